@@ -1,0 +1,97 @@
+//! Data formats and the transformations between them (AccelFlow, section V.2).
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A payload format that the data transformation engine knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Format {
+    /// Plain bytes without structure.
+    Str = 0,
+    /// JSON text.
+    Json = 1,
+    /// Binary JSON (BSON document).
+    Bson = 2,
+}
+
+/// A format name that is not one of the three.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown format '{0}'; known are str (or string), JSON, BSON")]
+pub struct UnknownFormat(pub String);
+
+impl Format {
+    /// All formats, in code order.
+    pub const ALL: [Format; 3] = [Format::Str, Format::Json, Format::Bson];
+
+    /// The name used in trace sources.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Str => "str",
+            Format::Json => "JSON",
+            Format::Bson => "BSON",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Format, UnknownFormat> {
+        match name.to_ascii_lowercase().as_str() {
+            "str" | "string" => Ok(Format::Str),
+            "json" => Ok(Format::Json),
+            "bson" => Ok(Format::Bson),
+            _ => Err(UnknownFormat(name.to_owned())),
+        }
+    }
+}
+
+/// A change of payload format: `src` into a different `dst`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Transform {
+    /// Format of the data before.
+    pub src: Format,
+    /// Format of the data after.
+    pub dst: Format,
+}
+
+impl Transform {
+    /// The nibble in a trace word: source in the upper two bits, destination in the lower two.
+    pub const fn nibble(self) -> u8 {
+        ((self.src as u8) << 2) | self.dst as u8
+    }
+
+    /// The transformation whose nibble is `nibble`, if it names two different known formats.
+    pub fn from_nibble(nibble: u8) -> Option<Transform> {
+        let src = *Format::ALL.get(usize::from(nibble >> 2))?;
+        let dst = *Format::ALL.get(usize::from(nibble & 3))?;
+        (src != dst).then_some(Transform { src, dst })
+    }
+}
+
+impl fmt::Display for Transform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}>{}", self.src, self.dst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_of_sixteen_nibbles_are_transformations() {
+        let known: Vec<_> = (0..16).filter_map(Transform::from_nibble).collect();
+        assert_eq!(known.len(), 6);
+        for transform in known {
+            assert_eq!(Transform::from_nibble(transform.nibble()), Some(transform));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Amounts of data and the rates at which they move.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use crate::Time;
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// A size of `kib` times 1,024 bytes.
+    pub const fn from_kib(kib: u64) -> Bytes {
+        Bytes(kib * 1024)
+    }
+
+    /// Whole bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// What exceeds `limit`, or zero.
+    pub const fn beyond(self, limit: Bytes) -> Bytes {
+        Bytes(self.0.saturating_sub(limit.0))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, other: Bytes) -> Bytes {
+        Bytes(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Bytes>>(sizes: I) -> Bytes {
+        sizes.fold(Bytes(0), Add::add)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n < 1024 => write!(f, "{n} B"),
+            n => write!(f, "{:.1} KiB", n as f64 / 1024.0),
+        }
+    }
+}
+
+/// A data rate in bytes per second, never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bandwidth(u64);
+
+impl Bandwidth {
+    /// A rate of `rate` bytes per second; `None` for zero.
+    pub const fn from_bytes_per_s(rate: u64) -> Option<Bandwidth> {
+        if rate == 0 { None } else { Some(Bandwidth(rate)) }
+    }
+
+    /// Bytes per second.
+    pub const fn as_bytes_per_s(self) -> u64 {
+        self.0
+    }
+
+    /// How long `size` takes at this rate, rounded up to a picosecond.
+    pub fn transfer(self, size: Bytes) -> Time {
+        let ps = (u128::from(size.0) * 1_000_000_000_000).div_ceil(u128::from(self.0));
+        Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kilobyte_at_100_gb_per_s_takes_ten_ns() {
+        let rate = Bandwidth::from_bytes_per_s(100_000_000_000).unwrap();
+        assert_eq!(rate.transfer(Bytes(1_000)), Time::from_ns(10));
+        assert_eq!(rate.transfer(Bytes(1)), Time::from_ps(10));
+        assert_eq!(rate.transfer(Bytes(0)), Time::ZERO);
+    }
+
+    #[test]
+    fn beyond_is_what_does_not_fit() {
+        assert_eq!(Bytes(2_500).beyond(Bytes::from_kib(2)), Bytes(452));
+        assert_eq!(Bytes(100).beyond(Bytes::from_kib(2)), Bytes(0));
+    }
+}

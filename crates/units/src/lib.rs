@@ -1,0 +1,11 @@
+//! Physical quantities that cross crate boundaries: [`Time`], [`Cycles`], [`Frequency`],
+//! [`Bytes`] and [`Bandwidth`].
+//!
+//! Every quantity is an unsigned integer in a fixed base unit, so arithmetic is exact and two
+//! runs of a simulation cannot differ by rounding. Conversions that divide say how they round.
+
+mod data;
+mod time;
+
+pub use data::{Bandwidth, Bytes};
+pub use time::{Cycles, Frequency, Time};
