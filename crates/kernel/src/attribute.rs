@@ -1,0 +1,36 @@
+//! Request attributes by number, not by order.
+
+/// 64 random bits that are a pure function of `seed`, `request` and `index`.
+///
+/// The index-th attribute of a request (its kind, a branch taken, a size) is the same in every
+/// system that handles the request, in whatever order it asks. Each word goes through the
+/// finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant
+/// 13), so one changed bit of any of the three changes each bit of the result with probability
+/// one half.
+#[inline]
+pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
+    let keyed = mix(seed.wrapping_add(WEYL));
+    let of_request = mix(keyed ^ request.wrapping_mul(WEYL));
+    mix(of_request.wrapping_add(index.wrapping_add(1).wrapping_mul(WEYL)))
+}
+
+/// [`attribute`] as a number in `[0, 1)`, a multiple of 2^-53.
+#[inline]
+pub fn attribute_unit(seed: u64, request: u64, index: u64) -> f64 {
+    unit(attribute(seed, request, index))
+}
+
+/// 2^64 divided by the golden ratio, made odd.
+pub(crate) const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[inline]
+pub(crate) fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[inline]
+pub(crate) fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}

@@ -1,0 +1,9 @@
+//! Statistics of a run and over runs.
+
+mod interval;
+mod samples;
+mod time_average;
+
+pub use interval::{ConfidenceInterval, batch_means, truncation_point};
+pub use samples::Samples;
+pub use time_average::{BusyTime, TimeAverage};
