@@ -107,9 +107,7 @@ def pool(runs: list[dict]) -> dict[str, float]:
 
 
 def print_table(rates: dict[str, list[float]], results: dict[str, dict[str, float]]) -> None:
-    print(
-        f"{'engine':<12}{'k jobs/s':>10}{'min':>9}{'max':>9}{'mean us':>10}{'P50 us':>9}{'P99 us':>9}"
-    )
+    print("engine        k jobs/s      min      max   mean us   P50 us   P99 us")
     for engine, rounds in rates.items():
         result = results[engine]
         print(
@@ -121,9 +119,9 @@ def print_table(rates: dict[str, list[float]], results: dict[str, dict[str, floa
 
 def print_ratios(rates: dict[str, list[float]]) -> None:
     ours = statistics.median(rates[OURS])
-    for engine in rates:
+    for engine, rounds in rates.items():
         if engine != OURS:
-            print(f"{OURS} / {engine}: {ours / statistics.median(rates[engine]):.2f}")
+            print(f"{OURS} / {engine}: {ours / statistics.median(rounds):.2f}")
 
 
 def check(results: dict[str, dict[str, float]], reference: dict) -> Iterator[str]:

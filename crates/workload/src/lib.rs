@@ -1,1 +1,3 @@
 //! accelflow-workload
+
+pub mod arrivals;
