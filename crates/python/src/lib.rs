@@ -1,0 +1,34 @@
+//! `accelflow._native`: the engines of accelflow as a Python extension module.
+//!
+//! The only crate that knows PyO3. It holds no logic: a class here is `PyX { inner: X }`, a
+//! function converts its arguments, detaches from the interpreter for the time of the work
+//! (`py.detach`), and converts the result. One file per engine; each registers its names in the
+//! module below, and `python/accelflow/_native.pyi` types every one of them
+//! (`tests/test_native.py` compares the two).
+
+mod errors;
+
+use pyo3::prelude::*;
+
+/// The engines of accelflow. Use the package `accelflow`, which gives them their public face.
+#[pymodule]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::errors::AccelflowError;
+
+    #[pymodule_export]
+    use super::version;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.gil_used(false)
+    }
+}
+
+/// The version of the engines, which is that of the whole project.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

@@ -1,0 +1,8 @@
+"""accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax."""
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+
+__all__ = ["AccelflowError", "InputError", "__version__"]
+
+__version__: str = _native.version()

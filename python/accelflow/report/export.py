@@ -1,0 +1,116 @@
+"""Results as files.
+
+A file appears whole or not at all: it is written beside its place and renamed.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from accelflow.report.results import SCHEMA, Comparison, ServiceResult
+
+
+def to_json(comparison: Comparison) -> str:
+    """Return the results as the engine gave them, as text: equal results are equal bytes.
+
+    Keys are sorted, and each float is the shortest text that reads back as the same value.
+    """
+    return json.dumps(comparison.source, sort_keys=True, indent=2, allow_nan=False) + "\n"
+
+
+def write_json(comparison: Comparison, path: Path) -> None:
+    """Write :func:`to_json` to `path`. Raises OSError when the place cannot be written."""
+    text = to_json(comparison)
+    write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+
+
+def write_parquet(comparison: Comparison, path: Path) -> None:
+    """Write :func:`to_table` to `path`. Raises OSError when the place cannot be written."""
+    table = to_table(comparison)
+    write_whole(path, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+
+
+def to_table(comparison: Comparison) -> pa.Table:
+    """One row for each orchestrator and service; units are in the names of the columns.
+
+    What holds for the whole run (workload, profile, seed, arrivals ...) is in the metadata of the
+    schema, under the key ``accelflow`` as JSON, and workload, profile and seed are columns too.
+    """
+    pairs = [(system, result) for system in comparison.systems for result in system.services]
+    accelerators = _in_order(result.accelerator_utilization for _, result in pairs)
+    reasons = _in_order(result.fallbacks for _, result in pairs)
+    fields: list[pa.Field] = []
+    columns: list[list[Any]] = []
+
+    def column(name: str, kind: pa.DataType, values: Iterable[Any]) -> None:
+        fields.append(pa.field(name, kind))
+        columns.append(list(values))
+
+    def of_result(name: str, kind: pa.DataType, read: Callable[[ServiceResult], Any]) -> None:
+        column(name, kind, (read(result) for _, result in pairs))
+
+    column("workload", pa.string(), [comparison.workload] * len(pairs))
+    column("profile", pa.string(), [comparison.profile] * len(pairs))
+    column("seed", pa.uint64(), [comparison.seed] * len(pairs))
+    column("orchestrator", pa.string(), (system.orchestrator for system, _ in pairs))
+    of_result("service", pa.string(), lambda r: r.service)
+    of_result("offered_rps", pa.float64(), lambda r: r.offered_rps)
+    of_result("completed_count", pa.uint64(), lambda r: r.completed)
+    of_result("latency_mean_us", pa.float64(), lambda r: r.mean_us)
+    of_result("latency_p50_us", pa.float64(), lambda r: r.p50_us)
+    of_result("latency_p99_us", pa.float64(), lambda r: r.p99_us)
+    of_result("latency_p999_us", pa.float64(), lambda r: r.p999_us)
+    of_result("throughput_rps", pa.float64(), lambda r: r.throughput_rps)
+    of_result("core_utilization_ratio", pa.float64(), lambda r: r.core_utilization)
+    for name in accelerators:
+        shares = [result.accelerator_utilization.get(name) for _, result in pairs]
+        column(f"{name.lower()}_utilization_ratio", pa.float64(), shares)
+    for reason in reasons:
+        counts = [result.fallbacks.get(reason) for _, result in pairs]
+        column(f"fallback_{reason}_count", pa.uint64(), counts)
+    of_result("saturated_queue", pa.string(), lambda r: r.saturated)
+    of_result(
+        "dispatcher_mean_instructions", pa.float64(), lambda r: r.dispatcher_instructions_mean
+    )
+    schema = pa.schema(fields, metadata={"accelflow": _run_metadata(comparison)})
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a scratch file beside `path`, then give it that name.
+
+    Missing folders are made. After an error `path` is as it was. Raises OSError when the place
+    cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        write(scratch)
+        scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are for sharing
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)  # there is no way to read it without setting it
+    os.umask(mask)
+    return mask
+
+
+def _in_order(mappings: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(name for mapping in mappings for name in mapping))
+
+
+def _run_metadata(comparison: Comparison) -> str:
+    run = {key: value for key, value in comparison.source.items() if key != "systems"}
+    return json.dumps(run | {"schema": SCHEMA}, sort_keys=True, allow_nan=False)

@@ -1,0 +1,234 @@
+"""The results of a comparison (schema ``accelflow.compare/1``), checked once on the way in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from accelflow.errors import InputError
+
+SCHEMA = "accelflow.compare/1"
+
+#: Orchestrators in the order of the paper's figures, with the names that the paper prints.
+ORCHESTRATORS: Mapping[str, str] = {
+    "non_acc": "Non-acc",
+    "cpu_centric": "CPU-Centric",
+    "relief": "RELIEF",
+    "cohort": "Cohort",
+    "accelflow": "AccelFlow",
+    "ideal": "Ideal",
+}
+
+_Wanted = TypeVar("_Wanted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceResult:
+    """One service under one orchestrator, over the requests after the warm-up.
+
+    The latencies are None when no request completed. `saturated` names the queue that grew without
+    bound, if one did: the latencies then depend on how long the run was.
+    """
+
+    service: str
+    offered_rps: float
+    completed: int
+    mean_us: float | None
+    p50_us: float | None
+    p99_us: float | None
+    p999_us: float | None
+    throughput_rps: float
+    core_utilization: float
+    accelerator_utilization: Mapping[str, float]
+    fallbacks: Mapping[str, int]
+    saturated: str | None
+    dispatcher_instructions_mean: float | None
+
+    @property
+    def total_fallbacks(self) -> int:
+        """Operations that a core had to do instead of an accelerator, for whatever reason."""
+        return sum(self.fallbacks.values())
+
+    @property
+    def busiest_accelerator(self) -> tuple[str, float] | None:
+        """The accelerator with the highest utilisation (0 to 1), or None if none was used."""
+        used = [(name, share) for name, share in self.accelerator_utilization.items() if share > 0]
+        return max(used, key=lambda item: item[1], default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemResult:
+    """All services under one orchestrator."""
+
+    orchestrator: str
+    services: tuple[ServiceResult, ...]
+
+    @property
+    def name(self) -> str:
+        """The name that the paper prints."""
+        return ORCHESTRATORS[self.orchestrator]
+
+    def service(self, name: str) -> ServiceResult | None:
+        """The result of the service called `name`, if it took part."""
+        return next((result for result in self.services if result.service == name), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One workload under several orchestrators.
+
+    `source` is the object that it was read from, checked.
+    """
+
+    workload: str
+    profile: str
+    seed: int
+    requests: int
+    warmup_requests: int
+    arrivals: Mapping[str, Any]
+    placement: str
+    systems: tuple[SystemResult, ...]
+    source: Mapping[str, Any]
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
+        """Read what an engine returned or a results file holds.
+
+        Raises InputError that names the place of the first thing that is missing or wrong. Keys
+        that are not part of the schema are kept in `source` and otherwise ignored.
+        """
+        root = _Reader(source, "results")
+        schema = root.get("schema", str)
+        if schema != SCHEMA:
+            raise InputError(f"results.schema is '{schema}'; this version reads '{SCHEMA}'")
+        systems = tuple(_read_system(item) for item in root.items("systems"))
+        names = [system.orchestrator for system in systems]
+        _reject_repeats(names, "results.systems", "orchestrator")
+        return cls(
+            workload=root.get("workload", str),
+            profile=root.get("profile", str),
+            seed=root.count("seed"),
+            requests=root.count("requests"),
+            warmup_requests=root.count("warmup_requests"),
+            arrivals=root.mapping("arrivals"),
+            placement=root.get("placement", str),
+            systems=tuple(sorted(systems, key=lambda s: list(ORCHESTRATORS).index(s.orchestrator))),
+            source=source,
+        )
+
+    @property
+    def service_names(self) -> list[str]:
+        """Every service that some system ran, in the order of first appearance."""
+        results = (result for system in self.systems for result in system.services)
+        return list(dict.fromkeys(result.service for result in results))
+
+    def system(self, orchestrator: str) -> SystemResult | None:
+        """The system with this orchestrator, if it took part."""
+        return next((s for s in self.systems if s.orchestrator == orchestrator), None)
+
+
+def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
+    """By what share `ours` lowers a latency of `theirs`: 1 - ours/theirs, mean over the services.
+
+    `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. The services weigh the
+    same, as in the paper's averages (section VII.A). None when no service has both latencies.
+    """
+    reductions = []
+    for theirs_result in theirs.services:
+        ours_result = ours.service(theirs_result.service)
+        mine = getattr(ours_result, statistic) if ours_result else None
+        other = getattr(theirs_result, statistic)
+        if mine is not None and other:
+            reductions.append(1 - mine / other)
+    return math.fsum(reductions) / len(reductions) if reductions else None
+
+
+def _read_system(reader: _Reader) -> SystemResult:
+    orchestrator = reader.get("orchestrator", str)
+    if orchestrator not in ORCHESTRATORS:
+        raise InputError(
+            f"{reader.place}.orchestrator is '{orchestrator}'; known are {', '.join(ORCHESTRATORS)}"
+        )
+    services = tuple(_read_service(item) for item in reader.items("services"))
+    _reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
+    return SystemResult(orchestrator=orchestrator, services=services)
+
+
+def _read_service(reader: _Reader) -> ServiceResult:
+    return ServiceResult(
+        service=reader.get("service", str),
+        offered_rps=reader.number("offered_rps"),
+        completed=reader.count("completed"),
+        mean_us=reader.number_or_none("mean_us"),
+        p50_us=reader.number_or_none("p50_us"),
+        p99_us=reader.number_or_none("p99_us"),
+        p999_us=reader.number_or_none("p999_us"),
+        throughput_rps=reader.number("throughput_rps"),
+        core_utilization=reader.number("core_utilization"),
+        accelerator_utilization=reader.each("accelerator_utilization", _Reader.number),
+        fallbacks=reader.each("fallbacks", _Reader.count),
+        saturated=reader.get_or_none("saturated", str),
+        dispatcher_instructions_mean=reader.number_or_none("dispatcher_instructions_mean"),
+    )
+
+
+def _reject_repeats(names: Sequence[str], place: str, what: str) -> None:
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{place} has the {what} '{repeated}' more than once; once is allowed")
+
+
+class _Reader:
+    """A mapping and its place in the file, for errors that say where."""
+
+    def __init__(self, value: object, place: str) -> None:
+        if not isinstance(value, Mapping):
+            raise InputError(f"{place} is {value!r}; it must be an object")
+        self._value = value
+        self.place = place
+
+    def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
+        if key not in self._value:
+            raise InputError(f"{self.place}.{key} is missing")
+        value = self._value[key]
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise InputError(
+                f"{self.place}.{key} is {value!r}; it must be of type {wanted.__name__}"
+            )
+        return value
+
+    def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
+        return None if self._value.get(key, 0) is None else self.get(key, wanted)
+
+    def number(self, key: str) -> float:
+        whole = type(self._value.get(key)) is int  # JSON writes 1.0 as 1 in some hands
+        value = self.get(key, int) if whole else self.get(key, float)
+        if not math.isfinite(value) or value < 0:
+            raise InputError(f"{self.place}.{key} is {value}; it must be finite and not negative")
+        return float(value)
+
+    def number_or_none(self, key: str) -> float | None:
+        return None if self._value.get(key, 0) is None else self.number(key)
+
+    def count(self, key: str) -> int:
+        value = self.get(key, int)
+        if value < 0:
+            raise InputError(f"{self.place}.{key} is {value}; it must not be negative")
+        return value
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        return self.get(key, dict)
+
+    def each(self, key: str, read: Callable[[_Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
+        inner = _Reader(self.mapping(key), f"{self.place}.{key}")
+        return {name: read(inner, name) for name in inner._value}
+
+    def items(self, key: str) -> list[_Reader]:
+        values = self.get(key, list)
+        if not values:
+            raise InputError(f"{self.place}.{key} is empty; at least one entry is needed")
+        return [
+            _Reader(value, f"{self.place}.{key}[{index}]") for index, value in enumerate(values)
+        ]

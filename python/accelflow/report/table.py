@@ -1,0 +1,148 @@
+"""The tables that a terminal shows after a comparison."""
+
+from collections import Counter
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
+
+#: AccelFlow's mean reduction of (P99, mean) latency over each orchestrator, as the paper reports it
+#: (AccelFlow, Fig. 11 and section VII.A).
+PAPER_REDUCTIONS: Final = {
+    "non_acc": (0.907, 0.772),
+    "cpu_centric": (0.812, 0.539),
+    "relief": (0.688, 0.407),
+    "cohort": (0.701, 0.379),
+}
+
+_WHY_DIFFERENT: Final = (
+    "Differences from the paper are expected: it leaves inputs open, and costs may be those of"
+    " this\nmachine. README.md explains them under 'Differences from the paper'."
+)
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print the table of services, then AccelFlow's reductions beside the paper's.
+
+    The console is widened if a figure would not fit: lines may then wrap, but nothing is cut off.
+    """
+    _print_table(services_table(comparison), console)
+    for note in _notes(comparison):
+        console.print(note, soft_wrap=True)
+    reductions = reductions_table(comparison)
+    if reductions is not None:
+        console.print()
+        _print_table(reductions, console)
+        console.print(_WHY_DIFFERENT, soft_wrap=True)
+
+
+def services_table(comparison: Comparison) -> Table:
+    """Build a block of rows for each service: one row for each orchestrator."""
+    table = _plain_table(
+        f"{comparison.workload}, {comparison.requests:,} requests a service, profile"
+        f" {comparison.profile}, seed {comparison.seed}\n"
+        f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement};"
+        " the load offered is in the line of the service"
+    )
+    table.add_column("", no_wrap=True)
+    for heading in ("Mean", "P50", "P99", "P99.9", "", "Cores", "Busiest", "Fallbacks"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_row("", *["us"] * 4, "krps", "used", "unit", "", style="dim")
+    for name in comparison.service_names:
+        results = [(system, system.service(name)) for system in comparison.systems]
+        present = [(system, result) for system, result in results if result is not None]
+        offered = dict.fromkeys(f"{result.offered_rps / 1000:,.1f}" for _, result in present)
+        table.add_row(name, *[""] * 4, "/".join(offered), style="bold")
+        for system, result in present:
+            style = "green" if system.orchestrator == "accelflow" else ""
+            table.add_row(f" {system.name}", *_cells(result), style=style)
+    return table
+
+
+def reductions_table(comparison: Comparison) -> Table | None:
+    """Build the table of AccelFlow's mean reductions.
+
+    None without AccelFlow, or without an orchestrator that the paper compares it with.
+    """
+    ours = comparison.system("accelflow")
+    rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
+    if ours is None or not rivals:
+        return None
+    table = _plain_table("AccelFlow's reduction of latency, mean over the services")
+    table.add_column("Against", no_wrap=True)
+    for heading in ("P99 here", "P99 paper", "Mean here", "Mean paper"):
+        table.add_column(heading, justify="right", no_wrap=True, min_width=12)
+    for rival in rivals:
+        table.add_row(rival.name, *_reduction_cells(ours, rival))
+    return table
+
+
+def _plain_table(title: str) -> Table:
+    return Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+def _print_table(table: Table, console: Console) -> None:
+    unbounded = console.options.update(width=10_000)
+    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
+
+
+def _reduction_cells(ours: SystemResult, rival: SystemResult) -> list[str]:
+    cells = []
+    papers = PAPER_REDUCTIONS[rival.orchestrator]
+    for statistic, paper in zip(("p99_us", "mean_us"), papers, strict=True):
+        here = mean_reduction(ours, rival, statistic)
+        cells += ["-" if here is None else f"{here:.1%}", f"{paper:.1%}"]
+    return cells
+
+
+def _cells(result: ServiceResult) -> list[str]:
+    latencies = [result.mean_us, result.p50_us, result.p99_us, result.p999_us]
+    mark = "*" if result.saturated else ""
+    busiest = result.busiest_accelerator
+    return [
+        *(_latency(value) + mark for value in latencies),
+        f"{result.throughput_rps / 1000:,.1f}",
+        f"{result.core_utilization:.0%}",
+        f"{busiest[0]} {busiest[1]:.0%}" if busiest else "-",
+        f"{result.total_fallbacks:,}",
+    ]
+
+
+def _latency(value_us: float | None) -> str:
+    if value_us is None:
+        return "-"
+    return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """Say which systems could not keep up and why, and why operations fell back to a core."""
+    notes = []
+    for system in comparison.systems:
+        grown: dict[str, list[str]] = {}
+        for result in system.services:
+            if result.saturated:
+                grown.setdefault(result.saturated, []).append(result.service)
+        notes += [
+            f"* {system.name} cannot keep up with {', '.join(services)}: the queue '{queue}' grows"
+            " as long as the run lasts."
+            for queue, services in grown.items()
+        ]
+    for system in comparison.systems:
+        reasons: Counter[str] = Counter()
+        for result in system.services:
+            reasons.update(result.fallbacks)
+        counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+        if counts:
+            notes.append(f"Fallbacks of {system.name} by reason: {', '.join(counts)}.")
+    return [escape(note) for note in notes]

@@ -1,0 +1,110 @@
+"""The layer rule: what imports what, and what the tables of ARCHITECTURE.md allow."""
+
+import ast
+import json
+import re
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+#: Who imports whom, by name.
+Graph = Mapping[str, frozenset[str]]
+
+
+def read_table(text: str, name: str) -> Graph:
+    """The table after ``<!-- allowed-imports: NAME -->``. Raises ValueError if it is broken."""
+    marker = f"<!-- allowed-imports: {name} -->"
+    if text.count(marker) != 1:
+        raise ValueError(f"there must be exactly one '{marker}'")
+    allowed: dict[str, frozenset[str]] = {}
+    lines = text.split(marker)[1].strip().splitlines()
+    rows = lines[
+        : next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    ]
+    for row in rows[2:]:  # below the heading and its rule
+        importer, imported = (cell.strip().replace("\\", "") for cell in row.strip("|").split("|"))
+        if importer in allowed:
+            raise ValueError(f"{importer} has two rows in the table '{name}'")
+        allowed[importer] = frozenset(filter(None, re.split(r",\s*", imported)))
+    return allowed
+
+
+def violations(imports: Graph, allowed: Graph) -> list[str]:
+    """Every import that the table does not allow, and every difference in who there is."""
+    found = [f"{name} is not in the table" for name in imports.keys() - allowed.keys()]
+    found += [f"{name} is in the table and does not exist" for name in allowed.keys() - imports]
+    for importer, imported in imports.items():
+        for name in imported - allowed.get(importer, frozenset()):
+            found.append(f"{importer} may not import {name}")
+    return sorted(found)
+
+
+def cycles(allowed: Graph) -> list[str]:
+    """The names that reach themselves: with any, 'down' would have no meaning."""
+
+    def below(name: str) -> set[str]:
+        seen: set[str] = set()
+        todo = list(allowed.get(name, ()))
+        while todo:
+            if (next_name := todo.pop()) not in seen:
+                seen.add(next_name)
+                todo += allowed.get(next_name, ())
+        return seen
+
+    return sorted(name for name in allowed if name in below(name))
+
+
+def crate_dependencies(root: Path) -> Graph:
+    """All direct dependencies, of every kind, of every crate of the workspace."""
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    output = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    return {
+        package["name"]: frozenset(dependency["name"] for dependency in package["dependencies"])
+        for package in json.loads(output)["packages"]
+    }
+
+
+def only(graph: Graph, names: Iterable[str]) -> Graph:
+    """The graph without imports of anything but `names`."""
+    kept = frozenset(names)
+    return {importer: imported & kept for importer, imported in graph.items()}
+
+
+def module_imports(package: Path) -> Graph:
+    """Imports between the modules and packages directly inside `package`, itself included.
+
+    Imports inside functions count; so do relative ones. `from package import module` is an import
+    of the module where there is one of that name, and of the package itself otherwise.
+    """
+    files = sorted(p for p in package.rglob("*.py*") if p.suffix in {".py", ".pyi"})
+    units = {_unit(package, file) for file in files}
+    graph: dict[str, set[str]] = {unit: set() for unit in units}
+    for file in files:
+        importer = _unit(package, file)
+        for name in _imported_names(package, file):
+            target = _longest_known(name, units)
+            if target is not None and target != importer:
+                graph[importer].add(target)
+    return {unit: frozenset(imported) for unit, imported in graph.items()}
+
+
+def _unit(package: Path, file: Path) -> str:
+    first = file.relative_to(package).parts[0]
+    return package.name if first == "__init__.py" else f"{package.name}.{first.split('.')[0]}"
+
+
+def _imported_names(package: Path, file: Path) -> Iterable[str]:
+    parts = [package.name, *file.relative_to(package).with_suffix("").parts]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = parts[: len(parts) - level] if level else []
+                yield from (".".join([*base, *filter(None, [module]), a.name]) for a in names)
+
+
+def _longest_known(name: str, units: set[str]) -> str | None:
+    parts = name.split(".")
+    candidates = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((candidate for candidate in candidates if candidate in units), None)

@@ -1,0 +1,145 @@
+"""Imports point down only: the tables of ARCHITECTURE.md, checked against the project."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import layers
+from conftest import ROOT
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+CRATES = layers.read_table(ARCHITECTURE, "crates")
+MODULES = layers.read_table(ARCHITECTURE, "python")
+
+
+@pytest.fixture(scope="module")
+def dependencies() -> layers.Graph:
+    return layers.crate_dependencies(ROOT)
+
+
+def test_the_whole_workspace_is_looked_at(dependencies: layers.Graph) -> None:
+    folders = {f"accelflow-{path.parent.name}" for path in ROOT.glob("crates/*/Cargo.toml")}
+    assert len(folders) >= 8
+    assert folders <= dependencies.keys()
+    # Edges that must be there: a reader that sees none would find no violation either.
+    assert "accelflow-units" in dependencies["accelflow-kernel"]
+    assert "pyo3" in dependencies["accelflow-python"]
+
+
+def test_crates_import_only_what_the_table_allows(dependencies: layers.Graph) -> None:
+    assert layers.violations(layers.only(dependencies, dependencies), CRATES) == []
+
+
+def test_only_the_python_crate_knows_pyo3(dependencies: layers.Graph) -> None:
+    users = {
+        crate
+        for crate, imported in dependencies.items()
+        if any(re.match(r"pyo3\b|numpy$|pythonize$", name) for name in imported)
+    }
+    assert users == {"accelflow-python"}
+
+
+def test_the_tables_themselves_point_down() -> None:
+    assert layers.cycles(CRATES) == []
+    assert layers.cycles(MODULES) == []
+    assert "accelflow-sim" not in CRATES["accelflow-runtime"]
+    assert "accelflow-runtime" not in CRATES["accelflow-sim"]
+    assert CRATES["accelflow-trace"] == frozenset()
+    assert CRATES["accelflow-kernel"] == {"accelflow-units"}
+
+
+def test_python_modules_import_only_what_the_table_allows() -> None:
+    imports = layers.module_imports(ROOT / "python" / "accelflow")
+    assert "accelflow.errors" in imports["accelflow.report"]
+    assert layers.violations(imports, MODULES) == []
+
+
+def test_the_kernel_has_no_word_of_the_domain() -> None:
+    files = sorted((ROOT / "crates" / "kernel" / "src").rglob("*.rs"))
+    assert files
+    word = re.compile(
+        r"accelerator|orchestrat|microservice|dispatcher|\b(tcp|tls|rpc|thrift)\b", re.I
+    )
+    found = [f"{f.name}: {m[0]}" for f in files for m in word.finditer(f.read_text())]
+    assert found == []
+
+
+# The checker, on graphs that break the rule.
+
+
+def test_checker_finds_an_import_upwards() -> None:
+    allowed = {"top": frozenset({"bottom"}), "bottom": frozenset[str]()}
+    assert layers.violations(allowed, allowed) == []
+    upwards = {"top": frozenset[str](), "bottom": frozenset({"top"})}
+    assert layers.violations(upwards, allowed) == ["bottom may not import top"]
+
+
+def test_checker_finds_strangers_and_ghosts() -> None:
+    imports = {"stranger": frozenset[str]()}
+    assert layers.violations(imports, {"ghost": frozenset()}) == [
+        "ghost is in the table and does not exist",
+        "stranger is not in the table",
+    ]
+
+
+def test_checker_finds_a_cycle_in_a_table() -> None:
+    table = {"a": frozenset({"b"}), "b": frozenset({"c"}), "c": frozenset({"a"})}
+    assert layers.cycles(table) == ["a", "b", "c"]
+    assert layers.cycles(table | {"c": frozenset()}) == []
+
+
+def test_checker_reads_cargo(tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text('[workspace]\nmembers = ["*"]\nresolver = "3"\n')
+    for name, rest in {
+        "low": '[dev-dependencies]\nhigh = { path = "../high" }\n',
+        "high": '[build-dependencies]\nlow = { path = "../low" }\n',
+    }.items():
+        (tmp_path / name / "src").mkdir(parents=True)
+        (tmp_path / name / "src" / "lib.rs").touch()
+        manifest = f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n{rest}'
+        (tmp_path / name / "Cargo.toml").write_text(manifest)
+    graph = layers.crate_dependencies(tmp_path)
+    assert graph == {"low": {"high"}, "high": {"low"}}
+    allowed = {"high": frozenset({"low"}), "low": frozenset[str]()}
+    assert layers.violations(graph, allowed) == ["low may not import high"]
+
+
+def test_checker_reads_every_form_of_python_import(tmp_path: Path) -> None:
+    package = tmp_path / "made"
+    files = {
+        "__init__.py": "from made import low\n",
+        "low.py": "import json\n",
+        "lazy.py": "def f():\n    import made.low\n",
+        "named.py": "from made.low import thing\n",
+        "relative.py": "from . import low\n",
+        "whole.py": "from made import something\n",
+        "deep/inside.py": "from ..low import thing\nfrom . import beside\n",
+        "deep/beside.py": "from made.deep import inside\n",
+    }
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    low = frozenset({"made.low"})
+    assert layers.module_imports(package) == {
+        "made": low,
+        "made.low": frozenset(),
+        "made.lazy": low,
+        "made.named": low,
+        "made.relative": low,
+        "made.whole": frozenset({"made"}),
+        "made.deep": low,
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no table",
+        "<!-- allowed-imports: x -->\n<!-- allowed-imports: x -->",
+        "<!-- allowed-imports: x -->\n| a | b |\n|---|---|\n| one | |\n| one | |\n",
+    ],
+)
+def test_table_reader_refuses_a_broken_table(text: str) -> None:
+    with pytest.raises(ValueError, match=r"exactly one|two rows"):
+        layers.read_table(text, "x")

@@ -1,0 +1,234 @@
+"""The tables, files and plots of a comparison, on made-up results."""
+
+import copy
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from accelflow.errors import InputError
+from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
+from accelflow.report.export import to_json, write_whole
+from accelflow.report.results import mean_reduction
+from accelflow.report.table import PAPER_REDUCTIONS
+
+
+@pytest.fixture
+def comparison(made_up_results: dict[str, Any]) -> Comparison:
+    return Comparison.from_dict(made_up_results)
+
+
+def printed(comparison: Comparison, width: int = 80) -> str:
+    console = Console(width=width, color_system=None, file=io.StringIO())
+    print_comparison(comparison, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_every_system_and_service_has_a_row(comparison: Comparison) -> None:
+    lines = printed(comparison).splitlines()
+    for name in ["Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal"]:
+        rows = [line for line in lines if line.startswith(f" {name} ")]
+        assert len(rows) == 8, name
+    (first, *_) = [line for line in lines if line.startswith(" AccelFlow ")]
+    # CPost: mean 87 * 2; then the shares and sums that the made-up results hold.
+    assert " ".join(first.split()) == "AccelFlow 174.0 156.6 381.6 572.4 13.4 5% TCP 30% 7"
+
+
+def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:
+    text = printed(comparison, width=80)
+    table = text[: text.index("* RELIEF")]
+    assert max(len(line.rstrip()) for line in table.splitlines()) <= 80
+    assert "…" not in text
+
+
+def test_no_figure_is_cut_off_when_the_terminal_is_too_narrow(comparison: Comparison) -> None:
+    text = printed(comparison, width=30)
+    assert "…" not in text
+    assert "19,188" in text
+
+
+def test_saturation_names_system_service_and_queue(comparison: Comparison) -> None:
+    text = printed(comparison)
+    assert "* RELIEF cannot keep up with CPost: the queue 'manager' grows" in text
+    assert "522.0*" in text
+
+
+def test_fallbacks_are_summed_by_reason(comparison: Comparison) -> None:
+    text = printed(comparison)
+    assert "Fallbacks of Ideal by reason: 24 overflow_full, 32 enqueue_denied." in text
+
+
+def test_reductions_stand_beside_the_papers(comparison: Comparison) -> None:
+    text = printed(comparison)
+    (cohort,) = [line for line in text.splitlines() if line.startswith("Cohort ")]
+    # Means are 4 and 2 times the same number; P99 is that times 1.5 + ln of the factor.
+    p99 = 1 - 2 * (1.5 + math.log(2)) / (4 * (1.5 + math.log(4)))
+    assert cohort.split() == ["Cohort", f"{p99:.1%}", "70.1%", "50.0%", "37.9%"]
+    assert "Differences from the paper" in text
+
+
+def test_paper_figures_are_those_of_the_papers_text() -> None:
+    assert PAPER_REDUCTIONS == {
+        "non_acc": (0.907, 0.772),
+        "cpu_centric": (0.812, 0.539),
+        "relief": (0.688, 0.407),
+        "cohort": (0.701, 0.379),
+    }
+
+
+def test_reduction_averages_the_services_reductions(made_up_results: dict[str, Any]) -> None:
+    relief, accelflow = made_up_results["systems"][2], made_up_results["systems"][4]
+    for system, latencies in ((relief, [100.0, 10.0]), (accelflow, [50.0, 9.0])):
+        system["services"] = system["services"][:2]
+        for service, latency in zip(system["services"], latencies, strict=True):
+            service["p99_us"] = latency
+    comparison = Comparison.from_dict(made_up_results)
+    ours, theirs = comparison.system("accelflow"), comparison.system("relief")
+    assert ours is not None
+    assert theirs is not None
+    # (50 % + 10 %) / 2, not the 46 % that the sums would give.
+    assert mean_reduction(ours, theirs, "p99_us") == pytest.approx(0.30)
+
+
+def test_no_reductions_without_accelflow(made_up_results: dict[str, Any]) -> None:
+    made_up_results["systems"] = made_up_results["systems"][:2]
+    assert "Against" not in printed(Comparison.from_dict(made_up_results))
+
+
+def test_service_that_completed_nothing(made_up_results: dict[str, Any], tmp_path: Path) -> None:
+    service = made_up_results["systems"][0]["services"][0]
+    service["completed"] = 0
+    for latency in ("mean_us", "p50_us", "p99_us", "p999_us"):
+        service[latency] = None
+    comparison = Comparison.from_dict(made_up_results)
+    assert " Non-acc          -      -      -      -" in printed(comparison)
+    write_plots(comparison, tmp_path / "plot")
+    write_parquet(comparison, tmp_path / "results.parquet")
+    assert pq.read_table(tmp_path / "results.parquet")["latency_p99_us"][0].as_py() is None
+
+
+def test_systems_stand_in_the_papers_order(made_up_results: dict[str, Any]) -> None:
+    made_up_results["systems"].reverse()
+    names = [system.name for system in Comparison.from_dict(made_up_results).systems]
+    assert names == ["Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal"]
+
+
+def test_json_is_the_same_bytes_whatever_the_order_of_keys(
+    made_up_results: dict[str, Any], tmp_path: Path
+) -> None:
+    turned = dict(reversed(made_up_results.items()))
+    write_json(Comparison.from_dict(made_up_results), tmp_path / "a.json")
+    write_json(Comparison.from_dict(turned), tmp_path / "b.json")
+    text = (tmp_path / "a.json").read_text()
+    assert (tmp_path / "b.json").read_text() == text
+    assert json.loads(text) == made_up_results
+    assert Comparison.from_dict(json.loads(text)) == Comparison.from_dict(made_up_results)
+
+
+def test_parquet_has_a_row_for_each_pair_and_units_in_names(
+    comparison: Comparison, tmp_path: Path
+) -> None:
+    write_parquet(comparison, tmp_path / "results.parquet")
+    table = pq.read_table(tmp_path / "results.parquet")
+    assert table.num_rows == 6 * 8
+    rows = table.to_pylist()
+    (row,) = [r for r in rows if (r["orchestrator"], r["service"]) == ("relief", "CPost")]
+    assert row["latency_mean_us"] == 87 * 6.0
+    assert row["tcp_utilization_ratio"] == 0.3
+    assert row["fallback_overflow_full_count"] == 3
+    assert row["saturated_queue"] == "manager"
+    assert row["dispatcher_mean_instructions"] is None
+    units = ("_us", "_rps", "_ratio", "_count", "_instructions")
+    labels = {"workload", "profile", "seed", "orchestrator", "service", "saturated_queue"}
+    assert all(name in labels or name.endswith(units) for name in table.column_names)
+    run = json.loads(table.schema.metadata[b"accelflow"])
+    assert run["arrivals"]["burst_factor"] == 1.7
+    assert "systems" not in run
+
+
+def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text("old")
+
+    def fail(scratch: Path) -> None:
+        scratch.write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_plots_are_the_same_bytes_for_the_same_results(
+    comparison: Comparison, tmp_path: Path
+) -> None:
+    first = write_plots(comparison, tmp_path / "first" / "plot")
+    second = write_plots(comparison, tmp_path / "second" / "plot")
+    assert [path.suffix for path in first] == [".png", ".svg"]
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert first[0].read_bytes().startswith(b"\x89PNG")
+    assert b"<dc:date>" not in first[1].read_bytes()
+
+
+def test_plots_show_the_results(made_up_results: dict[str, Any], tmp_path: Path) -> None:
+    before = write_plots(Comparison.from_dict(made_up_results), tmp_path / "before")
+    made_up_results["systems"][4]["services"][6]["p99_us"] *= 3
+    after = write_plots(Comparison.from_dict(made_up_results), tmp_path / "after")
+    for one, other in zip(before, after, strict=True):
+        assert one.read_bytes() != other.read_bytes()
+
+
+def broken(results: dict[str, Any], path: list[Any], value: Any) -> dict[str, Any]:
+    """A copy with `value` at `path`; the value `...` removes it."""
+    results = copy.deepcopy(results)
+    place = results
+    for step in path[:-1]:
+        place = place[step]
+    if value is ...:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return results
+
+
+SERVICE = ["systems", 0, "services", 0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["schema"], "accelflow.compare/9", "results.schema is 'accelflow.compare/9'"),
+        (["seed"], ..., "results.seed is missing"),
+        (["seed"], True, "results.seed is True; it must be of type int"),
+        (["requests"], -1, "results.requests is -1; it must not be negative"),
+        (["systems"], [], "results.systems is empty"),
+        (["systems"], [3], r"results.systems\[0\] is 3; it must be an object"),
+        (["systems", 0, "orchestrator"], "gpu", "is 'gpu'; known are non_acc, cpu_centric"),
+        (["systems", 0, "orchestrator"], "ideal", "'ideal' more than once"),
+        ([*SERVICE, "service"], "ReadH", r"results.systems\[0\].services has the service 'ReadH'"),
+        ([*SERVICE, "p99_us"], ..., r"results.systems\[0\].services\[0\].p99_us is missing"),
+        ([*SERVICE, "p99_us"], "fast", "p99_us is 'fast'; it must be of type float"),
+        ([*SERVICE, "p99_us"], math.nan, "p99_us is nan; it must be finite"),
+        ([*SERVICE, "mean_us"], -2.0, "mean_us is -2.0; it must be finite and not negative"),
+        ([*SERVICE, "fallbacks", "overflow_full"], 0.5, "fallbacks.overflow_full is 0.5"),
+        ([*SERVICE, "accelerator_utilization", "TCP"], None, "accelerator_utilization.TCP is None"),
+    ],
+)
+def test_wrong_results_are_refused_by_place(
+    made_up_results: dict[str, Any], path: list[Any], value: Any, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Comparison.from_dict(broken(made_up_results, path, value))
+
+
+def test_unknown_keys_survive_in_the_json(made_up_results: dict[str, Any]) -> None:
+    made_up_results["machine"] = {"cores": 36}
+    assert '"machine"' in to_json(Comparison.from_dict(made_up_results))
