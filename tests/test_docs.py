@@ -1,0 +1,127 @@
+"""Every example in a document that is marked `run` does what the document says."""
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+#: Blocks in these languages show something to type, so they are run unless they set things up.
+RUNNABLE = {"console", "python"}
+
+
+@dataclass(frozen=True)
+class Block:
+    where: str
+    language: str
+    marks: tuple[str, ...]
+    text: str
+
+
+def blocks_in(name: str, text: str) -> list[Block]:
+    found = []
+    for match in re.finditer(r"^```([^\n`]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        language, *marks = match[1].split() or [""]
+        line = text[: match.start()].count("\n") + 1
+        found.append(Block(f"{name}:{line}", language, tuple(marks), match[2]))
+    return found
+
+
+BLOCKS = [
+    block
+    for document in DOCUMENTS
+    for block in blocks_in(str(document.relative_to(ROOT)), document.read_text(encoding="utf-8"))
+]
+RUN = [block for block in BLOCKS if "run" in block.marks]
+
+
+def run_python(block: Block, folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{block.where}\n{done.stderr}"
+
+
+def run_console(block: Block) -> None:
+    parts = re.split(r"^\$ (.*)\n", block.text, flags=re.MULTILINE)
+    assert parts[0] == "", f"{block.where}: output before the first command"
+    assert len(parts) > 1, f"{block.where}: no command"
+    for command, expected in zip(parts[1::2], parts[2::2], strict=True):
+        done = subprocess.run(
+            ["/bin/bash", "-c", command],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        printed = done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
+        pattern = ".*".join(re.escape(piece) for piece in expected.split("..."))
+        assert re.fullmatch(pattern, printed, re.DOTALL), f"{block.where}: {command}\n{printed}"
+
+
+@pytest.mark.parametrize("block", RUN, ids=lambda block: block.where)
+def test_example(block: Block, tmp_path: Path) -> None:
+    if block.language == "python":
+        run_python(block, tmp_path)
+    else:
+        run_console(block)
+
+
+def test_every_runnable_block_says_whether_it_is_run() -> None:
+    assert {"README.md", "CONTRIBUTING.md"} <= {block.where.split(":")[0] for block in RUN}
+    assert all(block.language in RUNNABLE for block in RUN)
+    silent = [
+        b.where for b in BLOCKS if b.language in RUNNABLE and not {"run", "no-run"} & {*b.marks}
+    ]
+    assert silent == []
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    links = [
+        (document, target)
+        for document in DOCUMENTS
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8"))
+    ]
+    assert links
+    broken = [(d.name, target) for d, target in links if not (d.parent / target).exists()]
+    assert broken == []
+
+
+# The checker itself.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$ echo one\ntwo\n",
+        "$ echo one\n",
+        "$ echo one; exit 3\none\n",
+        "$ true\n$ echo one\nsomething ... else\n",
+        "one\n$ echo one\none\n",
+        "",
+    ],
+)
+def test_wrong_console_block_fails(text: str) -> None:
+    with pytest.raises(AssertionError):
+        run_console(Block("made up", "console", ("run",), text))
+
+
+def test_right_console_block_passes() -> None:
+    text = "$ echo one two three\none...three\n$ echo bad; exit 3\nbad\n[exit 3]\n"
+    run_console(Block("made up", "console", ("run",), text))
+
+
+def test_wrong_python_block_fails(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        run_python(Block("made up", "python", ("run",), "1 / 0\n"), tmp_path)
+
+
+def test_block_reader_sees_language_marks_and_line() -> None:
+    (block,) = blocks_in("x.md", "text\n\n```python run\nprint(1)\n```\n")
+    assert block == Block("x.md:3", "python", ("run",), "print(1)\n")
