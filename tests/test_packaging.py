@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +53,49 @@ def test_bootstrap_refuses_an_unknown_kind() -> None:
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "bootstrap: error: unknown kind 'fast'; allowed are run and dev\n"
+
+
+def bootstrap_with(tools: Path, *, real: list[str], fake: dict[str, str]) -> tuple[int, str]:
+    """Run the script where only the tools in `real` and the one-line scripts in `fake` exist."""
+    for name in real:
+        found = shutil.which(name)
+        assert found is not None, name
+        (tools / name).symlink_to(found)
+    for name, line in fake.items():
+        (tools / name).write_text(f"#!/bin/bash\n{line}\n")
+        (tools / name).chmod(0o755)
+    done = subprocess.run(
+        ["/bin/bash", ROOT / "scripts" / "bootstrap"],
+        env={"PATH": str(tools), "HOME": str(tools)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+BASICS = ["dirname", "sed", "cut", "sort", "head"]
+
+
+def test_bootstrap_without_rust_says_so(tmp_path: Path) -> None:
+    code, error = bootstrap_with(tmp_path, real=BASICS, fake={"cc": "exit 0"})
+    assert (code, error) == (
+        1,
+        "bootstrap: error: cargo is not installed; install Rust with rustup\n",
+    )
+
+
+def test_bootstrap_with_an_old_rust_names_both_versions(tmp_path: Path) -> None:
+    fake = {"cc": "exit 0", "cargo": "echo 'cargo 1.9.0 (aaaa 2016-05-16)'"}
+    code, error = bootstrap_with(tmp_path, real=BASICS, fake=fake)
+    need = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
+    assert code == 1
+    assert f"cargo is 1.9.0, but {need} or later is needed" in error
+
+
+def test_bootstrap_without_a_compiler_tells_who_may_not_install_one(tmp_path: Path) -> None:
+    code, error = bootstrap_with(tmp_path, real=BASICS, fake={"id": "echo 1000"})
+    assert code == 1
+    assert "there is no C compiler and linker (cc)" in error
+    assert "apt-get install build-essential" in error
