@@ -1,0 +1,120 @@
+//! All nine software bodies from one set of settings.
+
+use std::sync::Arc;
+
+use accelflow_trace::{Accel, Transform};
+
+use crate::balance::{CoreLoads, Ldb, Policy, RoundRobin};
+use crate::compress::{Cmp, Codec, DEFAULT_LEVEL, Dcmp};
+use crate::deserialize::Dser;
+use crate::error::AccelError;
+use crate::job::{Accelerator, Job};
+use crate::limits::Limits;
+use crate::rpc::Rpc;
+use crate::serialize::Ser;
+use crate::tcp::Tcp;
+use crate::thrift::Schema;
+use crate::tls::{Decr, Encr};
+use crate::transform;
+
+/// Settings of the software bodies.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bounds on messages.
+    pub limits: Limits,
+    /// The interface that RPC, Ser and Dser know.
+    pub schema: Arc<Schema>,
+    /// What Cmp compresses with.
+    pub codec: Codec,
+    /// The Zstandard level, 1 to 22.
+    pub level: i32,
+}
+
+impl Default for Settings {
+    /// The SocialNetwork interface, Zstandard at [`DEFAULT_LEVEL`], default limits.
+    fn default() -> Settings {
+        Settings {
+            limits: Limits::default(),
+            schema: Schema::social_network(),
+            codec: Codec::Zstd,
+            level: DEFAULT_LEVEL,
+        }
+    }
+}
+
+/// One software body of each accelerator, and the transformation engine.
+pub struct Ensemble {
+    bodies: [Box<dyn Accelerator>; Accel::COUNT],
+    limits: Limits,
+}
+
+impl Ensemble {
+    /// Software bodies throughout; `policy` balances over the cores of `loads`.
+    ///
+    /// # Errors
+    /// `out_of_range` for a compression level that does not exist.
+    pub fn software(
+        settings: &Settings,
+        policy: Box<dyn Policy>,
+        loads: CoreLoads,
+    ) -> Result<Ensemble, AccelError> {
+        let limits = settings.limits;
+        let schema = || settings.schema.clone();
+        let bodies: [Box<dyn Accelerator>; Accel::COUNT] = [
+            Box::new(Tcp::new(limits)),
+            Box::new(Encr::new(limits)),
+            Box::new(Decr::new(limits)),
+            Box::new(Rpc::new(schema(), limits)),
+            Box::new(Ser::new(schema(), limits)),
+            Box::new(Dser::new(schema(), limits)),
+            Box::new(Cmp::new(settings.codec, settings.level, limits)?),
+            Box::new(Dcmp::new(limits)),
+            Box::new(Ldb::new(policy, loads)),
+        ];
+        Ok(Ensemble { bodies, limits })
+    }
+
+    /// Software bodies with default settings, balancing round robin over `cores` cores.
+    ///
+    /// # Errors
+    /// None with these settings; the signature is that of [`Ensemble::software`].
+    pub fn with_cores(cores: usize) -> Result<Ensemble, AccelError> {
+        let policy = Box::new(RoundRobin::default());
+        Ensemble::software(&Settings::default(), policy, CoreLoads::idle(cores))
+    }
+
+    /// Puts another body in the place of one, for instance a device.
+    pub fn replace(&mut self, body: Box<dyn Accelerator>) {
+        let place = body.kind().index();
+        self.bodies[place] = body;
+    }
+
+    /// Runs one accelerator on a job.
+    ///
+    /// # Errors
+    /// That of the accelerator; the job is then unchanged.
+    pub fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
+        self.bodies[accel.index()].run(job)
+    }
+
+    /// Runs one transformation on a job.
+    ///
+    /// # Errors
+    /// Those of [`transform::run`]; the job is then unchanged.
+    pub fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
+        transform::run(job, step, &self.limits)
+    }
+
+    /// The nine bodies in the order of [`Accel::ALL`], for an owner that runs them elsewhere.
+    pub fn into_bodies(self) -> [Box<dyn Accelerator>; Accel::COUNT] {
+        self.bodies
+    }
+}
+
+impl std::fmt::Debug for Ensemble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ensemble")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,475 @@
+//! The one error type of the accelerators.
+
+use crate::limits::Limits;
+use accelflow_trace::Format;
+
+/// Why an accelerator refused its input.
+///
+/// Messages name the place (byte offset in the accelerator's input), the value found and what is
+/// allowed. [`AccelError::reason`] is the stable name to count by.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccelError {
+    /// The input ends inside something.
+    #[error("truncated: {what} at byte {at} needs {need} bytes, {have} are there")]
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Offset of its first byte.
+        at: usize,
+        /// Bytes it needs.
+        need: usize,
+        /// Bytes left.
+        have: usize,
+    },
+    /// Bytes follow the end of the message.
+    #[error("{extra} bytes follow the end of the {what} at byte {at}; none may")]
+    TrailingBytes {
+        /// What ended.
+        what: &'static str,
+        /// Where it ended.
+        at: usize,
+        /// How many bytes follow.
+        extra: usize,
+    },
+    /// A size exceeds its limit.
+    #[error("{what} has size {size}; at most {limit} is allowed")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size or count.
+        size: usize,
+        /// The bound that applies.
+        limit: usize,
+    },
+    /// Structs or containers are nested too deeply.
+    #[error("nesting deeper than {limit} at byte {at}")]
+    TooDeep {
+        /// Offset at which the limit was passed.
+        at: usize,
+        /// The allowed depth.
+        limit: usize,
+    },
+    /// A decompressed payload would exceed its bound.
+    #[error(
+        "decompression bomb: {compressed} compressed bytes inflate to more than {limit} bytes, \
+         the most allowed for that input"
+    )]
+    ZipBomb {
+        /// Size of the compressed input.
+        compressed: usize,
+        /// The bound, from [`Limits::decompressed_limit`].
+        limit: usize,
+    },
+    /// A checksum does not match.
+    #[error("{protocol} checksum at byte {at} is {found:#06x}, computed {computed:#06x}")]
+    BadChecksum {
+        /// Whose checksum.
+        protocol: &'static str,
+        /// Offset of the checksum field.
+        at: usize,
+        /// The value in the header.
+        found: u16,
+        /// The value the bytes give.
+        computed: u16,
+    },
+    /// A packet's header breaks the rules of [`crate::tcp`].
+    #[error("bad segment at byte {at}: {why}")]
+    BadSegment {
+        /// Offset of the packet or field.
+        at: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A packet belongs to another connection.
+    #[error("segment at byte {at} goes {found}; this connection receives {expected}")]
+    WrongConnection {
+        /// Offset of the packet.
+        at: usize,
+        /// "source > destination" of the packet.
+        found: String,
+        /// "source > destination" of the connection.
+        expected: String,
+    },
+    /// Bytes are missing between two segments.
+    #[error(
+        "gap before the segment at byte {at}: sequence number {expected} is missing, {found} comes next"
+    )]
+    SegmentGap {
+        /// Offset of the packet after the gap.
+        at: usize,
+        /// First sequence number that is missing.
+        expected: u32,
+        /// Sequence number of the packet.
+        found: u32,
+    },
+    /// Two segments carry the same sequence numbers but are not identical.
+    #[error(
+        "segment at byte {at} (sequence number {found}) overlaps data up to {expected}; only exact duplicates may"
+    )]
+    SegmentOverlap {
+        /// Offset of the packet.
+        at: usize,
+        /// The next sequence number expected.
+        expected: u32,
+        /// Sequence number of the packet.
+        found: u32,
+    },
+    /// The job carries no session for the layer that needs one.
+    #[error("the job has no {layer} session")]
+    NoSession {
+        /// "TCP" or "TLS".
+        layer: &'static str,
+    },
+    /// A TLS record's header or padding is wrong (RFC 8446, section 5).
+    #[error("bad record at byte {at}: {why}")]
+    BadRecord {
+        /// Offset of the record or field.
+        at: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A TLS record is larger than the protocol allows (RFC 8446, sections 5.1 and 5.2).
+    #[error("record at byte {at} holds {size} bytes; at most {limit} are allowed")]
+    RecordOverflow {
+        /// Offset of the record.
+        at: usize,
+        /// Its size.
+        size: usize,
+        /// The protocol's bound.
+        limit: usize,
+    },
+    /// Authentication of a record failed.
+    #[error("record at byte {at} fails authentication under sequence number {sequence}")]
+    BadTag {
+        /// Offset of the record.
+        at: usize,
+        /// The record sequence number tried.
+        sequence: u64,
+    },
+    /// A decrypted record is not application data.
+    #[error("record at byte {at} has content type {found}; only application data (23) is expected")]
+    UnexpectedContentType {
+        /// Offset of the record.
+        at: usize,
+        /// The inner content type.
+        found: u8,
+    },
+    /// A record sequence number would wrap; the keys must be updated first.
+    #[error("record sequence number {sequence} is the last; update the keys")]
+    SequenceExhausted {
+        /// The sequence number.
+        sequence: u64,
+    },
+    /// Key material of the wrong size.
+    #[error("{what} has {found} bytes; {allowed} are needed")]
+    BadKey {
+        /// Which secret or key.
+        what: &'static str,
+        /// Its size.
+        found: usize,
+        /// The size needed.
+        allowed: usize,
+    },
+    /// A transport frame or container is malformed.
+    #[error("bad {what} at byte {at}: {why}")]
+    BadFrame {
+        /// Which frame.
+        what: &'static str,
+        /// Offset of the error.
+        at: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// A compressed stream is corrupt.
+    #[error("corrupt {codec} data: {why}")]
+    CorruptData {
+        /// Name of the codec.
+        codec: &'static str,
+        /// The codec's own words.
+        why: String,
+    },
+    /// A Thrift message begins with an unknown protocol.
+    #[error(
+        "message at byte {at} begins with {found:#010x}; allowed are strict binary 0x8001.... and compact 0x82.1...."
+    )]
+    BadMagicOrVersion {
+        /// Offset of the message.
+        at: usize,
+        /// Its first four bytes.
+        found: u32,
+    },
+    /// A Thrift message type is unknown.
+    #[error(
+        "message type {found} at byte {at}; allowed are 1 (call), 2 (reply), 3 (exception), 4 (oneway)"
+    )]
+    BadMessageType {
+        /// Offset of the byte.
+        at: usize,
+        /// The value.
+        found: u8,
+    },
+    /// The function table has no such method.
+    #[error("unknown method '{name}'; known are {known}")]
+    UnknownMethod {
+        /// The name in the message.
+        name: String,
+        /// The names in the table, shortened to the first ones.
+        known: String,
+    },
+    /// The schema has no such service.
+    #[error("unknown service '{name}'; known are {known}")]
+    UnknownService {
+        /// The name in the message.
+        name: String,
+        /// The services of the schema.
+        known: String,
+    },
+    /// A type byte names no Thrift type.
+    #[error("byte {at} is {found:#04x}, which is no Thrift type")]
+    BadWireType {
+        /// Offset of the byte.
+        at: usize,
+        /// The value.
+        found: u8,
+    },
+    /// A field, element or key has another type than the schema says.
+    #[error("'{field}' at byte {at} has type {found}; the schema says {expected}")]
+    WrongFieldType {
+        /// Offset of the value.
+        at: usize,
+        /// Field, in its struct.
+        field: String,
+        /// Type on the wire.
+        found: &'static str,
+        /// Type in the schema.
+        expected: &'static str,
+    },
+    /// A length or count is negative.
+    #[error("{what} at byte {at} is {found}; it may not be negative")]
+    NegativeLength {
+        /// Which length.
+        what: &'static str,
+        /// Offset of the length.
+        at: usize,
+        /// The value.
+        found: i64,
+    },
+    /// A variable-length integer does not end.
+    #[error("variable-length integer at byte {at} is longer than {limit} bytes")]
+    BadVarint {
+        /// Offset of its first byte.
+        at: usize,
+        /// The most bytes it may have.
+        limit: usize,
+    },
+    /// An integer does not fit its type.
+    #[error("'{field}' is {found}; allowed is {allowed}")]
+    OutOfRange {
+        /// The field.
+        field: String,
+        /// The value.
+        found: String,
+        /// The range.
+        allowed: &'static str,
+    },
+    /// A required field is absent.
+    #[error("'{container}' lacks the required field '{field}'")]
+    MissingField {
+        /// The struct.
+        container: String,
+        /// The field.
+        field: String,
+    },
+    /// A field occurs twice.
+    #[error("field '{field}' of '{container}' occurs a second time")]
+    DuplicateField {
+        /// The struct.
+        container: String,
+        /// The field.
+        field: String,
+    },
+    /// A JSON member that the struct does not have.
+    #[error("'{container}' has no field '{field}'; known are {known}")]
+    UnknownField {
+        /// The struct.
+        container: String,
+        /// The member's name.
+        field: String,
+        /// The struct's fields.
+        known: String,
+    },
+    /// A union without exactly one field.
+    #[error("union '{container}' has {found} fields set; exactly 1 must be")]
+    BadUnion {
+        /// The union.
+        container: String,
+        /// How many are set.
+        found: usize,
+    },
+    /// A floating point number that JSON cannot express.
+    #[error("'{field}' is {found}, which JSON cannot express")]
+    NotFinite {
+        /// The field.
+        field: String,
+        /// NaN or an infinity.
+        found: String,
+    },
+    /// Text that is not UTF-8.
+    #[error("{what} is not UTF-8 at byte {at}")]
+    BadUtf8 {
+        /// Which text.
+        what: String,
+        /// Offset of the first bad byte.
+        at: usize,
+    },
+    /// Text that is not JSON, or JSON that does not fit the schema.
+    #[error("bad JSON at line {line}, column {column}: {why}")]
+    BadJson {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1 (0: the whole text).
+        column: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// A JSON value of another type than the schema says.
+    #[error("'{field}' is {found} in the JSON; the schema says {expected}")]
+    WrongJsonType {
+        /// The field.
+        field: String,
+        /// What was found.
+        found: String,
+        /// What the schema says.
+        expected: &'static str,
+    },
+    /// Binary data that is not base64 (RFC 4648, section 4, padded).
+    #[error("'{field}' is not padded base64: {why}")]
+    BadBase64 {
+        /// The field.
+        field: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Bytes that are not one BSON document, or JSON that cannot become one.
+    #[error("bad BSON: {why}")]
+    BadBson {
+        /// What is wrong.
+        why: String,
+    },
+    /// An HTTP message outside what [`crate::http`] accepts.
+    #[error("bad HTTP message at byte {at}: {why}")]
+    BadHttp {
+        /// Offset, as far as known.
+        at: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// A compression method that is not built in.
+    #[error("unknown codec '{found}'; known are zstd (1), snappy (2)")]
+    UnknownCodec {
+        /// Name or number.
+        found: String,
+    },
+    /// There is no core to choose.
+    #[error("the load balancer has no cores")]
+    NoCore,
+    /// The payload has another format than the step needs.
+    #[error("{step} needs a payload in {expected}, but it is in {found}{hint}")]
+    WrongFormat {
+        /// Accelerator or transformation.
+        step: &'static str,
+        /// The label of the payload.
+        found: Format,
+        /// The label needed.
+        expected: &'static str,
+        /// How to get there, or nothing.
+        hint: &'static str,
+    },
+    /// The job does not say what message this is.
+    #[error("{step} needs to know what message this is: {why}")]
+    NoCall {
+        /// The accelerator.
+        step: &'static str,
+        /// What is missing.
+        why: &'static str,
+    },
+}
+
+impl AccelError {
+    /// A stable machine-readable name of the kind of error, for counters and tests.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            AccelError::Truncated { .. } => "truncated",
+            AccelError::TrailingBytes { .. } => "trailing_bytes",
+            AccelError::TooLarge { .. } => "too_large",
+            AccelError::TooDeep { .. } => "too_deep",
+            AccelError::ZipBomb { .. } => "zip_bomb",
+            AccelError::BadChecksum { .. } => "bad_checksum",
+            AccelError::BadSegment { .. } => "bad_segment",
+            AccelError::WrongConnection { .. } => "wrong_connection",
+            AccelError::SegmentGap { .. } => "segment_gap",
+            AccelError::SegmentOverlap { .. } => "segment_overlap",
+            AccelError::NoSession { .. } => "no_session",
+            AccelError::BadRecord { .. } => "bad_record",
+            AccelError::RecordOverflow { .. } => "record_overflow",
+            AccelError::BadTag { .. } => "bad_tag",
+            AccelError::UnexpectedContentType { .. } => "unexpected_content_type",
+            AccelError::SequenceExhausted { .. } => "sequence_exhausted",
+            AccelError::BadKey { .. } => "bad_key",
+            AccelError::BadFrame { .. } => "bad_frame",
+            AccelError::CorruptData { .. } => "corrupt_data",
+            AccelError::BadMagicOrVersion { .. } => "bad_magic_or_version",
+            AccelError::BadMessageType { .. } => "bad_message_type",
+            AccelError::UnknownMethod { .. } => "unknown_method",
+            AccelError::UnknownService { .. } => "unknown_service",
+            AccelError::BadWireType { .. } => "bad_wire_type",
+            AccelError::WrongFieldType { .. } => "wrong_field_type",
+            AccelError::NegativeLength { .. } => "negative_length",
+            AccelError::BadVarint { .. } => "bad_varint",
+            AccelError::OutOfRange { .. } => "out_of_range",
+            AccelError::MissingField { .. } => "missing_field",
+            AccelError::DuplicateField { .. } => "duplicate_field",
+            AccelError::UnknownField { .. } => "unknown_field",
+            AccelError::BadUnion { .. } => "bad_union",
+            AccelError::NotFinite { .. } => "not_finite",
+            AccelError::BadUtf8 { .. } => "bad_utf8",
+            AccelError::BadJson { .. } => "bad_json",
+            AccelError::WrongJsonType { .. } => "wrong_json_type",
+            AccelError::BadBase64 { .. } => "bad_base64",
+            AccelError::BadBson { .. } => "bad_bson",
+            AccelError::BadHttp { .. } => "bad_http",
+            AccelError::UnknownCodec { .. } => "unknown_codec",
+            AccelError::NoCore => "no_core",
+            AccelError::WrongFormat { .. } => "wrong_format",
+            AccelError::NoCall { .. } => "no_call",
+        }
+    }
+
+    /// The JSON library's refusal, in this crate's terms.
+    pub(crate) fn from_json(error: serde_json::Error) -> AccelError {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        // The place is given separately.
+        let why = text
+            .split(" at line ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        AccelError::BadJson { line, column, why }
+    }
+
+    /// Refuses a message larger than [`Limits::max_message_bytes`].
+    pub(crate) fn check_size(
+        what: &'static str,
+        size: usize,
+        limits: &Limits,
+    ) -> Result<(), AccelError> {
+        let limit = limits.max_message_bytes;
+        if size > limit {
+            Err(AccelError::TooLarge { what, size, limit })
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Ser: application data into the wire form of the message that `job.call` names.
+
+use std::sync::Arc;
+
+use accelflow_trace::{Accel, Format};
+
+use crate::error::AccelError;
+use crate::job::{Accelerator, Call, Direction, Job};
+use crate::limits::Limits;
+use crate::thrift::{Schema, encode_struct, write_envelope};
+use crate::{http, storage};
+
+/// The serialization accelerator. Reads `job.call`, `job.packed`, `job.envelope`; sets
+/// `job.direction` to `Send`.
+///
+/// - Thrift: JSON of the arguments or the result into one struct; a compressed payload into the
+///   compression envelope instead.
+/// - Storage: a request, after a response the request that follows from it ([`crate::storage`]).
+/// - HTTP: head and body.
+#[derive(Debug)]
+pub struct Ser {
+    schema: Arc<Schema>,
+    limits: Limits,
+}
+
+impl Ser {
+    /// A serialization body for the functions of `schema`.
+    pub fn new(schema: Arc<Schema>, limits: Limits) -> Ser {
+        Ser { schema, limits }
+    }
+}
+
+impl Accelerator for Ser {
+    fn kind(&self) -> Accel {
+        Accel::Ser
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        AccelError::check_size("payload to serialize", job.bytes.len(), &self.limits)?;
+        let mut follow_up = None;
+        let bytes = match &job.call {
+            Call::None => {
+                let why = "set the job's call";
+                return Err(AccelError::NoCall { step: "Ser", why });
+            }
+            Call::Thrift(call) => {
+                let (schema, id) = call.body(&self.schema)?;
+                let mut out = Vec::with_capacity(job.bytes.len());
+                if let Some(packed) = job.packed {
+                    let (data, _) = crate::transform::payload(job)?;
+                    write_envelope(call.protocol, packed.codec.number() as i8, &data, &mut out);
+                } else {
+                    expect_json(job)?;
+                    encode_struct(
+                        schema,
+                        id,
+                        call.protocol,
+                        &job.bytes,
+                        &self.limits,
+                        &mut out,
+                    )?;
+                }
+                out
+            }
+            Call::Storage(call) => {
+                let (bytes, written) = storage::serialize(call, job, &self.limits)?;
+                follow_up = Some(Call::Storage(written));
+                bytes
+            }
+            Call::Http(call) => http::serialize(call, job, &self.limits)?,
+        };
+        job.bytes = bytes;
+        job.format = Format::Str;
+        job.packed = None;
+        job.envelope = None;
+        job.direction = Direction::Send;
+        if let Some(call) = follow_up {
+            job.call = call;
+        }
+        Ok(())
+    }
+}
+
+fn expect_json(job: &Job) -> Result<(), AccelError> {
+    if job.format == Format::Json {
+        return Ok(());
+    }
+    let (found, hint) = (job.format, "; transform it first");
+    Err(AccelError::WrongFormat {
+        step: "Ser",
+        found,
+        expected: "JSON",
+        hint,
+    })
+}

@@ -1,0 +1,312 @@
+//! Thrift struct to JSON text, in one pass over the bytes and without a tree in between.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::schema::{Field, Schema, Struct, StructId, Ty};
+use super::wire::{Reader, WireType, skip};
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// Field number of the envelope's codec; no interface uses it (`docs/message-conventions.md`).
+pub(crate) const ENVELOPE_CODEC: i16 = 32_000;
+/// Field number of the envelope's data.
+pub(crate) const ENVELOPE_DATA: i16 = 32_001;
+
+/// A struct as JSON text and what was seen on the way.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded<'a> {
+    pub(crate) json: Vec<u8>,
+    /// Integer, enum and bool fields at the top level.
+    pub(crate) numbers: Vec<(Arc<str>, i64)>,
+    /// Which fields at the top level were present, by their place in the schema.
+    pub(crate) present: u128,
+    /// Codec number and data of a compressed body.
+    pub(crate) envelope: Option<(i8, &'a [u8])>,
+}
+
+/// Decodes bytes that are exactly one struct.
+pub(super) fn whole_struct<'a, R: Reader<'a>>(
+    schema: &Schema,
+    id: StructId,
+    mut reader: R,
+    limits: &Limits,
+) -> Result<Decoded<'a>, AccelError> {
+    let decoded = one_struct(schema, id, &mut reader, limits)?;
+    reader.finish("struct")?;
+    Ok(decoded)
+}
+
+/// Decodes one struct; more may follow it.
+pub(crate) fn one_struct<'a, R: Reader<'a>>(
+    schema: &Schema,
+    id: StructId,
+    reader: &mut R,
+    limits: &Limits,
+) -> Result<Decoded<'a>, AccelError> {
+    let mut top = Decoded::default();
+    let mut transcoder = Transcoder {
+        schema,
+        reader,
+        limits,
+        out: Vec::new(),
+        input: PhantomData,
+    };
+    transcoder.structure(schema.get(id), 0, Some(&mut top))?;
+    top.json = transcoder.out;
+    Ok(top)
+}
+
+struct Transcoder<'s, 'r, 'a, R> {
+    schema: &'s Schema,
+    reader: &'r mut R,
+    limits: &'s Limits,
+    out: Vec<u8>,
+    input: PhantomData<&'a [u8]>,
+}
+
+impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
+    fn structure(
+        &mut self,
+        structure: &'s Struct,
+        depth: usize,
+        mut top: Option<&mut Decoded<'a>>,
+    ) -> Result<(), AccelError> {
+        self.check_depth(depth)?;
+        let outer = self.reader.struct_begin();
+        self.out.push(b'{');
+        let mut seen = 0u128;
+        let mut codec = None;
+        while let Some((wire, id)) = self.reader.field()? {
+            let Some((place, field)) = structure.field_by_id(id) else {
+                match (top.as_deref_mut(), id, wire) {
+                    (Some(_), ENVELOPE_CODEC, WireType::I8) => codec = Some(self.reader.i8()?),
+                    (Some(top), ENVELOPE_DATA, WireType::Bytes) => {
+                        top.envelope = Some((codec.unwrap_or(0), self.reader.bytes()?));
+                    }
+                    _ => skip(
+                        self.reader,
+                        wire,
+                        self.limits.max_depth - depth,
+                        self.limits,
+                    )?,
+                }
+                continue;
+            };
+            if seen >> place & 1 == 1 {
+                let (container, field) = (structure.name.to_string(), field.name.to_string());
+                return Err(AccelError::DuplicateField { container, field });
+            }
+            if seen != 0 {
+                self.out.push(b',');
+            }
+            seen |= 1 << place;
+            self.out.extend_from_slice(&field.json_key);
+            let number = self.value(&field.ty, wire, &field.name, depth)?;
+            if let (Some(top), Some(number)) = (top.as_deref_mut(), number) {
+                top.numbers.push((field.name.clone(), number));
+            }
+        }
+        self.out.push(b'}');
+        self.reader.struct_end(outer);
+        if let Some(top) = top {
+            top.present = seen;
+            if top.envelope.is_some() {
+                return self.check_envelope(seen);
+            }
+        }
+        check_presence(structure, seen)
+    }
+
+    /// An envelope stands alone: its data holds the fields.
+    fn check_envelope(&self, seen: u128) -> Result<(), AccelError> {
+        if seen == 0 {
+            return Ok(());
+        }
+        let why = format!(
+            "{} fields of the interface stand beside the compressed data",
+            seen.count_ones()
+        );
+        Err(AccelError::BadFrame {
+            what: "compression envelope",
+            at: self.reader.at(),
+            why,
+        })
+    }
+
+    /// Writes a value and returns it if it is an integer or bool.
+    fn value(
+        &mut self,
+        ty: &'s Ty,
+        wire: WireType,
+        name: &Arc<str>,
+        depth: usize,
+    ) -> Result<Option<i64>, AccelError> {
+        if wire != WireType::of(ty) {
+            let (at, field, found) = (self.reader.at(), name.to_string(), wire.name());
+            return Err(AccelError::WrongFieldType {
+                at,
+                field,
+                found,
+                expected: ty.name(),
+            });
+        }
+        let number = match ty {
+            Ty::Bool => {
+                let value = self.reader.bool()?;
+                self.out
+                    .extend_from_slice(if value { b"true" } else { b"false" });
+                return Ok(Some(value.into()));
+            }
+            Ty::I8 => self.reader.i8()?.into(),
+            Ty::I16 => self.reader.i16()?.into(),
+            Ty::I32 => self.reader.i32()?.into(),
+            Ty::I64 => self.reader.i64()?,
+            Ty::Double => return self.double(name).map(|()| None),
+            Ty::String => return self.text(name).map(|()| None),
+            Ty::Binary => return self.binary().map(|()| None),
+            Ty::List(element) | Ty::Set(element) => {
+                return self.list(element, name, depth + 1).map(|()| None);
+            }
+            Ty::Map(pair) => return self.map(&pair.0, &pair.1, name, depth + 1).map(|()| None),
+            Ty::Struct(id) => {
+                return self
+                    .structure(self.schema.get(*id), depth + 1, None)
+                    .map(|()| None);
+            }
+        };
+        self.out
+            .extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        Ok(Some(number))
+    }
+
+    fn double(&mut self, name: &Arc<str>) -> Result<(), AccelError> {
+        let value = self.reader.double()?;
+        if !value.is_finite() {
+            let (field, found) = (name.to_string(), value.to_string());
+            return Err(AccelError::NotFinite { field, found });
+        }
+        write_json(&mut self.out, &value)
+    }
+
+    fn text(&mut self, name: &Arc<str>) -> Result<(), AccelError> {
+        let bytes = self.reader.bytes()?;
+        let start = self.reader.at() - bytes.len();
+        let text = std::str::from_utf8(bytes).map_err(|error| AccelError::BadUtf8 {
+            what: format!("'{name}'"),
+            at: start + error.valid_up_to(),
+        })?;
+        write_json(&mut self.out, text)?;
+        self.check_output()
+    }
+
+    fn binary(&mut self) -> Result<(), AccelError> {
+        let bytes = self.reader.bytes()?;
+        write_base64(&mut self.out, bytes);
+        self.check_output()
+    }
+
+    fn list(&mut self, ty: &'s Ty, name: &Arc<str>, depth: usize) -> Result<(), AccelError> {
+        self.check_depth(depth)?;
+        let (wire, count) = self.reader.list()?;
+        self.out.push(b'[');
+        for index in 0..count {
+            self.separate(index)?;
+            self.value(ty, wire, name, depth)?;
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn map(
+        &mut self,
+        key: &'s Ty,
+        value: &'s Ty,
+        name: &Arc<str>,
+        depth: usize,
+    ) -> Result<(), AccelError> {
+        self.check_depth(depth)?;
+        let (types, count) = self.reader.map()?;
+        let object = *key == Ty::String;
+        let [open, close] = if object { *b"{}" } else { *b"[]" };
+        self.out.push(open);
+        for index in 0..count {
+            let Some((key_wire, value_wire)) = types else {
+                break;
+            };
+            self.separate(index)?;
+            if !object {
+                self.out.push(b'[');
+            }
+            self.value(key, key_wire, name, depth)?;
+            self.out.push(if object { b':' } else { b',' });
+            self.value(value, value_wire, name, depth)?;
+            if !object {
+                self.out.push(b']');
+            }
+        }
+        self.out.push(close);
+        Ok(())
+    }
+
+    fn separate(&mut self, index: usize) -> Result<(), AccelError> {
+        if index > 0 {
+            self.out.push(b',');
+        }
+        self.check_output()
+    }
+
+    fn check_depth(&self, depth: usize) -> Result<(), AccelError> {
+        let limit = self.limits.max_depth;
+        if depth < limit {
+            Ok(())
+        } else {
+            Err(AccelError::TooDeep {
+                at: self.reader.at(),
+                limit,
+            })
+        }
+    }
+
+    fn check_output(&self) -> Result<(), AccelError> {
+        AccelError::check_size("JSON", self.out.len(), self.limits)
+    }
+}
+
+pub(super) fn check_presence(structure: &Struct, seen: u128) -> Result<(), AccelError> {
+    let absent = |(place, field): &(usize, &Field)| field.required && seen >> place & 1 == 0;
+    if let Some((_, field)) = structure.fields.iter().enumerate().find(absent) {
+        let (container, field) = (structure.name.to_string(), field.name.to_string());
+        return Err(AccelError::MissingField { container, field });
+    }
+    let found = seen.count_ones() as usize;
+    if structure.is_union && found != 1 {
+        return Err(AccelError::BadUnion {
+            container: structure.name.to_string(),
+            found,
+        });
+    }
+    Ok(())
+}
+
+fn write_json<T: serde::Serialize + ?Sized>(
+    out: &mut Vec<u8>,
+    value: &T,
+) -> Result<(), AccelError> {
+    serde_json::to_writer(out, value).map_err(AccelError::from_json)
+}
+
+/// Appends a JSON string with the padded base64 of `bytes`.
+pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    let written = STANDARD
+        .encode_slice(bytes, &mut out[start..])
+        .unwrap_or_default();
+    out.truncate(start + written);
+    out.push(b'"');
+}

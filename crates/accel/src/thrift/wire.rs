@@ -1,0 +1,250 @@
+//! What the two protocols have in common: types, a checked cursor, the reader's and writer's role.
+
+use super::schema::Ty;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// A type as the wire names it: enums are `I32`, text and binary are both `Bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WireType {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    Double,
+    Bytes,
+    List,
+    Set,
+    Map,
+    Struct,
+    Uuid,
+}
+
+impl WireType {
+    pub(crate) fn of(ty: &Ty) -> WireType {
+        match ty {
+            Ty::Bool => WireType::Bool,
+            Ty::I8 => WireType::I8,
+            Ty::I16 => WireType::I16,
+            Ty::I32 => WireType::I32,
+            Ty::I64 => WireType::I64,
+            Ty::Double => WireType::Double,
+            Ty::String | Ty::Binary => WireType::Bytes,
+            Ty::List(_) => WireType::List,
+            Ty::Set(_) => WireType::Set,
+            Ty::Map(_) => WireType::Map,
+            Ty::Struct(_) => WireType::Struct,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            WireType::Bool => "bool",
+            WireType::I8 => "i8",
+            WireType::I16 => "i16",
+            WireType::I32 => "i32",
+            WireType::I64 => "i64",
+            WireType::Double => "double",
+            WireType::Bytes => "string",
+            WireType::List => "list",
+            WireType::Set => "set",
+            WireType::Map => "map",
+            WireType::Struct => "struct",
+            WireType::Uuid => "uuid",
+        }
+    }
+}
+
+/// A position in the input that never reads past the end.
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { bytes, at: 0 }
+    }
+
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn remaining(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    pub(crate) fn take(&mut self, what: &'static str, need: usize) -> Result<&'a [u8], AccelError> {
+        let (at, have) = (self.at, self.remaining());
+        if need > have {
+            return Err(AccelError::Truncated {
+                what,
+                at,
+                need,
+                have,
+            });
+        }
+        self.at += need;
+        Ok(&self.bytes[at..self.at])
+    }
+
+    pub(crate) fn array<const N: usize>(
+        &mut self,
+        what: &'static str,
+    ) -> Result<[u8; N], AccelError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(what, N)?);
+        Ok(array)
+    }
+
+    pub(crate) fn byte(&mut self, what: &'static str) -> Result<u8, AccelError> {
+        Ok(self.array::<1>(what)?[0])
+    }
+
+    /// Checks that nothing follows.
+    pub(crate) fn finish(&self, what: &'static str) -> Result<(), AccelError> {
+        match self.remaining() {
+            0 => Ok(()),
+            extra => Err(AccelError::TrailingBytes {
+                what,
+                at: self.at,
+                extra,
+            }),
+        }
+    }
+
+    /// Checks a container's element count before anything is allocated for it.
+    pub(crate) fn check_count(
+        &self,
+        at: usize,
+        count: i64,
+        least_bytes_each: usize,
+        limits: &Limits,
+    ) -> Result<usize, AccelError> {
+        let what = "container size";
+        let size = usize::try_from(count).map_err(|_| AccelError::NegativeLength {
+            what,
+            at,
+            found: count,
+        })?;
+        let limit = limits.max_container_elements;
+        if size > limit {
+            return Err(AccelError::TooLarge {
+                what: "container",
+                size,
+                limit,
+            });
+        }
+        let need = size.saturating_mul(least_bytes_each);
+        if need > self.remaining() {
+            let have = self.remaining();
+            return Err(AccelError::Truncated {
+                what: "container",
+                at,
+                need,
+                have,
+            });
+        }
+        Ok(size)
+    }
+}
+
+/// Reads values of one protocol. Containers are read by their parts, in wire order.
+pub(crate) trait Reader<'a> {
+    fn at(&self) -> usize;
+    fn finish(&self, what: &'static str) -> Result<(), AccelError>;
+    /// Begins a struct; the result goes to `struct_end`.
+    fn struct_begin(&mut self) -> i16;
+    fn struct_end(&mut self, outer: i16);
+    /// The next field's type and number, or `None` at the end of the struct.
+    fn field(&mut self) -> Result<Option<(WireType, i16)>, AccelError>;
+    fn bool(&mut self) -> Result<bool, AccelError>;
+    fn i8(&mut self) -> Result<i8, AccelError>;
+    fn i16(&mut self) -> Result<i16, AccelError>;
+    fn i32(&mut self) -> Result<i32, AccelError>;
+    fn i64(&mut self) -> Result<i64, AccelError>;
+    fn double(&mut self) -> Result<f64, AccelError>;
+    fn bytes(&mut self) -> Result<&'a [u8], AccelError>;
+    /// Element type and count of a list or set.
+    fn list(&mut self) -> Result<(WireType, usize), AccelError>;
+    /// Key type, value type and count of a map; no types if it is empty in compact.
+    fn map(&mut self) -> Result<(Option<(WireType, WireType)>, usize), AccelError>;
+    fn uuid(&mut self) -> Result<(), AccelError>;
+}
+
+/// Writes values of one protocol; the counts of containers are given after their elements.
+pub(crate) trait Writer {
+    fn len(&self) -> usize;
+    fn struct_begin(&mut self) -> i16;
+    /// Writes the stop byte.
+    fn struct_end(&mut self, outer: i16);
+    /// Writes the header of a field that is not a bool.
+    fn field(&mut self, ty: WireType, id: i16);
+    /// Writes a whole bool field.
+    fn bool_field(&mut self, id: i16, value: bool);
+    /// Writes a bool element.
+    fn bool(&mut self, value: bool);
+    fn i8(&mut self, value: i8);
+    fn i16(&mut self, value: i16);
+    fn i32(&mut self, value: i32);
+    fn i64(&mut self, value: i64);
+    fn double(&mut self, value: f64);
+    fn bytes(&mut self, value: &[u8]);
+    /// Begins a list or set; the result goes to `list_end`.
+    fn list_begin(&mut self, element: WireType) -> usize;
+    fn list_end(&mut self, mark: usize, element: WireType, count: usize);
+    /// Begins a map; the result goes to `map_end`.
+    fn map_begin(&mut self, key: WireType, value: WireType) -> usize;
+    fn map_end(&mut self, mark: usize, key: WireType, value: WireType, count: usize);
+}
+
+/// Skips a value of any type, to at most `depth` further levels.
+pub(crate) fn skip<'a, R: Reader<'a>>(
+    reader: &mut R,
+    ty: WireType,
+    depth: usize,
+    limits: &Limits,
+) -> Result<(), AccelError> {
+    let deeper = || {
+        let (at, limit) = (reader.at(), limits.max_depth);
+        depth
+            .checked_sub(1)
+            .ok_or(AccelError::TooDeep { at, limit })
+    };
+    match ty {
+        WireType::Bool => reader.bool().map(drop),
+        WireType::I8 => reader.i8().map(drop),
+        WireType::I16 => reader.i16().map(drop),
+        WireType::I32 => reader.i32().map(drop),
+        WireType::I64 => reader.i64().map(drop),
+        WireType::Double => reader.double().map(drop),
+        WireType::Bytes => reader.bytes().map(drop),
+        WireType::Uuid => reader.uuid(),
+        WireType::List | WireType::Set => {
+            let depth = deeper()?;
+            let (element, count) = reader.list()?;
+            (0..count).try_for_each(|_| skip(reader, element, depth, limits))
+        }
+        WireType::Map => {
+            let depth = deeper()?;
+            let (types, count) = reader.map()?;
+            let Some((key, value)) = types else {
+                return Ok(());
+            };
+            (0..count).try_for_each(|_| {
+                skip(reader, key, depth, limits)?;
+                skip(reader, value, depth, limits)
+            })
+        }
+        WireType::Struct => {
+            let depth = deeper()?;
+            let outer = reader.struct_begin();
+            while let Some((ty, _)) = reader.field()? {
+                skip(reader, ty, depth, limits)?;
+            }
+            reader.struct_end(outer);
+            Ok(())
+        }
+    }
+}

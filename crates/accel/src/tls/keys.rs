@@ -1,0 +1,183 @@
+//! Traffic keys from traffic secrets (RFC 8446, sections 7.1 and 7.3).
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_lc_rs::aead::{self, AES_128_GCM, AES_256_GCM, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::hkdf::{self, HKDF_SHA256, HKDF_SHA384, KeyType};
+
+use crate::error::AccelError;
+
+const IV_BYTES: usize = 12;
+
+/// The cipher suites that record protection knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CipherSuite {
+    /// TLS_AES_128_GCM_SHA256.
+    Aes128GcmSha256,
+    /// TLS_AES_256_GCM_SHA384.
+    Aes256GcmSha384,
+}
+
+impl CipherSuite {
+    /// Size of a traffic secret, in bytes: the output of the suite's hash.
+    pub const fn secret_bytes(self) -> usize {
+        match self {
+            CipherSuite::Aes128GcmSha256 => 32,
+            CipherSuite::Aes256GcmSha384 => 48,
+        }
+    }
+
+    fn aead(self) -> &'static aead::Algorithm {
+        match self {
+            CipherSuite::Aes128GcmSha256 => &AES_128_GCM,
+            CipherSuite::Aes256GcmSha384 => &AES_256_GCM,
+        }
+    }
+
+    fn hkdf(self) -> hkdf::Algorithm {
+        match self {
+            CipherSuite::Aes128GcmSha256 => HKDF_SHA256,
+            CipherSuite::Aes256GcmSha384 => HKDF_SHA384,
+        }
+    }
+}
+
+/// The record keys of both directions of a connection.
+#[derive(Debug)]
+pub struct TlsSession {
+    /// Keys of what this end sends.
+    pub write: RecordKeys,
+    /// Keys of what this end receives.
+    pub read: RecordKeys,
+}
+
+impl TlsSession {
+    /// One end's session from the two application traffic secrets.
+    ///
+    /// # Errors
+    /// `bad_key` if a secret is not [`CipherSuite::secret_bytes`] long.
+    pub fn from_secrets(
+        suite: CipherSuite,
+        write_secret: &[u8],
+        read_secret: &[u8],
+    ) -> Result<TlsSession, AccelError> {
+        Ok(TlsSession {
+            write: RecordKeys::from_secret(suite, write_secret)?,
+            read: RecordKeys::from_secret(suite, read_secret)?,
+        })
+    }
+}
+
+/// Key, initialization vector and record sequence number of one direction.
+pub struct RecordKeys {
+    key: Arc<LessSafeKey>,
+    iv: [u8; IV_BYTES],
+    sequence: u64,
+}
+
+impl RecordKeys {
+    /// Derives `key` and `iv` with HKDF-Expand-Label; the sequence number starts at zero.
+    ///
+    /// # Errors
+    /// `bad_key` if the secret is not [`CipherSuite::secret_bytes`] long.
+    pub fn from_secret(suite: CipherSuite, secret: &[u8]) -> Result<RecordKeys, AccelError> {
+        if secret.len() != suite.secret_bytes() {
+            let (found, allowed) = (secret.len(), suite.secret_bytes());
+            return Err(AccelError::BadKey {
+                what: "traffic secret",
+                found,
+                allowed,
+            });
+        }
+        let mut key = [0; 32];
+        let key = &mut key[..suite.aead().key_len()];
+        expand_label(suite, secret, b"key", key)?;
+        let mut iv = [0; IV_BYTES];
+        expand_label(suite, secret, b"iv", &mut iv)?;
+        RecordKeys::from_key(suite, key, iv)
+    }
+
+    /// Uses a key and an initialization vector as they are.
+    ///
+    /// # Errors
+    /// `bad_key` if the key has not the size that the suite's cipher needs.
+    pub fn from_key(
+        suite: CipherSuite,
+        key: &[u8],
+        iv: [u8; IV_BYTES],
+    ) -> Result<RecordKeys, AccelError> {
+        let (found, allowed) = (key.len(), suite.aead().key_len());
+        let key = UnboundKey::new(suite.aead(), key).map_err(|_| AccelError::BadKey {
+            what: "record key",
+            found,
+            allowed,
+        })?;
+        Ok(RecordKeys {
+            key: Arc::new(LessSafeKey::new(key)),
+            iv,
+            sequence: 0,
+        })
+    }
+
+    /// The sequence number of the next record.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Continues at a given record sequence number, for a connection taken over mid-stream.
+    pub fn resume_at(&mut self, sequence: u64) {
+        self.sequence = sequence;
+    }
+
+    pub(super) fn aead(&self) -> &LessSafeKey {
+        &self.key
+    }
+
+    /// The nonce of record `sequence`: the initialization vector XOR the number (section 5.3).
+    pub(super) fn nonce(&self, sequence: u64) -> Nonce {
+        let mut nonce = self.iv;
+        for (byte, number) in nonce[4..].iter_mut().zip(sequence.to_be_bytes()) {
+            *byte ^= number;
+        }
+        Nonce::assume_unique_for_key(nonce)
+    }
+}
+
+impl fmt::Debug for RecordKeys {
+    /// Shows the sequence number alone: keys do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordKeys")
+            .field("sequence", &self.sequence)
+            .finish_non_exhaustive()
+    }
+}
+
+struct OutputLength(usize);
+
+impl KeyType for OutputLength {
+    fn len(&self) -> usize {
+        self.0
+    }
+}
+
+/// HKDF-Expand-Label with an empty context (RFC 8446, section 7.1).
+fn expand_label(
+    suite: CipherSuite,
+    secret: &[u8],
+    label: &[u8],
+    out: &mut [u8],
+) -> Result<(), AccelError> {
+    let failed = AccelError::BadKey {
+        what: "expanded traffic secret",
+        found: out.len(),
+        allowed: suite.secret_bytes(),
+    };
+    let length = (out.len() as u16).to_be_bytes();
+    let label_length = [(b"tls13 ".len() + label.len()) as u8];
+    let info: [&[u8]; 5] = [&length, &label_length, b"tls13 ", label, &[0]];
+    hkdf::Prk::new_less_safe(suite.hkdf(), secret)
+        .expand(&info, OutputLength(out.len()))
+        .and_then(|okm| okm.fill(out))
+        .map_err(|_| failed)
+}

@@ -1,0 +1,173 @@
+//! Records of application data: TLSInnerPlaintext in TLSCiphertext (RFC 8446, section 5.2).
+
+use aws_lc_rs::aead::{Aad, MAX_TAG_LEN};
+
+use super::keys::RecordKeys;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// Most plaintext bytes in a record: 2^14.
+pub const MAX_PLAINTEXT: usize = 1 << 14;
+
+/// Most ciphertext bytes in a record: 2^14 + 256 (section 5.2).
+const MAX_CIPHERTEXT: usize = MAX_PLAINTEXT + 256;
+const HEADER: usize = 5;
+const TAG: usize = MAX_TAG_LEN;
+const APPLICATION_DATA: u8 = 23;
+/// The frozen version of every record header (section 5.1).
+const LEGACY_VERSION: [u8; 2] = [3, 3];
+
+/// Protects `plaintext` as one or more records without padding; an empty plaintext is one record.
+///
+/// `keys.sequence` advances by the number of records, on success alone.
+///
+/// # Errors
+/// `too_large`, `sequence_exhausted`.
+pub fn seal(
+    keys: &mut RecordKeys,
+    plaintext: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    AccelError::check_size("plaintext", plaintext.len(), limits)?;
+    let records = plaintext.len().div_ceil(MAX_PLAINTEXT).max(1);
+    let mut out = Vec::with_capacity(plaintext.len() + records * (HEADER + 1 + TAG));
+    let mut sequence = keys.sequence();
+    let mut rest = plaintext;
+    for _ in 0..records {
+        let (fragment, tail) = rest.split_at(rest.len().min(MAX_PLAINTEXT));
+        rest = tail;
+        let header = header(fragment.len() + 1 + TAG);
+        out.extend_from_slice(&header);
+        let start = out.len();
+        out.extend_from_slice(fragment);
+        out.push(APPLICATION_DATA);
+        let next = next_sequence(sequence)?;
+        let tag = keys
+            .aead()
+            .seal_in_place_separate_tag(keys.nonce(sequence), Aad::from(header), &mut out[start..])
+            .map_err(|_| AccelError::SequenceExhausted { sequence })?;
+        out.extend_from_slice(tag.as_ref());
+        sequence = next;
+    }
+    keys.resume_at(sequence);
+    Ok(out)
+}
+
+/// Opens all records in `records` and returns their application data.
+///
+/// `keys.sequence` advances by the number of records if all of them open, else not at all.
+///
+/// # Errors
+/// `truncated`, `bad_record`, `record_overflow`, `bad_tag`, `unexpected_content_type`,
+/// `sequence_exhausted`, `too_large`.
+pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
+    let overhead = records.len().div_ceil(MAX_CIPHERTEXT).max(1) * (HEADER + 1 + TAG);
+    AccelError::check_size(
+        "record sequence",
+        records.len().saturating_sub(overhead),
+        limits,
+    )?;
+    let mut out = Vec::with_capacity(records.len());
+    let mut sequence = keys.sequence();
+    let mut at = 0;
+    while at < records.len() || at == 0 {
+        let length = read_header(records, at)?;
+        let (body, start) = (at + HEADER, out.len());
+        out.extend_from_slice(&records[body..body + length]);
+        let mut header = [0; HEADER];
+        header.copy_from_slice(&records[at..body]);
+        let next = next_sequence(sequence)?;
+        let opened = keys
+            .aead()
+            .open_in_place(keys.nonce(sequence), Aad::from(header), &mut out[start..])
+            .map_err(|_| AccelError::BadTag { at, sequence })?;
+        let content = strip_padding(opened, at)?;
+        out.truncate(start + content);
+        sequence = next;
+        at = body + length;
+    }
+    keys.resume_at(sequence);
+    Ok(out)
+}
+
+fn header(length: usize) -> [u8; HEADER] {
+    let [high, low] = (length as u16).to_be_bytes();
+    [
+        APPLICATION_DATA,
+        LEGACY_VERSION[0],
+        LEGACY_VERSION[1],
+        high,
+        low,
+    ]
+}
+
+fn next_sequence(sequence: u64) -> Result<u64, AccelError> {
+    sequence
+        .checked_add(1)
+        .ok_or(AccelError::SequenceExhausted { sequence })
+}
+
+/// Checks a record's header and returns the length of its ciphertext.
+fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
+    let have = records.len() - at;
+    if have < HEADER {
+        return Err(AccelError::Truncated {
+            what: "record header",
+            at,
+            need: HEADER,
+            have,
+        });
+    }
+    let head = &records[at..at + HEADER];
+    if head[0] != APPLICATION_DATA {
+        let why = format!("outer content type {}, protected records have 23", head[0]);
+        return Err(AccelError::BadRecord { at, why });
+    }
+    if head[1..3] != LEGACY_VERSION {
+        let why = format!("version {:#04x}{:02x}, must be 0x0303", head[1], head[2]);
+        return Err(AccelError::BadRecord { at: at + 1, why });
+    }
+    let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
+    if length > MAX_CIPHERTEXT {
+        return Err(AccelError::RecordOverflow {
+            at,
+            size: length,
+            limit: MAX_CIPHERTEXT,
+        });
+    }
+    if length < TAG + 1 {
+        let why = format!(
+            "length {length}, below the {} of a tag and a content type",
+            TAG + 1
+        );
+        return Err(AccelError::BadRecord { at: at + 3, why });
+    }
+    if have < HEADER + length {
+        return Err(AccelError::Truncated {
+            what: "record",
+            at,
+            need: HEADER + length,
+            have,
+        });
+    }
+    Ok(length)
+}
+
+/// The length of the content in an opened record: without zero padding and content type.
+fn strip_padding(opened: &[u8], at: usize) -> Result<usize, AccelError> {
+    if opened.len() > MAX_PLAINTEXT + 1 {
+        return Err(AccelError::RecordOverflow {
+            at,
+            size: opened.len() - 1,
+            limit: MAX_PLAINTEXT,
+        });
+    }
+    let Some(end) = opened.iter().rposition(|byte| *byte != 0) else {
+        let why = "a record of zeros has no content type".to_owned();
+        return Err(AccelError::BadRecord { at, why });
+    };
+    match opened[end] {
+        APPLICATION_DATA => Ok(end),
+        found => Err(AccelError::UnexpectedContentType { at, found }),
+    }
+}

@@ -1,0 +1,203 @@
+//! Transformations between string, JSON and BSON (AccelFlow, section V.2).
+//!
+//! - A *string* is the text of a value. JSON to string keeps the text, string to JSON checks that
+//!   it is JSON: both ways leave the bytes as they are.
+//! - BSON to JSON (or string) writes relaxed MongoDB Extended JSON version 2; JSON to BSON reads
+//!   it, so that dates, object identifiers and binary data survive the way there and back.
+//!   Integers become 32-bit where they fit, as that format prescribes.
+//! - A JSON *envelope* (`docs/message-conventions.md`) gives up the bytes in its member `data`
+//!   when it becomes a string: that is the transformation before Dcmp in the paper's Listing 1.
+
+use std::borrow::Cow;
+
+use accelflow_trace::{Format, Transform};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bson::raw::{RawArray, RawBsonRef, RawDocument};
+use bson::{Bson, Document};
+use serde::de::IgnoredAny;
+
+use crate::error::AccelError;
+use crate::job::Job;
+use crate::limits::Limits;
+
+/// Transforms the payload of a job. A payload that already is in the format asked for stays as
+/// it is, so that one trace serves messages with and without an envelope.
+///
+/// # Errors
+/// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,
+/// `bad_utf8`, `too_deep`, `too_large`. The job is then unchanged.
+pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), AccelError> {
+    if job.format == transform.dst && job.envelope.is_none() {
+        return Ok(());
+    }
+    if job.format != transform.src {
+        let (found, expected) = (job.format, transform.src.name());
+        return Err(AccelError::WrongFormat {
+            step: "transformation",
+            found,
+            expected,
+            hint: "",
+        });
+    }
+    let bytes = match (job.envelope, transform.dst) {
+        (Some(_), Format::Str) => envelope_data(&job.bytes)?,
+        // The envelope itself is of use to nobody in another format: transform what it holds.
+        (Some(inner), dst) => {
+            let data = envelope_data(&job.bytes)?;
+            match Transform::from_nibble((Transform { src: inner, dst }).nibble()) {
+                Some(step) => convert(&data, step, limits)?,
+                None => data,
+            }
+        }
+        (None, _) => convert(&job.bytes, transform, limits)?,
+    };
+    job.bytes = bytes;
+    job.format = transform.dst;
+    job.envelope = None;
+    Ok(())
+}
+
+/// Transforms bytes that are not an envelope.
+///
+/// # Errors
+/// `bad_json`, `bad_bson`, `bad_utf8`, `too_deep`, `too_large`.
+pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Vec<u8>, AccelError> {
+    AccelError::check_size("payload to transform", bytes.len(), limits)?;
+    let out = match (transform.src, transform.dst) {
+        (Format::Json | Format::Str, Format::Json | Format::Str) => {
+            check_json(bytes, limits)?;
+            bytes.to_vec()
+        }
+        (Format::Json | Format::Str, Format::Bson) => json_to_bson(bytes, limits)?,
+        (Format::Bson, Format::Json | Format::Str) => bson_to_json(bytes, limits)?,
+        (Format::Bson, Format::Bson) => bytes.to_vec(),
+    };
+    AccelError::check_size("transformed payload", out.len(), limits)?;
+    Ok(out)
+}
+
+/// The payload proper and its format: the data of an envelope, else the bytes as they are.
+pub(crate) fn payload(job: &Job) -> Result<(Cow<'_, [u8]>, Format), AccelError> {
+    match job.envelope {
+        Some(inner) => Ok((Cow::Owned(envelope_data(&job.bytes)?), inner)),
+        None => Ok((Cow::Borrowed(&job.bytes), job.format)),
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    data: Cow<'a, str>,
+}
+
+fn envelope_data(json: &[u8]) -> Result<Vec<u8>, AccelError> {
+    let envelope: Envelope<'_> = serde_json::from_slice(json).map_err(AccelError::from_json)?;
+    STANDARD
+        .decode(envelope.data.as_bytes())
+        .map_err(|error| AccelError::BadBase64 {
+            field: "data".to_owned(),
+            why: error.to_string(),
+        })
+}
+
+/// Checks that `bytes` are one JSON text within the depth limit.
+fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+    check_json_depth(bytes, limits)?;
+    serde_json::from_slice::<IgnoredAny>(bytes).map_err(AccelError::from_json)?;
+    // The parser need not look inside the strings it ignores.
+    std::str::from_utf8(bytes)
+        .map(drop)
+        .map_err(|error| AccelError::BadUtf8 {
+            what: "JSON text".to_owned(),
+            at: error.valid_up_to(),
+        })
+}
+
+fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > limits.max_depth {
+                    return Err(AccelError::TooDeep {
+                        at,
+                        limit: limits.max_depth,
+                    });
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
+    check_json_depth(bytes, limits)?;
+    let value: serde_json::Value = serde_json::from_slice(bytes).map_err(AccelError::from_json)?;
+    match Bson::try_from(value).map_err(bad_bson)? {
+        Bson::Document(document) => document.to_vec().map_err(bad_bson),
+        other => {
+            let why = format!(
+                "the top of a BSON document is an object, not {:?}",
+                other.element_type()
+            );
+            Err(AccelError::BadBson { why })
+        }
+    }
+}
+
+fn bson_to_json(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
+    let raw = RawDocument::from_bytes(bytes).map_err(bad_bson)?;
+    check_document(raw, 1, limits)?;
+    let document = Document::try_from(raw).map_err(bad_bson)?;
+    let json = Bson::Document(document).into_relaxed_extjson();
+    serde_json::to_vec(&json).map_err(AccelError::from_json)
+}
+
+/// Walks a document before anything recursive does: depth, and every element readable.
+fn check_document(raw: &RawDocument, depth: usize, limits: &Limits) -> Result<(), AccelError> {
+    check_depth(depth, limits)?;
+    for element in raw {
+        let (_, value) = element.map_err(bad_bson)?;
+        check_value(value, depth, limits)?;
+    }
+    Ok(())
+}
+
+fn check_array(raw: &RawArray, depth: usize, limits: &Limits) -> Result<(), AccelError> {
+    check_depth(depth, limits)?;
+    for value in raw {
+        check_value(value.map_err(bad_bson)?, depth, limits)?;
+    }
+    Ok(())
+}
+
+fn check_value(value: RawBsonRef<'_>, depth: usize, limits: &Limits) -> Result<(), AccelError> {
+    match value {
+        RawBsonRef::Document(inner) => check_document(inner, depth + 1, limits),
+        RawBsonRef::Array(inner) => check_array(inner, depth + 1, limits),
+        RawBsonRef::JavaScriptCodeWithScope(code) => check_document(code.scope, depth + 1, limits),
+        _ => Ok(()),
+    }
+}
+
+fn check_depth(depth: usize, limits: &Limits) -> Result<(), AccelError> {
+    let limit = limits.max_depth;
+    if depth <= limit {
+        Ok(())
+    } else {
+        Err(AccelError::TooDeep { at: 0, limit })
+    }
+}
+
+fn bad_bson(error: impl std::fmt::Display) -> AccelError {
+    AccelError::BadBson {
+        why: error.to_string(),
+    }
+}
