@@ -139,7 +139,9 @@ impl FromStr for Accel {
     /// Reads the paper's names, in any case; "Deser" and "Decmp" style long forms are accepted
     /// only where the paper itself uses them.
     fn from_str(name: &str) -> Result<Accel, UnknownAccelerator> {
-        let known = Self::ALL.into_iter().find(|a| a.name().eq_ignore_ascii_case(name));
+        let known = Self::ALL
+            .into_iter()
+            .find(|a| a.name().eq_ignore_ascii_case(name));
         match known {
             Some(accel) => Ok(accel),
             None if name.eq_ignore_ascii_case("Deser") => Ok(Accel::Dser),
@@ -167,9 +169,15 @@ mod tests {
     #[test]
     fn table_1_pairs() {
         assert!(Accel::Tcp.may_feed(Accel::Decr));
-        assert!(Accel::Cmp.may_feed(Accel::Ldb), "only the destination column has this pair");
+        assert!(
+            Accel::Cmp.may_feed(Accel::Ldb),
+            "only the destination column has this pair"
+        );
         assert!(Accel::Ser.may_feed(Accel::Tcp));
-        assert!(!Accel::Dcmp.may_feed(Accel::Cmp), "T6 leaves the printed table here");
+        assert!(
+            !Accel::Dcmp.may_feed(Accel::Cmp),
+            "T6 leaves the printed table here"
+        );
         assert!(!Accel::Encr.may_feed(Accel::Dser));
     }
 }

@@ -1,5 +1,61 @@
-//! The trace language.
+//! The trace language of AccelFlow (HPCA 2026, sections IV and V): sources, conditions, checks,
+//! compiler, eight-byte words, trace memory, and [`step`], the one state machine that gives a
+//! trace its meaning.
+//!
+//! A trace is a short program of accelerator calls with branches on payload fields, format
+//! transformations, forks and a tail to the next trace. This crate knows nothing of time, bytes
+//! on a wire, or threads: whoever executes a trace asks [`step`] what comes next.
+//!
+//! ```
+//! use accelflow_trace::{Library, Walker, source};
+//!
+//! let mut library = Library::new();
+//! let mut nodes = source::seq(&["TCP", "Decr", "RPC", "Dser"])?;
+//! let mut decompress = vec![source::trans("JSON", "str")?];
+//! decompress.extend(source::seq(&["Dcmp"])?);
+//! nodes.push(source::branch("out['compressed'] == 1", decompress, vec![])?);
+//! nodes.extend(source::seq(&["LdB"])?);
+//! library.register("func_req", nodes)?;
+//!
+//! let image = library.link()?;
+//! assert_eq!(image.words()[0].to_string(), "1346a0ab48900000");
+//! let mut walker = Walker::new(&image, "func_req").ok_or("missing")?;
+//! let facts = |_: accelflow_trace::Field<'_>| Some(1);
+//! while let Some(visit) = walker.advance(&facts)? {
+//!     println!("{visit:?}");
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 mod accelerator;
+mod assemble;
+mod check;
+mod compile;
+mod condition;
+mod disassemble;
+mod file;
 mod format;
+mod image;
+pub mod limits;
+pub mod source;
+mod step;
+mod templates;
+mod walk;
+mod word;
+
 pub use accelerator::{Accel, UnknownAccelerator};
+pub use check::{CheckError, Role, Warning, check, is_name};
+pub use compile::Part;
+pub use condition::{
+    Binary, Condition, ConditionError, Expr, Facts, Field, Op, Predicate, PredicateError,
+    PredicateTable,
+};
+pub use disassemble::Unstructured;
+pub use file::{FileError, MAGIC, VERSION};
 pub use format::{Format, Transform, UnknownFormat};
+pub use image::{Image, Library, LinkError, RegisterError, Registered, link, tails};
+pub use source::{Node, Nodes, SourceError};
+pub use step::{Action, Fault, Link, Step, step};
+pub use templates::{TEMPLATES, Template, TemplateError, register_templates, templates};
+pub use walk::{Visit, Walker, interpret};
+pub use word::{AtmAddress, DecodeError, Instruction, MAX_WORDS, NIBBLES, PositionMark, Word};

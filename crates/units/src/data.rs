@@ -62,7 +62,11 @@ pub struct Bandwidth(u64);
 impl Bandwidth {
     /// A rate of `rate` bytes per second; `None` for zero.
     pub const fn from_bytes_per_s(rate: u64) -> Option<Bandwidth> {
-        if rate == 0 { None } else { Some(Bandwidth(rate)) }
+        if rate == 0 {
+            None
+        } else {
+            Some(Bandwidth(rate))
+        }
     }
 
     /// Bytes per second.

@@ -171,7 +171,10 @@ mod tests {
         assert_eq!(Time::from_ns_f64(1.0006), Time::from_ps(1_001));
         assert_eq!(Time::from_ns_f64(-3.0), Time::ZERO);
         assert_eq!(Time::from_ns(3).scale(0.5), Time::from_ps(1_500));
-        assert_eq!(Time::from_us(1).saturating_sub(Time::from_us(2)), Time::ZERO);
+        assert_eq!(
+            Time::from_us(1).saturating_sub(Time::from_us(2)),
+            Time::ZERO
+        );
     }
 
     #[test]

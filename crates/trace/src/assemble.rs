@@ -1,0 +1,115 @@
+//! Parts into words, once every name has an address.
+
+use crate::compile::{Exit, arm_exit, arm_needs_end, leave, size, true_exit};
+use crate::image::LinkError;
+use crate::source::Node;
+use crate::word::{AtmAddress, Instruction, PositionMark, Word};
+use crate::{Condition, PredicateError};
+
+/// What an assembler needs to know of the memory around a word.
+pub(crate) trait Symbols {
+    fn address(&self, name: &str) -> Result<AtmAddress, LinkError>;
+    fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError>;
+}
+
+/// The word of `nodes`, which [`crate::compile::split`] made fit.
+pub(crate) fn assemble(nodes: &[Node], symbols: &mut dyn Symbols) -> Result<Word, LinkError> {
+    let mut assembler = Assembler {
+        symbols,
+        code: Vec::new(),
+        at: 0,
+    };
+    assembler.sequence(nodes, Exit::Last)?;
+    Word::encode(&assembler.code).ok_or(LinkError::PartTooLong)
+}
+
+struct Assembler<'s> {
+    symbols: &'s mut dyn Symbols,
+    code: Vec<Instruction>,
+    at: usize,
+}
+
+impl Assembler<'_> {
+    fn sequence(&mut self, nodes: &[Node], exit: Exit) -> Result<(), LinkError> {
+        let last = nodes.len().saturating_sub(1);
+        nodes
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, node)| self.node(node, if i == last { exit } else { Exit::Fall }))
+    }
+
+    fn node(&mut self, node: &Node, exit: Exit) -> Result<(), LinkError> {
+        match node {
+            Node::Accel(accel) => self.push(Instruction::Call(*accel)),
+            Node::Transform(change) => self.push(Instruction::Transform(*change)),
+            Node::Notify => self.push(Instruction::End),
+            Node::Tail(name) => {
+                let address = self.symbols.address(name)?;
+                self.push(Instruction::Tail(address));
+            }
+            Node::Continue(name) => {
+                let address = self.symbols.address(name)?;
+                self.push(Instruction::Continue(address));
+            }
+            Node::Branch {
+                condition,
+                on_true,
+                on_false,
+                ..
+            } => {
+                self.branch(condition, on_true, on_false, exit)?;
+            }
+            Node::Fork(arms) => {
+                for (i, arm) in arms.iter().enumerate() {
+                    let exit = arm_exit(i, arms.len(), exit);
+                    let needs_end = arm_needs_end(arm, exit);
+                    if i + 1 < arms.len() {
+                        let length = 2 + size(arm, exit) + usize::from(needs_end);
+                        let next = self.mark(self.at + length)?;
+                        self.push(Instruction::Fork(next));
+                    }
+                    self.sequence(arm, exit)?;
+                    if needs_end {
+                        self.push(Instruction::End);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        condition: &Condition,
+        on_true: &[Node],
+        on_false: &[Node],
+        exit: Exit,
+    ) -> Result<(), LinkError> {
+        let predicate = self.symbols.predicate(condition)?;
+        let leave = leave(on_true, on_false, exit);
+        let true_exit = true_exit(on_false, exit);
+        let otherwise = self.at + 3 + size(on_true, true_exit) + leave;
+        let join = self.mark(otherwise + size(on_false, exit))?;
+        let otherwise = self.mark(otherwise)?;
+        self.push(Instruction::Branch {
+            predicate,
+            otherwise,
+        });
+        self.sequence(on_true, true_exit)?;
+        match leave {
+            0 => {}
+            1 => self.push(Instruction::End),
+            _ => self.push(Instruction::Jump(join)),
+        }
+        self.sequence(on_false, exit)
+    }
+
+    fn push(&mut self, instruction: Instruction) {
+        self.at += instruction.nibbles();
+        self.code.push(instruction);
+    }
+
+    fn mark(&self, at: usize) -> Result<PositionMark, LinkError> {
+        PositionMark::new(at).ok_or(LinkError::PartTooLong)
+    }
+}

@@ -1,0 +1,319 @@
+//! What a trace may and may not say.
+//!
+//! The impossible is an error: nothing can follow LdB (it hands the result to a core), nothing but
+//! an end can follow a TCP that sends, nothing can follow an end. A pair of accelerators outside
+//! Table I is a warning: the paper's own T6 has one (Dcmp to Cmp).
+
+use std::collections::BTreeSet;
+
+use crate::limits::{MAX_DEPTH, MAX_NAME_CHARS, MAX_NODES};
+use crate::source::{Node, Nodes};
+use crate::{Accel, Transform};
+
+/// Why a trace cannot exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    /// A name that is not one.
+    #[error(
+        "'{0}' is not a trace name: 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
+    )]
+    Name(String),
+    /// Nothing to do.
+    #[error("the trace is empty; it must begin with an accelerator")]
+    Empty,
+    /// A first node that no core can enqueue.
+    #[error("a trace must begin with an accelerator, not with {0}")]
+    Start(&'static str),
+    /// A node that no path reaches.
+    #[error("{0} can never run: every path before it has ended")]
+    Unreachable(String),
+    /// Something after load balancing.
+    #[error("LdB hands the result to a core, so {0} cannot follow it")]
+    AfterLdb(String),
+    /// Something after a send.
+    #[error(
+        "this TCP sends, so only a tail or the end can follow it, not {0}; put what handles the response in a trace of its own and name it in the tail"
+    )]
+    AfterSend(String),
+    /// A transformation that nothing consumes.
+    #[error("trans {0} must be followed by an accelerator on every path")]
+    DanglingTransform(Transform),
+    /// Two transformations that do not fit together.
+    #[error("trans {1} cannot follow trans {0}: the formats do not match")]
+    TransformMismatch(Transform, Transform),
+    /// A branch without any effect.
+    #[error("branch {0} has two empty arms")]
+    EmptyBranch(String),
+    /// A fork without parallelism.
+    #[error("a fork needs at least two arms, none of them empty")]
+    EmptyFork,
+    /// Too deep.
+    #[error("branches and forks nest deeper than {MAX_DEPTH}")]
+    TooDeep,
+    /// Too long.
+    #[error("{0} nodes in one trace; at most {MAX_NODES}")]
+    TooLong(usize),
+}
+
+/// A pair of accelerators that Table I does not list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Warning {
+    /// `.0` feeds `.1`.
+    Pair(Accel, Accel),
+    /// A core starts a trace at this accelerator.
+    Start(Accel),
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Warning::Pair(from, to) => {
+                write!(
+                    f,
+                    "{from} feeding {to} is outside the source/destination pairs of Table I"
+                )
+            }
+            Warning::Start(first) => {
+                write!(
+                    f,
+                    "Table I names no core as a source of {first}, which begins this trace"
+                )
+            }
+        }
+    }
+}
+
+/// How a sequence of nodes is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// By a core's Enqueue, a message or a tail: position 0 of a trace.
+    Trace,
+    /// From the middle of another word of the same trace.
+    Part,
+}
+
+/// Whether `name` can name a trace.
+pub fn is_name(name: &str) -> bool {
+    name.len() <= MAX_NAME_CHARS
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_+-".contains(c))
+}
+
+/// Checks `nodes` and returns what is unusual about them.
+///
+/// # Errors
+/// [`CheckError`] for the first thing that cannot be.
+pub fn check(nodes: &[Node], role: Role) -> Result<Vec<Warning>, CheckError> {
+    let total = measure(nodes, 0)?;
+    if total > MAX_NODES {
+        return Err(CheckError::TooLong(total));
+    }
+    let mut checker = Checker {
+        warnings: BTreeSet::new(),
+    };
+    let entry = match role {
+        Role::Trace => Before::Start,
+        Role::Part => Before::Unknown,
+    };
+    match (nodes.first(), role) {
+        (None, _) => return Err(CheckError::Empty),
+        (Some(Node::Accel(_)), _) | (Some(_), Role::Part) => {}
+        (Some(other), Role::Trace) => return Err(CheckError::Start(kind(other))),
+    }
+    let after = checker.walk(nodes, BTreeSet::from([entry]))?;
+    require_no_transform(&after)?;
+    Ok(checker.warnings.into_iter().collect())
+}
+
+fn measure(nodes: &[Node], depth: usize) -> Result<usize, CheckError> {
+    if depth > MAX_DEPTH {
+        return Err(CheckError::TooDeep);
+    }
+    nodes.iter().try_fold(0, |total, node| {
+        let inside = match node {
+            Node::Branch {
+                on_true, on_false, ..
+            } => measure(on_true, depth + 1)? + measure(on_false, depth + 1)?,
+            Node::Fork(arms) => arms
+                .iter()
+                .try_fold(0, |n, arm| Ok(n + measure(arm, depth + 1)?))?,
+            _ => 0,
+        };
+        Ok(total + 1 + inside)
+    })
+}
+
+/// What a path did last before it reaches a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Before {
+    /// Nothing: the trace starts here.
+    Start,
+    /// Something in another word.
+    Unknown,
+    /// TCP received a message.
+    Received,
+    /// TCP sent one.
+    Sent,
+    /// Another accelerator.
+    Ran(Accel),
+    /// A transformation, so an accelerator must follow; with the accelerator before it.
+    Transformed(Transform, Option<Accel>),
+}
+
+struct Checker {
+    warnings: BTreeSet<Warning>,
+}
+
+impl Checker {
+    /// The possible situations after `nodes`, empty if every path has ended inside.
+    fn walk(
+        &mut self,
+        nodes: &[Node],
+        mut before: BTreeSet<Before>,
+    ) -> Result<BTreeSet<Before>, CheckError> {
+        for node in nodes {
+            if before.is_empty() {
+                return Err(CheckError::Unreachable(describe(node)));
+            }
+            before = self.pass(node, &before)?;
+        }
+        Ok(before)
+    }
+
+    fn pass(
+        &mut self,
+        node: &Node,
+        before: &BTreeSet<Before>,
+    ) -> Result<BTreeSet<Before>, CheckError> {
+        match node {
+            Node::Accel(accel) => before.iter().map(|&b| self.call(b, *accel, node)).collect(),
+            Node::Transform(change) => before
+                .iter()
+                .map(|&b| transform(b, *change, node))
+                .collect(),
+            Node::Branch {
+                condition,
+                on_true,
+                on_false,
+                ..
+            } => {
+                require_output(before, node)?;
+                require_no_transform(before)?;
+                if on_true.is_empty() && on_false.is_empty() {
+                    return Err(CheckError::EmptyBranch(condition.to_string()));
+                }
+                let mut after = self.walk(on_true, before.clone())?;
+                after.extend(self.walk(on_false, before.clone())?);
+                Ok(after)
+            }
+            Node::Fork(arms) => {
+                require_output(before, node)?;
+                require_no_transform(before)?;
+                if arms.len() < 2 || arms.iter().any(Nodes::is_empty) {
+                    return Err(CheckError::EmptyFork);
+                }
+                for arm in arms {
+                    let after = self.walk(arm, before.clone())?;
+                    require_no_transform(&after)?;
+                }
+                Ok(BTreeSet::new())
+            }
+            Node::Tail(_) => {
+                require_no_transform(before)?;
+                if before.contains(&Before::Ran(Accel::Ldb)) {
+                    return Err(CheckError::AfterLdb(describe(node)));
+                }
+                Ok(BTreeSet::new())
+            }
+            Node::Notify => require_no_transform(before).map(|()| BTreeSet::new()),
+            Node::Continue(_) => Ok(BTreeSet::new()),
+        }
+    }
+
+    fn call(&mut self, before: Before, accel: Accel, node: &Node) -> Result<Before, CheckError> {
+        let previous = match before {
+            Before::Ran(Accel::Ldb) => return Err(CheckError::AfterLdb(describe(node))),
+            Before::Sent => return Err(CheckError::AfterSend(describe(node))),
+            Before::Start => {
+                if !accel.may_start() {
+                    self.warnings.insert(Warning::Start(accel));
+                }
+                None
+            }
+            Before::Received => Some(Accel::Tcp),
+            Before::Ran(previous) => Some(previous),
+            Before::Transformed(_, previous) => previous,
+            Before::Unknown => None,
+        };
+        if let Some(previous) = previous.filter(|p| !p.may_feed(accel)) {
+            self.warnings.insert(Warning::Pair(previous, accel));
+        }
+        Ok(match accel {
+            Accel::Tcp if before == Before::Start => Before::Received,
+            Accel::Tcp => Before::Sent,
+            other => Before::Ran(other),
+        })
+    }
+}
+
+fn transform(before: Before, change: Transform, node: &Node) -> Result<Before, CheckError> {
+    match before {
+        Before::Ran(Accel::Ldb) => Err(CheckError::AfterLdb(describe(node))),
+        Before::Sent => Err(CheckError::AfterSend(describe(node))),
+        Before::Transformed(earlier, _) if earlier.dst != change.src => {
+            Err(CheckError::TransformMismatch(earlier, change))
+        }
+        Before::Transformed(_, previous) => Ok(Before::Transformed(change, previous)),
+        Before::Ran(previous) => Ok(Before::Transformed(change, Some(previous))),
+        Before::Received => Ok(Before::Transformed(change, Some(Accel::Tcp))),
+        Before::Start | Before::Unknown => Ok(Before::Transformed(change, None)),
+    }
+}
+
+fn require_output(before: &BTreeSet<Before>, node: &Node) -> Result<(), CheckError> {
+    if before.contains(&Before::Ran(Accel::Ldb)) {
+        return Err(CheckError::AfterLdb(describe(node)));
+    }
+    if before.contains(&Before::Sent) {
+        return Err(CheckError::AfterSend(describe(node)));
+    }
+    Ok(())
+}
+
+fn require_no_transform(before: &BTreeSet<Before>) -> Result<(), CheckError> {
+    match before.iter().find_map(|b| match b {
+        Before::Transformed(change, _) => Some(*change),
+        _ => None,
+    }) {
+        Some(change) => Err(CheckError::DanglingTransform(change)),
+        None => Ok(()),
+    }
+}
+
+fn kind(node: &Node) -> &'static str {
+    match node {
+        Node::Accel(_) => "an accelerator",
+        Node::Branch { .. } => "a branch: no accelerator has run whose output it could test",
+        Node::Transform(_) => {
+            "a transformation: no accelerator has run whose output it could change"
+        }
+        Node::Fork(_) => "a fork",
+        Node::Tail(_) => "a tail",
+        Node::Continue(_) => "a continuation",
+        Node::Notify => "a notification",
+    }
+}
+
+fn describe(node: &Node) -> String {
+    match node {
+        Node::Accel(accel) => accel.to_string(),
+        Node::Branch { condition, .. } => format!("branch {condition}"),
+        Node::Transform(change) => format!("trans {change}"),
+        Node::Fork(_) => "a fork".into(),
+        Node::Tail(next) => format!("tail {next}"),
+        Node::Continue(part) => format!("continue {part}"),
+        Node::Notify => "notify".into(),
+    }
+}

@@ -1,0 +1,214 @@
+//! Sources into parts that each fit a word, by the rules of AccelFlow section IV.A: split where
+//! the paths diverge, move the rarer arm out, chain through the trace memory.
+
+use crate::source::{Node, Nodes, ends};
+use crate::word::NIBBLES;
+
+/// A piece of a trace that fits one word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The trace's name for the first part, `NAME.1`, `NAME.2` ... for the others.
+    pub name: String,
+    /// What the word holds, with names where it will have addresses.
+    pub nodes: Nodes,
+}
+
+/// Nibbles of a tail or continuation.
+const LINK: usize = 4;
+
+/// Splits `nodes` into parts, the entry first.
+pub(crate) fn split(name: &str, nodes: &[Node]) -> Vec<Part> {
+    let mut splitter = Splitter {
+        name,
+        parts: Vec::new(),
+        count: 0,
+    };
+    splitter.place(name.to_owned(), nodes.to_vec());
+    splitter.parts
+}
+
+/// Where a path goes that runs off the end of a node sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The trace ends there, and so does the word: no end is needed.
+    Last,
+    /// The trace ends there, but other code stands behind.
+    End,
+    /// It falls through to what stands behind.
+    Fall,
+}
+
+/// Nibbles that `nodes` take, without the end that a path running off them may need.
+pub(crate) fn size(nodes: &[Node], exit: Exit) -> usize {
+    let last = nodes.len().saturating_sub(1);
+    let exit_of = |i| if i == last { exit } else { Exit::Fall };
+    nodes
+        .iter()
+        .enumerate()
+        .map(|(i, node)| node_size(node, exit_of(i)))
+        .sum()
+}
+
+fn node_size(node: &Node, exit: Exit) -> usize {
+    match node {
+        Node::Accel(_) | Node::Notify => 1,
+        Node::Transform(_) => 2,
+        Node::Tail(_) | Node::Continue(_) => LINK,
+        Node::Branch {
+            on_true, on_false, ..
+        } => {
+            let leave = leave(on_true, on_false, exit);
+            3 + size(on_true, true_exit(on_false, exit)) + leave + size(on_false, exit)
+        }
+        Node::Fork(arms) => arms
+            .iter()
+            .enumerate()
+            .map(|(i, arm)| {
+                let exit = arm_exit(i, arms.len(), exit);
+                let start = if i + 1 == arms.len() { 0 } else { 2 };
+                start + size(arm, exit) + usize::from(arm_needs_end(arm, exit))
+            })
+            .sum(),
+    }
+}
+
+/// Where a true arm leads that runs off its end.
+pub(crate) fn true_exit(on_false: &[Node], exit: Exit) -> Exit {
+    match exit {
+        Exit::Last if !on_false.is_empty() => Exit::End,
+        other => other,
+    }
+}
+
+/// Nibbles that lead from the end of a true arm past the false arm.
+pub(crate) fn leave(on_true: &[Node], on_false: &[Node], exit: Exit) -> usize {
+    match exit {
+        _ if ends(on_true) || on_false.is_empty() => 0,
+        Exit::Last | Exit::End => 1,
+        Exit::Fall => 2,
+    }
+}
+
+/// Where arm `index` of a fork of `arms` leads: nothing follows a fork, but its arms stand one
+/// behind the other.
+pub(crate) fn arm_exit(index: usize, arms: usize, fork: Exit) -> Exit {
+    if index + 1 == arms && fork == Exit::Last {
+        Exit::Last
+    } else {
+        Exit::End
+    }
+}
+
+/// Whether an arm of a fork must be closed with an end.
+pub(crate) fn arm_needs_end(arm: &[Node], exit: Exit) -> bool {
+    exit == Exit::End && !ends(arm)
+}
+
+struct Splitter<'n> {
+    name: &'n str,
+    parts: Vec<Part>,
+    count: usize,
+}
+
+impl Splitter<'_> {
+    fn place(&mut self, name: String, mut nodes: Nodes) {
+        // The end of a word is an end, so the last notification is implied; keeping to one of
+        // the two spellings makes disassembly exact.
+        while nodes.len() > 1 && nodes.last() == Some(&Node::Notify) {
+            nodes.pop();
+        }
+        let slot = self.parts.len();
+        self.parts.push(Part {
+            name,
+            nodes: Vec::new(),
+        });
+        while size(&nodes, Exit::Last) > NIBBLES {
+            self.shrink(&mut nodes);
+        }
+        self.parts[slot].nodes = nodes;
+    }
+
+    /// Moves one piece of `nodes` into a part of its own.
+    fn shrink(&mut self, nodes: &mut Nodes) {
+        if let Some(arm) = movable_arm(nodes) {
+            let moved = std::mem::take(arm);
+            let part = self.outline(moved);
+            *arm = vec![part];
+            return;
+        }
+        let fits = |keep: &usize| size(&nodes[..*keep], Exit::Fall) + LINK <= NIBBLES;
+        let keep = (1..nodes.len()).rev().find(fits).unwrap_or(0);
+        if keep > 0 {
+            let rest = nodes.split_off(keep);
+            let part = self.outline(rest);
+            nodes.push(part);
+            return;
+        }
+        match nodes.first_mut() {
+            // Short arms, but many: all but the first go together.
+            Some(Node::Fork(arms)) => {
+                let others = arms.split_off(1);
+                arms.push(vec![self.outline(vec![Node::Fork(others)])]);
+            }
+            // A branch whose arms rejoin: give what follows it a part of its own, so that each
+            // arm ends with a link and can be moved.
+            _ => {
+                let rest = nodes.split_off(1);
+                let link = if rest.is_empty() {
+                    Node::Notify
+                } else {
+                    self.outline(rest)
+                };
+                if let Some(Node::Branch {
+                    on_true, on_false, ..
+                }) = nodes.first_mut()
+                {
+                    for arm in [on_true, on_false] {
+                        if !ends(arm) {
+                            arm.push(link.clone());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn outline(&mut self, nodes: Nodes) -> Node {
+        self.count += 1;
+        let name = format!("{}.{}", self.name, self.count);
+        self.place(name.clone(), nodes);
+        Node::Continue(name)
+    }
+}
+
+/// The arm to move out next: of the last node, if it ends all its paths, the unlikely arm or else
+/// the longest one, provided that a link is shorter.
+fn movable_arm(nodes: &mut Nodes) -> Option<&mut Nodes> {
+    let last = nodes.len().checked_sub(1)?;
+    let candidates = nodes
+        .iter_mut()
+        .enumerate()
+        .flat_map(|(i, node)| match node {
+            Node::Branch {
+                on_true,
+                on_false,
+                likely,
+                ..
+            } => {
+                // Before a rejoin only an arm that ends by itself can be moved.
+                let movable = |arm: &Nodes| i == last || ends(arm);
+                let rare = |outcome: bool| *likely == Some(!outcome);
+                let (rare_true, rare_false) = (rare(true), rare(false));
+                [(rare_true, on_true), (rare_false, on_false)]
+                    .into_iter()
+                    .filter(|(_, arm)| movable(arm))
+                    .collect::<Vec<_>>()
+            }
+            Node::Fork(arms) => arms.iter_mut().map(|arm| (false, arm)).collect(),
+            _ => Vec::new(),
+        });
+    candidates
+        .filter(|(_, arm)| size(arm, Exit::End) > LINK)
+        .max_by_key(|(rare, arm)| (*rare, size(arm, Exit::End)))
+        .map(|(_, arm)| arm)
+}

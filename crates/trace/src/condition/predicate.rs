@@ -1,0 +1,243 @@
+//! Conditions as the hardware holds them: postfix programs over a field table.
+
+use crate::limits::{MAX_FIELDS, MAX_OPS, MAX_PREDICATES, MAX_STACK};
+
+use super::{Binary, Condition, Expr, Facts, Field};
+
+/// One operation of a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// Push the field with this index.
+    Field(u8),
+    /// Push a literal.
+    Const(i64),
+    /// Replace the top by its logical negation.
+    Not,
+    /// Replace the two on top by the operator's result.
+    Binary(Binary),
+}
+
+/// A compiled condition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Predicate {
+    ops: Vec<Op>,
+}
+
+/// Why a condition or an operation list cannot be a predicate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PredicateError {
+    /// More than [`MAX_OPS`] operations.
+    #[error("the condition needs {0} operations; at most {MAX_OPS}")]
+    TooManyOps(usize),
+    /// More than [`MAX_STACK`] operands at once.
+    #[error("the condition needs {0} operands at once; at most {MAX_STACK}")]
+    TooDeep(usize),
+    /// More than [`MAX_PREDICATES`] distinct conditions in one table.
+    #[error("more than {MAX_PREDICATES} distinct conditions in one trace memory")]
+    TooManyPredicates,
+    /// More than [`MAX_FIELDS`] distinct fields in one table.
+    #[error("more than {MAX_FIELDS} distinct fields in one trace memory")]
+    TooManyFields,
+    /// An operation list that no condition compiles to.
+    #[error("malformed predicate: {0}")]
+    Malformed(&'static str),
+}
+
+impl Predicate {
+    pub(super) fn compile(expr: &Expr) -> Result<Predicate, PredicateError> {
+        let mut fields = Vec::new();
+        Predicate::compile_with(expr, &mut fields)
+    }
+
+    fn compile_with(expr: &Expr, fields: &mut Vec<String>) -> Result<Predicate, PredicateError> {
+        let mut ops = Vec::new();
+        emit(expr, fields, &mut ops)?;
+        Predicate::from_ops(ops, fields.len())
+    }
+
+    /// A predicate from its operations over a table of `fields` fields.
+    ///
+    /// # Errors
+    /// [`PredicateError`] unless the list leaves exactly one value on a bounded stack.
+    pub fn from_ops(ops: Vec<Op>, fields: usize) -> Result<Predicate, PredicateError> {
+        if ops.len() > MAX_OPS {
+            return Err(PredicateError::TooManyOps(ops.len()));
+        }
+        let mut depth = 0_usize;
+        for op in &ops {
+            match op {
+                Op::Field(index) if usize::from(*index) >= fields => {
+                    return Err(PredicateError::Malformed(
+                        "it names a field that does not exist",
+                    ));
+                }
+                Op::Field(_) | Op::Const(_) => depth += 1,
+                Op::Not if depth < 1 => return Err(PredicateError::Malformed("operand missing")),
+                Op::Not => {}
+                Op::Binary(_) if depth < 2 => {
+                    return Err(PredicateError::Malformed("operand missing"));
+                }
+                Op::Binary(_) => depth -= 1,
+            }
+            if depth > MAX_STACK {
+                return Err(PredicateError::TooDeep(depth));
+            }
+        }
+        if depth == 1 {
+            Ok(Predicate { ops })
+        } else {
+            Err(PredicateError::Malformed(
+                "it does not leave exactly one value",
+            ))
+        }
+    }
+
+    /// The operations, in order.
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// Whether the predicate holds.
+    ///
+    /// # Errors
+    /// The index of the first field that `facts` lacks.
+    pub fn holds<F: Facts + ?Sized>(&self, fields: &[String], facts: &F) -> Result<bool, usize> {
+        let mut stack = [0_i64; MAX_STACK];
+        let mut depth = 0;
+        for op in &self.ops {
+            match *op {
+                Op::Field(index) => {
+                    let index = usize::from(index);
+                    let field = Field {
+                        index,
+                        name: &fields[index],
+                    };
+                    stack[depth] = facts.get(field).ok_or(index)?;
+                    depth += 1;
+                }
+                Op::Const(literal) => {
+                    stack[depth] = literal;
+                    depth += 1;
+                }
+                Op::Not => stack[depth - 1] = i64::from(stack[depth - 1] == 0),
+                Op::Binary(op) => {
+                    depth -= 1;
+                    stack[depth - 1] = op.apply(stack[depth - 1], stack[depth]);
+                }
+            }
+        }
+        Ok(stack[0] != 0)
+    }
+
+    fn to_expr(&self, fields: &[String]) -> Option<Expr> {
+        let mut stack = Vec::new();
+        for op in &self.ops {
+            let expr = match *op {
+                Op::Field(index) => Expr::Field(fields.get(usize::from(index))?.clone()),
+                Op::Const(literal) => Expr::Const(literal),
+                Op::Not => Expr::Not(Box::new(stack.pop()?)),
+                Op::Binary(op) => {
+                    let right = stack.pop()?;
+                    Expr::Binary(op, Box::new(stack.pop()?), Box::new(right))
+                }
+            };
+            stack.push(expr);
+        }
+        stack.pop()
+    }
+}
+
+fn emit(expr: &Expr, fields: &mut Vec<String>, ops: &mut Vec<Op>) -> Result<(), PredicateError> {
+    match expr {
+        Expr::Field(name) => {
+            let index = fields.iter().position(|f| f == name).unwrap_or_else(|| {
+                fields.push(name.clone());
+                fields.len() - 1
+            });
+            let index = u8::try_from(index)
+                .ok()
+                .filter(|&i| usize::from(i) < MAX_FIELDS);
+            ops.push(Op::Field(index.ok_or(PredicateError::TooManyFields)?));
+        }
+        Expr::Const(literal) => ops.push(Op::Const(*literal)),
+        Expr::Not(inner) => {
+            emit(inner, fields, ops)?;
+            ops.push(Op::Not);
+        }
+        Expr::Binary(op, left, right) => {
+            emit(left, fields, ops)?;
+            emit(right, fields, ops)?;
+            ops.push(Op::Binary(*op));
+        }
+    }
+    Ok(())
+}
+
+/// The predicates that the words of one trace memory name, and the fields they read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PredicateTable {
+    fields: Vec<String>,
+    predicates: Vec<Predicate>,
+}
+
+impl PredicateTable {
+    /// A table from its parts, as read from a file.
+    ///
+    /// # Errors
+    /// [`PredicateError`] for too many fields or predicates.
+    pub fn from_parts(
+        fields: Vec<String>,
+        predicates: Vec<Predicate>,
+    ) -> Result<PredicateTable, PredicateError> {
+        if fields.len() > MAX_FIELDS {
+            return Err(PredicateError::TooManyFields);
+        }
+        if predicates.len() > MAX_PREDICATES {
+            return Err(PredicateError::TooManyPredicates);
+        }
+        Ok(PredicateTable { fields, predicates })
+    }
+
+    /// The nibble that names `condition`, which is added if it is new.
+    ///
+    /// # Errors
+    /// [`PredicateError`] when the table is full.
+    pub fn intern(&mut self, condition: &Condition) -> Result<u8, PredicateError> {
+        let mut fields = self.fields.clone();
+        let predicate = Predicate::compile_with(condition.expr(), &mut fields)?;
+        let known = self.predicates.iter().position(|p| *p == predicate);
+        let index = match known {
+            Some(index) => index,
+            None if self.predicates.len() == MAX_PREDICATES => {
+                return Err(PredicateError::TooManyPredicates);
+            }
+            None => {
+                self.predicates.push(predicate);
+                self.fields = fields;
+                self.predicates.len() - 1
+            }
+        };
+        u8::try_from(index).map_err(|_| PredicateError::TooManyPredicates)
+    }
+
+    /// The predicate that `nibble` names.
+    pub fn get(&self, nibble: u8) -> Option<&Predicate> {
+        self.predicates.get(usize::from(nibble))
+    }
+
+    /// The condition that `nibble` names, as source.
+    pub fn condition(&self, nibble: u8) -> Option<Condition> {
+        let expr = self.get(nibble)?.to_expr(&self.fields)?;
+        Condition::from_expr(expr).ok()
+    }
+
+    /// The field names, by index.
+    pub fn fields(&self) -> &[String] {
+        &self.fields
+    }
+
+    /// All predicates, by nibble.
+    pub fn predicates(&self) -> &[Predicate] {
+        &self.predicates
+    }
+}

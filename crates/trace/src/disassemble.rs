@@ -1,0 +1,202 @@
+//! Words back into sources.
+
+use crate::PredicateTable;
+use crate::source::{Node, Nodes, ends};
+use crate::word::{AtmAddress, DecodeError, Instruction, NIBBLES, PositionMark, Word};
+
+/// Why a word has no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unstructured {
+    /// Nibbles without meaning.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// Jumps that do not nest.
+    #[error("the jump, branch or fork at position {0} does not nest with the others")]
+    Jump(usize),
+    /// Nibbles that nothing reaches.
+    #[error("the nibbles from position {0} on can never run")]
+    Unreachable(usize),
+    /// A predicate that the table does not have or that is no condition.
+    #[error("predicate {0} is not a condition of the table")]
+    Predicate(u8),
+    /// An address outside the memory.
+    #[error("address {0} is outside the trace memory")]
+    Dangling(AtmAddress),
+}
+
+/// The source of `word`, whose links are spelled with `names`.
+pub(crate) fn disassemble(
+    word: Word,
+    predicates: &PredicateTable,
+    names: &[String],
+) -> Result<Nodes, Unstructured> {
+    let reader = Reader {
+        word,
+        predicates,
+        names,
+    };
+    let mut nodes = reader.region(0, NIBBLES, true)?;
+    if nodes.is_empty() {
+        nodes.push(Node::Notify);
+    }
+    Ok(nodes)
+}
+
+struct Reader<'i> {
+    word: Word,
+    predicates: &'i PredicateTable,
+    names: &'i [String],
+}
+
+impl Reader<'_> {
+    /// The nodes of the nibbles from `at` up to `limit`. The outermost region may end early,
+    /// followed by zeros.
+    fn region(&self, mut at: usize, limit: usize, outermost: bool) -> Result<Nodes, Unstructured> {
+        let mut nodes = Nodes::new();
+        while at < limit {
+            let (instruction, next) = self.decode(at)?;
+            let start = at;
+            at = next;
+            match instruction {
+                Instruction::Call(accel) => nodes.push(Node::Accel(accel)),
+                Instruction::Transform(change) => nodes.push(Node::Transform(change)),
+                Instruction::Tail(to) => nodes.push(Node::Tail(self.name(to)?)),
+                Instruction::Continue(to) => nodes.push(Node::Continue(self.name(to)?)),
+                Instruction::End if outermost && limit == NIBBLES && self.zeros(at) => {
+                    return Ok(nodes);
+                }
+                Instruction::End => nodes.push(Node::Notify),
+                Instruction::Jump(_) => return Err(Unstructured::Jump(start)),
+                Instruction::Branch {
+                    predicate,
+                    otherwise,
+                } => {
+                    let (node, rest) = self.branch(predicate, at, otherwise, limit)?;
+                    nodes.push(node);
+                    at = rest;
+                }
+                Instruction::Fork(arm) => {
+                    nodes.push(self.fork(at, arm.index(), limit, outermost)?);
+                    at = limit;
+                }
+            }
+            if at > limit {
+                return Err(Unstructured::Jump(start));
+            }
+            if ends(&nodes) {
+                let padding = outermost && limit == NIBBLES && self.zeros(at);
+                return if at == limit || padding {
+                    Ok(nodes)
+                } else {
+                    Err(Unstructured::Unreachable(at))
+                };
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// A branch whose true arm begins at `at`, and where what follows it begins.
+    fn branch(
+        &self,
+        predicate: u8,
+        at: usize,
+        otherwise: PositionMark,
+        limit: usize,
+    ) -> Result<(Node, usize), Unstructured> {
+        let condition = self
+            .predicates
+            .condition(predicate)
+            .ok_or(Unstructured::Predicate(predicate))?;
+        let otherwise = otherwise.index();
+        if otherwise > limit {
+            return Err(Unstructured::Jump(at - 3));
+        }
+        let (on_true, on_false, rest) = match self.leaving_jump(at, otherwise)? {
+            Some((jump, join)) if join <= limit && join > otherwise => {
+                let on_true = self.region(at, jump, false)?;
+                if ends(&on_true) {
+                    return Err(Unstructured::Unreachable(jump));
+                }
+                (on_true, self.region(otherwise, join, false)?, join)
+            }
+            Some((jump, _)) => return Err(Unstructured::Jump(jump)),
+            None => (self.region(at, otherwise, false)?, Nodes::new(), otherwise),
+        };
+        Ok((
+            Node::Branch {
+                condition,
+                on_true,
+                on_false,
+                likely: None,
+            },
+            rest,
+        ))
+    }
+
+    /// The jump that stands last before `end`, if one does, and its target.
+    fn leaving_jump(
+        &self,
+        start: usize,
+        end: usize,
+    ) -> Result<Option<(usize, usize)>, Unstructured> {
+        let mut at = start;
+        let mut last = None;
+        while at < end {
+            let (instruction, next) = self.decode(at)?;
+            last = match instruction {
+                Instruction::Jump(to) => Some((at, to.index())),
+                _ => None,
+            };
+            at = next;
+        }
+        if at == end {
+            Ok(last)
+        } else {
+            Err(Unstructured::Jump(start))
+        }
+    }
+
+    fn fork(
+        &self,
+        first: usize,
+        second: usize,
+        limit: usize,
+        outermost: bool,
+    ) -> Result<Node, Unstructured> {
+        if second > limit {
+            return Err(Unstructured::Jump(first));
+        }
+        let arm = self.region(first, second, false)?;
+        if !ends(&arm) {
+            return Err(Unstructured::Jump(first));
+        }
+        let mut rest = self.region(second, limit, outermost)?;
+        let mut arms = vec![arm];
+        match rest.as_mut_slice() {
+            [Node::Fork(more)] => arms.append(more),
+            _ => arms.push(if rest.is_empty() {
+                vec![Node::Notify]
+            } else {
+                rest
+            }),
+        }
+        Ok(Node::Fork(arms))
+    }
+
+    fn decode(&self, at: usize) -> Result<(Instruction, usize), Unstructured> {
+        let mark = PositionMark::new(at).ok_or(Unstructured::Jump(at))?;
+        let (instruction, next) = self.word.decode(mark)?;
+        Ok((instruction, next.index()))
+    }
+
+    fn name(&self, address: AtmAddress) -> Result<String, Unstructured> {
+        self.names
+            .get(address.index())
+            .cloned()
+            .ok_or(Unstructured::Dangling(address))
+    }
+
+    fn zeros(&self, from: usize) -> bool {
+        (from..NIBBLES).all(|i| self.word.nibble(i) == 0)
+    }
+}

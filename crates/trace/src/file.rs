@@ -1,0 +1,272 @@
+//! Trace memories as files; `docs/trace-format.md` specifies every byte.
+
+use crate::condition::{Binary, Op, Predicate};
+use crate::image::{Image, LinkError};
+use crate::word::{MAX_WORDS, Word};
+use crate::{PredicateError, PredicateTable};
+
+/// The first eight bytes of a trace file.
+pub const MAGIC: [u8; 8] = *b"AFTRACE\0";
+/// The version this library writes, and the only one it reads.
+pub const VERSION: u16 = 1;
+
+const HEADER: usize = 24;
+const CHECKSUM: usize = 4;
+
+/// Why bytes are not a trace file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// Not a trace file at all.
+    #[error("not a trace file: it begins with {found:02x?}, a trace file with {MAGIC:02x?}")]
+    Magic {
+        /// The first bytes.
+        found: Vec<u8>,
+    },
+    /// Another version.
+    #[error("trace file version {found}; this program reads version {VERSION}")]
+    Version {
+        /// The file's version.
+        found: u16,
+    },
+    /// Cut off or extended.
+    #[error("the trace file is {found} bytes long; its header says {expected}")]
+    Length {
+        /// Bytes given.
+        found: usize,
+        /// Bytes announced.
+        expected: usize,
+    },
+    /// Damaged.
+    #[error(
+        "the trace file is damaged: its checksum is {found:08x}, its bytes give {computed:08x}"
+    )]
+    Checksum {
+        /// The stored checksum.
+        found: u32,
+        /// The checksum of the bytes.
+        computed: u32,
+    },
+    /// Contents that end too early, a count beyond its limit or an unknown code.
+    #[error("malformed trace file at byte {at}: {message}")]
+    Malformed {
+        /// Offset in the file.
+        at: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A predicate that no condition compiles to.
+    #[error(transparent)]
+    Predicate(#[from] PredicateError),
+    /// Words that break a rule of the language.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+impl Image {
+    /// The image as the bytes of a trace file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let table = self.predicates();
+        let mut body = Vec::new();
+        for field in table.fields() {
+            text(field, &mut body);
+        }
+        for predicate in table.predicates() {
+            body.push(predicate.ops().len() as u8);
+            predicate
+                .ops()
+                .iter()
+                .for_each(|op| write_op(*op, &mut body));
+        }
+        for word in self.words() {
+            body.extend(word.0.to_be_bytes());
+        }
+        for name in self.names() {
+            text(name, &mut body);
+        }
+        let total = HEADER + body.len() + CHECKSUM;
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_be_bytes());
+        bytes.extend(0_u16.to_be_bytes());
+        bytes.extend((total as u32).to_be_bytes());
+        let counts = [
+            table.fields().len(),
+            table.predicates().len(),
+            self.words().len(),
+            0,
+        ];
+        for count in counts {
+            bytes.extend((count as u16).to_be_bytes());
+        }
+        bytes.extend(body);
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend(checksum.to_be_bytes());
+        bytes
+    }
+
+    /// The image in the bytes of a trace file.
+    ///
+    /// # Errors
+    /// [`FileError`] for anything that [`Image::to_bytes`] could not have written.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Image, FileError> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(FileError::Magic {
+                found: bytes[..bytes.len().min(8)].to_vec(),
+            });
+        }
+        let mut reader = Reader {
+            bytes,
+            at: MAGIC.len(),
+            end: bytes.len(),
+        };
+        let version = reader.u16()?;
+        if version != VERSION {
+            return Err(FileError::Version { found: version });
+        }
+        reader.reserved()?;
+        let expected = reader.u32()? as usize;
+        if expected != bytes.len() || expected < HEADER + CHECKSUM {
+            return Err(FileError::Length {
+                found: bytes.len(),
+                expected,
+            });
+        }
+        reader.end = bytes.len() - CHECKSUM;
+        let computed = crc32fast::hash(&bytes[..reader.end]);
+        let found = Reader {
+            bytes,
+            at: reader.end,
+            end: bytes.len(),
+        }
+        .u32()?;
+        if found != computed {
+            return Err(FileError::Checksum { found, computed });
+        }
+        let (fields, predicates) = (reader.u16()?, reader.u16()?);
+        let words = reader.u16()?;
+        reader.reserved()?;
+        if usize::from(words) > MAX_WORDS {
+            return Err(reader.malformed(format!("{words} words; at most {MAX_WORDS}")));
+        }
+        let fields = (0..fields)
+            .map(|_| reader.text())
+            .collect::<Result<Vec<_>, _>>()?;
+        let predicates = (0..predicates)
+            .map(|_| {
+                let ops = (0..reader.u8()?)
+                    .map(|_| reader.op())
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(Predicate::from_ops(ops, fields.len())?)
+            })
+            .collect::<Result<Vec<_>, FileError>>()?;
+        let words = (0..words)
+            .map(|_| reader.u64().map(Word))
+            .collect::<Result<Vec<_>, _>>()?;
+        let names = words
+            .iter()
+            .map(|_| reader.text())
+            .collect::<Result<Vec<_>, _>>()?;
+        if reader.at != reader.end {
+            return Err(reader.malformed("bytes left over".to_owned()));
+        }
+        let table = PredicateTable::from_parts(fields, predicates)?;
+        Ok(Image::from_raw(words, table, names)?)
+    }
+}
+
+const OP_FIELD: u8 = 0;
+const OP_CONST: u8 = 1;
+const OP_NOT: u8 = 2;
+const OP_BINARY: u8 = 16;
+
+fn write_op(op: Op, into: &mut Vec<u8>) {
+    match op {
+        Op::Field(index) => into.extend([OP_FIELD, index]),
+        Op::Const(literal) => {
+            into.push(OP_CONST);
+            into.extend(literal.to_be_bytes());
+        }
+        Op::Not => into.push(OP_NOT),
+        Op::Binary(op) => into.push(OP_BINARY + op as u8),
+    }
+}
+
+/// Names are at most 48 characters and fields at most a condition's length, so a u16 holds both.
+fn text(text: &str, into: &mut Vec<u8>) {
+    into.extend((text.len() as u16).to_be_bytes());
+    into.extend(text.as_bytes());
+}
+
+struct Reader<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    end: usize,
+}
+
+impl Reader<'_> {
+    fn malformed(&self, message: String) -> FileError {
+        FileError::Malformed {
+            at: self.at,
+            message,
+        }
+    }
+
+    fn take(&mut self, count: usize) -> Result<&[u8], FileError> {
+        let stop = self.at.checked_add(count).filter(|&stop| stop <= self.end);
+        let Some(stop) = stop else {
+            return Err(
+                self.malformed(format!("{count} bytes wanted, {} left", self.end - self.at))
+            );
+        };
+        let taken = &self.bytes[self.at..stop];
+        self.at = stop;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], FileError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn u8(&mut self) -> Result<u8, FileError> {
+        Ok(u8::from_be_bytes(self.array()?))
+    }
+
+    fn u16(&mut self) -> Result<u16, FileError> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+
+    fn u32(&mut self) -> Result<u32, FileError> {
+        Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64, FileError> {
+        Ok(u64::from_be_bytes(self.array()?))
+    }
+
+    fn reserved(&mut self) -> Result<(), FileError> {
+        match self.u16()? {
+            0 => Ok(()),
+            found => Err(self.malformed(format!("reserved field is {found}, not 0"))),
+        }
+    }
+
+    fn text(&mut self) -> Result<String, FileError> {
+        let length = usize::from(self.u16()?);
+        let bytes = self.take(length)?.to_vec();
+        String::from_utf8(bytes).map_err(|_| self.malformed("text is not UTF-8".to_owned()))
+    }
+
+    fn op(&mut self) -> Result<Op, FileError> {
+        match self.u8()? {
+            OP_FIELD => Ok(Op::Field(self.u8()?)),
+            OP_CONST => Ok(Op::Const(i64::from_be_bytes(self.array()?))),
+            OP_NOT => Ok(Op::Not),
+            code => code
+                .checked_sub(OP_BINARY)
+                .and_then(|index| Binary::ALL.get(usize::from(index)))
+                .map(|op| Op::Binary(*op))
+                .ok_or_else(|| self.malformed(format!("unknown predicate operation {code}"))),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! How large the parts of a trace program may be.
+
+/// The deepest nesting of branches and forks in a source.
+pub const MAX_DEPTH: usize = 16;
+/// The most nodes in one trace's source.
+pub const MAX_NODES: usize = 1024;
+/// The longest trace name, in characters.
+pub const MAX_NAME_CHARS: usize = 48;
+/// The most operations one predicate may have.
+pub const MAX_OPS: usize = 24;
+/// The deepest operand stack a predicate may need.
+pub const MAX_STACK: usize = 8;
+/// The most predicates a table may have: a nibble names them.
+pub const MAX_PREDICATES: usize = 16;
+/// The most distinct fields the predicates of one table may read.
+pub const MAX_FIELDS: usize = 64;
+/// The longest condition text, in characters.
+pub const MAX_CONDITION_CHARS: usize = 512;

@@ -1,0 +1,139 @@
+//! The one state machine: what an output dispatcher does at one field of a trace
+//! (AccelFlow, Fig. 8).
+//!
+//! Everything that executes a trace goes through [`step`]: the runtime gives it facts read from
+//! real bytes, the simulator facts drawn from a workload, the models the facts of a stated path.
+
+use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
+use crate::{Accel, Facts, PredicateTable, Transform};
+
+/// What the dispatcher is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Move the entry to the input queue of this accelerator.
+    Forward(Accel),
+    /// Change the payload's format in the transformation engine.
+    Transform(Transform),
+    /// Start a second execution of this word at `arm` on a copy of the payload.
+    Fork {
+        /// Where the second execution starts.
+        arm: PositionMark,
+    },
+    /// Read the trace memory.
+    LoadAtm {
+        /// The word to load.
+        address: AtmAddress,
+        /// Whether it is the next trace or the rest of this one.
+        link: Link,
+    },
+    /// The trace has ended: move the result to memory and notify the core.
+    Notify,
+}
+
+/// How a loaded word relates to the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// A new trace: if it begins with TCP, it is parked there until a message arrives.
+    Next,
+    /// The rest of a trace that was split: it runs on at once.
+    Continue,
+}
+
+/// The outcome of [`step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What to do.
+    pub action: Action,
+    /// Where to read next in this word. After [`Action::LoadAtm`] reading starts anew at
+    /// [`PositionMark::START`] of the loaded word.
+    pub next: PositionMark,
+    /// Branches that were resolved on the way, for the cost of the dispatcher.
+    pub branches: u8,
+}
+
+/// Why a trace cannot go on; the core takes over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Nibbles that mean nothing.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// A predicate that the table does not have.
+    #[error("predicate {0} is not in the table")]
+    UnknownPredicate(u8),
+    /// A condition tests a field that the payload does not have.
+    #[error("the payload has no field '{0}', which a branch tests")]
+    MissingField(String),
+    /// An address without a word.
+    #[error("address {0} is outside the trace memory")]
+    DanglingAddress(AtmAddress),
+}
+
+/// Reads `word` from `at`, resolving branches with `facts`, up to the next action.
+///
+/// Pure: the same arguments give the same outcome, and nothing else is touched.
+///
+/// # Errors
+/// [`Fault`] where the word, the table or the payload do not fit together.
+pub fn step<F: Facts + ?Sized>(
+    word: Word,
+    at: PositionMark,
+    predicates: &PredicateTable,
+    facts: &F,
+) -> Result<Step, Fault> {
+    let mut mark = at;
+    let mut branches = 0;
+    loop {
+        let (instruction, next) = word.decode(mark)?;
+        let action = match instruction {
+            Instruction::Branch {
+                predicate,
+                otherwise,
+            } => {
+                branches += 1;
+                mark = if resolve(predicate, predicates, facts)? {
+                    next
+                } else {
+                    otherwise
+                };
+                continue;
+            }
+            Instruction::Jump(to) => {
+                mark = to;
+                continue;
+            }
+            Instruction::End => Action::Notify,
+            Instruction::Call(accel) => Action::Forward(accel),
+            Instruction::Transform(change) => Action::Transform(change),
+            Instruction::Fork(arm) => Action::Fork { arm },
+            Instruction::Tail(address) => Action::LoadAtm {
+                address,
+                link: Link::Next,
+            },
+            Instruction::Continue(address) => Action::LoadAtm {
+                address,
+                link: Link::Continue,
+            },
+        };
+        return Ok(Step {
+            action,
+            next,
+            branches,
+        });
+    }
+}
+
+fn resolve<F: Facts + ?Sized>(
+    nibble: u8,
+    predicates: &PredicateTable,
+    facts: &F,
+) -> Result<bool, Fault> {
+    let predicate = predicates
+        .get(nibble)
+        .ok_or(Fault::UnknownPredicate(nibble))?;
+    predicate
+        .holds(predicates.fields(), facts)
+        .map_err(|field| {
+            let name = predicates.fields().get(field).cloned().unwrap_or_default();
+            Fault::MissingField(name)
+        })
+}

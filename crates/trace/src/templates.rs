@@ -1,0 +1,235 @@
+//! The twelve traces of AccelFlow's Table II (Figs. 2, 4 and 7) and their error subtraces.
+//!
+//! Where the core decides before it starts a trace whether to compress (T8, T9, T11), there are
+//! two entry points, `T8` and `T8+Cmp`: the paper has no branch there.
+
+use crate::image::{Library, RegisterError};
+use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
+
+/// A template of the paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// The trace's name.
+    pub name: &'static str,
+    /// What Table II says about it.
+    pub about: &'static str,
+    source: fn() -> Result<Nodes, SourceError>,
+}
+
+impl Template {
+    /// The template's source.
+    ///
+    /// # Errors
+    /// None in practice; the builders it uses are the fallible ones that users have.
+    pub fn source(&self) -> Result<Nodes, SourceError> {
+        (self.source)()
+    }
+}
+
+/// Why the templates could not be registered: a library that already uses their names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// A source is malformed.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A name is taken.
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+}
+
+/// All templates, in the paper's order; the list that `accelflow trace list` prints.
+pub const TEMPLATES: &[Template] = &[
+    Template {
+        name: "T1",
+        about: "Receive function request",
+        source: t1,
+    },
+    Template {
+        name: "T2",
+        about: "Send function response",
+        source: || seq(&SEND_RPC),
+    },
+    Template {
+        name: "T3",
+        about: "Send function response, compressed",
+        source: t3,
+    },
+    Template {
+        name: "T4",
+        about: "Send read request to DB cache",
+        source: || send(&[], "T5"),
+    },
+    Template {
+        name: "T5",
+        about: "Receive response to a read to the DB cache",
+        source: t5,
+    },
+    Template {
+        name: "T6",
+        about: "Receive response to a read to the DB",
+        source: t6,
+    },
+    Template {
+        name: "T7",
+        about: "Receive response to a write to the DB cache or DB",
+        source: t7,
+    },
+    Template {
+        name: "T8",
+        about: "Send write request to DB cache or DB",
+        source: || send(&[], "T7"),
+    },
+    Template {
+        name: "T8+Cmp",
+        about: "Send write request to DB cache or DB, compressed",
+        source: || send(&["Cmp"], "T7"),
+    },
+    Template {
+        name: "T9",
+        about: "Send RPC request",
+        source: || rpc(&[], Some("T10")),
+    },
+    Template {
+        name: "T9+Cmp",
+        about: "Send RPC request, compressed",
+        source: || rpc(&["Cmp"], Some("T10")),
+    },
+    Template {
+        name: "T10",
+        about: "Receive RPC response",
+        source: t10,
+    },
+    Template {
+        name: "T11",
+        about: "Send HTTP request",
+        source: || send(&[], "T12"),
+    },
+    Template {
+        name: "T11+Cmp",
+        about: "Send HTTP request, compressed",
+        source: || send(&["Cmp"], "T12"),
+    },
+    Template {
+        name: "T12",
+        about: "Receive HTTP response",
+        source: t12,
+    },
+    Template {
+        name: "T6_error",
+        about: "Report to the caller that the DB has no such data",
+        source: || seq(&SEND_RPC),
+    },
+    Template {
+        name: "T7_error",
+        about: "Report an exception of a write to the caller",
+        source: || seq(&SEND_RPC),
+    },
+    Template {
+        name: "T10_error",
+        about: "Report an exception of a nested RPC to the caller",
+        source: || seq(&SEND_RPC),
+    },
+];
+
+const SEND_RPC: [&str; 4] = ["Ser", "RPC", "Encr", "TCP"];
+
+/// Registers all templates in `library`.
+///
+/// # Errors
+/// [`TemplateError`] if `library` uses one of the names for something else.
+pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
+    for template in TEMPLATES {
+        library.register(template.name, template.source()?)?;
+    }
+    Ok(())
+}
+
+/// A library of all templates.
+///
+/// # Errors
+/// None in practice, as for [`Template::source`].
+pub fn templates() -> Result<Library, TemplateError> {
+    let mut library = Library::new();
+    register_templates(&mut library)?;
+    Ok(library)
+}
+
+fn decompress_if_compressed() -> Result<Node, SourceError> {
+    branch("out['compressed'] == 1", seq(&["Dcmp"])?, Nodes::new())
+}
+
+fn report_if(condition: &str, subtrace: &str) -> Result<Node, SourceError> {
+    Ok(branch(condition, vec![tail(subtrace)], Nodes::new())?.expecting(false))
+}
+
+fn send(before: &[&str], next: &str) -> Result<Nodes, SourceError> {
+    let mut nodes = seq(before)?;
+    nodes.extend(seq(&["Ser", "Encr", "TCP"])?);
+    nodes.push(tail(next));
+    Ok(nodes)
+}
+
+fn rpc(before: &[&str], next: Option<&str>) -> Result<Nodes, SourceError> {
+    let mut nodes = seq(before)?;
+    nodes.extend(seq(&SEND_RPC)?);
+    nodes.extend(next.map(tail));
+    Ok(nodes)
+}
+
+fn t1() -> Result<Nodes, SourceError> {
+    let mut nodes = seq(&["TCP", "Decr", "RPC", "Dser"])?;
+    let mut decompress = vec![trans("JSON", "str")?];
+    decompress.extend(seq(&["Dcmp"])?);
+    nodes.push(branch("out['compressed'] == 1", decompress, Nodes::new())?);
+    nodes.extend(seq(&["LdB"])?);
+    Ok(nodes)
+}
+
+fn t3() -> Result<Nodes, SourceError> {
+    rpc(&["Cmp"], None)
+}
+
+fn t5() -> Result<Nodes, SourceError> {
+    let mut hit = vec![decompress_if_compressed()?];
+    hit.extend(seq(&["LdB"])?);
+    let miss = send(&[], "T6")?;
+    let mut nodes = seq(&["TCP", "Decr", "Dser"])?;
+    nodes.push(branch("out['hit'] == 1", hit, miss)?.expecting(true));
+    Ok(nodes)
+}
+
+fn t6() -> Result<Nodes, SourceError> {
+    let mut nodes = seq(&["TCP", "Decr", "Dser"])?;
+    nodes.push(report_if("out['found'] == 0", "T6_error")?);
+    nodes.push(decompress_if_compressed()?);
+    let mut write = vec![branch(
+        "out['c_compressed'] == 1",
+        seq(&["Cmp"])?,
+        Nodes::new(),
+    )?];
+    write.extend(send(&[], "T7")?);
+    nodes.push(fork(vec![seq(&["LdB"])?, write]));
+    Ok(nodes)
+}
+
+fn t7() -> Result<Nodes, SourceError> {
+    let mut nodes = seq(&["TCP", "Decr", "Dser"])?;
+    nodes.push(report_if("out['exception'] == 1", "T7_error")?);
+    nodes.extend(seq(&["LdB"])?);
+    Ok(nodes)
+}
+
+fn t10() -> Result<Nodes, SourceError> {
+    let mut nodes = seq(&["TCP", "Decr", "RPC", "Dser"])?;
+    nodes.push(report_if("out['exception'] == 1", "T10_error")?);
+    nodes.push(decompress_if_compressed()?);
+    nodes.extend(seq(&["LdB"])?);
+    Ok(nodes)
+}
+
+fn t12() -> Result<Nodes, SourceError> {
+    let mut nodes = seq(&["TCP", "Decr", "Dser"])?;
+    nodes.push(decompress_if_compressed()?);
+    nodes.extend(seq(&["LdB"])?);
+    Ok(nodes)
+}

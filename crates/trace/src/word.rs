@@ -1,0 +1,311 @@
+//! Eight-byte trace words: sixteen nibbles, the first in the most significant position.
+//!
+//! | nibble | operands | meaning |
+//! |---|---|---|
+//! | `0` | | end: notify the core |
+//! | `1` to `9` | | call an accelerator |
+//! | `A` | p t | branch: if predicate p holds go on, else continue at position t |
+//! | `B` | k | transformation k |
+//! | `C` | t | fork: a second execution starts at position t, this one goes on |
+//! | `D` | a a a | tail: end this trace, load the one at address a |
+//! | `E` | t | jump to position t |
+//! | `F` | a a a | continue this trace in the word at address a |
+//!
+//! Positions only grow within a word, so a word always ends. A position past the last nibble is an
+//! end. `docs/trace-format.md` has the whole format.
+
+use std::fmt;
+
+use crate::{Accel, Transform};
+
+/// Nibbles in a word.
+pub const NIBBLES: usize = 16;
+/// Words that 12-bit addresses reach: a trace memory of 32 KiB.
+pub const MAX_WORDS: usize = 1 << 12;
+
+const OP_END: u8 = 0x0;
+const OP_BRANCH: u8 = 0xA;
+const OP_TRANSFORM: u8 = 0xB;
+const OP_FORK: u8 = 0xC;
+const OP_TAIL: u8 = 0xD;
+const OP_JUMP: u8 = 0xE;
+const OP_CONTINUE: u8 = 0xF;
+
+/// An address in the accelerator trace memory, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AtmAddress(u16);
+
+impl AtmAddress {
+    /// The address `index`, if 12 bits hold it.
+    pub fn new(index: usize) -> Option<AtmAddress> {
+        u16::try_from(index)
+            .ok()
+            .filter(|&i| usize::from(i) < MAX_WORDS)
+            .map(AtmAddress)
+    }
+
+    /// The index of the word.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for AtmAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:03x}", self.0)
+    }
+}
+
+/// The moving mark in a queue entry: the next nibble to be read, 0 to 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PositionMark(u8);
+
+impl PositionMark {
+    /// The first nibble.
+    pub const START: PositionMark = PositionMark(0);
+
+    /// The mark at nibble `index`, at most 16 (past the last).
+    pub fn new(index: usize) -> Option<PositionMark> {
+        u8::try_from(index)
+            .ok()
+            .filter(|&i| usize::from(i) <= NIBBLES)
+            .map(PositionMark)
+    }
+
+    /// The nibble's index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One instruction of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instruction {
+    /// Notify the core.
+    End,
+    /// Call an accelerator.
+    Call(Accel),
+    /// Go on if the predicate holds, else continue at the mark.
+    Branch {
+        /// Index in the predicate table.
+        predicate: u8,
+        /// Where to continue if it does not hold.
+        otherwise: PositionMark,
+    },
+    /// Change the payload's format.
+    Transform(Transform),
+    /// Start a second execution at the mark.
+    Fork(PositionMark),
+    /// End this trace; the next is at the address.
+    Tail(AtmAddress),
+    /// Continue at the mark.
+    Jump(PositionMark),
+    /// Continue in the word at the address.
+    Continue(AtmAddress),
+}
+
+/// Why nibbles are not an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// An operand nibble without meaning.
+    #[error("unknown {what} nibble {nibble:#x} at position {at}")]
+    UnknownNibble {
+        /// What the nibble should name.
+        what: &'static str,
+        /// The nibble.
+        nibble: u8,
+        /// Its position.
+        at: usize,
+    },
+    /// The word ends before the instruction does.
+    #[error("the instruction at position {0} runs past the end of the word")]
+    Truncated(usize),
+    /// A target that is not ahead.
+    #[error("the instruction at position {at} goes back to position {to}")]
+    Backward {
+        /// Where the instruction stands.
+        at: usize,
+        /// Where it leads.
+        to: usize,
+    },
+}
+
+impl Instruction {
+    /// Nibbles the instruction takes.
+    pub const fn nibbles(self) -> usize {
+        match self {
+            Instruction::End | Instruction::Call(_) => 1,
+            Instruction::Transform(_) | Instruction::Fork(_) | Instruction::Jump(_) => 2,
+            Instruction::Branch { .. } => 3,
+            Instruction::Tail(_) | Instruction::Continue(_) => 4,
+        }
+    }
+}
+
+/// A trace word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Word(pub u64);
+
+impl Word {
+    /// The nibble at `index`, counted from the most significant.
+    pub const fn nibble(self, index: usize) -> u8 {
+        ((self.0 >> (4 * (NIBBLES - 1 - index))) & 0xF) as u8
+    }
+
+    /// The word of `instructions`, or `None` if they do not fit, a trailing end aside.
+    pub fn encode(instructions: &[Instruction]) -> Option<Word> {
+        let mut nibbles = Vec::with_capacity(NIBBLES);
+        for instruction in instructions {
+            push(*instruction, &mut nibbles);
+        }
+        while nibbles.len() > NIBBLES && instructions.last() == Some(&Instruction::End) {
+            nibbles.pop();
+        }
+        if nibbles.len() > NIBBLES {
+            return None;
+        }
+        nibbles.resize(NIBBLES, OP_END);
+        Some(Word(
+            nibbles
+                .into_iter()
+                .fold(0, |word, nibble| word << 4 | u64::from(nibble)),
+        ))
+    }
+
+    /// The instruction at `at` and the mark after it. Past the last nibble stands an end.
+    ///
+    /// # Errors
+    /// [`DecodeError`] for nibbles that are no instruction.
+    pub fn decode(self, at: PositionMark) -> Result<(Instruction, PositionMark), DecodeError> {
+        let start = at.index();
+        if start >= NIBBLES {
+            return Ok((Instruction::End, at));
+        }
+        let operand = |offset: usize| -> Result<u8, DecodeError> {
+            let index = start + offset;
+            if index < NIBBLES {
+                Ok(self.nibble(index))
+            } else {
+                Err(DecodeError::Truncated(start))
+            }
+        };
+        let ahead = |offset: usize, length: usize| -> Result<PositionMark, DecodeError> {
+            // A target of zero would be backward anyway, so it stands for position 16.
+            let to = match operand(offset)? {
+                0 => NIBBLES,
+                to => usize::from(to),
+            };
+            if to < start + length {
+                return Err(DecodeError::Backward { at: start, to });
+            }
+            PositionMark::new(to).ok_or(DecodeError::Truncated(start))
+        };
+        let address = || -> Result<AtmAddress, DecodeError> {
+            let index = [1, 2, 3].into_iter().try_fold(0_usize, |index, offset| {
+                Ok(index << 4 | usize::from(operand(offset)?))
+            })?;
+            AtmAddress::new(index).ok_or(DecodeError::Truncated(start))
+        };
+        let instruction = match self.nibble(start) {
+            OP_END => Instruction::End,
+            OP_BRANCH => Instruction::Branch {
+                predicate: operand(1)?,
+                otherwise: ahead(2, 3)?,
+            },
+            OP_TRANSFORM => {
+                let nibble = operand(1)?;
+                let unknown = DecodeError::UnknownNibble {
+                    what: "transformation",
+                    nibble,
+                    at: start + 1,
+                };
+                Instruction::Transform(Transform::from_nibble(nibble).ok_or(unknown)?)
+            }
+            OP_FORK => Instruction::Fork(ahead(1, 2)?),
+            OP_TAIL => Instruction::Tail(address()?),
+            OP_JUMP => Instruction::Jump(ahead(1, 2)?),
+            OP_CONTINUE => Instruction::Continue(address()?),
+            nibble => {
+                let unknown = DecodeError::UnknownNibble {
+                    what: "operation",
+                    nibble,
+                    at: start,
+                };
+                Instruction::Call(Accel::from_nibble(nibble).ok_or(unknown)?)
+            }
+        };
+        let next = PositionMark::new(start + instruction.nibbles());
+        Ok((instruction, next.ok_or(DecodeError::Truncated(start))?))
+    }
+
+    /// The accelerator that the word begins with, if it does.
+    pub fn first(self) -> Option<Accel> {
+        Accel::from_nibble(self.nibble(0))
+    }
+}
+
+fn push(instruction: Instruction, nibbles: &mut Vec<u8>) {
+    // Positions are below 16 except for the one past the end, which is written as 0.
+    let mark = |mark: PositionMark| mark.0 & 0xF;
+    let address = |a: AtmAddress| {
+        [
+            (a.0 >> 8) as u8 & 0xF,
+            (a.0 >> 4) as u8 & 0xF,
+            a.0 as u8 & 0xF,
+        ]
+    };
+    match instruction {
+        Instruction::End => nibbles.push(OP_END),
+        Instruction::Call(accel) => nibbles.push(accel.nibble()),
+        Instruction::Branch {
+            predicate,
+            otherwise,
+        } => {
+            nibbles.extend([OP_BRANCH, predicate & 0xF, mark(otherwise)]);
+        }
+        Instruction::Transform(change) => nibbles.extend([OP_TRANSFORM, change.nibble()]),
+        Instruction::Fork(arm) => nibbles.extend([OP_FORK, mark(arm)]),
+        Instruction::Jump(to) => nibbles.extend([OP_JUMP, mark(to)]),
+        Instruction::Tail(to) => {
+            nibbles.push(OP_TAIL);
+            nibbles.extend(address(to));
+        }
+        Instruction::Continue(to) => {
+            nibbles.push(OP_CONTINUE);
+            nibbles.extend(address(to));
+        }
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_nibble_is_the_most_significant() {
+        let word = Word::encode(&[
+            Instruction::Call(Accel::Ser),
+            Instruction::Call(Accel::Encr),
+        ]);
+        assert_eq!(word, Some(Word(0x5200_0000_0000_0000)));
+    }
+
+    #[test]
+    fn every_word_decodes_or_is_refused_and_marks_only_grow() {
+        for seed in 0..20_000_u64 {
+            let word = Word(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            for at in 0..=NIBBLES {
+                let at = PositionMark::new(at).unwrap();
+                if let Ok((instruction, next)) = word.decode(at) {
+                    assert!(next > at || instruction == Instruction::End);
+                }
+            }
+        }
+    }
+}

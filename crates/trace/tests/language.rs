@@ -1,0 +1,326 @@
+//! The trace language as its users meet it: what is accepted, what is refused and how it is said.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_trace::source::{accel, branch, fork, seq, tail, trans};
+use accelflow_trace::{
+    Accel, CheckError, Condition, Field, Library, LinkError, Node, Nodes, RegisterError, Visit,
+    Walker, Warning, source, templates,
+};
+
+fn visits(name: &str, facts: &[(&str, i64)]) -> Vec<String> {
+    let library = templates().unwrap();
+    let image = library.link().unwrap();
+    let mut walker = Walker::new(&image, name).unwrap();
+    let lookup = |field: Field<'_>| facts.iter().find(|f| f.0 == field.name).map(|f| f.1);
+    let mut seen = Vec::new();
+    while let Some(visit) = walker.advance(&lookup).unwrap() {
+        if let Visit::Call { accel, .. } = visit {
+            seen.push(accel.to_string());
+        }
+    }
+    seen
+}
+
+fn refused(nodes: Nodes) -> CheckError {
+    match Library::new().register("t", nodes) {
+        Err(RegisterError::Check { error, .. }) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn templates_visit_the_papers_accelerators() {
+    let receive = ["TCP", "Decr", "RPC", "Dser"];
+    assert_eq!(visits("T1", &[("compressed", 0)])[..4], receive);
+    assert_eq!(visits("T1", &[("compressed", 0)])[4..], ["LdB"]);
+    assert_eq!(visits("T1", &[("compressed", 1)])[4..], ["Dcmp", "LdB"]);
+    assert_eq!(visits("T2", &[]), ["Ser", "RPC", "Encr", "TCP"]);
+    assert_eq!(visits("T3", &[]), ["Cmp", "Ser", "RPC", "Encr", "TCP"]);
+    let hit = [("hit", 1), ("compressed", 1)];
+    assert_eq!(visits("T5", &hit), ["TCP", "Decr", "Dser", "Dcmp", "LdB"]);
+    assert_eq!(visits("T4", &hit)[..3], ["Ser", "Encr", "TCP"]);
+}
+
+#[test]
+fn t6_notifies_a_core_and_writes_the_cache_in_parallel() {
+    let facts = [
+        ("found", 1),
+        ("compressed", 1),
+        ("c_compressed", 1),
+        ("exception", 0),
+    ];
+    let expected = [
+        "TCP", "Decr", "Dser", "Dcmp", "LdB", // the core's copy
+        "Cmp", "Ser", "Encr", "TCP", // the write to the DB cache
+        "TCP", "Decr", "Dser", "LdB", // T7
+    ];
+    assert_eq!(visits("T6", &facts), expected);
+}
+
+#[test]
+fn errors_run_the_four_accelerators_that_tell_the_caller() {
+    let told = ["Ser", "RPC", "Encr", "TCP"];
+    assert_eq!(visits("T6", &[("found", 0)])[3..], told);
+    assert_eq!(visits("T7", &[("exception", 1)])[3..], told);
+    assert_eq!(
+        visits("T10", &[("exception", 1), ("compressed", 0)])[4..],
+        told
+    );
+}
+
+#[test]
+fn t1_fits_one_word_and_t6_is_split_through_the_trace_memory() {
+    let library = templates().unwrap();
+    assert_eq!(library.get("T1").unwrap().parts.len(), 1);
+    assert!(library.get("T6").unwrap().parts.len() > 1);
+    for trace in library.traces() {
+        assert_eq!(trace.parts[0].name, trace.name);
+    }
+}
+
+#[test]
+fn only_t6_leaves_table_1() {
+    for trace in templates().unwrap().traces() {
+        let expected: &[Warning] = match trace.name.as_str() {
+            "T6" => &[Warning::Pair(Accel::Dcmp, Accel::Cmp)],
+            _ => &[],
+        };
+        assert_eq!(trace.warnings, expected, "{}", trace.name);
+    }
+}
+
+#[test]
+fn a_pair_outside_table_1_is_a_warning() {
+    let mut library = Library::new();
+    let warnings = library
+        .register("odd", seq(&["Encr", "Dser"]).unwrap())
+        .unwrap();
+    let expected = [
+        Warning::Pair(Accel::Encr, Accel::Dser),
+        Warning::Start(Accel::Encr),
+    ];
+    assert_eq!(warnings, expected);
+}
+
+#[test]
+fn the_impossible_is_an_error() {
+    let accels = |names: &[&str]| seq(names).unwrap();
+    let with = |before: &[&str], node: Node| {
+        let mut nodes = accels(before);
+        nodes.push(node);
+        nodes
+    };
+    let hit = |t: &[&str], f: &[&str]| branch("hit", accels(t), accels(f)).unwrap();
+    assert_eq!(refused(vec![]), CheckError::Empty);
+    assert!(matches!(
+        refused(vec![hit(&["Cmp"], &[])]),
+        CheckError::Start(_)
+    ));
+    assert!(matches!(
+        refused(vec![trans("json", "bson").unwrap()]),
+        CheckError::Start(_)
+    ));
+    assert!(matches!(
+        refused(accels(&["Ser", "LdB", "TCP"])),
+        CheckError::AfterLdb(_)
+    ));
+    assert!(matches!(
+        refused(with(&["Ser", "LdB"], tail("x"))),
+        CheckError::AfterLdb(_)
+    ));
+    assert!(matches!(
+        refused(accels(&["Ser", "TCP", "Decr"])),
+        CheckError::AfterSend(_)
+    ));
+    assert!(matches!(
+        refused(with(&["Ser", "TCP"], hit(&["Decr"], &[]))),
+        CheckError::AfterSend(_)
+    ));
+    let mut unreachable = with(&["Ser"], Node::Notify);
+    unreachable.extend(accels(&["TCP"]));
+    assert!(matches!(refused(unreachable), CheckError::Unreachable(_)));
+    assert!(matches!(
+        refused(with(&["Dser"], hit(&[], &[]))),
+        CheckError::EmptyBranch(_)
+    ));
+    let fork_of_one = fork(vec![accels(&["LdB"])]);
+    assert_eq!(refused(with(&["Dser"], fork_of_one)), CheckError::EmptyFork);
+    let dangling = with(&["Dser"], trans("str", "json").unwrap());
+    assert!(matches!(
+        refused(dangling),
+        CheckError::DanglingTransform(_)
+    ));
+    let mut mismatch = with(&["Dser"], trans("str", "json").unwrap());
+    mismatch.push(trans("bson", "str").unwrap());
+    mismatch.extend(accels(&["Dcmp"]));
+    assert!(matches!(
+        refused(mismatch),
+        CheckError::TransformMismatch(..)
+    ));
+    assert!(Library::new().register("9lives", accels(&["Ser"])).is_err());
+}
+
+#[test]
+fn links_are_checked_when_all_traces_are_known() {
+    let mut library = Library::new();
+    let to = |name: &str| {
+        let mut nodes = seq(&["Ser", "TCP"]).unwrap();
+        nodes.push(tail(name));
+        nodes
+    };
+    library.register("a", to("b")).unwrap();
+    let missing = library.link().unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "trace 'a' has a tail to 'b', which is not registered; registered are a"
+    );
+    library.register("b", to("a")).unwrap();
+    assert_eq!(
+        library.link(),
+        Err(LinkError::NeverEnds("a -> b -> a".to_owned()))
+    );
+    assert_eq!(
+        library.register("b", to("c")),
+        Err(RegisterError::Duplicate("b".to_owned()))
+    );
+    assert!(
+        library.register("b", to("a")).is_ok(),
+        "the same source again is harmless"
+    );
+}
+
+#[test]
+fn unknown_names_say_what_is_known() {
+    let error = accel("Gzip").unwrap_err().to_string();
+    assert!(
+        error.contains("'Gzip'") && error.contains("Dser (or Deser)"),
+        "{error}"
+    );
+    assert!(
+        trans("xml", "str")
+            .unwrap_err()
+            .to_string()
+            .contains("JSON, BSON")
+    );
+    assert!(trans("str", "string").is_err());
+}
+
+#[test]
+fn conditions_follow_pythons_precedence() {
+    let holds = |text: &str, facts: &[(&str, i64)]| {
+        let lookup = |field: Field<'_>| facts.iter().find(|f| f.0 == field.name).map(|f| f.1);
+        Condition::parse(text).unwrap().holds(&lookup)
+    };
+    assert_eq!(
+        holds("out['compressed'] == 1", &[("compressed", 1)]),
+        Ok(true)
+    );
+    assert_eq!(
+        holds("field1 & field2", &[("field1", 6), ("field2", 1)]),
+        Ok(false)
+    );
+    assert_eq!(holds("a & 4 == 4", &[("a", 6)]), Ok(true));
+    assert_eq!(
+        holds("not a == 1 and b or c", &[("a", 1), ("b", 1), ("c", 0)]),
+        Ok(false)
+    );
+    assert_eq!(holds("not (a and b)", &[("a", 1), ("b", 0)]), Ok(true));
+    assert_eq!(holds("a | 8 ^ 1 >= 9", &[("a", 0)]), Ok(true));
+    assert_eq!(holds("x < -3 or x > 0x10", &[("x", -4)]), Ok(true));
+    assert_eq!(holds("a == True && !b", &[("a", 1), ("b", 0)]), Ok(true));
+    assert_eq!(
+        holds("a or missing", &[("a", 1)]),
+        Err("missing".to_owned())
+    );
+}
+
+#[test]
+fn condition_errors_point_at_the_character() {
+    let at = |text: &str| Condition::parse(text).unwrap_err().at;
+    assert_eq!(at(""), 0);
+    assert_eq!(at("a == "), 5);
+    assert_eq!(at("a = 1"), 2);
+    assert_eq!(at("a == 1 1"), 7);
+    assert_eq!(at("out['hit' == 1"), 10);
+    assert_eq!(at("out[hit] == 1"), 4);
+    assert_eq!(at("a < b < c"), 6);
+    assert_eq!(at("(a == 1) & 2"), 0);
+    assert_eq!(at("2 & (a == 1)"), 4);
+    assert_eq!(at("a == 'GET'"), 5);
+    assert_eq!(at("a == 99999999999999999999"), 5);
+    assert_eq!(at("in['x'] == 1"), 2);
+    let text = Condition::parse("a + 1 == 2").unwrap_err().to_string();
+    assert!(
+        text.contains("character 3") && text.ends_with("    a + 1 == 2\n      ^"),
+        "{text}"
+    );
+    let deep = "(".repeat(200) + "a" + &")".repeat(200);
+    assert!(Condition::parse(&deep).is_err());
+    assert!(
+        Condition::parse(&"a and ".repeat(100))
+            .unwrap_err()
+            .message
+            .contains("at most")
+    );
+    let many = vec!["a"; 30].join("|");
+    assert!(
+        Condition::parse(&many)
+            .unwrap_err()
+            .message
+            .contains("operations")
+    );
+}
+
+#[test]
+fn a_full_predicate_table_is_reported_with_the_trace() {
+    let mut library = Library::new();
+    for i in 0..17 {
+        let mut nodes = seq(&["TCP", "Dser"]).unwrap();
+        nodes.push(branch(&format!("x == {i}"), seq(&["Dcmp"]).unwrap(), vec![]).unwrap());
+        library.register(&format!("t{i}"), nodes).unwrap();
+    }
+    let error = library.link().unwrap_err().to_string();
+    assert!(
+        error.contains("'t16'") && error.contains("16 distinct conditions"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_missing_fact_is_a_fault_and_the_walk_stays() {
+    let image = templates().unwrap().link().unwrap();
+    let mut walker = Walker::new(&image, "T7").unwrap();
+    let none = |_: Field<'_>| None;
+    for _ in 0..4 {
+        walker.advance(&none).unwrap();
+    }
+    assert!(
+        walker
+            .advance(&none)
+            .unwrap_err()
+            .to_string()
+            .contains("'exception'")
+    );
+    let some = |_: Field<'_>| Some(0);
+    let next = walker.advance(&some).unwrap();
+    assert_eq!(
+        next,
+        Some(Visit::Call {
+            accel: Accel::Ldb,
+            receives: false
+        })
+    );
+}
+
+#[test]
+fn listings_read_like_the_source() {
+    let library = templates().unwrap();
+    let text = source::listing(&library.get("T6").unwrap().source);
+    assert!(
+        text.contains(
+            "branch out['found'] == 0   (expected: false)\n  on true:\n    tail T6_error"
+        )
+    );
+    assert!(text.contains("fork\n  arm 1:\n    LdB\n  arm 2:\n"));
+}
