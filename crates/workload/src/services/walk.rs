@@ -1,0 +1,202 @@
+//! What an invocation of a service visits, found by walking its traces.
+
+use accelflow_trace::{Accel, Image, Visit, Walker};
+
+use super::{Chain, ChainFacts, Phase, Place, Service, ServiceError};
+
+/// One accelerator call of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The trace the call stands in.
+    pub trace: String,
+    /// The accelerator.
+    pub accel: Accel,
+    /// Whether it is a TCP that receives (first in its trace); any other TCP sends.
+    pub receives: bool,
+    /// The execution that makes the call: 0 for the chain's own, then one number for each that a
+    /// fork has started, in the order of a [`Walker`].
+    pub arm: usize,
+}
+
+/// What a chain visits. The arms of forks follow one another, as a [`Walker`] visits them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainWalk {
+    /// The traces in the order of entry.
+    pub traces: Vec<String>,
+    /// The accelerator calls in order.
+    pub operations: Vec<Operation>,
+}
+
+/// What a phase visits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PhaseWalk {
+    /// Application logic.
+    Cpu,
+    /// One walk for each of the parallel chains.
+    Traces(Vec<ChainWalk>),
+}
+
+/// What an invocation of a service takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// All accelerator calls: the last column of Table IV.
+    pub total: u32,
+    /// The calls of each accelerator, by [`Accel::index`].
+    pub by_accel: [u32; Accel::COUNT],
+    /// The traces visited, in order; parallel chains and arms of forks one after another.
+    pub traces: Vec<String>,
+    /// The path as Table IV prints it: `T1-CPU-3x(T8-T7)-CPU-T2`. Whether a request is compressed
+    /// before it is sent does not show, so `T8+Cmp` is `T8`.
+    pub path: String,
+}
+
+impl Counts {
+    /// The calls of one accelerator.
+    pub fn of(&self, accel: Accel) -> u32 {
+        self.by_accel[accel.index()]
+    }
+}
+
+/// Counts what an invocation of `service` takes with the traces of `image`.
+///
+/// # Errors
+/// As for [`Service::walk`].
+pub fn invocations(service: &Service, image: &Image) -> Result<Counts, ServiceError> {
+    let phases = service.walk(image)?;
+    let mut counts = Counts {
+        total: 0,
+        by_accel: [0; Accel::COUNT],
+        traces: Vec::new(),
+        path: phases
+            .iter()
+            .map(PhaseWalk::as_printed)
+            .collect::<Vec<_>>()
+            .join("-"),
+    };
+    for walk in phases.iter().flat_map(PhaseWalk::chains) {
+        counts.traces.extend_from_slice(&walk.traces);
+        for operation in &walk.operations {
+            counts.total += 1;
+            counts.by_accel[operation.accel.index()] += 1;
+        }
+    }
+    Ok(counts)
+}
+
+impl Service {
+    /// Walks all chains through the traces of `image`.
+    ///
+    /// # Errors
+    /// [`ServiceError`] for names that `image` does not know, for a first chain that does not
+    /// begin with TCP or another one that does, and for traces that cannot go on with the facts
+    /// given.
+    pub fn walk(&self, image: &Image) -> Result<Vec<PhaseWalk>, ServiceError> {
+        let mut phases = Vec::with_capacity(self.path.len());
+        for (phase, part) in self.path.iter().enumerate() {
+            phases.push(match part {
+                Phase::Cpu => PhaseWalk::Cpu,
+                Phase::Traces(chains) => {
+                    let walks = chains.iter().enumerate().map(|(chain, it)| {
+                        let place = Place {
+                            service: self.name.clone(),
+                            phase,
+                            chain,
+                        };
+                        walk_chain(it, place, image)
+                    });
+                    PhaseWalk::Traces(walks.collect::<Result<_, _>>()?)
+                }
+            });
+        }
+        Ok(phases)
+    }
+}
+
+fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, ServiceError> {
+    // Names every wrong name before the walk, also those that the walk would not meet.
+    ChainFacts::resolve(chain, &place, image)?;
+    let unknown = |place: &Place| ServiceError::UnknownTrace {
+        place: place.clone(),
+        trace: chain.entry.clone(),
+    };
+    let mut walker = Walker::new(image, &chain.entry).ok_or_else(|| unknown(&place))?;
+    let mut walk = ChainWalk {
+        traces: Vec::new(),
+        operations: Vec::new(),
+    };
+    let mut arm = 0;
+    while let Some(trace) = walker.trace() {
+        let facts = |field: accelflow_trace::Field<'_>| chain.fact(trace, field.name);
+        let visit = match walker.advance(&facts) {
+            Ok(visit) => visit,
+            Err(fault) => {
+                return Err(ServiceError::Fault {
+                    place,
+                    trace: trace.to_owned(),
+                    fault,
+                });
+            }
+        };
+        match visit {
+            None => break,
+            Some(Visit::Enter(name)) => walk.traces.push(name),
+            Some(Visit::Call { accel, receives }) => {
+                walk.operations.push(Operation {
+                    trace: trace.to_owned(),
+                    accel,
+                    receives,
+                    arm,
+                });
+            }
+            Some(Visit::Notify) => arm += 1,
+            Some(Visit::Transform(_) | Visit::Fork) => {}
+        }
+    }
+    let first = place.phase == 0;
+    if walk.operations.first().is_some_and(|call| call.receives) != first {
+        return Err(ServiceError::Trigger {
+            place,
+            trace: chain.entry.clone(),
+            first,
+        });
+    }
+    Ok(walk)
+}
+
+impl PhaseWalk {
+    /// The walks of this phase: none for a CPU phase.
+    pub fn chains(&self) -> &[ChainWalk] {
+        match self {
+            PhaseWalk::Cpu => &[],
+            PhaseWalk::Traces(walks) => walks,
+        }
+    }
+
+    /// The phase as Table IV prints it.
+    fn as_printed(&self) -> String {
+        let PhaseWalk::Traces(walks) = self else {
+            return "CPU".to_owned();
+        };
+        let mut groups: Vec<(String, usize)> = Vec::new();
+        for walk in walks {
+            let names = walk
+                .traces
+                .iter()
+                .map(|name| name.split('+').next().unwrap_or(name));
+            let text = names.collect::<Vec<_>>().join("-");
+            match groups.last_mut() {
+                Some((last, count)) if *last == text => *count += 1,
+                _ => groups.push((text, 1)),
+            }
+        }
+        match groups.as_slice() {
+            [(text, 1)] => text.clone(),
+            _ => {
+                let times = groups
+                    .iter()
+                    .map(|(text, count)| format!("{count}x({text})"));
+                times.collect::<Vec<_>>().join("|")
+            }
+        }
+    }
+}
