@@ -118,7 +118,7 @@ impl Cmp {
             Codec::Zstd => {
                 let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
                 let done = self.zstd.compress(&mut out, data, self.level);
-                done.map_err(|code| zstd_failure(code))?;
+                done.map_err(zstd_failure)?;
                 Ok(out)
             }
             Codec::Snappy => {
@@ -216,9 +216,7 @@ impl Dcmp {
                     });
                 }
                 let mut out = Vec::with_capacity(size);
-                self.zstd
-                    .decompress(&mut out, data)
-                    .map_err(|code| zstd_failure(code))?;
+                self.zstd.decompress(&mut out, data).map_err(zstd_failure)?;
                 Ok(out)
             }
             Ok(None) => self.stream_zstd(data, limit),
@@ -241,7 +239,7 @@ impl Dcmp {
         loop {
             let mut piece = OutBuffer::around(&mut step[..]);
             let hint = self.zstd.decompress_stream(&mut piece, &mut input);
-            let hint = hint.map_err(|code| zstd_failure(code))?;
+            let hint = hint.map_err(zstd_failure)?;
             let produced = piece.pos();
             if out.len() + produced > limit {
                 return Err(AccelError::ZipBomb {
@@ -345,9 +343,22 @@ fn check_zstd_frame(data: &[u8]) -> Result<(), AccelError> {
             extra: data.len() - end,
         }),
         Ok(_) => Ok(()),
+        Err(ZSTD_SOURCE_SIZE_WRONG) => {
+            let have = data.len();
+            Err(AccelError::Truncated {
+                what,
+                at: 0,
+                need: have + 1,
+                have,
+            })
+        }
         Err(code) => Err(zstd_failure(code)),
     }
 }
+
+/// The library's code for input that ends early: `ZSTD_error_srcSize_wrong`, whose number 72 is
+/// documented as stable.
+const ZSTD_SOURCE_SIZE_WRONG: usize = 72usize.wrapping_neg();
 
 fn zstd_failure(code: usize) -> AccelError {
     let why = zstd_safe::get_error_name(code).to_owned();

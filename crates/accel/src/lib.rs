@@ -25,6 +25,7 @@ mod error;
 pub mod http;
 mod job;
 mod limits;
+pub mod messages;
 pub mod rpc;
 mod serialize;
 pub mod storage;

@@ -1,0 +1,402 @@
+//! The accelerator sequences of the paper's traces on two ends of a connection.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use accelflow_accel::http::HttpCall;
+use accelflow_accel::messages::{document, request, response, service_exception};
+use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored, read_request};
+use accelflow_accel::thrift::{Protocol, Schema};
+use accelflow_accel::{Call, Direction, Job, Limits};
+use accelflow_trace::Accel::*;
+use accelflow_trace::{Format, Transform};
+use common::{JSON_TO_STR, connection, ensemble, receive, run, send};
+use serde_json::{Value, json};
+
+fn parse(job: &Job) -> Value {
+    assert_eq!(job.format, Format::Json);
+    serde_json::from_slice(&job.bytes).unwrap()
+}
+
+/// T9 to T1 and T2 to T10, with and without compression, in both protocols.
+#[test]
+fn rpc_request_and_reply() {
+    for (protocol, compressed) in [
+        (Protocol::Binary, false),
+        (Protocol::Compact, false),
+        (Protocol::Binary, true),
+        (Protocol::Compact, true),
+    ] {
+        let (mut ensemble, (mut client, server)) = (ensemble(), connection());
+        let arguments = request("ComposePost", 3, 4).unwrap();
+        let call = ThriftCall::request(&Schema::social_network(), "ComposePost", protocol, 99);
+        let call = Call::Thrift(call.unwrap());
+        let steps = if compressed {
+            &[Cmp, Ser, Rpc, Encr, Tcp][..]
+        } else {
+            &[Ser, Rpc, Encr, Tcp]
+        };
+        let data = (arguments.to_string().into_bytes(), Format::Json);
+        let wire = send(&mut ensemble, &mut client, call, data, steps);
+
+        let mut job = receive(&mut ensemble, server, Call::None, wire, true);
+        assert_eq!(job.facts.get("compressed"), Some(compressed.into()));
+        assert_eq!(job.facts.get("exception"), Some(0));
+        assert_eq!(job.facts.get("seqid"), Some(99));
+        assert_eq!(job.facts.text("method"), Some("ComposePost"));
+        assert_eq!(job.facts.text("service"), Some("ComposePostService"));
+        if compressed {
+            let envelope = parse(&job);
+            assert_eq!(
+                (&envelope["compressed"], &envelope["codec"]),
+                (&json!(1), &json!("zstd"))
+            );
+            let early = ensemble.run(Dcmp, &mut job).unwrap_err();
+            assert_eq!(
+                early.reason(),
+                "wrong_format",
+                "Dcmp needs the transformation before it"
+            );
+            ensemble.transform(JSON_TO_STR, &mut job).unwrap();
+            ensemble.run(Dcmp, &mut job).unwrap();
+        } else {
+            assert_eq!(job.facts.get("user_id"), arguments["user_id"].as_i64());
+        }
+        ensemble.run(Ldb, &mut job).unwrap();
+        assert_eq!(job.core, Some(0));
+        assert_eq!(parse(&job), arguments);
+
+        let Call::Thrift(call) = &job.call else {
+            panic!("RPC names the call")
+        };
+        let reply = Call::Thrift(call.reply());
+        let mut session = std::mem::take(&mut job.session);
+        let data = (b"{}".to_vec(), Format::Json);
+        let wire = send(
+            &mut ensemble,
+            &mut session,
+            reply,
+            data,
+            &[Ser, Rpc, Encr, Tcp],
+        );
+        let job = receive(&mut ensemble, client, Call::None, wire, true);
+        assert_eq!(parse(&job), json!({}));
+        assert_eq!(
+            job.facts.get("message_type"),
+            Some(MessageType::Reply as i64)
+        );
+    }
+}
+
+#[test]
+fn exceptions_set_the_fact() {
+    let (mut ensemble, (mut client, mut server)) = (ensemble(), connection());
+    let call = ThriftCall::request(&Schema::social_network(), "Login", Protocol::Binary, 1);
+    let call = call.unwrap();
+    let declared = (call.reply(), service_exception(2, "wrong password"));
+    let layer = (
+        call.exception(),
+        json!({"message": "internal error", "type": 6}),
+    );
+    for (reply, body) in [declared, layer] {
+        let data = (body.to_string().into_bytes(), Format::Json);
+        let reply = Call::Thrift(reply);
+        let wire = send(
+            &mut ensemble,
+            &mut server,
+            reply,
+            data,
+            &[Ser, Rpc, Encr, Tcp],
+        );
+        let job = receive(
+            &mut ensemble,
+            std::mem::take(&mut client),
+            Call::None,
+            wire,
+            true,
+        );
+        assert_eq!(job.facts.get("exception"), Some(1));
+        assert_eq!(parse(&job), body);
+        client = job.session;
+    }
+    let empty = Job {
+        bytes: vec![0],
+        call: Call::Thrift(call.reply()),
+        ..Job::default()
+    };
+    let mut job = empty;
+    let error = ensemble.run(Dser, &mut job).unwrap_err();
+    assert_eq!(
+        error.reason(),
+        "missing_field",
+        "Login returns a string or throws"
+    );
+}
+
+fn reply_of_store(response: &StorageResponse) -> Vec<u8> {
+    response.encode(&Limits::default()).unwrap()
+}
+
+/// T4, T5 with a miss, T6 with a find, T7: the store's answers are given, the service's
+/// requests are read back.
+#[test]
+fn cache_miss_runs_through_find_and_set_without_a_core() {
+    let (mut ensemble, (mut service, _)) = (ensemble(), connection());
+    let user = document("Login", 1, 1).unwrap();
+    let call = StorageCall::request(Operation::CacheGet, user.collection, &user.key);
+    let mut store = connection().1;
+    let send_all = [Encr, Tcp];
+
+    let mut job = Job::send(
+        Vec::new(),
+        Format::Str,
+        Call::Storage(call),
+        std::mem::take(&mut service),
+    );
+    run(&mut ensemble, &mut job, &[Ser]);
+    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
+    assert_eq!(
+        (asked.operation, &asked.key, asked.data),
+        (Operation::CacheGet, &user.key, None)
+    );
+    run(&mut ensemble, &mut job, &send_all);
+
+    let answer =
+        |job: &mut Job, store: &mut accelflow_accel::Session, response: &StorageResponse| {
+            let mut other = Job {
+                bytes: reply_of_store(response),
+                direction: Direction::Send,
+                ..Job::default()
+            };
+            // The store's end need not have read the request for its keys to be right.
+            other.session = std::mem::take(store);
+            other.session.tcp.as_mut().unwrap().receive_next =
+                job.session.tcp.as_ref().unwrap().send_next;
+            let mut ensemble = common::ensemble();
+            run(&mut ensemble, &mut other, &[Encr, Tcp]);
+            *store = other.session;
+            job.bytes = other.bytes;
+            job.direction = Direction::Receive;
+        };
+    answer(
+        &mut job,
+        &mut store,
+        &StorageResponse::done(Operation::CacheGet),
+    );
+    run(&mut ensemble, &mut job, &[Tcp, Decr, Dser]);
+    assert_eq!(job.facts.get("hit"), Some(0));
+    run(&mut ensemble, &mut job, &[Ser]);
+    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
+    assert_eq!(
+        (asked.operation, &asked.key),
+        (Operation::DbFind, &user.key)
+    );
+    run(&mut ensemble, &mut job, &send_all);
+
+    let json = user.value.to_string().into_bytes();
+    let to_bson = Transform {
+        src: Format::Json,
+        dst: Format::Bson,
+    };
+    let bson = accelflow_accel::transform::convert(&json, to_bson, &Limits::default()).unwrap();
+    let found = StorageResponse {
+        found: true,
+        cache_compressed: true,
+        data: Some(Stored {
+            bytes: bson.clone(),
+            codec: None,
+            format: Format::Bson,
+        }),
+        ..StorageResponse::done(Operation::DbFind)
+    };
+    answer(&mut job, &mut store, &found);
+    run(&mut ensemble, &mut job, &[Tcp, Decr, Dser]);
+    let facts =
+        ["found", "compressed", "c_compressed", "exception"].map(|name| job.facts.get(name));
+    assert_eq!(facts, [Some(1), Some(0), Some(1), Some(0)]);
+
+    let mut arm = job.fork(accelflow_accel::Session::default());
+    run(&mut ensemble, &mut arm, &[Ldb]);
+    ensemble
+        .transform(
+            Transform {
+                src: Format::Json,
+                dst: Format::Str,
+            },
+            &mut arm,
+        )
+        .unwrap();
+    assert_eq!(arm.bytes, bson, "the core's arm has the document");
+
+    run(&mut ensemble, &mut job, &[Cmp, Ser]);
+    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
+    assert_eq!(
+        (asked.operation, &asked.key),
+        (Operation::CacheSet, &user.key)
+    );
+    let data = asked.data.unwrap();
+    let codec = data.codec.unwrap();
+    let mut dcmp = accelflow_accel::compress::Dcmp::new(Limits::default());
+    assert_eq!(dcmp.decompress(codec, &data.bytes).unwrap(), bson);
+    assert_eq!(data.format, Format::Bson);
+    run(&mut ensemble, &mut job, &send_all);
+
+    answer(
+        &mut job,
+        &mut store,
+        &StorageResponse::done(Operation::CacheSet),
+    );
+    run(&mut ensemble, &mut job, &[Tcp, Decr, Dser, Ldb]);
+    assert_eq!(job.facts.get("exception"), Some(0));
+    assert!(
+        ensemble
+            .run(Ser, &mut job)
+            .is_err_and(|error| error.reason() == "no_call")
+    );
+}
+
+/// T5 with a compressed hit, and T8 with BSON from JSON.
+#[test]
+fn compressed_hit_and_database_insert() {
+    let mut ensemble = ensemble();
+    let stored = document("ReadH", 5, 6).unwrap();
+    let json = stored.value.to_string().into_bytes();
+    let packed =
+        accelflow_accel::compress::Cmp::new(accelflow_accel::Codec::Snappy, 1, Limits::default())
+            .unwrap()
+            .compress(&json)
+            .unwrap();
+    let codec = Some(accelflow_accel::Codec::Snappy);
+    let hit = StorageResponse {
+        hit: true,
+        data: Some(Stored {
+            bytes: packed,
+            codec,
+            format: Format::Json,
+        }),
+        ..StorageResponse::done(Operation::CacheGet)
+    };
+    let call = StorageCall::request(Operation::CacheGet, stored.collection, &stored.key);
+    let mut job = Job {
+        bytes: reply_of_store(&hit),
+        call: Call::Storage(call),
+        ..Job::default()
+    };
+    run(&mut ensemble, &mut job, &[Dser]);
+    assert_eq!(
+        (job.facts.get("hit"), job.facts.get("compressed")),
+        (Some(1), Some(1))
+    );
+    ensemble.transform(JSON_TO_STR, &mut job).unwrap();
+    run(&mut ensemble, &mut job, &[Dcmp, Ldb]);
+    assert_eq!(parse(&job), stored.value);
+
+    let call = StorageCall::request(Operation::DbInsert, stored.collection, &stored.key);
+    let mut job = Job::send(
+        json,
+        Format::Json,
+        Call::Storage(call),
+        accelflow_accel::Session::default(),
+    );
+    ensemble
+        .transform(
+            Transform {
+                src: Format::Json,
+                dst: Format::Bson,
+            },
+            &mut job,
+        )
+        .unwrap();
+    run(&mut ensemble, &mut job, &[Ser]);
+    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
+    assert_eq!(
+        (asked.operation, asked.data.unwrap().format),
+        (Operation::DbInsert, Format::Bson)
+    );
+}
+
+/// T11 and T12.
+#[test]
+fn http_request_and_response() {
+    for compressed in [false, true] {
+        let (mut ensemble, (mut client, server)) = (ensemble(), connection());
+        let body = response("ComposeText", 1, 1).unwrap();
+        let call = HttpCall::post("media.example", "/v1/compose");
+        let steps = if compressed {
+            &[Cmp, Ser, Encr, Tcp][..]
+        } else {
+            &[Ser, Encr, Tcp]
+        };
+        let data = (body.to_string().into_bytes(), Format::Json);
+        let wire = send(
+            &mut ensemble,
+            &mut client,
+            Call::Http(call.clone()),
+            data,
+            steps,
+        );
+        let mut job = receive(&mut ensemble, server, Call::Http(call.clone()), wire, false);
+        assert_eq!(job.facts.get("compressed"), Some(compressed.into()));
+        assert_eq!(job.facts.text("method"), Some("POST"));
+        if compressed {
+            ensemble.transform(JSON_TO_STR, &mut job).unwrap();
+            ensemble.run(Dcmp, &mut job).unwrap();
+        }
+        assert_eq!(parse(&job), body);
+
+        let reply = Call::Http(call.response(404));
+        let mut session = job.session;
+        let data = (b"{}".to_vec(), Format::Json);
+        let wire = send(&mut ensemble, &mut session, reply, data, &[Ser, Encr, Tcp]);
+        let expected = Call::Http(call.response(200));
+        let job = receive(&mut ensemble, client, expected, wire, false);
+        assert_eq!(
+            (job.facts.get("status"), job.facts.get("compressed")),
+            (Some(404), Some(0))
+        );
+    }
+}
+
+#[test]
+fn a_refused_job_is_unchanged() {
+    let mut ensemble = ensemble();
+    let call = ThriftCall::request(&Schema::social_network(), "Login", Protocol::Binary, 1);
+    for accel in accelflow_trace::Accel::ALL {
+        for direction in [Direction::Receive, Direction::Send] {
+            let (client, _) = connection();
+            let mut job = Job {
+                bytes: b"\xff nothing".to_vec(),
+                direction,
+                ..Job::receive(Vec::new(), client)
+            };
+            job.call = Call::Thrift(call.clone().unwrap());
+            job.facts.set("kept", 5);
+            let before = job.fork(accelflow_accel::Session::default());
+            if ensemble.run(accel, &mut job).is_err() {
+                assert_eq!(job.bytes, before.bytes, "{accel}");
+                assert_eq!(
+                    (job.format, &job.facts),
+                    (before.format, &before.facts),
+                    "{accel}"
+                );
+                assert_eq!(
+                    (&job.call, job.packed),
+                    (&before.call, before.packed),
+                    "{accel}"
+                );
+                assert_eq!(
+                    (job.direction, job.core),
+                    (before.direction, before.core),
+                    "{accel}"
+                );
+                let tls = job.session.tls.as_ref().unwrap();
+                assert_eq!(
+                    (tls.read.sequence(), tls.write.sequence()),
+                    (0, 0),
+                    "{accel}"
+                );
+            }
+        }
+    }
+}

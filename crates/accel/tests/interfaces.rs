@@ -1,0 +1,119 @@
+//! The interface language and the embedded interfaces.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_accel::thrift::{IdlError, Schema, Ty};
+
+#[test]
+fn embedded_interfaces() {
+    let social = Schema::social_network();
+    assert_eq!(social.services().count(), 11);
+    assert_eq!(social.functions().len(), 27);
+    let login = social.function(social.find("Login").unwrap()).unwrap();
+    assert_eq!(
+        (&*login.service, &*login.name, login.oneway),
+        ("UserService", "Login", false)
+    );
+    let arguments = social.get(login.arguments);
+    let (_, carrier) = arguments.field_by_name("carrier").unwrap();
+    assert_eq!((carrier.id, carrier.ty.name()), (4, "map"));
+    let (_, thrown) = social.get(login.result).field_by_id(1).unwrap();
+    assert_eq!((&*thrown.name, thrown.ty.name()), ("se", "struct"));
+    let storage = Schema::storage();
+    assert!(storage.get(storage.struct_id("Message").unwrap()).is_union);
+}
+
+#[test]
+fn the_language() {
+    let schema = Schema::parse(
+        "namespace * demo
+         /* block */ # hash
+         // line
+         enum E { A = 0x10, B; C (note = 'x') }
+         typedef list<map<string, set<E>>> Deep (alias = \"yes\")
+         struct S { 1: required Deep deep (a = \"b\"); 5: optional S self }
+         service Base { oneway void ping(); i32 add(1: i32 a, 2: i32 b) throws (1: X x) }
+         service Derived extends Base { S echo(1: S s) }
+         exception X { 1: string why }",
+    )
+    .unwrap();
+    let s = schema.get(schema.struct_id("S").unwrap());
+    let (_, deep) = s.field_by_name("deep").unwrap();
+    assert!(deep.required);
+    let sets = Ty::Map(Box::new((Ty::String, Ty::Set(Box::new(Ty::I32)))));
+    assert_eq!(deep.ty, Ty::List(Box::new(sets)));
+    assert_eq!(s.field_by_id(5).map(|(place, _)| place), Some(1));
+    assert!(
+        schema
+            .function(schema.find("ping").unwrap())
+            .unwrap()
+            .oneway
+    );
+    assert_eq!(
+        schema.find("Derived:add").unwrap(),
+        schema.find("add").unwrap()
+    );
+}
+
+fn refusal(text: &str) -> IdlError {
+    Schema::parse(text).unwrap_err()
+}
+
+#[test]
+fn refusals_name_line_and_column() {
+    let cases = [
+        (
+            "struct S {\n  1: Missing m\n}",
+            2,
+            6,
+            "'Missing' is not declared",
+        ),
+        ("struct S {\n  1: i32 a,\n  1: i32 b\n}", 3, 3, "repeats"),
+        ("struct S { 0: i32 a }", 1, 12, "allowed 1 to 32767"),
+        (
+            "struct S { 1: i32 a = 5 }",
+            1,
+            21,
+            "default values are not supported",
+        ),
+        (
+            "include \"other.thrift\"",
+            1,
+            1,
+            "'include' is not supported",
+        ),
+        ("struct S { 1: list<i32 a }", 1, 24, "'>' expected"),
+        ("struct S {", 1, 11, "the end of the text"),
+        (
+            "typedef A B\ntypedef B A\nstruct S { 1: A a }",
+            1,
+            9,
+            "leads to itself",
+        ),
+        ("service S extends T { }", 1, 19, "not declared before"),
+        ("struct S { } struct S { }", 1, 21, "declared twice"),
+        ("/* open", 1, 1, "comment is not closed"),
+        ("struct S { 1: i32 a @ }", 1, 21, "begins nothing"),
+        ("namespace py \"x", 1, 14, "string is not closed"),
+    ];
+    for (text, line, column, why) in cases {
+        let error = refusal(text);
+        assert_eq!(
+            (error.line, error.column),
+            (line, column),
+            "{text}: {error}"
+        );
+        assert!(error.why.contains(why), "{text}: {error}");
+    }
+    let nested = format!(
+        "struct S {{ 1: {}i32{} a }}",
+        "list<".repeat(40),
+        ">".repeat(40)
+    );
+    assert!(refusal(&nested).why.contains("nested deeper"));
+    let fields: String = (1..=128).map(|id| format!("{id}: i32 f{id}, ")).collect();
+    assert!(
+        refusal(&format!("struct S {{ {fields} }}"))
+            .why
+            .contains("more than 127 fields")
+    );
+}

@@ -1,0 +1,251 @@
+//! What goes in comes out, for any value: Thrift, compression, formats.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_accel::compress::{Cmp, Dcmp};
+use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
+use accelflow_accel::{AccelError, Codec, Limits, transform};
+use accelflow_trace::{Format, Transform};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+const KINDS: &str = include_str!("golden/kinds.thrift");
+
+fn doubles() -> impl Strategy<Value = f64> {
+    any::<f64>().prop_filter("JSON has no others", |value| value.is_finite())
+}
+
+fn points() -> impl Strategy<Value = Value> {
+    (doubles(), doubles(), proptest::option::of(".*")).prop_map(|(x, y, label)| match label {
+        Some(label) => json!({"x": x, "y": y, "label": label}),
+        None => json!({"x": x, "y": y}),
+    })
+}
+
+fn list<S: Strategy<Value = Value>>(items: S) -> impl Strategy<Value = Value> {
+    proptest::collection::vec(items, 0..20).prop_map(Value::Array)
+}
+
+/// A value of `Kinds`, each field there or not.
+fn kinds() -> impl Strategy<Value = Value> {
+    let text = || any::<String>().prop_map(Value::from).boxed();
+    let strategies: Vec<(&str, BoxedStrategy<Value>)> = vec![
+        ("yes", any::<bool>().prop_map(Value::from).boxed()),
+        ("no", any::<bool>().prop_map(Value::from).boxed()),
+        ("tiny", any::<i8>().prop_map(Value::from).boxed()),
+        ("small", any::<i16>().prop_map(Value::from).boxed()),
+        ("medium", any::<i32>().prop_map(Value::from).boxed()),
+        ("large", any::<i64>().prop_map(Value::from).boxed()),
+        ("real", doubles().prop_map(Value::from).boxed()),
+        ("text", text()),
+        (
+            "blob",
+            any::<Vec<u8>>()
+                .prop_map(|bytes| STANDARD.encode(bytes).into())
+                .boxed(),
+        ),
+        ("colour", any::<i32>().prop_map(Value::from).boxed()),
+        ("flags", list(any::<bool>().prop_map(Value::from)).boxed()),
+        ("numbers", list(any::<i32>().prop_map(Value::from)).boxed()),
+        ("names", list(text()).boxed()),
+        ("nested", list(list(text())).boxed()),
+        ("point", points().boxed()),
+        ("path", list(points()).boxed()),
+        (
+            "counts",
+            proptest::collection::hash_map(any::<String>(), any::<i64>(), 0..20)
+                .prop_map(|map| json!(map))
+                .boxed(),
+        ),
+        (
+            "points",
+            list((any::<i32>(), points()).prop_map(|(key, point)| json!([key, point]))).boxed(),
+        ),
+    ];
+    let fields: Vec<_> = strategies
+        .into_iter()
+        .map(|(name, strategy)| {
+            proptest::option::of(strategy)
+                .prop_map(move |value| value.map(|value| (name.to_owned(), value)))
+        })
+        .collect();
+    fields.prop_shuffle_and_collect()
+}
+
+trait Shuffle {
+    fn prop_shuffle_and_collect(self) -> BoxedStrategy<Value>;
+}
+
+impl<S: Strategy<Value = Option<(String, Value)>> + 'static> Shuffle for Vec<S> {
+    /// JSON members in any order: the wire then has field numbers that go down, too.
+    fn prop_shuffle_and_collect(self) -> BoxedStrategy<Value> {
+        self.prop_map(|fields| fields.into_iter().flatten().collect::<Vec<_>>())
+            .prop_shuffle()
+            .prop_map(|fields| Value::Object(Map::from_iter(fields)))
+            .boxed()
+    }
+}
+
+fn step(src: Format, dst: Format) -> Transform {
+    Transform { src, dst }
+}
+
+/// JSON with numbers that BSON can hold, and no member that looks like extended JSON.
+fn documents() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        doubles().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(6, 40, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+            proptest::collection::vec(("[a-z]{1,8}", inner), 0..6)
+                .prop_map(|members| Value::Object(Map::from_iter(members))),
+        ]
+    });
+    proptest::collection::vec(("[a-z]{1,8}", value), 0..6)
+        .prop_map(|members| Value::Object(Map::from_iter(members)))
+}
+
+proptest! {
+    #[test]
+    fn thrift_struct(value in kinds(), compact in any::<bool>()) {
+        let (schema, limits) = (Schema::parse(KINDS).unwrap(), Limits::default());
+        let id = schema.struct_id("Kinds").unwrap();
+        let protocol = if compact { Protocol::Compact } else { Protocol::Binary };
+        let text = value.to_string();
+        let wire = struct_from_json(&schema, id, protocol, text.as_bytes(), &limits).unwrap();
+        let json = struct_to_json(&schema, id, protocol, &wire, &limits).unwrap();
+        prop_assert_eq!(serde_json::from_slice::<Value>(&json).unwrap(), value);
+    }
+
+    #[test]
+    fn thrift_reader_survives_any_bytes(bytes: Vec<u8>, compact: bool) {
+        let (schema, limits) = (Schema::parse(KINDS).unwrap(), Limits::default());
+        let id = schema.struct_id("Kinds").unwrap();
+        let protocol = if compact { Protocol::Compact } else { Protocol::Binary };
+        if let Ok(json) = struct_to_json(&schema, id, protocol, &bytes, &limits) {
+            prop_assert!(serde_json::from_slice::<Value>(&json).is_ok());
+        }
+    }
+
+    #[test]
+    fn compression(data: Vec<u8>, repeat in 1usize..50, snappy: bool, level in 1i32..=6) {
+        let codec = if snappy { Codec::Snappy } else { Codec::Zstd };
+        let (data, limits) = (data.repeat(repeat), Limits::default());
+        let compressed = Cmp::new(codec, level, limits).unwrap().compress(&data).unwrap();
+        prop_assert_eq!(Dcmp::new(limits).decompress(codec, &compressed).unwrap(), data);
+    }
+
+    #[test]
+    fn json_and_bson(value in documents()) {
+        let limits = Limits::default();
+        let text = value.to_string().into_bytes();
+        for other in [Format::Json, Format::Str] {
+            let bson = transform::convert(&text, step(other, Format::Bson), &limits).unwrap();
+            let back = transform::convert(&bson, step(Format::Bson, other), &limits).unwrap();
+            prop_assert_eq!(&serde_json::from_slice::<Value>(&back).unwrap(), &value);
+        }
+    }
+
+    #[test]
+    fn json_and_string(value in documents()) {
+        let limits = Limits::default();
+        let text = value.to_string().into_bytes();
+        let string = transform::convert(&text, step(Format::Json, Format::Str), &limits).unwrap();
+        let back = transform::convert(&string, step(Format::Str, Format::Json), &limits).unwrap();
+        prop_assert_eq!(back, text);
+    }
+
+    #[test]
+    fn transforms_survive_any_bytes(bytes: Vec<u8>) {
+        for nibble in 0..16 {
+            let Some(step) = Transform::from_nibble(nibble) else { continue };
+            if let Err(error) = transform::convert(&bytes, step, &Limits::default()) {
+                prop_assert!(["bad_json", "bad_bson", "bad_utf8", "too_deep"].contains(&error.reason()));
+            }
+        }
+    }
+}
+
+fn refused(bytes: &[u8], step: Transform) -> AccelError {
+    transform::convert(bytes, step, &Limits::default()).unwrap_err()
+}
+
+#[test]
+fn transforms_name_what_they_refuse() {
+    let (json, bson) = (Format::Json, Format::Bson);
+    assert_eq!(
+        refused(b"[1]", step(json, bson)).reason(),
+        "bad_bson",
+        "the top is an object"
+    );
+    assert_eq!(refused(b"{", step(json, bson)).reason(), "bad_json");
+    assert_eq!(
+        refused(b"\"\xff\"", step(json, Format::Str)).reason(),
+        "bad_utf8"
+    );
+    let deep = [b'['].repeat(65);
+    assert_eq!(refused(&deep, step(Format::Str, json)).reason(), "too_deep");
+    // A document in a document, 70 times: each is its length, a type, a name and a final zero.
+    let mut document = vec![5, 0, 0, 0, 0];
+    for _ in 0..70 {
+        let length = (document.len() as u32 + 8).to_le_bytes();
+        document = [&length[..], &[3, b'a', 0], &document, &[0]].concat();
+    }
+    assert_eq!(refused(&document, step(bson, json)).reason(), "too_deep");
+    let limits = Limits {
+        max_message_bytes: 10,
+        ..Limits::default()
+    };
+    let error =
+        transform::convert(b"\"0123456789\"", step(Format::Str, json), &limits).unwrap_err();
+    assert_eq!(error.reason(), "too_large");
+}
+
+#[test]
+fn compressed_data_is_bounded_and_whole() {
+    let limits = Limits {
+        max_decompressed_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let mut dcmp = Dcmp::new(limits);
+    for codec in Codec::ALL {
+        let mut cmp = Cmp::new(codec, 1, Limits::default()).unwrap();
+        let random: Vec<u8> = (0u32..1 << 21)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+            .collect();
+        let compressed = cmp.compress(&random).unwrap();
+        let error = dcmp.decompress(codec, &compressed).unwrap_err();
+        assert_eq!(error.reason(), "zip_bomb", "beyond the absolute limit");
+        let mut small = cmp.compress(&random[..1_000]).unwrap();
+        small.extend_from_slice(b"tail");
+        let error = dcmp.decompress(codec, &small).unwrap_err();
+        let expected = if codec == Codec::Zstd {
+            "trailing_bytes"
+        } else {
+            "corrupt_data"
+        };
+        assert_eq!(error.reason(), expected);
+    }
+    let frame = Cmp::new(Codec::Zstd, 1, limits)
+        .unwrap()
+        .compress(&[5; 300])
+        .unwrap();
+    let error = dcmp
+        .decompress(Codec::Zstd, &frame[..frame.len() - 1])
+        .unwrap_err();
+    assert_eq!(error.reason(), "truncated");
+    assert_eq!(
+        Cmp::new(Codec::Zstd, 23, limits).unwrap_err().reason(),
+        "out_of_range"
+    );
+    assert_eq!(
+        Codec::from_name("gzip").unwrap_err().reason(),
+        "unknown_codec"
+    );
+}
