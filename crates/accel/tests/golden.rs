@@ -7,8 +7,8 @@ use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::rpc::{ThriftCall, read_message, write_message};
 use accelflow_accel::thrift::{Protocol, Schema, StructId, struct_from_json, struct_to_json};
 use accelflow_accel::tls::{CipherSuite, RecordKeys, open, seal};
-use accelflow_accel::{Codec, Limits, transform};
-use accelflow_trace::{Format, Transform};
+use accelflow_accel::{Codec, Direction, Ensemble, Job, Limits, Session, transform};
+use accelflow_trace::{Accel, Format, Transform};
 use serde_json::Value;
 
 fn load(text: &str) -> Value {
@@ -71,6 +71,35 @@ fn thrift_messages_of_the_apache_library() {
             "{}",
             call.method
         );
+    }
+}
+
+#[test]
+fn compression_envelopes_of_the_apache_library() {
+    let mut ensemble = Ensemble::with_cores(1).unwrap();
+    let to_text = Transform {
+        src: Format::Json,
+        dst: Format::Str,
+    };
+    for case in cases(&load(include_str!("golden/envelope.json")), "cases") {
+        let frame = hex(&case["frame"]);
+        let mut job = Job::receive(frame.clone(), Session::default());
+        for accel in [Accel::Rpc, Accel::Dser] {
+            ensemble.run(accel, &mut job).unwrap();
+        }
+        assert_eq!(job.facts.get("compressed"), Some(1));
+        ensemble.transform(to_text, &mut job).unwrap();
+        let mut sent = job.fork(Session::default());
+
+        ensemble.run(Accel::Dcmp, &mut job).unwrap();
+        assert_eq!((job.format, job.packed), (Format::Json, None));
+        assert_eq!(job.bytes, case["json"].as_str().unwrap().as_bytes());
+
+        sent.direction = Direction::Send;
+        for accel in [Accel::Ser, Accel::Rpc] {
+            ensemble.run(accel, &mut sent).unwrap();
+        }
+        assert_eq!(sent.bytes, frame);
     }
 }
 

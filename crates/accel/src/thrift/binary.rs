@@ -79,6 +79,10 @@ impl<'a> Reader<'a> for BinaryReader<'a> {
         self.cursor.at()
     }
 
+    fn remaining(&self) -> usize {
+        self.cursor.remaining()
+    }
+
     fn finish(&self, what: &'static str) -> Result<(), AccelError> {
         self.cursor.finish(what)
     }

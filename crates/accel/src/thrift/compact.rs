@@ -147,6 +147,10 @@ impl<'a> Reader<'a> for CompactReader<'a> {
         self.cursor.at()
     }
 
+    fn remaining(&self) -> usize {
+        self.cursor.remaining()
+    }
+
     fn finish(&self, what: &'static str) -> Result<(), AccelError> {
         self.cursor.finish(what)
     }

@@ -48,11 +48,13 @@ pub(crate) fn one_struct<'a, R: Reader<'a>>(
     limits: &Limits,
 ) -> Result<Decoded<'a>, AccelError> {
     let mut top = Decoded::default();
+    // Names and quotes make JSON about half as long again as binary Thrift.
+    let out = Vec::with_capacity(reader.remaining() / 2 * 3);
     let mut transcoder = Transcoder {
         schema,
         reader,
         limits,
-        out: Vec::new(),
+        out,
         input: PhantomData,
     };
     transcoder.structure(schema.get(id), 0, Some(&mut top))?;

@@ -153,6 +153,7 @@ impl<'a> Cursor<'a> {
 /// Reads values of one protocol. Containers are read by their parts, in wire order.
 pub(crate) trait Reader<'a> {
     fn at(&self) -> usize;
+    fn remaining(&self) -> usize;
     fn finish(&self, what: &'static str) -> Result<(), AccelError>;
     /// Begins a struct; the result goes to `struct_end`.
     fn struct_begin(&mut self) -> i16;
