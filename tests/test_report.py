@@ -13,7 +13,8 @@ from rich.console import Console
 
 from accelflow.errors import InputError
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
-from accelflow.report.export import to_json, write_whole
+from accelflow.files import write_whole
+from accelflow.report.export import to_json
 from accelflow.report.results import mean_reduction
 from accelflow.report.table import PAPER_REDUCTIONS
 

@@ -1,7 +1,237 @@
-__all__ = ["AccelflowError", "version"]
+from collections.abc import Mapping, Sequence
+from typing import final
+
+__all__ = [
+    "AccelflowError",
+    "RegisteredTrace",
+    "TraceError",
+    "TraceImage",
+    "TraceInstruction",
+    "TraceLibrary",
+    "TraceNode",
+    "trace_accel",
+    "trace_branch",
+    "trace_check",
+    "trace_fork",
+    "trace_listing",
+    "trace_notify",
+    "trace_tail",
+    "trace_templates",
+    "trace_trans",
+    "version",
+]
 
 class AccelflowError(Exception):
     """A failure that the user can act on: it names the place, the value and what is allowed."""
+
+class TraceError(AccelflowError):
+    """A trace that cannot be built, registered, linked, read from a file or carried on with."""
+
+    reason: str
+    """A stable name for why, such as bad_condition or never_ends."""
+    trace: str | None
+    """The trace in which it happened, if that is known."""
+    step: int | None
+    """How many steps an execution had made before it happened; None outside executions."""
+    position: int | None
+    """The index of the offending character of a condition, from 0; None for anything else."""
+
+@final
+class TraceNode:
+    """One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
+
+    What a kind of node does not have is None, or an empty list for `arms`.
+    """
+
+    @property
+    def kind(self) -> str:
+        """accelerator, branch, trans, fork, tail, continue or notify."""
+    @property
+    def name(self) -> str | None:
+        """The accelerator that is called, or the trace or part that a tail or continue leads to."""
+    @property
+    def condition(self) -> str | None:
+        """What a branch tests, in its normal form."""
+    @property
+    def likely(self) -> bool | None:
+        """Which outcome of a branch its author expects, if any."""
+    @property
+    def arms(self) -> list[list[TraceNode]]:
+        """The true and the false arm of a branch, or the arms of a fork."""
+    @property
+    def src(self) -> str | None:
+        """The format before a transformation."""
+    @property
+    def dst(self) -> str | None:
+        """The format after a transformation."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+
+def trace_accel(name: str) -> TraceNode:
+    """A call of the accelerator called `name`. Raises TraceError for any name but the nine."""
+
+def trace_branch(
+    condition: str,
+    on_true: Sequence[TraceNode],
+    on_false: Sequence[TraceNode],
+    likely: bool | None = None,
+) -> TraceNode:
+    """A branch on `condition`.
+
+    Raises TraceError, with the position of the offending character, for a condition that does not
+    parse or type-check.
+    """
+
+def trace_trans(src: str, dst: str) -> TraceNode:
+    """A change of format. Raises TraceError for an unknown format and for two equal ones."""
+
+def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
+    """Arms that run in parallel."""
+
+def trace_tail(name: str) -> TraceNode:
+    """The end of a trace that is followed by the trace called `name`."""
+
+def trace_notify() -> TraceNode:
+    """The end of a trace, where the core is notified."""
+
+def trace_listing(nodes: Sequence[TraceNode]) -> str:
+    """The source text of `nodes`, indented."""
+
+def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
+    """What is unusual about `nodes` as a trace, in words. Raises TraceError if they are none."""
+
+def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
+    """Name, what Table II says about it, and source of each template of the paper."""
+
+@final
+class RegisteredTrace:
+    """A trace of a library."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+    @property
+    def nodes(self) -> list[TraceNode]:
+        """The source as registered."""
+    @property
+    def warnings(self) -> list[str]:
+        """What is unusual about it, in words."""
+    @property
+    def parts(self) -> list[tuple[str, list[TraceNode]]]:
+        """The names and nodes of the pieces that fit a word each, the entry first."""
+
+@final
+class TraceLibrary:
+    """Named traces that may refer to one another in any order of registration.
+
+    Safe to use from several threads.
+    """
+
+    def __new__(cls, *, templates: bool = True) -> TraceLibrary:
+        """A library with or without the templates of the paper."""
+    def register(
+        self, name: str, nodes: Sequence[TraceNode], *, replace: bool = False
+    ) -> list[str]:
+        """Check `nodes`, add them as `name` and return what is unusual about them, in words.
+
+        The same trace may be registered twice. Raises TraceError for an impossible trace and, if
+        not `replace`, for a name that another trace has; the library is then as it was.
+        """
+    def remove(self, name: str) -> bool:
+        """Remove the trace called `name`; whether it was there."""
+    def names(self) -> list[str]:
+        """The names of all traces, in the order of registration."""
+    def get(self, name: str) -> RegisteredTrace:
+        """The trace called `name`. Raises TraceError, with the names there are, for another."""
+    def link(self) -> TraceImage:
+        """Lay all traces out in a trace memory.
+
+        Raises TraceError for a tail to nothing, a chain that never ends, too many conditions or a
+        full memory.
+        """
+    def __contains__(self, key: str, /) -> bool: ...
+    def __len__(self, /) -> int: ...
+
+@final
+class TraceImage:
+    """A linked trace memory: words, their names and the predicates that they test. Immutable.
+
+    Every image that exists obeys the rules of the language, so all its traces end.
+    """
+
+    @staticmethod
+    def from_bytes(data: bytes) -> TraceImage:
+        """The image in the bytes of a trace file. Raises TraceError for any other bytes."""
+    def to_bytes(self) -> bytes:
+        """The image as the bytes of a trace file."""
+    @property
+    def words(self) -> list[int]:
+        """All words, by address, as integers of 64 bits."""
+    @property
+    def names(self) -> list[str]:
+        """The name of each word: a trace's, or NAME.1, NAME.2 ... for the later parts of one."""
+    @property
+    def traces(self) -> list[str]:
+        """The names of all traces, by address."""
+    @property
+    def predicates(self) -> list[str]:
+        """The conditions that words name by index."""
+    @property
+    def fields(self) -> list[str]:
+        """The payload fields that the predicates read, by index."""
+    def entry(self, name: str) -> int:
+        """The address of the first word of the trace called `name`.
+
+        Raises TraceError, with the names that there are, for another.
+        """
+    def decode(self, address: int) -> list[TraceInstruction]:
+        """The instructions of the word at `address`, from its first nibble to its last.
+
+        Nibbles that are zero to the end are one `end` each. Raises IndexError outside the memory.
+        """
+    def disassemble(self) -> list[tuple[str, list[TraceNode]]]:
+        """The names and sources of all words; linked again they give the same image."""
+    def walk(
+        self, name: str, facts: Mapping[str, int], *, max_visits: int = 100_000
+    ) -> list[tuple[str, str]]:
+        """What an execution from the trace `name` on does, when the payload has the fields `facts`.
+
+        Pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'), ('trans', 'JSON>str'),
+        ('fork', ''), ('notify', ''). The arms of a fork follow one another. Raises TraceError, with
+        the number of the step, for a field that is missing and after `max_visits` visits: forks
+        double the work of what follows them, so a program that ends may still be very long.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __len__(self, /) -> int: ...
+
+@final
+class TraceInstruction:
+    """One instruction of a word. What an operation does not have is None."""
+
+    @property
+    def position(self) -> int:
+        """The index of its first nibble in the word, 0 to 15."""
+    @property
+    def nibbles(self) -> str:
+        """Its nibbles in hexadecimal."""
+    @property
+    def operation(self) -> str:
+        """end, call, branch, trans, fork, tail, jump or continue."""
+    @property
+    def name(self) -> str | None:
+        """The accelerator of a call, or both formats of a transformation, as in JSON>str."""
+    @property
+    def predicate(self) -> int | None:
+        """The index of the predicate that a branch tests."""
+    @property
+    def target(self) -> int | None:
+        """The position that a jump, a failed branch or a fork's second execution continues at.
+
+        Up to 16, the end of the word.
+        """
+    @property
+    def address(self) -> int | None:
+        """The address that a tail or a continue loads."""
 
 def version() -> str:
     """The version of the engines, which is that of the whole project."""

@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from accelflow._native import AccelflowError
+from accelflow._native import AccelflowError, TraceError
 
-__all__ = ["AccelflowError", "InputError"]
+__all__ = ["AccelflowError", "InputError", "TraceError"]
 
 
 class InputError(AccelflowError):

@@ -1,7 +1,8 @@
-//! The exception that every failure of an engine becomes.
+//! The exceptions that the failures of the engines become.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
 
 create_exception!(
     accelflow,
@@ -9,3 +10,20 @@ create_exception!(
     PyException,
     "A failure that the user can act on: it names the place, the value and what is allowed."
 );
+
+create_exception!(
+    accelflow,
+    TraceError,
+    AccelflowError,
+    "A trace that cannot be built, registered, linked, read from a file or carried on with."
+);
+
+/// Gives `TraceError` the values that its attributes have where nothing is known, so that one
+/// raised from Python has them too.
+pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {
+    let class = py.get_type::<TraceError>();
+    class.setattr("reason", "unspecified")?;
+    class.setattr("trace", py.None())?;
+    class.setattr("step", py.None())?;
+    class.setattr("position", py.None())
+}

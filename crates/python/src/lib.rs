@@ -7,6 +7,7 @@
 //! (`tests/test_native.py` compares the two).
 
 mod errors;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -16,13 +17,26 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::errors::AccelflowError;
+    use crate::errors::{AccelflowError, TraceError};
+
+    #[pymodule_export]
+    use crate::trace::image::{PyImage, PyInstruction};
+
+    #[pymodule_export]
+    use crate::trace::library::{PyLibrary, PyRegistered, trace_check, trace_templates};
+
+    #[pymodule_export]
+    use crate::trace::node::{
+        PyNode, trace_accel, trace_branch, trace_fork, trace_listing, trace_notify, trace_tail,
+        trace_trans,
+    };
 
     #[pymodule_export]
     use super::version;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::errors::set_defaults(module.py())?;
         module.gil_used(false)
     }
 }

@@ -1,11 +1,6 @@
-"""Results as files.
-
-A file appears whole or not at all: it is written beside its place and renamed.
-"""
+"""Results as files."""
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from accelflow.files import write_whole
 from accelflow.report.results import SCHEMA, Comparison, ServiceResult
 
 
@@ -81,30 +77,6 @@ def to_table(comparison: Comparison) -> pa.Table:
     schema = pa.schema(fields, metadata={"accelflow": _run_metadata(comparison)})
     arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a scratch file beside `path`, then give it that name.
-
-    Missing folders are made. After an error `path` is as it was. Raises OSError when the place
-    cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    scratch = Path(name)
-    try:
-        write(scratch)
-        scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are for sharing
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)  # there is no way to read it without setting it
-    os.umask(mask)
-    return mask
 
 
 def _in_order(mappings: Iterable[Iterable[str]]) -> list[str]:

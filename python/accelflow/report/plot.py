@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from accelflow.report.export import write_whole
+from accelflow.files import write_whole
 from accelflow.report.results import Comparison
 
 #: Okabe and Ito's palette, distinct for every common kind of colour vision; AccelFlow's vermilion

@@ -1,0 +1,224 @@
+//! Errors of the trace engine as `TraceError`, each with a stable name for its reason.
+
+use accelflow_trace::{
+    CheckError, ConditionError, DecodeError, Fault, FileError, LinkError, PredicateError,
+    RegisterError, SourceError, TemplateError, Unstructured,
+};
+use pyo3::prelude::*;
+
+use crate::errors::TraceError;
+
+/// What a `TraceError` carries.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    reason: &'static str,
+    message: String,
+    trace: Option<String>,
+    step: Option<usize>,
+    position: Option<usize>,
+}
+
+impl Failure {
+    /// A failure of which no more is known than its reason and message.
+    pub(crate) fn new(reason: &'static str, message: impl ToString) -> Failure {
+        Failure {
+            reason,
+            message: message.to_string(),
+            trace: None,
+            step: None,
+            position: None,
+        }
+    }
+
+    /// A trace that is not among the `known` ones.
+    pub(crate) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
+        let known: Vec<&str> = known.collect();
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
+        Failure::new(
+            "unknown_trace",
+            format!("unknown trace '{name}'; known are {known}"),
+        )
+        .of(name)
+    }
+
+    /// The same failure, of the trace called `name`.
+    pub(crate) fn of(mut self, name: &str) -> Failure {
+        self.trace = Some(name.to_owned());
+        self
+    }
+
+    /// The same failure, at the step with this index.
+    pub(crate) fn at_step(mut self, index: usize) -> Failure {
+        self.step = Some(index);
+        self
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> PyErr {
+        Python::attach(|py| {
+            let error = TraceError::new_err(failure.message);
+            let value = error.value(py);
+            let set = value
+                .setattr("reason", failure.reason)
+                .and_then(|()| value.setattr("trace", failure.trace))
+                .and_then(|()| value.setattr("step", failure.step))
+                .and_then(|()| value.setattr("position", failure.position));
+            set.err().unwrap_or(error)
+        })
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Failure {
+        match error {
+            SourceError::Condition(error) => error.into(),
+            SourceError::Accelerator(_) => Failure::new("unknown_accelerator", error),
+            SourceError::Format(_) => Failure::new("unknown_format", error),
+            SourceError::SameFormat(_) => Failure::new("same_format", error),
+        }
+    }
+}
+
+impl From<ConditionError> for Failure {
+    fn from(error: ConditionError) -> Failure {
+        let position = Some(error.at);
+        Failure {
+            position,
+            ..Failure::new("bad_condition", error)
+        }
+    }
+}
+
+impl From<CheckError> for Failure {
+    fn from(error: CheckError) -> Failure {
+        Failure::new(check_reason(&error), error)
+    }
+}
+
+impl From<RegisterError> for Failure {
+    fn from(error: RegisterError) -> Failure {
+        let (reason, trace) = match &error {
+            RegisterError::Check { trace, error } => (check_reason(error), trace.clone()),
+            RegisterError::Duplicate(trace) => ("duplicate_name", trace.clone()),
+        };
+        Failure::new(reason, error).of(&trace)
+    }
+}
+
+impl From<TemplateError> for Failure {
+    fn from(error: TemplateError) -> Failure {
+        match error {
+            TemplateError::Source(error) => error.into(),
+            TemplateError::Register(error) => error.into(),
+        }
+    }
+}
+
+impl From<LinkError> for Failure {
+    fn from(error: LinkError) -> Failure {
+        let (reason, trace) = match &error {
+            LinkError::UnknownTail { trace, .. } => ("unknown_tail", Some(trace)),
+            LinkError::NeverEnds(_) => ("never_ends", None),
+            LinkError::MemoryFull(_) => ("memory_full", None),
+            LinkError::Predicate { trace, error } => (predicate_reason(error), Some(trace)),
+            LinkError::PartTooLong => ("part_too_long", None),
+            LinkError::Check { word, error } => (check_reason(error), Some(word)),
+            LinkError::Decode { word, error } => (decode_reason(error), Some(word)),
+            LinkError::Unstructured { word, error } => (unstructured_reason(error), Some(word)),
+            LinkError::Memory { word, .. } => ("invalid_memory", Some(word)),
+        };
+        let trace = trace.map(|name| whole(name).to_owned());
+        Failure {
+            trace,
+            ..Failure::new(reason, error)
+        }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
+        let reason = match error {
+            FileError::Link(error) => return error.into(),
+            FileError::Predicate(ref error) => predicate_reason(error),
+            FileError::Magic { .. } => "bad_magic",
+            FileError::Version { .. } => "bad_version",
+            FileError::Length { .. } => "bad_length",
+            FileError::Checksum { .. } => "bad_checksum",
+            FileError::Malformed { .. } => "malformed_file",
+        };
+        Failure::new(reason, error)
+    }
+}
+
+impl From<DecodeError> for Failure {
+    fn from(error: DecodeError) -> Failure {
+        Failure::new(decode_reason(&error), error)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        let reason = match &fault {
+            Fault::Decode(error) => decode_reason(error),
+            Fault::UnknownPredicate(_) => "unknown_predicate",
+            Fault::MissingField(_) => "missing_field",
+            Fault::DanglingAddress(_) => "dangling_address",
+        };
+        Failure::new(reason, fault)
+    }
+}
+
+/// The name of the trace that the word called `word` is a part of.
+fn whole(word: &str) -> &str {
+    word.split_once('.').map_or(word, |(trace, _)| trace)
+}
+
+fn check_reason(error: &CheckError) -> &'static str {
+    match error {
+        CheckError::Name(_) => "bad_name",
+        CheckError::Empty => "empty_trace",
+        CheckError::Start(_) => "bad_start",
+        CheckError::Unreachable(_) => "unreachable",
+        CheckError::AfterLdb(_) => "after_ldb",
+        CheckError::AfterSend(_) => "after_send",
+        CheckError::DanglingTransform(_) => "dangling_transform",
+        CheckError::TransformMismatch(..) => "transform_mismatch",
+        CheckError::EmptyBranch(_) => "empty_branch",
+        CheckError::EmptyFork => "empty_fork",
+        CheckError::TooDeep => "too_deep",
+        CheckError::TooLong(_) => "too_long",
+    }
+}
+
+fn predicate_reason(error: &PredicateError) -> &'static str {
+    match error {
+        PredicateError::TooManyOps(_) => "predicate_too_long",
+        PredicateError::TooDeep(_) => "predicate_too_deep",
+        PredicateError::TooManyPredicates => "too_many_predicates",
+        PredicateError::TooManyFields => "too_many_fields",
+        PredicateError::Malformed(_) => "malformed_predicate",
+    }
+}
+
+fn decode_reason(error: &DecodeError) -> &'static str {
+    match error {
+        DecodeError::UnknownNibble { .. } => "unknown_nibble",
+        DecodeError::Truncated(_) => "truncated_instruction",
+        DecodeError::Backward { .. } => "backward_jump",
+    }
+}
+
+fn unstructured_reason(error: &Unstructured) -> &'static str {
+    match error {
+        Unstructured::Decode(error) => decode_reason(error),
+        Unstructured::Jump(_) => "unstructured_jump",
+        Unstructured::Unreachable(_) => "unreachable",
+        Unstructured::Predicate(_) => "unknown_predicate",
+        Unstructured::Dangling(_) => "dangling_address",
+    }
+}

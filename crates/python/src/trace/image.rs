@@ -1,0 +1,275 @@
+//! Linked trace memories: `TraceImage`.
+
+use std::collections::HashMap;
+
+use accelflow_trace::{Field, Image, Instruction, NIBBLES, PositionMark, Visit, Walker, is_name};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::failure::Failure;
+use super::library::parts;
+use super::node::PyNode;
+
+/// A linked trace memory: words, their names and the predicates that they test. Immutable.
+///
+/// Every image that exists obeys the rules of the language, so all its traces end.
+#[pyclass(frozen, eq, name = "TraceImage", module = "accelflow._native")]
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct PyImage {
+    inner: Image,
+}
+
+impl PyImage {
+    /// The image as a Python object.
+    pub(crate) fn new(inner: Image) -> PyImage {
+        PyImage { inner }
+    }
+
+    fn known(&self) -> impl Iterator<Item = &str> {
+        let names = self.inner.names().iter().map(String::as_str);
+        names.filter(|name| is_name(name))
+    }
+}
+
+#[pymethods]
+impl PyImage {
+    /// The image in the bytes of a trace file. Raises TraceError for any other bytes.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<PyImage> {
+        let image = py
+            .detach(|| Image::from_bytes(data))
+            .map_err(Failure::from)?;
+        Ok(PyImage::new(image))
+    }
+
+    /// The image as the bytes of a trace file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.to_bytes())
+    }
+
+    /// All words, by address, as integers of 64 bits.
+    #[getter]
+    fn words(&self) -> Vec<u64> {
+        self.inner.words().iter().map(|word| word.0).collect()
+    }
+
+    /// The name of each word: a trace's, or NAME.1, NAME.2 ... for the later parts of one.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.inner.names().to_vec()
+    }
+
+    /// The names of all traces, by address.
+    #[getter]
+    fn traces(&self) -> Vec<String> {
+        self.known().map(str::to_owned).collect()
+    }
+
+    /// The conditions that words name by index.
+    #[getter]
+    fn predicates(&self) -> Vec<String> {
+        let table = self.inner.predicates();
+        (0_u8..)
+            .map_while(|nibble| table.condition(nibble))
+            .map(|condition| condition.to_string())
+            .collect()
+    }
+
+    /// The payload fields that the predicates read, by index.
+    #[getter]
+    fn fields(&self) -> Vec<String> {
+        self.inner.predicates().fields().to_vec()
+    }
+
+    /// The address of the first word of the trace called `name`. Raises TraceError, with the
+    /// names that there are, for another.
+    fn entry(&self, name: &str) -> PyResult<usize> {
+        match self.inner.entry(name) {
+            Some(address) => Ok(address.index()),
+            None => Err(Failure::unknown(name, self.known()).into()),
+        }
+    }
+
+    /// The instructions of the word at `address`, from its first nibble to its last; nibbles that
+    /// are zero to the end are one `end` each. Raises IndexError outside the memory.
+    fn decode(&self, address: usize) -> PyResult<Vec<PyInstruction>> {
+        let Some(word) = self.inner.words().get(address).copied() else {
+            let words = self.inner.words().len();
+            let message = format!("address {address} is outside the memory of {words} words");
+            return Err(PyIndexError::new_err(message));
+        };
+        let mut found = Vec::new();
+        let mut mark = PositionMark::START;
+        while mark.index() < NIBBLES {
+            let (inner, next) = word.decode(mark).map_err(Failure::from)?;
+            let nibbles = (mark.index()..next.index())
+                .map(|i| format!("{:x}", word.nibble(i)))
+                .collect();
+            found.push(PyInstruction {
+                inner,
+                position: mark.index(),
+                nibbles,
+            });
+            mark = next;
+        }
+        Ok(found)
+    }
+
+    /// The names and sources of all words, disassembled; linked again they give the same image.
+    fn disassemble(&self) -> PyResult<Vec<(String, Vec<PyNode>)>> {
+        let found = self.inner.disassemble();
+        Ok(parts(&found.map_err(Failure::from)?))
+    }
+
+    /// What an execution from the trace called `name` on does, when the payload has the fields
+    /// `facts`: pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
+    /// ('trans', 'JSON>str'), ('fork', ''), ('notify', '').
+    ///
+    /// The arms of a fork follow one another. Raises TraceError, with the number of the step, for
+    /// a field that is missing and after `max_visits` visits: forks double the work of what
+    /// follows them, so a program that ends may still be very long.
+    #[pyo3(signature = (name, facts, *, max_visits=100_000))]
+    fn walk(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        facts: HashMap<String, i64>,
+        max_visits: usize,
+    ) -> PyResult<Vec<(&'static str, String)>> {
+        let Some(walker) = Walker::new(&self.inner, name) else {
+            return Err(Failure::unknown(name, self.known()).into());
+        };
+        Ok(py.detach(|| follow(walker, &facts, max_visits))?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.words().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let (words, traces) = (self.inner.words().len(), self.known().count());
+        format!("<TraceImage of {traces} traces in {words} words>")
+    }
+}
+
+fn follow(
+    mut walker: Walker<'_>,
+    facts: &HashMap<String, i64>,
+    max_visits: usize,
+) -> Result<Vec<(&'static str, String)>, Failure> {
+    let lookup = |field: Field<'_>| facts.get(field.name).copied();
+    let mut visits = Vec::new();
+    loop {
+        let trace = walker.trace().unwrap_or_default();
+        let place = |failure: Failure| failure.of(trace).at_step(visits.len());
+        match walker.advance(&lookup) {
+            Err(fault) => return Err(place(fault.into())),
+            Ok(None) => return Ok(visits),
+            Ok(Some(_)) if visits.len() == max_visits => {
+                let message = format!("the execution is longer than {max_visits} visits");
+                return Err(place(Failure::new("too_many_visits", message)));
+            }
+            Ok(Some(visit)) => visits.push(describe(visit)),
+        }
+    }
+}
+
+fn describe(visit: Visit) -> (&'static str, String) {
+    match visit {
+        Visit::Enter(name) => ("enter", name),
+        Visit::Call {
+            accel,
+            receives: true,
+        } => ("receive", accel.to_string()),
+        Visit::Call { accel, .. } => ("call", accel.to_string()),
+        Visit::Transform(change) => ("trans", change.to_string()),
+        Visit::Fork => ("fork", String::new()),
+        Visit::Notify => ("notify", String::new()),
+    }
+}
+
+/// One instruction of a word. What an operation does not have is None.
+#[pyclass(frozen, name = "TraceInstruction", module = "accelflow._native")]
+pub(crate) struct PyInstruction {
+    inner: Instruction,
+    position: usize,
+    nibbles: String,
+}
+
+#[pymethods]
+impl PyInstruction {
+    /// The index of its first nibble in the word, 0 to 15.
+    #[getter]
+    fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Its nibbles in hexadecimal.
+    #[getter]
+    fn nibbles(&self) -> &str {
+        &self.nibbles
+    }
+
+    /// end, call, branch, trans, fork, tail, jump or continue.
+    #[getter]
+    fn operation(&self) -> &'static str {
+        match self.inner {
+            Instruction::End => "end",
+            Instruction::Call(_) => "call",
+            Instruction::Branch { .. } => "branch",
+            Instruction::Transform(_) => "trans",
+            Instruction::Fork(_) => "fork",
+            Instruction::Tail(_) => "tail",
+            Instruction::Jump(_) => "jump",
+            Instruction::Continue(_) => "continue",
+        }
+    }
+
+    /// The accelerator of a call, or both formats of a transformation, as in JSON>str.
+    #[getter]
+    fn name(&self) -> Option<String> {
+        match self.inner {
+            Instruction::Call(accel) => Some(accel.to_string()),
+            Instruction::Transform(change) => Some(change.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The index of the predicate that a branch tests.
+    #[getter]
+    fn predicate(&self) -> Option<u8> {
+        match self.inner {
+            Instruction::Branch { predicate, .. } => Some(predicate),
+            _ => None,
+        }
+    }
+
+    /// The position that a branch (if its predicate does not hold), a jump or the second
+    /// execution of a fork continues at: up to 16, the end of the word.
+    #[getter]
+    fn target(&self) -> Option<usize> {
+        match self.inner {
+            Instruction::Branch { otherwise, .. } => Some(otherwise.index()),
+            Instruction::Jump(to) | Instruction::Fork(to) => Some(to.index()),
+            _ => None,
+        }
+    }
+
+    /// The address that a tail or a continue loads.
+    #[getter]
+    fn address(&self) -> Option<usize> {
+        match self.inner {
+            Instruction::Tail(to) | Instruction::Continue(to) => Some(to.index()),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let operation = self.operation();
+        format!(
+            "<TraceInstruction {} {operation} at {}>",
+            self.nibbles, self.position
+        )
+    }
+}

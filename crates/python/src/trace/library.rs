@@ -1,0 +1,175 @@
+//! Registered traces: `TraceLibrary`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use accelflow_trace::{
+    Library, Part, Registered, Role, TEMPLATES, check, register_templates, templates,
+};
+use pyo3::prelude::*;
+
+use super::failure::Failure;
+use super::image::PyImage;
+use super::node::{PyNode, unwrap, wrap};
+
+/// Named traces that may refer to one another in any order of registration.
+///
+/// Safe to use from several threads.
+#[pyclass(frozen, name = "TraceLibrary", module = "accelflow._native")]
+pub(crate) struct PyLibrary {
+    inner: Mutex<Library>,
+}
+
+impl PyLibrary {
+    /// No method leaves the library half changed, so a poisoned lock is still good.
+    fn lock(&self) -> MutexGuard<'_, Library> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyLibrary {
+    /// A library with or without the templates of the paper.
+    #[new]
+    #[pyo3(signature = (*, templates=true))]
+    fn new(templates: bool) -> PyResult<PyLibrary> {
+        let mut library = Library::new();
+        if templates {
+            register_templates(&mut library).map_err(Failure::from)?;
+        }
+        Ok(PyLibrary {
+            inner: Mutex::new(library),
+        })
+    }
+
+    /// Checks `nodes`, adds them as `name` and returns what is unusual about them, in words.
+    ///
+    /// The same trace may be registered twice. Raises TraceError for an impossible trace and, if
+    /// not `replace`, for a name that another trace has; the library is then as it was.
+    #[pyo3(signature = (name, nodes, *, replace=false))]
+    fn register(
+        &self,
+        name: &str,
+        nodes: Vec<PyRef<'_, PyNode>>,
+        replace: bool,
+    ) -> PyResult<Vec<String>> {
+        let nodes = unwrap(&nodes)?;
+        let mut library = self.lock();
+        let mut changed = library.clone();
+        if replace && changed.get(name).is_some_and(|t| t.source != nodes) {
+            changed.remove(name);
+        }
+        let warnings = changed.register(name, nodes).map_err(Failure::from)?;
+        let words = warnings.iter().map(ToString::to_string).collect();
+        *library = changed;
+        Ok(words)
+    }
+
+    /// Removes the trace called `name`; whether it was there.
+    fn remove(&self, name: &str) -> bool {
+        self.lock().remove(name)
+    }
+
+    /// The names of all traces, in the order of registration.
+    fn names(&self) -> Vec<String> {
+        self.lock()
+            .traces()
+            .iter()
+            .map(|t| t.name.clone())
+            .collect()
+    }
+
+    /// The trace called `name`. Raises TraceError, with the names that there are, for another.
+    fn get(&self, name: &str) -> PyResult<PyRegistered> {
+        let library = self.lock();
+        match library.get(name) {
+            Some(found) => Ok(PyRegistered {
+                inner: found.clone(),
+            }),
+            None => {
+                let known = library.traces().iter().map(|t| t.name.as_str());
+                Err(Failure::unknown(name, known).into())
+            }
+        }
+    }
+
+    /// Lays all traces out in a trace memory. Raises TraceError for a tail to nothing, a chain
+    /// that never ends, too many conditions or a full memory.
+    fn link(&self, py: Python<'_>) -> PyResult<PyImage> {
+        let library = self.lock().clone();
+        let image = py.detach(|| library.link()).map_err(Failure::from)?;
+        Ok(PyImage::new(image))
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.lock().get(name).is_some()
+    }
+
+    fn __len__(&self) -> usize {
+        self.lock().traces().len()
+    }
+}
+
+/// A trace of a library.
+#[pyclass(frozen, name = "RegisteredTrace", module = "accelflow._native")]
+pub(crate) struct PyRegistered {
+    inner: Registered,
+}
+
+#[pymethods]
+impl PyRegistered {
+    /// The name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The source as registered.
+    #[getter]
+    fn nodes(&self) -> Vec<PyNode> {
+        wrap(&self.inner.source)
+    }
+
+    /// What is unusual about it, in words.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.inner
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    /// The names and nodes of the pieces that fit a word each, the entry first.
+    #[getter]
+    fn parts(&self) -> Vec<(String, Vec<PyNode>)> {
+        parts(&self.inner.parts)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<RegisteredTrace {}>", self.inner.name)
+    }
+}
+
+/// Names and nodes of parts.
+pub(crate) fn parts(parts: &[Part]) -> Vec<(String, Vec<PyNode>)> {
+    let pair = |part: &Part| (part.name.clone(), wrap(&part.nodes));
+    parts.iter().map(pair).collect()
+}
+
+/// What is unusual about `nodes` as a trace, in words. Raises TraceError if they are none.
+#[pyfunction]
+pub(crate) fn trace_check(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<Vec<String>> {
+    let warnings = check(&unwrap(&nodes)?, Role::Trace).map_err(Failure::from)?;
+    Ok(warnings.iter().map(ToString::to_string).collect())
+}
+
+/// Name, what Table II says about it, and source of each template of the paper.
+#[pyfunction]
+pub(crate) fn trace_templates() -> PyResult<Vec<(&'static str, &'static str, Vec<PyNode>)>> {
+    let library = templates().map_err(Failure::from)?;
+    let source = |name| library.get(name).map_or(Vec::new(), |t| wrap(&t.source));
+    let found = TEMPLATES
+        .iter()
+        .map(|template| (template.name, template.about, source(template.name)));
+    Ok(found.collect())
+}

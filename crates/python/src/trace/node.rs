@@ -1,0 +1,226 @@
+//! Sources: `TraceNode` and the functions that make one.
+
+use accelflow_trace::CheckError;
+use accelflow_trace::limits::{MAX_DEPTH, MAX_NODES};
+use accelflow_trace::source::{self, Node, Nodes};
+use pyo3::prelude::*;
+
+use super::failure::Failure;
+
+/// One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
+///
+/// What a kind of node does not have is None, or an empty list for `arms`.
+#[pyclass(frozen, eq, hash, name = "TraceNode", module = "accelflow._native")]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct PyNode {
+    inner: Node,
+    nodes: usize,
+    depth: usize,
+}
+
+impl PyNode {
+    /// A node that is known to be within the limits, as everything in a library is.
+    pub(crate) fn wrap(inner: &Node) -> PyNode {
+        let arms = arms(inner);
+        let inside = arms.iter().flat_map(|arm| arm.iter()).map(PyNode::wrap);
+        let (nodes, below) = inside.fold((1, 0), |(nodes, below), node| {
+            (nodes + node.nodes, below.max(node.depth))
+        });
+        PyNode {
+            inner: inner.clone(),
+            nodes,
+            depth: below + usize::from(!arms.is_empty()),
+        }
+    }
+
+    /// A node around `inside`. The limits hold here already and not only for whole traces: the
+    /// recursion over a node must be bounded however it was put together.
+    fn around(inner: Node, inside: &[PyRef<'_, PyNode>]) -> Result<PyNode, Failure> {
+        let nodes = 1 + total(inside);
+        let depth = 1 + inside.iter().map(|node| node.depth).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Err(CheckError::TooDeep.into());
+        }
+        Ok(PyNode {
+            inner,
+            nodes,
+            depth,
+        })
+    }
+}
+
+fn total(nodes: &[PyRef<'_, PyNode>]) -> usize {
+    nodes.iter().map(|node| node.nodes).sum()
+}
+
+fn limit(nodes: &[PyRef<'_, PyNode>]) -> Result<(), Failure> {
+    match total(nodes) {
+        total if total > MAX_NODES => Err(CheckError::TooLong(total).into()),
+        _ => Ok(()),
+    }
+}
+
+fn arms(node: &Node) -> Vec<&Nodes> {
+    match node {
+        Node::Branch {
+            on_true, on_false, ..
+        } => vec![on_true, on_false],
+        Node::Fork(arms) => arms.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The nodes of a Python sequence.
+///
+/// # Errors
+/// More nodes than a trace may have.
+pub(crate) fn unwrap(nodes: &[PyRef<'_, PyNode>]) -> Result<Nodes, Failure> {
+    limit(nodes)?;
+    Ok(nodes.iter().map(|node| node.inner.clone()).collect())
+}
+
+/// Nodes as Python objects.
+pub(crate) fn wrap(nodes: &[Node]) -> Vec<PyNode> {
+    nodes.iter().map(PyNode::wrap).collect()
+}
+
+#[pymethods]
+impl PyNode {
+    /// accelerator, branch, trans, fork, tail, continue or notify.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.inner {
+            Node::Accel(_) => "accelerator",
+            Node::Branch { .. } => "branch",
+            Node::Transform(_) => "trans",
+            Node::Fork(_) => "fork",
+            Node::Tail(_) => "tail",
+            Node::Continue(_) => "continue",
+            Node::Notify => "notify",
+        }
+    }
+
+    /// The accelerator that is called, or the trace or part that a tail or continue leads to.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        match &self.inner {
+            Node::Accel(accel) => Some(accel.name()),
+            Node::Tail(name) | Node::Continue(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What a branch tests, in its normal form.
+    #[getter]
+    fn condition(&self) -> Option<String> {
+        match &self.inner {
+            Node::Branch { condition, .. } => Some(condition.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Which outcome of a branch its author expects, if any.
+    #[getter]
+    fn likely(&self) -> Option<bool> {
+        match self.inner {
+            Node::Branch { likely, .. } => likely,
+            _ => None,
+        }
+    }
+
+    /// The true and the false arm of a branch, or the arms of a fork.
+    #[getter]
+    fn arms(&self) -> Vec<Vec<PyNode>> {
+        arms(&self.inner).into_iter().map(|arm| wrap(arm)).collect()
+    }
+
+    /// The format before a transformation.
+    #[getter]
+    fn src(&self) -> Option<&'static str> {
+        match self.inner {
+            Node::Transform(change) => Some(change.src.name()),
+            _ => None,
+        }
+    }
+
+    /// The format after a transformation.
+    #[getter]
+    fn dst(&self) -> Option<&'static str> {
+        match self.inner {
+            Node::Transform(change) => Some(change.dst.name()),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let listing = source::listing(std::slice::from_ref(&self.inner));
+        let mut lines = listing.lines();
+        let first = lines.next().unwrap_or_default();
+        let more = if lines.next().is_some() { " ..." } else { "" };
+        format!("<TraceNode {first}{more}>")
+    }
+}
+
+/// A call of the accelerator called `name`. Raises TraceError for any name but the nine.
+#[pyfunction]
+pub(crate) fn trace_accel(name: &str) -> PyResult<PyNode> {
+    let node = source::accel(name).map_err(Failure::from)?;
+    Ok(PyNode::wrap(&node))
+}
+
+/// A branch on `condition`. Raises TraceError, with the position of the offending character, for
+/// a condition that does not parse or type-check.
+#[pyfunction]
+#[pyo3(signature = (condition, on_true, on_false, likely=None))]
+pub(crate) fn trace_branch(
+    condition: &str,
+    on_true: Vec<PyRef<'_, PyNode>>,
+    on_false: Vec<PyRef<'_, PyNode>>,
+    likely: Option<bool>,
+) -> PyResult<PyNode> {
+    let mut node =
+        source::branch(condition, unwrap(&on_true)?, unwrap(&on_false)?).map_err(Failure::from)?;
+    if let Some(outcome) = likely {
+        node = node.expecting(outcome);
+    }
+    let inside: Vec<_> = on_true.into_iter().chain(on_false).collect();
+    limit(&inside)?;
+    Ok(PyNode::around(node, &inside)?)
+}
+
+/// A change of format. Raises TraceError for an unknown format and for two equal ones.
+#[pyfunction]
+pub(crate) fn trace_trans(src: &str, dst: &str) -> PyResult<PyNode> {
+    let node = source::trans(src, dst).map_err(Failure::from)?;
+    Ok(PyNode::wrap(&node))
+}
+
+/// Arms that run in parallel.
+#[pyfunction]
+pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
+    let unwrapped = arms
+        .iter()
+        .map(|arm| unwrap(arm))
+        .collect::<Result<_, _>>()?;
+    let inside: Vec<_> = arms.into_iter().flatten().collect();
+    limit(&inside)?;
+    Ok(PyNode::around(source::fork(unwrapped), &inside)?)
+}
+
+/// The end of a trace that is followed by the trace called `name`.
+#[pyfunction]
+pub(crate) fn trace_tail(name: &str) -> PyNode {
+    PyNode::wrap(&source::tail(name))
+}
+
+/// The end of a trace, where the core is notified.
+#[pyfunction]
+pub(crate) fn trace_notify() -> PyNode {
+    PyNode::wrap(&Node::Notify)
+}
+
+/// The source text of `nodes`, indented.
+#[pyfunction]
+pub(crate) fn trace_listing(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
+    Ok(source::listing(&unwrap(&nodes)?))
+}

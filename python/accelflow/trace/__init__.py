@@ -1,0 +1,60 @@
+"""Traces: programs of accelerator calls, as AccelFlow (HPCA 2026) section V.4 has them written.
+
+>>> from accelflow.trace import Trace, branch, seq, trans
+>>> trace = Trace()
+>>> trace.build(seq("TCP", "Decr", "RPC", "Dser",
+...     branch(condition_op="out['compressed'] == 1",
+...            on_true=seq(trans("JSON", "str"), "Dcmp"), on_false=None),
+...     "LdB"))
+>>> trace.register(name="func_req")
+
+A process has one library of traces, :data:`LIBRARY`, which holds the paper's twelve templates and
+their error subtraces from the start. Traces may refer to one another in any order; that all tails
+lead somewhere and every chain ends is checked when the library is linked into a trace memory.
+"""
+
+from accelflow.errors import TraceError
+from accelflow.trace.nodes import (
+    Node,
+    Pipeline,
+    Steps,
+    branch,
+    fork,
+    notify,
+    seq,
+    tail,
+    trans,
+    transform,
+)
+from accelflow.trace.store import Image, load, save
+from accelflow.trace.traces import (
+    LIBRARY,
+    Library,
+    Template,
+    Trace,
+    TraceWarning,
+    templates,
+)
+
+__all__ = [
+    "LIBRARY",
+    "Image",
+    "Library",
+    "Node",
+    "Pipeline",
+    "Steps",
+    "Template",
+    "Trace",
+    "TraceError",
+    "TraceWarning",
+    "branch",
+    "fork",
+    "load",
+    "notify",
+    "save",
+    "seq",
+    "tail",
+    "templates",
+    "trans",
+    "transform",
+]
