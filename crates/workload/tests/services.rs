@@ -1,6 +1,7 @@
 //! Services against Table IV, and what a wrong service is told.
 
 #![allow(clippy::unwrap_used)]
+
 use accelflow_trace::{Accel, Image, Library, source, templates};
 use accelflow_workload::services::{
     Chain, ChainFacts, Phase, PhaseWalk, SOCIAL_NETWORK_NAMES, Service, ServiceError, invocations,

@@ -1,0 +1,369 @@
+//! Costs from a recording.
+
+use std::ops::RangeInclusive;
+
+use accelflow_trace::{Accel, Image};
+use accelflow_units::{Bytes, Time};
+
+use super::recording::{RecordedPhase, RecordedService, RecordedStep, Recording, Spot};
+use super::{
+    ASSUMED_SIZE_SHARES, Cost, Direction, FORMAT, OperationProfile, PAPER_SHARES, Parameter,
+    Payload, PhaseProfile, Profile, Provenance, RecordingError, RemoteWaits, ServiceProfile,
+    ShareKind, VERSION, size_share_parameters,
+};
+use crate::services::{ChainWalk, Operation, PhaseWalk, Service};
+
+/// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
+const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
+
+/// What a recording does not say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordingOptions {
+    /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
+    /// [`ASSUMED_SIZE_SHARES`].
+    pub size_shares: [f64; Accel::COUNT],
+    /// How long remote sides take; by default [`RemoteWaits::short`].
+    pub waits: RemoteWaits,
+}
+
+impl Default for RecordingOptions {
+    fn default() -> RecordingOptions {
+        RecordingOptions {
+            size_shares: ASSUMED_SIZE_SHARES,
+            waits: RemoteWaits::short(),
+        }
+    }
+}
+
+impl Profile {
+    /// The costs that `recording` measured for `services`, operation by operation.
+    ///
+    /// A CPU phase that was not measured takes what makes application logic the paper's 20.7 % of
+    /// the service's time, in equal parts of the service's CPU phases.
+    ///
+    /// # Errors
+    /// [`RecordingError`] if the recording lacks a service or has another one, if its operations
+    /// are not those of the service's path in `image`, or if a number is out of its range.
+    pub fn from_recording(
+        recording: &Recording,
+        services: &[Service],
+        image: &Image,
+        options: &RecordingOptions,
+    ) -> Result<Profile, RecordingError> {
+        check_header(recording)?;
+        check_names(recording, services)?;
+        let mut parameters = vec![];
+        let mut profiles = Vec::with_capacity(services.len());
+        for service in services {
+            let recorded = recording
+                .services
+                .iter()
+                .find(|it| it.service == service.name());
+            let missing = || RecordingError::MissingService(service.name().to_owned());
+            let reader = Reader {
+                recorded: recorded.ok_or_else(missing)?,
+                options,
+            };
+            let profile = reader.profile(service, &service.walk(image)?)?;
+            parameters.extend(reader.parameters(&profile, recording));
+            profiles.push(profile);
+        }
+        parameters.extend(size_share_parameters(&options.size_shares));
+        Ok(Profile::new(profiles, options.waits.clone(), parameters))
+    }
+}
+
+fn check_header(recording: &Recording) -> Result<(), RecordingError> {
+    if recording.format != FORMAT {
+        return Err(RecordingError::Format(recording.format.clone()));
+    }
+    match recording.version {
+        VERSION => Ok(()),
+        other => Err(RecordingError::Version(other)),
+    }
+}
+
+fn check_names(recording: &Recording, services: &[Service]) -> Result<(), RecordingError> {
+    for (index, recorded) in recording.services.iter().enumerate() {
+        let name = &recorded.service;
+        if !services.iter().any(|service| service.name() == name) {
+            let known = services
+                .iter()
+                .map(Service::name)
+                .collect::<Vec<_>>()
+                .join(", ");
+            return Err(RecordingError::UnknownService {
+                name: name.clone(),
+                known,
+            });
+        }
+        if recording.services[..index]
+            .iter()
+            .any(|before| before.service == *name)
+        {
+            return Err(RecordingError::DuplicateService(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Reads one service of a recording.
+struct Reader<'a> {
+    recorded: &'a RecordedService,
+    options: &'a RecordingOptions,
+}
+
+impl Reader<'_> {
+    fn spot(&self, phase: usize) -> Spot {
+        Spot {
+            service: self.recorded.service.clone(),
+            phase,
+            chain: None,
+            step: None,
+        }
+    }
+
+    fn profile(
+        &self,
+        service: &Service,
+        walks: &[PhaseWalk],
+    ) -> Result<ServiceProfile, RecordingError> {
+        let recorded = &self.recorded.phases;
+        if recorded.len() != walks.len() {
+            let spot = self.spot(recorded.len().min(walks.len()));
+            let found = format!("{} phases in all", recorded.len());
+            return Err(path_error(
+                spot,
+                format!("{} phases in all", walks.len()),
+                found,
+            ));
+        }
+        let mut phases = Vec::with_capacity(walks.len());
+        for (phase, (walk, recorded)) in walks.iter().zip(recorded).enumerate() {
+            phases.push(self.phase(self.spot(phase), walk, recorded)?);
+        }
+        let mut profile = ServiceProfile {
+            service: service.clone(),
+            phases,
+        };
+        let app = self.unmeasured_app_time(&profile);
+        for (phase, recorded) in profile.phases.iter_mut().zip(recorded) {
+            if matches!(recorded, RecordedPhase::Cpu { app_ns: None, .. }) {
+                *phase = PhaseProfile::Cpu(app);
+            }
+        }
+        Ok(profile)
+    }
+
+    /// The time of a CPU phase by the paper's share of application logic.
+    fn unmeasured_app_time(&self, profile: &ServiceProfile) -> Time {
+        let tax_ns: f64 = profile
+            .operations()
+            .map(|it| it.cost.mean().as_ns_f64())
+            .sum();
+        let app = PAPER_SHARES[ShareKind::App as usize];
+        let tax = PAPER_SHARES.iter().sum::<f64>() - app;
+        let phases = profile.service.cpu_phases().max(1);
+        Time::from_ns_f64(tax_ns * app / tax / phases as f64)
+    }
+
+    fn phase(
+        &self,
+        spot: Spot,
+        walk: &PhaseWalk,
+        recorded: &RecordedPhase,
+    ) -> Result<PhaseProfile, RecordingError> {
+        match (walk, recorded) {
+            (PhaseWalk::Cpu, RecordedPhase::Cpu { app_ns: None, .. }) => {
+                Ok(PhaseProfile::Cpu(Time::ZERO))
+            }
+            (
+                PhaseWalk::Cpu,
+                RecordedPhase::Cpu {
+                    app_ns: Some(app_ns),
+                    samples,
+                },
+            ) => Ok(PhaseProfile::Cpu(time(*app_ns, *samples, "app_ns", &spot)?)),
+            (PhaseWalk::Traces(walks), RecordedPhase::Chains(chains)) => {
+                if walks.len() != chains.len() {
+                    let expected = format!("{} chains", walks.len());
+                    return Err(path_error(
+                        spot,
+                        expected,
+                        format!("{} chains", chains.len()),
+                    ));
+                }
+                let read = walks
+                    .iter()
+                    .zip(chains)
+                    .enumerate()
+                    .map(|(chain, (walk, recorded))| {
+                        self.chain(
+                            &Spot {
+                                chain: Some(chain),
+                                ..spot.clone()
+                            },
+                            walk,
+                            &recorded.steps,
+                        )
+                    });
+                Ok(PhaseProfile::Traces(read.collect::<Result<_, _>>()?))
+            }
+            (PhaseWalk::Cpu, RecordedPhase::Chains(_)) => Err(path_error(
+                spot,
+                "application logic".to_owned(),
+                "chains".to_owned(),
+            )),
+            (PhaseWalk::Traces(_), RecordedPhase::Cpu { .. }) => Err(path_error(
+                spot,
+                "chains".to_owned(),
+                "application logic".to_owned(),
+            )),
+        }
+    }
+
+    fn chain(
+        &self,
+        chain: &Spot,
+        walk: &ChainWalk,
+        steps: &[RecordedStep],
+    ) -> Result<Vec<OperationProfile>, RecordingError> {
+        let length = walk.operations.len().max(steps.len());
+        let mut profiles = Vec::with_capacity(length);
+        for index in 0..length {
+            let spot = Spot {
+                step: Some(index),
+                ..chain.clone()
+            };
+            match (walk.operations.get(index), steps.get(index)) {
+                (Some(operation), Some(step)) => {
+                    profiles.push(self.step(&spot, operation, step)?);
+                }
+                (operation, step) => {
+                    let end = || "the end of the chain".to_owned();
+                    let found =
+                        step.map_or_else(end, |it| format!("{} in {}", it.accelerator, it.trace));
+                    return Err(path_error(
+                        spot,
+                        operation.map_or_else(end, describe),
+                        found,
+                    ));
+                }
+            }
+        }
+        Ok(profiles)
+    }
+
+    fn step(
+        &self,
+        spot: &Spot,
+        operation: &Operation,
+        step: &RecordedStep,
+    ) -> Result<OperationProfile, RecordingError> {
+        let accel: Accel = step.accelerator.parse().map_err(|_| {
+            let (spot, name) = (spot.clone(), step.accelerator.clone());
+            RecordingError::UnknownAccelerator { spot, name }
+        })?;
+        let receives = accel == Accel::Tcp && step.direction == Direction::Receive;
+        if accel != operation.accel
+            || step.trace != operation.trace
+            || receives != operation.receives
+        {
+            let trace = step.trace.clone();
+            let found = Operation {
+                trace,
+                accel,
+                receives,
+                arm: operation.arm,
+            };
+            return Err(path_error(
+                spot.clone(),
+                describe(operation),
+                describe(&found),
+            ));
+        }
+        let mean = time(step.cost_ns, step.samples, "cost_ns", spot)?;
+        let payload = Payload {
+            input: Bytes(step.input_bytes),
+            output: Bytes(step.output_bytes),
+        };
+        Ok(OperationProfile {
+            operation: operation.clone(),
+            cost: Cost::new(mean, self.options.size_shares[accel.index()]),
+            payload: Some(payload),
+        })
+    }
+
+    /// The phases' times. (Those of operations are in the profile itself, all measured.)
+    fn parameters(&self, profile: &ServiceProfile, recording: &Recording) -> Vec<Parameter> {
+        let name = &self.recorded.service;
+        let mut list = vec![Parameter {
+            name: format!("{name}.operations_ns"),
+            value: profile
+                .core_time()
+                .saturating_sub(profile.app_time())
+                .as_ns_f64(),
+            provenance: Provenance::Measured,
+            note: format!(
+                "sum of the recorded medians; {}, {}",
+                recording.machine, recording.date
+            ),
+        }];
+        for (index, phase) in profile.phases.iter().enumerate() {
+            let PhaseProfile::Cpu(time) = phase else {
+                continue;
+            };
+            let measured = !matches!(
+                self.recorded.phases[index],
+                RecordedPhase::Cpu { app_ns: None, .. }
+            );
+            let (provenance, note) = match measured {
+                true => (Provenance::Measured, "recorded median"),
+                false => (
+                    Provenance::Derived,
+                    "the paper's share of application logic",
+                ),
+            };
+            let name = format!("{name}.phase_{index}.app_ns");
+            let note = note.to_owned();
+            list.push(Parameter {
+                name,
+                value: time.as_ns_f64(),
+                provenance,
+                note,
+            });
+        }
+        list
+    }
+}
+
+fn time(ns: f64, samples: u64, member: &'static str, spot: &Spot) -> Result<Time, RecordingError> {
+    if !COSTS_NS.contains(&ns) {
+        return Err(RecordingError::Cost {
+            spot: spot.clone(),
+            member,
+            value: ns,
+        });
+    }
+    if samples == 0 {
+        return Err(RecordingError::NoSamples(spot.clone()));
+    }
+    Ok(Time::from_ns_f64(ns))
+}
+
+fn path_error(spot: Spot, expected: String, found: String) -> RecordingError {
+    RecordingError::Path {
+        spot,
+        expected,
+        found,
+    }
+}
+
+fn describe(operation: &Operation) -> String {
+    let way = match (operation.accel, operation.receives) {
+        (Accel::Tcp, true) => " (receive)",
+        (Accel::Tcp, false) => " (send)",
+        _ => "",
+    };
+    format!("{}{way} in {}", operation.accel, operation.trace)
+}

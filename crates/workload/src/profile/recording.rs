@@ -1,0 +1,252 @@
+//! Recordings of the runtime: the file format (`docs/recording-format.md`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::services::ServiceError;
+
+/// What the member `format` of a recording says.
+pub const FORMAT: &str = "accelflow-recording";
+
+/// The version of the format that this crate reads and writes.
+pub const VERSION: u32 = 1;
+
+/// What the runtime measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// What was measured on: processor, clock, system.
+    pub machine: String,
+    /// When, as `YYYY-MM-DD`.
+    pub date: String,
+    /// The services.
+    pub services: Vec<RecordedService>,
+}
+
+/// One service, on its most common path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedService {
+    /// The service's short name.
+    pub service: String,
+    /// Its phases, as in the service's path.
+    pub phases: Vec<RecordedPhase>,
+}
+
+/// A phase of a service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum RecordedPhase {
+    /// Application logic.
+    Cpu {
+        /// The median core time in nanoseconds; `None` if it was not measured.
+        app_ns: Option<f64>,
+        /// From how many invocations.
+        samples: u64,
+    },
+    /// Parallel chains.
+    Chains(Vec<RecordedChain>),
+}
+
+/// A chain of traces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedChain {
+    /// The accelerator calls. The arms of a fork follow one another in the order in which they
+    /// began, whole arm after whole arm, as in a walk of the chain.
+    pub steps: Vec<RecordedStep>,
+}
+
+/// Which way a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Into the service.
+    Receive,
+    /// Out of the service.
+    Send,
+}
+
+/// One accelerator call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedStep {
+    /// The trace it stands in.
+    pub trace: String,
+    /// The accelerator, by the paper's name.
+    pub accelerator: String,
+    /// Which way the message travels. Compared with the trace for TCP only.
+    pub direction: Direction,
+    /// The median size of what the accelerator read.
+    pub input_bytes: u64,
+    /// The median size of what it wrote.
+    pub output_bytes: u64,
+    /// What branches can see of the output.
+    #[serde(default)]
+    pub facts: BTreeMap<String, i64>,
+    /// The median core time in nanoseconds.
+    pub cost_ns: f64,
+    /// From how many calls.
+    pub samples: u64,
+}
+
+/// Where in a recording something is wrong. All but the service are counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The service.
+    pub service: String,
+    /// The phase.
+    pub phase: usize,
+    /// The chain, in a phase of chains.
+    pub chain: Option<usize>,
+    /// The step, in a chain.
+    pub step: Option<usize>,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "service {}, phase {}", self.service, self.phase)?;
+        if let Some(chain) = self.chain {
+            write!(f, ", chain {chain}")?;
+        }
+        match self.step {
+            Some(step) => write!(f, ", step {step}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a recording cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The text is not JSON of this form; the message has line and column.
+    #[error("not a recording: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The JSON is of another kind.
+    #[error("format '{0}': must be 'accelflow-recording'")]
+    Format(String),
+    /// The file is of another version.
+    #[error("version {0} of the recording format is unknown; known is 1")]
+    Version(u32),
+    /// A service that was not asked for.
+    #[error("unknown service '{name}'; known are {known}")]
+    UnknownService {
+        /// Its name.
+        name: String,
+        /// Those that were asked for.
+        known: String,
+    },
+    /// A service that was asked for.
+    #[error("service {0} is missing from the recording")]
+    MissingService(String),
+    /// A service that is there twice.
+    #[error("service {0} is in the recording twice")]
+    DuplicateService(String),
+    /// An accelerator that is none.
+    #[error(
+        "{spot}: unknown accelerator '{name}'; known are TCP, Encr, Decr, RPC, Ser, Dser, Cmp, \
+             Dcmp, LdB"
+    )]
+    UnknownAccelerator {
+        /// Where.
+        spot: Spot,
+        /// Its name.
+        name: String,
+    },
+    /// A cost that is none.
+    #[error("{spot}: {member} = {value}: must be from 0.001 to 1e12")]
+    Cost {
+        /// Where.
+        spot: Spot,
+        /// `cost_ns` or `app_ns`.
+        member: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// A measurement of nothing.
+    #[error("{0}: samples = 0: must be at least 1")]
+    NoSamples(Spot),
+    /// The recording took another path than the service's.
+    #[error("{spot}: the service's path has {expected} here, the recording has {found}")]
+    Path {
+        /// Where.
+        spot: Spot,
+        /// What the service's path has.
+        expected: String,
+        /// What the recording has.
+        found: String,
+    },
+    /// The service itself is wrong.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+}
+
+impl Recording {
+    /// A recording without services.
+    pub fn new(machine: &str, date: &str) -> Recording {
+        Recording {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            machine: machine.to_owned(),
+            date: date.to_owned(),
+            services: Vec::new(),
+        }
+    }
+
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// [`RecordingError::Read`], and as for [`Recording::from_json`].
+    pub fn load(path: &Path) -> Result<Recording, RecordingError> {
+        let text = std::fs::read_to_string(path).map_err(|error| RecordingError::Read {
+            path: path.display().to_string(),
+            error,
+        })?;
+        Recording::from_json(&text)
+    }
+
+    /// Reads the text of a recording. What it says is checked against services when it becomes a
+    /// profile.
+    ///
+    /// # Errors
+    /// [`RecordingError::Json`], [`RecordingError::Format`], [`RecordingError::Version`].
+    pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
+        // The version comes first: another version may well have other members.
+        #[derive(Deserialize)]
+        struct Header {
+            format: String,
+            version: u32,
+        }
+        let header: Header = serde_json::from_str(text)?;
+        if header.format != FORMAT {
+            return Err(RecordingError::Format(header.format));
+        }
+        if header.version != VERSION {
+            return Err(RecordingError::Version(header.version));
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The text of this recording, with indentation.
+    ///
+    /// # Errors
+    /// [`RecordingError::Json`]; none in practice.
+    pub fn to_json(&self) -> Result<String, RecordingError> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+}

@@ -1,0 +1,211 @@
+//! How large messages are.
+//!
+//! A [`SizeDistribution`] is a number or a table of quantiles; [`PayloadSizes`] has one for every
+//! message of a service, and draws from a hash of the request's number, so that all systems that
+//! are compared see the same requests.
+//!
+//! | preset | median | mean | P99 | maximum | |
+//! |---|---|---|---|---|---|
+//! | [`SizePreset::SocialNetwork`] | 28 B to 10.8 KB | | 28 B to 12.6 KB | 13.3 KB | by message |
+//! | [`SizePreset::Fleet`] | 2.4 KB | 8.0 KB | 59 KB | 65.5 KB | all messages |
+//! | [`SizePreset::FleetWhole`] | 2.7 KB | 21.8 KB | 237 KB | 1.07 GB | all messages |
+//! | [`SizePreset::HyperCompressBench`] | 7.8 KB | 66 KB | 0.94 MB | 33.6 MB | all messages |
+//!
+//! AccelFlow's Fig. 5 and its text give accelerators a median of a few KB and a tail of a few tens
+//! of KB: that is `Fleet`, in which 52 % of the messages are beyond the 2 KB of a queue entry. The
+//! fleet's calls come in buckets of powers of two, in which sizes are taken to be evenly spread:
+//! that puts the mean of `FleetWhole` 11 % above that of the calls (19.5 KB), and that of `Fleet` 5 %
+//! above that of the calls up to the cut (7.6 KB). SocialNetwork's own messages are smaller, but
+//! for timelines.
+
+mod payloads;
+mod tables;
+
+pub use payloads::{
+    FLEET_CUT, MessagePlace, PayloadSizes, SizePreset, UnknownPreset, message_names,
+};
+
+use accelflow_units::Bytes;
+
+/// The largest size that a distribution may have: 1 TiB.
+pub const MAX_SIZE: Bytes = Bytes(1 << 40);
+
+/// Sizes with their probabilities.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SizeDistribution {
+    /// Always the same.
+    Fixed(Bytes),
+    /// Between the given quantiles, evenly spread.
+    Quantiles(QuantileTable),
+}
+
+/// A piecewise linear quantile function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantileTable {
+    /// From (0, minimum) to (1, maximum); neither column decreases.
+    points: Vec<(f64, u64)>,
+}
+
+/// Why a table is no quantile function.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SizeError {
+    /// Too few points.
+    #[error("a quantile table of {0} points: must have at least 2")]
+    Points(usize),
+    /// The table does not go from 0 to 1.
+    #[error("the quantile table begins at {first} and ends at {last}: must be 0 and 1")]
+    Ends {
+        /// The first probability.
+        first: f64,
+        /// The last probability.
+        last: f64,
+    },
+    /// A point that goes back.
+    #[error("point {0} of the quantile table: probability and size must not decrease")]
+    Order(usize),
+    /// A size beyond [`MAX_SIZE`].
+    #[error("{} bytes: must be at most {}", .0.get(), MAX_SIZE.get())]
+    TooLarge(Bytes),
+    /// A cut below the smallest size.
+    #[error("a cut at {} bytes leaves nothing: the smallest size is {}", .cut.get(), .min.get())]
+    Cut {
+        /// Where it was to be cut.
+        cut: Bytes,
+        /// The smallest size.
+        min: Bytes,
+    },
+}
+
+impl QuantileTable {
+    /// A table of (probability, size): so much probability has at most that size.
+    ///
+    /// # Errors
+    /// [`SizeError`] unless there are two points or more from probability 0 to 1, of which none
+    /// goes back.
+    pub fn new(points: &[(f64, Bytes)]) -> Result<QuantileTable, SizeError> {
+        let (Some(first), Some(last), true) = (points.first(), points.last(), points.len() > 1)
+        else {
+            return Err(SizeError::Points(points.len()));
+        };
+        if first.0 != 0.0 || last.0 != 1.0 {
+            return Err(SizeError::Ends {
+                first: first.0,
+                last: last.0,
+            });
+        }
+        let rises = |pair: &[(f64, Bytes)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
+        if let Some(before) = points.windows(2).position(|pair| !rises(pair)) {
+            return Err(SizeError::Order(before + 1));
+        }
+        if last.1 > MAX_SIZE {
+            return Err(SizeError::TooLarge(last.1));
+        }
+        Ok(QuantileTable {
+            points: points.iter().map(|&(p, size)| (p, size.get())).collect(),
+        })
+    }
+
+    /// A table of a buckets' cumulative shares, below the first of which sizes begin at 1 byte.
+    fn of_buckets(buckets: &[(f64, u64)]) -> QuantileTable {
+        let mut points = vec![(0.0, 1)];
+        points.extend_from_slice(buckets);
+        QuantileTable { points }
+    }
+
+    /// The size that `probability` of all are at most, before rounding.
+    fn at(&self, probability: f64) -> f64 {
+        let above = self.points.partition_point(|point| point.0 <= probability);
+        let above = above.clamp(1, self.points.len() - 1);
+        let ((p, from), (q, to)) = (self.points[above - 1], self.points[above]);
+        let part = if q > p {
+            ((probability - p) / (q - p)).clamp(0.0, 1.0)
+        } else {
+            1.0
+        };
+        from as f64 + part * (to - from) as f64
+    }
+
+    /// The probability of at most `size` bytes.
+    fn share_up_to(&self, size: f64) -> f64 {
+        let above = self.points.partition_point(|point| point.1 as f64 <= size);
+        if above == 0 {
+            return 0.0;
+        }
+        let Some(&(q, to)) = self.points.get(above) else {
+            return 1.0;
+        };
+        let (p, from) = self.points[above - 1];
+        p + (q - p) * (size - from as f64) / (to - from) as f64
+    }
+}
+
+impl SizeDistribution {
+    /// The size at `u` in `[0, 1)`, rounded to whole bytes: if `u` is uniform, a sample. Values
+    /// outside give the smallest or the largest size, NaN the smallest.
+    #[inline]
+    pub fn sample(&self, u: f64) -> Bytes {
+        match self {
+            SizeDistribution::Fixed(size) => *size,
+            SizeDistribution::Quantiles(table) => {
+                let u = if u.is_nan() { 0.0 } else { u };
+                Bytes(table.at(u).round() as u64)
+            }
+        }
+    }
+
+    /// The size that `probability` of all sizes do not exceed: 0.5 gives the median.
+    pub fn quantile(&self, probability: f64) -> Bytes {
+        self.sample(probability)
+    }
+
+    /// The mean, rounded to whole bytes.
+    pub fn mean(&self) -> Bytes {
+        match self {
+            SizeDistribution::Fixed(size) => *size,
+            SizeDistribution::Quantiles(table) => {
+                let part = |pair: &[(f64, u64)]| {
+                    let ((p, from), (q, to)) = (pair[0], pair[1]);
+                    (q - p) * (from as f64 + to as f64) / 2.0
+                };
+                Bytes(table.points.windows(2).map(part).sum::<f64>().round() as u64)
+            }
+        }
+    }
+
+    /// The largest size.
+    pub fn max(&self) -> Bytes {
+        self.sample(1.0)
+    }
+
+    /// The probability of more than `size` bytes: for 2 KB, of a payload that does not fit into a
+    /// queue entry.
+    pub fn share_beyond(&self, size: Bytes) -> f64 {
+        match self {
+            SizeDistribution::Fixed(fixed) => f64::from(u8::from(*fixed > size)),
+            SizeDistribution::Quantiles(table) => 1.0 - table.share_up_to(size.get() as f64),
+        }
+    }
+
+    /// The same distribution, given that the size is at most `cut`.
+    ///
+    /// # Errors
+    /// [`SizeError::Cut`] if nothing is that small.
+    pub fn cut_at(&self, cut: Bytes) -> Result<SizeDistribution, SizeError> {
+        let below = match self {
+            SizeDistribution::Fixed(size) => f64::from(u8::from(*size <= cut)),
+            SizeDistribution::Quantiles(table) => table.share_up_to(cut.get() as f64),
+        };
+        if below <= 0.0 {
+            let min = self.sample(0.0);
+            return Err(SizeError::Cut { cut, min });
+        }
+        let table = match self {
+            SizeDistribution::Quantiles(table) if below < 1.0 => table,
+            _ => return Ok(self.clone()),
+        };
+        let kept = table.points.iter().filter(|point| point.1 <= cut.get());
+        let mut points: Vec<_> = kept.map(|&(p, size)| (p / below, size)).collect();
+        points.push((1.0, cut.get()));
+        Ok(SizeDistribution::Quantiles(QuantileTable { points }))
+    }
+}

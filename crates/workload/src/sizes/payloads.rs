@@ -1,0 +1,215 @@
+//! A distribution for every message of a service, and its draws.
+
+use std::fmt;
+use std::str::FromStr;
+
+use accelflow_kernel::attribute_unit;
+use accelflow_units::Bytes;
+
+use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
+use super::{QuantileTable, SizeDistribution};
+
+/// Where [`SizePreset::Fleet`] is cut: 64 KiB, which 95 % of the fleet's calls do not exceed.
+///
+/// Provenance: assumed. AccelFlow's payloads have "a long tail with a few tens of KB".
+pub const FLEET_CUT: Bytes = Bytes::from_kib(64);
+
+/// A named set of sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SizePreset {
+    /// The messages of DeathStarBench's SocialNetwork, each with its own distribution.
+    SocialNetwork,
+    /// Calls to Snappy in Google's fleet up to [`FLEET_CUT`].
+    Fleet,
+    /// All calls to Snappy in Google's fleet.
+    FleetWhole,
+    /// The calls that HyperCompressBench stands for.
+    HyperCompressBench,
+}
+
+/// A name that is no preset.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown sizes '{0}'; known are socialnetwork, fleet, fleet_whole, hypercompressbench")]
+pub struct UnknownPreset(pub String);
+
+/// Which message of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessagePlace {
+    /// The phase of the service's path, counted from 0.
+    pub phase: u16,
+    /// The chain within the phase.
+    pub chain: u16,
+    /// The trace within the chain: a trace handles one message.
+    pub trace: u16,
+}
+
+/// The sizes of all messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PayloadSizes {
+    /// By name of the message; empty if all are of [`PayloadSizes::other`].
+    named: Vec<(&'static str, SizeDistribution)>,
+    other: SizeDistribution,
+}
+
+impl SizePreset {
+    /// All presets.
+    pub const ALL: [SizePreset; 4] = [
+        SizePreset::SocialNetwork,
+        SizePreset::Fleet,
+        SizePreset::FleetWhole,
+        SizePreset::HyperCompressBench,
+    ];
+
+    /// The name in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SizePreset::SocialNetwork => "socialnetwork",
+            SizePreset::Fleet => "fleet",
+            SizePreset::FleetWhole => "fleet_whole",
+            SizePreset::HyperCompressBench => "hypercompressbench",
+        }
+    }
+}
+
+impl fmt::Display for SizePreset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SizePreset {
+    type Err = UnknownPreset;
+
+    fn from_str(name: &str) -> Result<SizePreset, UnknownPreset> {
+        let known = Self::ALL.into_iter().find(|preset| preset.name() == name);
+        known.ok_or_else(|| UnknownPreset(name.to_owned()))
+    }
+}
+
+impl MessagePlace {
+    /// What keeps draws of sizes apart from other attributes of a request.
+    const KIND: u64 = 0x512E << 48;
+
+    fn index(self) -> u64 {
+        let [phase, chain, trace] = [self.phase, self.chain, self.trace].map(u64::from);
+        MessagePlace::KIND | phase << 32 | chain << 16 | trace
+    }
+}
+
+impl PayloadSizes {
+    /// The same distribution for all messages.
+    pub fn same(distribution: SizeDistribution) -> PayloadSizes {
+        PayloadSizes {
+            named: Vec::new(),
+            other: distribution,
+        }
+    }
+
+    /// The sizes of a preset.
+    ///
+    /// With [`SizePreset::SocialNetwork`], a message that [`message_names`] does not name is as
+    /// large as a reply without data, 28 B.
+    pub fn preset(preset: SizePreset) -> PayloadSizes {
+        let table = |buckets: &[(f64, u64)]| {
+            SizeDistribution::Quantiles(QuantileTable::of_buckets(buckets))
+        };
+        match preset {
+            SizePreset::FleetWhole => PayloadSizes::same(table(&FLEET)),
+            SizePreset::Fleet => {
+                let whole = table(&FLEET);
+                PayloadSizes::same(whole.cut_at(FLEET_CUT).unwrap_or(whole))
+            }
+            SizePreset::HyperCompressBench => PayloadSizes::same(table(&HYPER_COMPRESS_BENCH)),
+            SizePreset::SocialNetwork => {
+                let named = MESSAGES.map(|(name, sizes)| (name, between(sizes)));
+                PayloadSizes {
+                    named: named.to_vec(),
+                    other: SizeDistribution::Fixed(VOID_SIZE),
+                }
+            }
+        }
+    }
+
+    /// The distribution of a message of the service called `service`.
+    pub fn distribution(&self, service: &str, place: MessagePlace) -> &SizeDistribution {
+        if self.named.is_empty() {
+            return &self.other;
+        }
+        let chain = message_names(service, place.phase, place.chain);
+        let name = chain.get(usize::from(place.trace)).or(chain.last());
+        let named = self.named.iter().find(|(known, _)| Some(known) == name);
+        named.map_or(&self.other, |(_, distribution)| distribution)
+    }
+
+    /// The size of a message of request number `request`: a function of the arguments alone.
+    pub fn draw(&self, service: &str, place: MessagePlace, seed: u64, request: u64) -> Bytes {
+        self.distribution(service, place).draw(place, seed, request)
+    }
+}
+
+impl SizeDistribution {
+    /// A sample for the message at `place` of request number `request`: a function of the
+    /// arguments alone. (For use where the distribution was looked up beforehand.)
+    #[inline]
+    pub fn draw(&self, place: MessagePlace, seed: u64, request: u64) -> Bytes {
+        self.sample(attribute_unit(seed, request, place.index()))
+    }
+}
+
+fn between([min, median, p99, max]: [u64; 4]) -> SizeDistribution {
+    if min == max {
+        return SizeDistribution::Fixed(Bytes(min));
+    }
+    let points = vec![(0.0, min), (0.5, median), (0.99, p99), (1.0, max)];
+    SizeDistribution::Quantiles(QuantileTable { points })
+}
+
+/// A reply without data.
+const VOID: &str = "ComposePost rsp";
+const VOID_SIZE: Bytes = Bytes(28);
+const POSTS: &str = "ReadHomeTimeline rsp (10 posts)";
+const POST_IDS: &str = "ReadPosts req (10 ids)";
+
+/// The messages of one chain of a SocialNetwork service, one for each trace in the order of the
+/// walk, by the names of the measured sizes; empty for a chain that none was measured for.
+///
+/// Provenance: the messages between services are those of the interface. Messages to and from
+/// caches and databases were not measured; each is taken to be as large as the message between
+/// services that carries the same data (assumed): a stored post as StorePost's request, a user as
+/// RegisterUserWithId's, ten identifiers as ReadPosts's, a reply without data as ComposePost's.
+pub fn message_names(service: &str, phase: u16, chain: u16) -> &'static [&'static str] {
+    match (service, phase, chain) {
+        ("CPost", 0, _) => &["ComposePost req"],
+        ("CPost", 2, 0) => &["ComposeText req", "ComposeText rsp"],
+        ("CPost", 2, 1) => &[
+            "ComposeCreatorWithUserId req",
+            "ComposeCreatorWithUserId rsp",
+        ],
+        ("CPost", 2, 2) => &["ComposeMedia req", "ComposeMedia rsp"],
+        ("CPost", 2, 3) => &["ComposeUniqueId req", "ComposeUniqueId rsp"],
+        ("CPost", 4, 0) => &["StorePost req", VOID],
+        ("CPost", 4, 1) => &["WriteUserTimeline req", VOID],
+        ("CPost", 4, 2) => &["WriteHomeTimeline req", VOID],
+        ("ReadH", 0, _) => &["ReadHomeTimeline req"],
+        ("ReadH", 2, _) => &["ReadHomeTimeline req", POST_IDS, POST_IDS, VOID],
+        ("ReadH", 4, _) => &[POST_IDS, POSTS],
+        ("ReadH", 6, _) => &[POSTS],
+        ("StoreP", 0, _) => &["StorePost req"],
+        ("StoreP", 2, _) => &["StorePost req", VOID],
+        ("Follow", 0, _) => &["FollowWithUsername req"],
+        ("Follow", 2, _) => &["FollowWithUsername req", VOID],
+        ("Login", 0, _) => &["Login req"],
+        ("Login", 2, _) => &["Login req", VOID, "RegisterUserWithId req", VOID],
+        ("Login", 4, _) => &["ComposeCreatorWithUserId rsp"],
+        ("CUrls", 0, _) => &["ComposeUrls req"],
+        ("CUrls", 2, _) => &["ComposeUrls rsp", VOID],
+        ("CUrls", 4, _) => &["ComposeUrls rsp"],
+        ("UniqId", 0, _) => &["ComposeUniqueId req"],
+        ("UniqId", 2, _) => &["ComposeUniqueId rsp"],
+        ("RegUsr", 0, _) => &["RegisterUserWithId req"],
+        ("RegUsr", 2, _) => &["RegisterUserWithId req", VOID],
+        ("RegUsr", 4, _) => &["InsertUser req", VOID],
+        ("CPost", 6, _) | ("StoreP" | "Follow", 4, _) | ("RegUsr", 6, _) => &[VOID],
+        _ => &[],
+    }
+}
