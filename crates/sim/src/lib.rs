@@ -1,1 +1,17 @@
-//! accelflow-sim
+//! A simulated server: 36 individual cores, nine accelerators with queues, dispatchers and
+//! processing elements, A-DMA engines and wires, under one of six ways of orchestrating them
+//! (AccelFlow, HPCA 2026, sections IV to VI).
+//!
+//! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
+//! What a trace does next is asked of [`accelflow_trace::step`], never decided here.
+
+pub mod config;
+mod hardware;
+pub mod orchestrators;
+pub mod plan;
+mod server;
+pub mod stats;
+
+pub use config::Config;
+pub use hardware::{Network, Place};
+pub use server::{Load, Run, SimError, simulate};

@@ -1,0 +1,207 @@
+//! The parameters of the simulated server: one set for every experiment.
+//!
+//! [`Config`] holds them as quantities; [`PARAMETERS`] names each one for files, command lines and
+//! `accelflow explain`, with its unit, its allowed range and where its default comes from.
+
+mod parameters;
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
+
+pub use parameters::{PARAMETERS, Parameter, Provenance};
+
+/// A parameter that does not exist or cannot have the given value.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// No such parameter.
+    #[error("unknown parameter '{key}'{}", hint(.key))]
+    Unknown {
+        /// The key as given.
+        key: String,
+    },
+    /// A value outside the range.
+    #[error("{key} = {value}: allowed is {allowed}")]
+    Range {
+        /// The parameter.
+        key: &'static str,
+        /// The value as given.
+        value: f64,
+        /// The range, with its unit.
+        allowed: String,
+    },
+}
+
+fn hint(key: &str) -> String {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let similar: Vec<&str> = PARAMETERS
+        .iter()
+        .map(|p| p.key)
+        .filter(|k| k.rsplit('.').next() == Some(last) || k.starts_with(key))
+        .take(5)
+        .collect();
+    if similar.is_empty() {
+        "; 'accelflow explain' lists them".to_owned()
+    } else {
+        format!("; did you mean {}?", similar.join(", "))
+    }
+}
+
+/// All parameters of the simulated server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Cores and what involving them costs.
+    pub core: CoreConfig,
+    /// The accelerators.
+    pub accelerator: AcceleratorConfig,
+    /// Output dispatchers.
+    pub dispatcher: DispatcherConfig,
+    /// Wires and DMA engines.
+    pub network: NetworkConfig,
+    /// RELIEF's manager.
+    pub relief: ReliefConfig,
+    /// Cohort's software queues.
+    pub cohort: CohortConfig,
+}
+
+/// Cores, and what software on them costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreConfig {
+    /// Number of cores.
+    pub count: usize,
+    /// Clock of cores, accelerators and wires.
+    pub clock: Frequency,
+    /// User-level Enqueue and programming of an A-DMA engine.
+    pub enqueue: Time,
+    /// Seeing a user-level notification flag.
+    pub notice: Time,
+    /// Switching to the thread of a request.
+    pub context_switch: Time,
+    /// Taking an interrupt.
+    pub interrupt: Time,
+    /// Handing an operation to an accelerator through a driver.
+    pub submit: Time,
+    /// Transforming a payload's format in software, per KiB.
+    pub transform_per_kib: Time,
+}
+
+/// The accelerators and their queues.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AcceleratorConfig {
+    /// Processing elements of each accelerator.
+    pub pes: usize,
+    /// Entries of each input queue.
+    pub input_entries: usize,
+    /// Entries of each output queue.
+    pub output_entries: usize,
+    /// Payload bytes inside a queue entry.
+    pub inline: Bytes,
+    /// Entries of the overflow area of each input queue.
+    pub overflow_entries: usize,
+    /// Latency from a queue to a scratchpad.
+    pub scratchpad_latency: Time,
+    /// Rate from a queue to a scratchpad.
+    pub scratchpad_bandwidth: Bandwidth,
+    /// How often faster an accelerator is than a core, by [`Accel::index`].
+    pub speedup: [f64; Accel::COUNT],
+}
+
+/// Instructions of an output dispatcher (section VII.B.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DispatcherConfig {
+    /// Every operation.
+    pub plain: u64,
+    /// Each branch.
+    pub branch: u64,
+    /// Loading the next word from the trace memory.
+    pub load_atm: u64,
+    /// Ending a trace: result to memory, core informed.
+    pub end: u64,
+    /// Transforming 2 KiB.
+    pub transform: u64,
+    /// Instructions per cycle.
+    pub ipc: f64,
+}
+
+/// Networks, memory and A-DMA engines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkConfig {
+    /// A-DMA engines, shared by all accelerators.
+    pub dma_engines: usize,
+    /// Programming an engine.
+    pub dma_setup: Time,
+    /// One hop of a chiplet's mesh.
+    pub hop: Cycles,
+    /// Bytes that a mesh link moves a cycle.
+    pub link_bytes: u64,
+    /// Crossing between chiplets.
+    pub inter_chiplet: Cycles,
+    /// Rate between chiplets.
+    pub inter_chiplet_bandwidth: Bandwidth,
+    /// Reaching data in the last-level cache from an accelerator.
+    pub memory_latency: Time,
+    /// Rate from the last-level cache or memory.
+    pub memory_bandwidth: Bandwidth,
+    /// An accelerator notifying a core.
+    pub notification: Cycles,
+    /// Bytes of a queue entry besides the payload.
+    pub entry_overhead: Bytes,
+}
+
+/// RELIEF's central hardware manager.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReliefConfig {
+    /// From a completion to the next operation's start, at an idle manager.
+    pub latency: Time,
+    /// Time the manager cannot serve another completion.
+    pub occupancy: Time,
+}
+
+/// Cohort's software queues.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CohortConfig {
+    /// Core time for a hand-over outside the linked pairs.
+    pub core: Time,
+}
+
+impl Default for Config {
+    /// The base server of the paper: the `default` column of [`PARAMETERS`].
+    fn default() -> Config {
+        let mut config = parameters::blank();
+        for parameter in PARAMETERS {
+            (parameter.set)(&mut config, parameter.default);
+        }
+        config
+    }
+}
+
+impl Config {
+    /// Sets the parameter `key` to `value`, in the parameter's unit.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for an unknown key or a value outside its range.
+    pub fn set(&mut self, key: &str, value: f64) -> Result<(), ConfigError> {
+        let parameter = Parameter::find(key)?;
+        parameter.check(value)?;
+        (parameter.set)(self, value);
+        Ok(())
+    }
+
+    /// The value of the parameter `key`, in the parameter's unit.
+    ///
+    /// # Errors
+    /// [`ConfigError::Unknown`].
+    pub fn get(&self, key: &str) -> Result<f64, ConfigError> {
+        Ok((Parameter::find(key)?.get)(self))
+    }
+
+    /// The accelerator's time for what takes a core `on_core`.
+    pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
+        on_core.scale(1.0 / self.accelerator.speedup[accel.index()])
+    }
+
+    /// How long an output dispatcher takes for `instructions`.
+    pub fn dispatch(&self, instructions: u64) -> Time {
+        let cycles = instructions as f64 / self.dispatcher.ipc;
+        Time::from_s_f64(cycles / self.core.clock.as_hz() as f64)
+    }
+}

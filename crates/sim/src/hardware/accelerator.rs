@@ -1,0 +1,159 @@
+use std::collections::VecDeque;
+
+use accelflow_kernel::BusyTime;
+use accelflow_units::Time;
+
+/// One accelerator: input queue with its overflow area, processing elements, output queue.
+///
+/// `T` names what is queued. An input entry is taken from the moment it is reserved (its data may
+/// still be under way) until a processing element loads it; an output entry from the end of the
+/// operation until its data has left.
+#[derive(Clone, Debug)]
+pub(crate) struct Station<T> {
+    ready: VecDeque<T>,
+    overflow: VecDeque<T>,
+    blocked: VecDeque<T>,
+    input_used: usize,
+    input_entries: usize,
+    overflow_used: usize,
+    overflow_entries: usize,
+    output_used: usize,
+    output_entries: usize,
+    idle: usize,
+    dispatcher_free: Time,
+    pub(crate) busy: BusyTime,
+    /// Time with at least one processing element busy.
+    pub(crate) any: BusyTime,
+    pub(crate) operations: u64,
+    pub(crate) work: Time,
+    pub(crate) peak_input: usize,
+}
+
+impl<T: Copy> Station<T> {
+    pub(crate) fn new(pes: usize, input: usize, overflow: usize, output: usize) -> Station<T> {
+        Station {
+            ready: VecDeque::with_capacity(input),
+            overflow: VecDeque::new(),
+            blocked: VecDeque::new(),
+            input_used: 0,
+            input_entries: input,
+            overflow_used: 0,
+            overflow_entries: overflow,
+            output_used: 0,
+            output_entries: output,
+            idle: pes,
+            dispatcher_free: Time::ZERO,
+            busy: BusyTime::new(Time::ZERO),
+            any: BusyTime::new(Time::ZERO),
+            operations: 0,
+            work: Time::ZERO,
+            peak_input: 0,
+        }
+    }
+
+    /// Takes an input entry, if one is free.
+    pub(crate) fn reserve_input(&mut self) -> bool {
+        let free = self.input_used < self.input_entries;
+        self.input_used += usize::from(free);
+        self.peak_input = self.peak_input.max(self.input_used);
+        free
+    }
+
+    /// Takes an entry of the overflow area, if one is free.
+    pub(crate) fn reserve_overflow(&mut self) -> bool {
+        let free = self.overflow_used < self.overflow_entries;
+        self.overflow_used += usize::from(free);
+        free
+    }
+
+    /// Marks a reserved input entry as ready.
+    pub(crate) fn ready(&mut self, entry: T) {
+        self.ready.push_back(entry);
+    }
+
+    /// Marks a reserved overflow entry as waiting for an input entry; the entry to move into the
+    /// input queue now, if one is free there.
+    pub(crate) fn spilled(&mut self, entry: T) -> Option<T> {
+        self.overflow.push_back(entry);
+        self.refill()
+    }
+
+    /// The next ready entry for an idle processing element, whose input entry becomes free.
+    pub(crate) fn start(&mut self, now: Time) -> Option<T> {
+        if self.idle == 0 {
+            return None;
+        }
+        let entry = self.ready.pop_front()?;
+        self.idle -= 1;
+        self.input_used -= 1;
+        if self.busy.busy() == 0 {
+            self.any.begin(now);
+        }
+        self.busy.begin(now);
+        Some(entry)
+    }
+
+    /// The overflow entry that a free input entry is given to.
+    pub(crate) fn refill(&mut self) -> Option<T> {
+        if self.overflow.is_empty() || !self.reserve_input() {
+            return None;
+        }
+        self.overflow_used -= 1;
+        self.overflow.pop_front()
+    }
+
+    /// An operation has ended: whether its result has an output entry. If not, the result waits
+    /// in the processing element, which stays taken.
+    pub(crate) fn deposit(&mut self, entry: T, now: Time) -> bool {
+        self.operations += 1;
+        if self.output_used < self.output_entries {
+            self.output_used += 1;
+            self.free_element(now);
+            true
+        } else {
+            self.blocked.push_back(entry);
+            false
+        }
+    }
+
+    /// The data of an output entry has left; the blocked result that is given the entry.
+    pub(crate) fn withdraw(&mut self, now: Time) -> Option<T> {
+        match self.blocked.pop_front() {
+            Some(entry) => {
+                self.free_element(now);
+                Some(entry)
+            }
+            None => {
+                self.output_used -= 1;
+                None
+            }
+        }
+    }
+
+    /// Serves one dispatcher operation after those before it; when it is done.
+    pub(crate) fn dispatch(&mut self, duration: Time, now: Time) -> Time {
+        self.dispatcher_free = self.dispatcher_free.max(now) + duration;
+        self.dispatcher_free
+    }
+
+    /// Entries that wait for a processing element.
+    pub(crate) fn backlog(&self) -> usize {
+        self.ready.len() + self.overflow_used
+    }
+
+    /// Whether nothing is queued or running.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.input_used == 0
+            && self.overflow_used == 0
+            && self.output_used == 0
+            && self.busy.busy() == 0
+    }
+
+    fn free_element(&mut self, now: Time) {
+        self.idle += 1;
+        self.busy.end(now);
+        if self.busy.busy() == 0 {
+            self.any.end(now);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use accelflow_units::Time;
+
+use super::{Completion, Decision, Links, Next, Orchestrator, software_transforms};
+use crate::config::Config;
+
+/// Pairs of accelerators that frequently go together are linked; all other hand-overs go through
+/// software queues in shared memory that cores poll (Cohort, ASPLOS 2023; AccelFlow, section VI).
+///
+/// A link carries a payload that fits a queue entry and is not branched on or transformed.
+pub(super) struct Cohort;
+
+impl Orchestrator for Cohort {
+    fn id(&self) -> &'static str {
+        "cohort"
+    }
+
+    fn paper_name(&self) -> &'static str {
+        "Cohort"
+    }
+
+    fn start(&self, config: &Config) -> Time {
+        config.core.enqueue
+    }
+
+    fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision {
+        let fits = completion.size <= config.accelerator.inline;
+        let simple = fits && completion.branches == 0 && completion.transforms == 0;
+        match completion.next {
+            Next::Forward(to) if simple && links.linked(completion.from, to) => Decision::default(),
+            Next::Forward(_) => Decision {
+                core: config.cohort.core + software_transforms(completion, config),
+                ..Decision::default()
+            },
+            Next::Park => Decision {
+                background: config.cohort.core,
+                ..Decision::default()
+            },
+            Next::End => Decision::default(),
+        }
+    }
+
+    fn notified(&self, config: &Config) -> Time {
+        config
+            .cohort
+            .core
+            .saturating_sub(config.core.context_switch)
+    }
+}

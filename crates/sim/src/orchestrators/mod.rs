@@ -1,0 +1,181 @@
+//! The systems under comparison: who decides what comes next, and what that costs whom.
+//!
+//! An orchestrator is asked one thing: *an operation has completed; who decides what comes next,
+//! and for how long is each of them busy with it?* Accelerators, wires, cores and workload are the
+//! same objects for all of them.
+
+mod accelflow;
+mod cohort;
+mod cpu_centric;
+mod ideal;
+mod non_acc;
+mod relief;
+
+use std::collections::BTreeSet;
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+
+use crate::config::Config;
+
+/// What a dispatcher has found at the end of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The accelerator that has completed.
+    pub from: Accel,
+    /// What is to happen.
+    pub next: Next,
+    /// Branches that were resolved.
+    pub branches: u8,
+    /// Words that were read from the trace memory.
+    pub loads: u8,
+    /// Transformations on the way.
+    pub transforms: u8,
+    /// Size of the payload.
+    pub size: Bytes,
+}
+
+/// Where a trace goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At this accelerator.
+    Forward(Accel),
+    /// At this TCP, when a message arrives.
+    Park,
+    /// Nowhere: the core is to be notified.
+    End,
+}
+
+/// Who is busy with a completion, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// The accelerator's output dispatcher.
+    pub dispatcher: Time,
+    /// Instructions the dispatcher executed.
+    pub instructions: u64,
+    /// The central manager.
+    pub manager: Option<Manager>,
+    /// The core of the request; the trace waits for it.
+    pub core: Time,
+    /// The core of the request, while the trace waits for a message anyway.
+    pub background: Time,
+}
+
+/// A visit to the central manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manager {
+    /// How long the manager serves nobody else.
+    pub occupancy: Time,
+    /// How long until its decision takes effect.
+    pub latency: Time,
+}
+
+/// A way of orchestrating the ensemble.
+///
+/// Implementations are stateless: everything that changes lives in the simulated hardware.
+pub trait Orchestrator: Send + Sync {
+    /// The identifier in commands, files and results.
+    fn id(&self) -> &'static str;
+
+    /// The name the paper uses.
+    fn paper_name(&self) -> &'static str;
+
+    /// Whether there are accelerators at all. Without them every operation runs on a core, and
+    /// the other methods are never asked.
+    fn accelerated(&self) -> bool {
+        true
+    }
+
+    /// Whether the accelerators keep the trace that waits for a message; otherwise it takes no
+    /// entry until the message arrives.
+    fn parks(&self) -> bool {
+        false
+    }
+
+    /// What it costs the core to start a chain of operations.
+    fn start(&self, config: &Config) -> Time;
+
+    /// Who decides after `completion`.
+    fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
+
+    /// What the core is charged when it is told that a trace has ended, before it switches to
+    /// the request's thread.
+    fn notified(&self, config: &Config) -> Time;
+}
+
+/// All orchestrators, in the order in which the paper presents them.
+pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
+    &non_acc::NonAcc,
+    &cpu_centric::CpuCentric,
+    &relief::Relief,
+    &cohort::Cohort,
+    &accelflow::AccelFlow,
+    &ideal::Ideal,
+];
+
+/// An orchestrator that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown orchestrator '{id}'; known are {}", ORCHESTRATORS.map(|o| o.id()).join(", "))]
+pub struct UnknownOrchestrator {
+    /// The identifier as given.
+    pub id: String,
+}
+
+/// The orchestrator called `id`; the paper's spelling is understood too.
+///
+/// # Errors
+/// [`UnknownOrchestrator`].
+pub fn orchestrator(id: &str) -> Result<&'static dyn Orchestrator, UnknownOrchestrator> {
+    let same = |o: &&&dyn Orchestrator| o.id() == id || o.paper_name().eq_ignore_ascii_case(id);
+    let found = ORCHESTRATORS.iter().find(same).copied();
+    found.ok_or_else(|| UnknownOrchestrator { id: id.to_owned() })
+}
+
+/// Pairs of accelerators with a static link, as Cohort has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links(BTreeSet<(Accel, Accel)>);
+
+impl Links {
+    /// Links the pairs that follow one another most often, each accelerator in at most one pair:
+    /// "links pairs of accelerators that frequently go together" (AccelFlow, section VI).
+    ///
+    /// `transitions` counts how often the second follows the first; ties go to the lower nibbles.
+    pub fn most_frequent(transitions: &[((Accel, Accel), u64)]) -> Links {
+        let mut ranked = transitions.to_vec();
+        ranked.sort_by_key(|&(pair, count)| (std::cmp::Reverse(count), pair));
+        let mut linked = BTreeSet::new();
+        let mut taken = BTreeSet::new();
+        for ((from, to), count) in ranked {
+            if count > 0 && from != to && !taken.contains(&from) && !taken.contains(&to) {
+                linked.insert((from, to));
+                taken.extend([from, to]);
+            }
+        }
+        Links(linked)
+    }
+
+    /// Whether `from` hands on to `to` without a core.
+    pub fn linked(&self, from: Accel, to: Accel) -> bool {
+        self.0.contains(&(from, to))
+    }
+
+    /// The pairs.
+    pub fn pairs(&self) -> impl Iterator<Item = (Accel, Accel)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// Core time to resolve in software what a dispatcher would have resolved in hardware.
+fn software_transforms(completion: &Completion, config: &Config) -> Time {
+    let kib = completion.size.get() as f64 / 1024.0;
+    config
+        .core
+        .transform_per_kib
+        .scale(kib * f64::from(completion.transforms))
+}
+
+/// Core time of a completion that interrupts: the interrupt, to the thread that handles it and
+/// back, and handing over the next operation.
+fn interrupt_and_submit(config: &Config) -> Time {
+    config.core.interrupt + config.core.context_switch * 2 + config.core.submit
+}

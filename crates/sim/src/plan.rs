@@ -1,0 +1,287 @@
+//! What the simulator executes: services whose chains have their facts, costs and sizes attached.
+
+use accelflow_trace::{Accel, AtmAddress, Image};
+use accelflow_units::{Bytes, Time};
+use accelflow_workload::profile::{Cost, Payload, PhaseProfile, Profile, ServiceProfile};
+use accelflow_workload::services::{ChainFacts, Phase, Place, ServiceError};
+use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
+
+use crate::orchestrators::Links;
+
+/// Everything the simulator executes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The trace memory.
+    pub image: Image,
+    /// The services.
+    pub services: Vec<ServicePlan>,
+    /// The pairs that Cohort links.
+    pub links: Links,
+    waits: Vec<Time>,
+}
+
+/// A service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServicePlan {
+    /// Its name.
+    pub name: String,
+    /// Its path; the first phase receives the request, the last sends the response.
+    pub phases: Vec<PhasePlan>,
+}
+
+/// One phase of a service's path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PhasePlan {
+    /// Application logic, with its time on a core.
+    Cpu(Time),
+    /// Chains that run in parallel; the phase ends with the last of them.
+    Chains(Vec<ChainPlan>),
+}
+
+/// A chain of traces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainPlan {
+    /// What its payloads say.
+    pub facts: ChainFacts,
+    place: (u16, u16),
+    operations: Vec<Option<OperationPlan>>,
+    messages: Vec<(SizeDistribution, Bytes)>,
+}
+
+/// An accelerator operation at the mean payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct OperationPlan {
+    cost: Cost,
+    payload: Option<Payload>,
+}
+
+/// One accelerator operation of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its time on a core.
+    pub core: Time,
+    /// Bytes it reads.
+    pub input: Bytes,
+    /// Bytes it writes.
+    pub output: Bytes,
+}
+
+/// The size of one message of one request, beside the mean of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its size.
+    pub size: Bytes,
+    /// The mean size of such messages.
+    pub mean: Bytes,
+}
+
+impl Plan {
+    /// The plan of `profile` on `image`, with messages distributed by `sizes`. Where the profile
+    /// has recorded payload sizes, those are the means and `sizes` only spreads them.
+    ///
+    /// # Errors
+    /// [`ServiceError`] for a service whose traces or facts `image` does not have.
+    pub fn new(
+        profile: &Profile,
+        image: &Image,
+        sizes: &PayloadSizes,
+    ) -> Result<Plan, ServiceError> {
+        let services = profile
+            .services()
+            .iter()
+            .map(|service| ServicePlan::new(service, profile, image, sizes))
+            .collect::<Result<Vec<_>, _>>()?;
+        let waits = image
+            .names()
+            .iter()
+            .map(|name| profile.waits().of(name))
+            .collect();
+        let links = Links::most_frequent(&transitions(profile));
+        Ok(Plan {
+            image: image.clone(),
+            services,
+            links,
+            waits,
+        })
+    }
+
+    /// How long the trace at `trace` waits for its message.
+    pub fn wait(&self, trace: AtmAddress) -> Time {
+        self.waits.get(trace.index()).copied().unwrap_or(Time::ZERO)
+    }
+}
+
+impl ServicePlan {
+    fn new(
+        service: &ServiceProfile,
+        profile: &Profile,
+        image: &Image,
+        sizes: &PayloadSizes,
+    ) -> Result<ServicePlan, ServiceError> {
+        let name = service.service().name().to_owned();
+        let parts = service.service().path().iter().zip(service.phases());
+        let phases = parts
+            .enumerate()
+            .map(|(index, (phase, costs))| match (phase, costs) {
+                (Phase::Traces(chains), PhaseProfile::Traces(_)) => {
+                    let plan = |chain: usize| {
+                        let place = Place {
+                            service: name.clone(),
+                            phase: index,
+                            chain,
+                        };
+                        let facts = ChainFacts::resolve(&chains[chain], &place, image)?;
+                        Ok(ChainPlan::new(
+                            facts, &place, service, profile, image, sizes,
+                        ))
+                    };
+                    let chains = (0..chains.len())
+                        .map(plan)
+                        .collect::<Result<_, ServiceError>>()?;
+                    Ok(PhasePlan::Chains(chains))
+                }
+                (_, PhaseProfile::Cpu(time)) => Ok(PhasePlan::Cpu(*time)),
+                (Phase::Cpu, PhaseProfile::Traces(_)) => Ok(PhasePlan::Cpu(Time::ZERO)),
+            })
+            .collect::<Result<_, ServiceError>>()?;
+        Ok(ServicePlan { name, phases })
+    }
+}
+
+impl ChainPlan {
+    /// Messages of a chain beyond this number are like the last.
+    const MESSAGES: u16 = 8;
+
+    fn new(
+        facts: ChainFacts,
+        place: &Place,
+        service: &ServiceProfile,
+        profile: &Profile,
+        image: &Image,
+        sizes: &PayloadSizes,
+    ) -> ChainPlan {
+        let mut operations = vec![None; image.words().len() * Accel::COUNT * 2];
+        let entries = (0..image.words().len())
+            .filter_map(AtmAddress::new)
+            .filter(|address| image.is_entry(*address));
+        for address in entries {
+            for accel in Accel::ALL {
+                for receives in [false, true] {
+                    let trace = image.name(address);
+                    let stated =
+                        service.operation(place.phase, place.chain, trace, accel, receives);
+                    // A trace off the common path has no cost of its own.
+                    let typical = || {
+                        let cost = profile.typical_cost(accel)?;
+                        Some(OperationPlan {
+                            cost,
+                            payload: None,
+                        })
+                    };
+                    operations[slot(address, accel, receives)] = stated
+                        .map(|it| OperationPlan {
+                            cost: it.cost,
+                            payload: it.payload,
+                        })
+                        .or_else(typical);
+                }
+            }
+        }
+        let (phase, chain) = (place.phase as u16, place.chain as u16);
+        let messages = (0..Self::MESSAGES)
+            .map(|trace| {
+                let at = MessagePlace {
+                    phase,
+                    chain,
+                    trace,
+                };
+                let distribution = sizes.distribution(&place.service, at).clone();
+                let mean = distribution.mean();
+                (distribution, mean)
+            })
+            .collect();
+        ChainPlan {
+            facts,
+            place: (phase, chain),
+            operations,
+            messages,
+        }
+    }
+
+    /// The message that the trace number `trace` of this chain handles, for request number
+    /// `request`: a function of the arguments alone.
+    pub fn message(&self, trace: u16, seed: u64, request: u64) -> Message {
+        let trace = trace.min(Self::MESSAGES - 1);
+        let (distribution, mean) = &self.messages[usize::from(trace)];
+        let (phase, chain) = self.place;
+        let size = distribution.draw(
+            MessagePlace {
+                phase,
+                chain,
+                trace,
+            },
+            seed,
+            request,
+        );
+        Message { size, mean: *mean }
+    }
+
+    /// The operation of `accel` in the trace that begins at `trace`, on `message`. A TCP that
+    /// receives and one that sends are two operations.
+    pub fn operation(
+        &self,
+        trace: AtmAddress,
+        accel: Accel,
+        receives: bool,
+        message: Message,
+    ) -> Option<Operation> {
+        let plan = (*self.operations.get(slot(trace, accel, receives))?)?;
+        let core = plan.cost.at(message.size, message.mean);
+        let (input, output) = match plan.payload {
+            Some(payload) => (
+                message.spread(payload.input),
+                message.spread(payload.output),
+            ),
+            None => (message.size, message.size),
+        };
+        Some(Operation {
+            core,
+            input,
+            output,
+        })
+    }
+}
+
+impl Message {
+    /// What has the size `mean` on average, for this message.
+    fn spread(self, mean: Bytes) -> Bytes {
+        if self.mean == Bytes(0) {
+            return mean;
+        }
+        let factor = self.size.get() as f64 / self.mean.get() as f64;
+        Bytes((mean.get() as f64 * factor).round() as u64)
+    }
+}
+
+fn slot(trace: AtmAddress, accel: Accel, receives: bool) -> usize {
+    (trace.index() * Accel::COUNT + accel.index()) * 2 + usize::from(receives)
+}
+
+/// How often one accelerator follows another within a trace, over all services.
+fn transitions(profile: &Profile) -> Vec<((Accel, Accel), u64)> {
+    let mut counts = std::collections::BTreeMap::new();
+    for service in profile.services() {
+        for phase in service.phases() {
+            let PhaseProfile::Traces(chains) = phase else {
+                continue;
+            };
+            for pair in chains.iter().flat_map(|chain| chain.windows(2)) {
+                let (from, to) = (&pair[0].operation, &pair[1].operation);
+                if from.trace == to.trace && from.arm == to.arm {
+                    *counts.entry((from.accel, to.accel)).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+    counts.into_iter().collect()
+}

@@ -1,0 +1,112 @@
+//! Requests enter the server.
+
+use accelflow_kernel::Stream;
+use accelflow_units::Time;
+use accelflow_workload::arrivals::Arrivals;
+
+use super::engine::{Engine, HOME_CORE, Window};
+use super::state::{CoreId, Event, Request};
+use super::{Load, Run, SimError};
+
+/// The arrivals of one load.
+pub(super) struct Source {
+    pub service: u16,
+    arrivals: Arrivals,
+    /// Requests in all, fewer if the arrivals end before.
+    total: u64,
+    left: u64,
+    warmup: u64,
+    next: u64,
+}
+
+impl Source {
+    pub(super) fn new(run: &Run<'_>, index: usize, load: &Load) -> Result<Source, SimError> {
+        let Some(service) = run.plan.services.get(load.service) else {
+            return Err(SimError::UnknownService(load.service));
+        };
+        if load.warmup >= load.requests {
+            return Err(SimError::NoRequests {
+                service: service.name.clone(),
+                requests: load.requests,
+                warmup: load.warmup,
+            });
+        }
+        let stream = Stream::new(run.seed, index as u64);
+        Ok(Source {
+            service: load.service as u16,
+            arrivals: Arrivals::new(load.arrivals.clone(), stream)?,
+            total: load.requests,
+            left: load.requests,
+            warmup: load.warmup,
+            next: 0,
+        })
+    }
+}
+
+impl Engine<'_> {
+    pub(super) fn schedule_arrival(&mut self, load: usize) -> Result<(), SimError> {
+        let source = &mut self.sources[load];
+        if source.left == 0 {
+            return Ok(());
+        }
+        if let Some(at) = source.arrivals.next() {
+            source.left -= 1;
+            self.schedule(at, Event::Arrive(load as u16));
+        } else {
+            source.total -= source.left;
+            source.left = 0;
+        }
+        Ok(())
+    }
+
+    pub(super) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
+        self.schedule_arrival(load)?;
+        let source = &mut self.sources[load];
+        let (service, number) = (source.service, source.next);
+        source.next += 1;
+        let mut request = Request {
+            service,
+            number,
+            arrived: now,
+            phase: 0,
+            outstanding: 0,
+            core: 0,
+            measured: number >= source.warmup,
+            responded: false,
+        };
+        let cores = self.run.config.core.count as u64;
+        request.core = (self.attribute(&request, HOME_CORE) % cores) as CoreId;
+        let stats = &mut self.services[usize::from(service)];
+        stats.arrived += 1;
+        if request.measured {
+            let (first, _) = stats.measured.unwrap_or((now, now));
+            stats.measured = Some((first, now));
+            self.open_window(now);
+        }
+        self.population.increase(now);
+        let id = self.requests.insert(request);
+        self.start_phase(id, now)?;
+        if self
+            .sources
+            .iter()
+            .all(|source| source.next == source.total)
+        {
+            self.close_window(now);
+        }
+        Ok(())
+    }
+
+    fn open_window(&mut self, now: Time) {
+        let warm = self
+            .sources
+            .iter()
+            .all(|source| source.next > source.warmup);
+        if self.window.is_none() && warm {
+            self.window = Some(Window {
+                from: now,
+                before: self.busy(now),
+                closed: None,
+            });
+        }
+    }
+}

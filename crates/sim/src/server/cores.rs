@@ -1,0 +1,218 @@
+//! What cores do: application logic, decisions, and traces in software.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::SimError;
+use super::engine::Engine;
+use super::state::{CoreId, Event, Held, Job, JobId, RequestId, Task};
+use crate::orchestrators::Next;
+use crate::plan::PhasePlan;
+
+impl Engine<'_> {
+    /// Starts the current phase of a request; without one, the request has ended.
+    pub(super) fn start_phase(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+        let request = *self.requests.get(id);
+        match self.phase(&request) {
+            None => {
+                self.requests.remove(id);
+                Ok(())
+            }
+            Some(PhasePlan::Cpu(time)) => {
+                let duration = self.run.config.core.context_switch + *time + self.start_cost(id);
+                self.push_task(request.core, Task::Application(id), duration, now);
+                Ok(())
+            }
+            Some(PhasePlan::Chains(_)) => self.start_chains(id, now),
+        }
+    }
+
+    /// What the application task before a phase of chains spends on starting them.
+    fn start_cost(&self, id: RequestId) -> Time {
+        let mut request = *self.requests.get(id);
+        request.phase += 1;
+        match self.phase(&request) {
+            Some(PhasePlan::Chains(chains)) => {
+                self.run.orchestrator.start(self.run.config) * chains.len() as u64
+            }
+            _ => Time::ZERO,
+        }
+    }
+
+    fn start_chains(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+        let request = *self.requests.get(id);
+        let Some(PhasePlan::Chains(chains)) = self.phase(&request) else {
+            return Ok(());
+        };
+        self.requests.get_mut(id).outstanding = chains.len() as u16;
+        let first = request.phase == 0;
+        let mut jobs = Vec::with_capacity(chains.len());
+        for (index, chain) in chains.iter().enumerate() {
+            jobs.push(self.new_job(id, index as u16, chain)?);
+        }
+        for job in jobs {
+            if self.run.orchestrator.accelerated() {
+                self.start_on_accelerators(job, first, now);
+            } else {
+                // The thread that the application ran in goes on, before what waits.
+                self.run_software(job, !first, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An execution has ended and its core knows.
+    pub(super) fn notified(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let request = self.jobs.get(id).request;
+        self.jobs.remove(id);
+        let cost = self.run.orchestrator.notified(self.run.config);
+        let core = self.requests.get(request).core;
+        if cost > Time::ZERO {
+            self.push_task(core, Task::Notice, cost, now);
+        }
+        self.execution_ended(request, false, now)
+    }
+
+    /// One execution less; with the last one the request goes on to its next phase. `running`
+    /// says that its thread has the core already.
+    fn execution_ended(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), SimError> {
+        let request = self.requests.get_mut(id);
+        request.outstanding -= 1;
+        if request.outstanding > 0 {
+            return Ok(());
+        }
+        request.phase += 1;
+        let request = *request;
+        match self.phase(&request) {
+            Some(PhasePlan::Cpu(time)) if running => {
+                let duration = *time + self.start_cost(id);
+                self.resume_task(request.core, Task::Application(id), duration, now);
+                Ok(())
+            }
+            _ => self.start_phase(id, now),
+        }
+    }
+
+    /// Puts a job's trace on its core, up to the trace's end or until it waits for a message.
+    pub(super) fn run_software(
+        &mut self,
+        id: JobId,
+        running: bool,
+        now: Time,
+    ) -> Result<(), SimError> {
+        let duration = self.software(id)?;
+        let core = self.requests.get(self.jobs.get(id).request).core;
+        if running {
+            self.resume_task(core, Task::Software(id), duration, now);
+        } else {
+            let duration = self.run.config.core.context_switch + duration;
+            self.push_task(core, Task::Software(id), duration, now);
+        }
+        Ok(())
+    }
+
+    /// Executes the trace of a job in software: its core time, with the job left where it ends or
+    /// waits. Arms of forks are executed one after the other.
+    fn software(&mut self, root: JobId) -> Result<Time, SimError> {
+        let mut total = Time::ZERO;
+        let mut forked = Vec::new();
+        let mut left = vec![root];
+        while let Some(id) = left.pop() {
+            let mut job = *self.jobs.get(id);
+            while let Next::Forward(accel) = job.next {
+                total += job.operation.core;
+                self.totals.on_cores[accel.index()] += 1;
+                let before = job;
+                let read = self.read(&mut job, &mut forked)?;
+                let kib = before.operation.output.get() as f64 / 1024.0;
+                let transform = self.run.config.core.transform_per_kib;
+                total += transform.scale(kib * f64::from(read.transforms));
+                while let Some((mark, word)) = forked.pop() {
+                    let mut arm = Job {
+                        mark,
+                        word,
+                        ..before
+                    };
+                    self.read(&mut arm, &mut forked)?;
+                    self.requests.get_mut(job.request).outstanding += 1;
+                    let arm = self.jobs.insert(arm);
+                    self.arms.push((root, arm));
+                    left.push(arm);
+                }
+            }
+            *self.jobs.get_mut(id) = job;
+        }
+        Ok(total)
+    }
+
+    /// A task has ended.
+    pub(super) fn core_done(&mut self, core: CoreId, now: Time) -> Result<(), SimError> {
+        let index = usize::from(core);
+        if let Some(task) = self.cores[index].finish(now) {
+            self.task_done(task, now)?;
+        }
+        if let Some(duration) = self.cores[index].start(now) {
+            self.schedule(now + duration, Event::CoreDone(core));
+        }
+        Ok(())
+    }
+
+    fn task_done(&mut self, task: Task, now: Time) -> Result<(), SimError> {
+        match task {
+            Task::Application(request) => {
+                self.requests.get_mut(request).phase += 1;
+                self.start_phase(request, now)
+            }
+            Task::Decide(job) => {
+                self.forward(job, now);
+                Ok(())
+            }
+            Task::Software(job) => self.software_done(job, now),
+            Task::Notice => Ok(()),
+        }
+    }
+
+    fn software_done(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let arms = self.take_arms(id);
+        for job in std::iter::once(id).chain(arms) {
+            let done = *self.jobs.get(job);
+            match done.next {
+                Next::Park => {
+                    self.jobs.get_mut(job).held = self.where_software_waits();
+                    self.await_message(job, now);
+                }
+                _ => {
+                    if done.accel == Accel::Tcp {
+                        self.respond_if_last(done.request, now);
+                    }
+                    self.jobs.remove(job);
+                    self.execution_ended(done.request, true, now)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A trace that fell back to a core is continued by the accelerators with the next message.
+    fn where_software_waits(&self) -> Held {
+        if self.run.orchestrator.accelerated() {
+            Held::Nowhere
+        } else {
+            Held::Core
+        }
+    }
+
+    pub(super) fn push_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        if let Some(duration) = self.cores[usize::from(core)].push(task, duration, now) {
+            self.schedule(now + duration, Event::CoreDone(core));
+        }
+    }
+
+    /// Goes on with the thread that has the core. Called while its last task ends, so the core
+    /// starts it next.
+    fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        if let Some(duration) = self.cores[usize::from(core)].resume(task, duration, now) {
+            self.schedule(now + duration, Event::CoreDone(core));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The event loop and the state it works on.
+
+use accelflow_kernel::{BusyTime, Calendar, Priority, TimeAverage, attribute};
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::arrivals::Source;
+use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer};
+use super::{Run, SimError};
+use crate::hardware::{Core, Dma, Network, Station};
+use crate::plan::{ChainPlan, Message, PhasePlan};
+use crate::stats::{Fallback, Outcome, ServiceStats, Totals};
+
+/// The attribute of a request that says which core its message is steered to.
+pub(super) const HOME_CORE: u64 = 0;
+
+pub(super) struct Engine<'r> {
+    pub(super) run: Run<'r>,
+    pub(super) network: Network,
+    pub(super) calendar: Calendar<Event>,
+    pub(super) sources: Vec<Source>,
+    pub(super) requests: Slab<Request>,
+    pub(super) jobs: Slab<Job>,
+    pub(super) cores: Vec<Core<Task>>,
+    pub(super) stations: Vec<Station<JobId>>,
+    pub(super) dma: Dma<Transfer>,
+    pub(super) manager_free: Time,
+    pub(super) manager: BusyTime,
+    pub(super) services: Vec<ServiceStats>,
+    pub(super) population: TimeAverage,
+    pub(super) totals: Totals,
+    pub(super) dispatches: u64,
+    pub(super) instructions: u64,
+    pub(super) window: Option<Window>,
+    pub(super) events: u64,
+    /// Results that were given an output entry and have not been decided on.
+    pub(super) unblocked: Vec<JobId>,
+    /// Executions that a fork has created and that wait for the decision: (parent, arm).
+    pub(super) arms: Vec<(JobId, JobId)>,
+}
+
+/// The measured window: from the end of the warm-up to the last arrival.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub from: Time,
+    /// Busy times before the window.
+    pub before: super::report::Busy,
+    /// Set when the arrivals have ended.
+    pub closed: Option<super::report::Closing>,
+}
+
+impl<'r> Engine<'r> {
+    pub(super) fn new(run: &Run<'r>) -> Result<Engine<'r>, SimError> {
+        for service in &run.plan.services {
+            let chains = |phase: Option<&PhasePlan>| matches!(phase, Some(PhasePlan::Chains(_)));
+            if !chains(service.phases.first()) || !chains(service.phases.last()) {
+                return Err(SimError::Path(service.name.clone()));
+            }
+        }
+        let sources = run
+            .loads
+            .iter()
+            .enumerate()
+            .map(|(i, load)| Source::new(run, i, load))
+            .collect::<Result<_, SimError>>()?;
+        let hardware = &run.config.accelerator;
+        let station = |_| {
+            Station::new(
+                hardware.pes,
+                hardware.input_entries,
+                hardware.overflow_entries,
+                hardware.output_entries,
+            )
+        };
+        Ok(Engine {
+            network: Network::new(run.config),
+            calendar: Calendar::with_capacity(1024),
+            sources,
+            requests: Slab::new(),
+            jobs: Slab::new(),
+            cores: (0..run.config.core.count).map(|_| Core::new()).collect(),
+            stations: Accel::ALL.map(station).into(),
+            dma: Dma::new(run.config.network.dma_engines),
+            manager_free: Time::ZERO,
+            manager: BusyTime::new(Time::ZERO),
+            services: vec![ServiceStats::default(); run.plan.services.len()],
+            population: TimeAverage::new(Time::ZERO),
+            totals: Totals::default(),
+            dispatches: 0,
+            instructions: 0,
+            window: None,
+            events: 0,
+            unblocked: Vec::new(),
+            arms: Vec::new(),
+            run: run.clone(),
+        })
+    }
+
+    pub(super) fn run(mut self) -> Result<Outcome, SimError> {
+        for load in 0..self.sources.len() {
+            self.schedule_arrival(load)?;
+        }
+        while let Some((now, event)) = self.calendar.pop() {
+            self.events += 1;
+            self.handle(event, now)?;
+            self.settle(now)?;
+        }
+        Ok(self.report())
+    }
+
+    fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {
+        match event {
+            Event::Arrive(load) => self.arrive(usize::from(load), now),
+            Event::Operated(job) => self.operated(job, now),
+            Event::Dispatched(job) => {
+                self.dispatched(job, now);
+                Ok(())
+            }
+            Event::Managed(job) => {
+                self.managed(job, now);
+                Ok(())
+            }
+            Event::Moved(transfer) => self.moved(transfer, now),
+            Event::Refilled(job) => {
+                self.enqueue(job, now);
+                Ok(())
+            }
+            Event::Answered(job) => self.answered(job, now),
+            Event::Notified(job) => self.notified(job, now),
+            Event::CoreDone(core) => self.core_done(core, now),
+        }
+    }
+
+    pub(super) fn schedule(&mut self, at: Time, event: Event) {
+        self.calendar.schedule(at, Priority::NORMAL, event);
+    }
+
+    /// A number for `purpose` that depends on the request alone, the same in every system.
+    pub(super) fn attribute(&self, request: &Request, purpose: u64) -> u64 {
+        attribute(self.request_seed(request), request.number, purpose)
+    }
+
+    /// The message that a trace of a chain handles, the same in every system.
+    pub(super) fn message(&self, request: RequestId, chain: &ChainPlan, trace: u16) -> Message {
+        let request = self.requests.get(request);
+        chain.message(trace, self.request_seed(request), request.number)
+    }
+
+    fn request_seed(&self, request: &Request) -> u64 {
+        self.run.seed ^ (u64::from(request.service) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    pub(super) fn phase(&self, request: &Request) -> Option<&'r PhasePlan> {
+        let plan: &'r crate::plan::Plan = self.run.plan;
+        plan.services[usize::from(request.service)]
+            .phases
+            .get(usize::from(request.phase))
+    }
+
+    /// The chain of `job`, which its request has not left.
+    pub(super) fn chain(&self, job: &Job) -> Option<&'r ChainPlan> {
+        match self.phase(self.requests.get(job.request))? {
+            PhasePlan::Chains(chains) => chains.get(usize::from(job.chain)),
+            PhasePlan::Cpu(_) => None,
+        }
+    }
+
+    pub(super) fn count_fallback(&mut self, request: RequestId, reason: Fallback) {
+        let service = usize::from(self.requests.get(request).service);
+        *self.services[service].fallbacks.entry(reason).or_default() += 1;
+    }
+
+    pub(super) fn station(&mut self, accel: Accel) -> &mut Station<JobId> {
+        &mut self.stations[accel.index()]
+    }
+
+    /// The core with the fewest tasks; the first of equals.
+    pub(super) fn least_loaded(&self) -> CoreId {
+        let loads = self.cores.iter().map(Core::load).enumerate();
+        loads
+            .min_by_key(|&(_, load)| load)
+            .map_or(0, |(core, _)| core as CoreId)
+    }
+}
+
+/// Values in reusable slots.
+#[derive(Clone, Debug)]
+pub(super) struct Slab<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Slab<T> {
+    fn new() -> Slab<T> {
+        Slab {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(super) fn insert(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = value;
+                slot
+            }
+            None => {
+                self.slots.push(value);
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    pub(super) fn get(&self, slot: u32) -> &T {
+        &self.slots[slot as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.slots[slot as usize]
+    }
+
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

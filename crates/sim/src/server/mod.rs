@@ -1,0 +1,98 @@
+//! The simulated server: requests, jobs and the events that move them.
+
+mod arrivals;
+mod cores;
+mod engine;
+mod flow;
+mod report;
+mod state;
+
+use accelflow_trace::Fault;
+use accelflow_workload::arrivals::{ArrivalProcess, ArrivalsError};
+
+use crate::config::Config;
+use crate::orchestrators::Orchestrator;
+use crate::plan::Plan;
+use crate::stats::Outcome;
+use engine::Engine;
+
+/// The load on one service.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Index of the service in the plan.
+    pub service: usize,
+    /// When its requests arrive.
+    pub arrivals: ArrivalProcess,
+    /// Requests in all.
+    pub requests: u64,
+    /// How many of the first ones are left out of the statistics.
+    pub warmup: u64,
+}
+
+/// One simulation.
+#[derive(Clone)]
+pub struct Run<'r> {
+    /// The server's parameters.
+    pub config: &'r Config,
+    /// What is executed.
+    pub plan: &'r Plan,
+    /// Who decides what comes next.
+    pub orchestrator: &'r dyn Orchestrator,
+    /// What arrives. All services with a load share the server.
+    pub loads: &'r [Load],
+    /// The seed of arrivals, payload sizes and choices of cores. Requests are the same for every
+    /// orchestrator.
+    pub seed: u64,
+}
+
+/// Why a simulation cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimError {
+    /// An impossible arrival process.
+    #[error(transparent)]
+    Arrivals(#[from] ArrivalsError),
+    /// A load for a service that the plan does not have.
+    #[error("there is no service number {0} in the plan")]
+    UnknownService(usize),
+    /// A load without requests, or with none after the warm-up.
+    #[error("service {service}: {requests} requests with {warmup} of warm-up; more must remain")]
+    NoRequests {
+        /// The service.
+        service: String,
+        /// Its requests.
+        requests: u64,
+        /// Its warm-up.
+        warmup: u64,
+    },
+    /// A service whose path neither begins nor ends with a chain.
+    #[error("service {0}: the path must begin and end with a chain of traces")]
+    Path(String),
+    /// A trace that cannot go on with the facts of its chain.
+    #[error("service {service}, trace {trace}: {fault}")]
+    Fault {
+        /// The service.
+        service: String,
+        /// The trace.
+        trace: String,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// An operation without a cost.
+    #[error("service {service}: no cost is given for {accel} in trace {trace}")]
+    NoCost {
+        /// The service.
+        service: String,
+        /// The trace.
+        trace: String,
+        /// The accelerator.
+        accel: String,
+    },
+}
+
+/// Simulates `run` until every request has ended.
+///
+/// # Errors
+/// [`SimError`] for a plan or load that cannot be executed.
+pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
+    Engine::new(run)?.run()
+}
