@@ -1,6 +1,6 @@
 //! What travels from accelerator to accelerator, and the contract of an accelerator.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct Job {
     pub packed: Option<Packed>,
     /// Set while the payload is a JSON envelope whose member `data` holds the payload proper in
     /// base64 (`docs/message-conventions.md`): the format of that data. JSON to string takes the
-    /// data out; so do Cmp and Ser.
+    /// data out; so do Cmp, Dcmp and Ser.
     pub envelope: Option<Format>,
     /// The connection's state.
     pub session: Session,
@@ -100,6 +100,15 @@ impl Job {
             direction: Direction::Send,
             ..Job::default()
         }
+    }
+
+    /// The application data and their format: what an envelope holds, else the payload as it is.
+    /// Data that are compressed stay so; `packed` then says how.
+    ///
+    /// # Errors
+    /// `bad_json`, `bad_base64` for an envelope that is none.
+    pub fn data(&self) -> Result<(Cow<'_, [u8]>, Format), AccelError> {
+        crate::transform::payload(self)
     }
 
     /// A second job with the same data, for a parallel arm of a trace.
