@@ -5,6 +5,7 @@
 //! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
 //! What a trace does next is asked of [`accelflow_trace::step`], never decided here.
 
+pub mod compare;
 pub mod config;
 mod hardware;
 pub mod orchestrators;

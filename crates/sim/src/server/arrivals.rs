@@ -20,7 +20,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(run: &Run<'_>, index: usize, load: &Load) -> Result<Source, SimError> {
+    pub(super) fn new(run: &Run<'_>, load: &Load) -> Result<Source, SimError> {
         let Some(service) = run.plan.services.get(load.service) else {
             return Err(SimError::UnknownService(load.service));
         };
@@ -31,7 +31,7 @@ impl Source {
                 warmup: load.warmup,
             });
         }
-        let stream = Stream::new(run.seed, index as u64);
+        let stream = Stream::new(run.seed, load.service as u64);
         Ok(Source {
             service: load.service as u16,
             arrivals: Arrivals::new(load.arrivals.clone(), stream)?,

@@ -60,8 +60,7 @@ impl<'r> Engine<'r> {
         let sources = run
             .loads
             .iter()
-            .enumerate()
-            .map(|(i, load)| Source::new(run, i, load))
+            .map(|load| Source::new(run, load))
             .collect::<Result<_, SimError>>()?;
         let hardware = &run.config.accelerator;
         let station = |_| {

@@ -1,0 +1,221 @@
+//! Several orchestrators on the same requests: the simulations behind `accelflow compare`.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+use accelflow_workload::arrivals::ArrivalProcess;
+
+use crate::config::Config;
+use crate::orchestrators::Orchestrator;
+use crate::plan::Plan;
+use crate::server::{Load, Run, SimError, simulate};
+use crate::stats::{Fallback, Outcome};
+
+/// How services are placed on servers. The paper's "average load per service" leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Each service has a server of its own.
+    Isolated,
+    /// All services share one server.
+    Colocated,
+}
+
+impl Placement {
+    /// Both, in the order in which commands list them.
+    pub const ALL: [Placement; 2] = [Placement::Isolated, Placement::Colocated];
+
+    /// The name in commands and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::Isolated => "isolated",
+            Placement::Colocated => "colocated",
+        }
+    }
+}
+
+/// A comparison.
+pub struct Comparison<'c> {
+    /// The server's parameters.
+    pub config: &'c Config,
+    /// What is executed.
+    pub plan: &'c Plan,
+    /// The systems, in the order of the results.
+    pub orchestrators: &'c [&'static dyn Orchestrator],
+    /// Where the services run.
+    pub placement: Placement,
+    /// When requests arrive, the same process for each service, drawn independently.
+    pub arrivals: &'c ArrivalProcess,
+    /// Requests of each service.
+    pub requests: u64,
+    /// How many of the first are left out of the statistics.
+    pub warmup: u64,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Worker threads; results do not depend on it.
+    pub threads: usize,
+}
+
+/// One service under one orchestrator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceResult {
+    /// The service.
+    pub service: String,
+    /// Arrival rate in the measured window, in requests per second.
+    pub offered_rps: f64,
+    /// Requests with a response time.
+    pub completed: u64,
+    /// Mean response time.
+    pub mean: Option<Time>,
+    /// Percentiles 50, 99 and 99.9 of the response time.
+    pub percentiles: [Option<Time>; 3],
+    /// Completions in the measured window, in requests per second.
+    pub throughput_rps: f64,
+    /// Share of the server's core time.
+    pub core_utilization: f64,
+    /// Share of the time of each accelerator's processing elements, by [`Accel::index`].
+    pub accelerator_utilization: [f64; Accel::COUNT],
+    /// Share of the manager's time.
+    pub manager_utilization: f64,
+    /// Operations that ran on a core instead, by reason.
+    pub fallbacks: BTreeMap<Fallback, u64>,
+    /// The longest queue, if requests arrived faster than they ended.
+    pub saturated: Option<String>,
+    /// Mean instructions of an output dispatcher's operation.
+    pub dispatcher_instructions: Option<f64>,
+}
+
+/// All services under one orchestrator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemResult {
+    /// Its identifier.
+    pub orchestrator: &'static str,
+    /// In the order of the plan.
+    pub services: Vec<ServiceResult>,
+}
+
+/// Runs `comparison`; `progress` is told how many of how many simulations have ended, and stops
+/// the rest by returning `false`. `None` if it did.
+///
+/// # Errors
+/// [`SimError`] of the first simulation, in the order of the results, that cannot run.
+pub fn compare(
+    comparison: &Comparison<'_>,
+    progress: &(dyn Fn(usize, usize) -> bool + Sync),
+) -> Result<Option<Vec<SystemResult>>, SimError> {
+    let services = comparison.plan.services.len();
+    let groups: Vec<Vec<usize>> = match comparison.placement {
+        Placement::Isolated => (0..services).map(|service| vec![service]).collect(),
+        Placement::Colocated => vec![(0..services).collect()],
+    };
+    let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
+        .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
+        .collect();
+    let Some(outcomes) = run_cells(comparison, &cells, progress) else {
+        return Ok(None);
+    };
+    let mut systems: Vec<SystemResult> = comparison
+        .orchestrators
+        .iter()
+        .map(|o| SystemResult {
+            orchestrator: o.id(),
+            services: Vec::new(),
+        })
+        .collect();
+    for (&(system, group), outcome) in cells.iter().zip(outcomes) {
+        let mut outcome = outcome?;
+        for &service in group {
+            let result = ServiceResult::new(comparison.plan, service, &mut outcome);
+            systems[system].services.push(result);
+        }
+    }
+    Ok(Some(systems))
+}
+
+/// Simulates the cells on worker threads; the outcomes, in the order of the cells.
+fn run_cells(
+    comparison: &Comparison<'_>,
+    cells: &[(usize, &[usize])],
+    progress: &(dyn Fn(usize, usize) -> bool + Sync),
+) -> Option<Vec<Result<Outcome, SimError>>> {
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let outcomes: Vec<Mutex<Option<Result<Outcome, SimError>>>> =
+        cells.iter().map(|_| Mutex::new(None)).collect();
+    let worker = || {
+        while let Some((cell, slot)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            cells.get(index).zip(outcomes.get(index))
+        } {
+            let outcome = run_cell(comparison, cell);
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(outcome);
+            }
+            let ended = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if !progress(ended, cells.len()) {
+                next.store(cells.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..comparison.threads.clamp(1, cells.len().max(1)) {
+            scope.spawn(worker);
+        }
+    });
+    outcomes
+        .into_iter()
+        .map(|slot| slot.into_inner().ok().flatten())
+        .collect()
+}
+
+fn run_cell(
+    comparison: &Comparison<'_>,
+    &(system, group): &(usize, &[usize]),
+) -> Result<Outcome, SimError> {
+    let load = |&service: &usize| Load {
+        service,
+        arrivals: comparison.arrivals.clone(),
+        requests: comparison.requests,
+        warmup: comparison.warmup,
+    };
+    simulate(&Run {
+        config: comparison.config,
+        plan: comparison.plan,
+        orchestrator: comparison.orchestrators[system],
+        loads: &group.iter().map(load).collect::<Vec<_>>(),
+        seed: comparison.seed,
+    })
+}
+
+impl ServiceResult {
+    fn new(plan: &Plan, service: usize, outcome: &mut Outcome) -> ServiceResult {
+        let stats = &mut outcome.services[service];
+        let window = stats
+            .measured
+            .map_or(Time::ZERO, |(first, last)| last - first);
+        let per_second = |count: u64| {
+            if window > Time::ZERO {
+                count as f64 / window.as_s_f64()
+            } else {
+                0.0
+            }
+        };
+        let completed = stats.latency.count() as u64;
+        ServiceResult {
+            service: plan.services[service].name.clone(),
+            offered_rps: per_second(completed.saturating_sub(1)),
+            completed,
+            mean: stats.latency.mean(),
+            percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
+            throughput_rps: per_second(stats.completed_in_window),
+            core_utilization: outcome.core_utilization,
+            accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
+            manager_utilization: outcome.manager_utilization,
+            fallbacks: stats.fallbacks.clone(),
+            saturated: outcome.saturated.clone(),
+            dispatcher_instructions: outcome.dispatcher_instructions,
+        }
+    }
+}
