@@ -12,11 +12,12 @@ import click
 
 import accelflow
 from accelflow.cli.failure import run
+from accelflow.cli.trace import trace
 
 __all__ = ["COMMANDS", "main"]
 
 #: Every command of `accelflow`, in the order in which `accelflow --help` lists them.
-COMMANDS: tuple[click.Command, ...] = ()
+COMMANDS: tuple[click.Command, ...] = (trace,)
 
 
 class _InOrder(click.Group):

@@ -1,0 +1,99 @@
+"""`accelflow trace`: look at traces, those of the paper and those in trace files."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from accelflow.errors import InputError, TraceError
+from accelflow.trace import LIBRARY, load, templates
+from accelflow.trace.text import ASCII, show
+from accelflow.trace.view import View, view_registered, view_stored
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FROM_FILE = click.option(
+    "--file",
+    "file",
+    type=FILE,
+    metavar="TRACEFILE",
+    help="Take the traces from this trace file; without it, those of the paper.",
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+FORMATS = (".png", ".svg")
+
+
+@click.group("trace", no_args_is_help=True)
+def trace() -> None:
+    """Look at traces: source, graph, words and trace memory."""
+
+
+@trace.command("list")
+@FROM_FILE
+@AS_JSON
+def list_traces(file: Path | None, as_json: bool) -> None:
+    """List the traces with the addresses of their first words and their sizes in words."""
+    image = load(file) if file else LIBRARY.link()
+    about = {} if file else {template.name: template.about for template in templates()}
+    parts = [name.split(".")[0] for name in image.names]
+    rows = [
+        {
+            "name": name,
+            "address": image.entry(name),
+            "words": parts.count(name),
+            "about": about.get(name),
+        }
+        for name in image.traces
+    ]
+    if as_json:
+        click.echo(json.dumps({"schema": "accelflow.traces/1", "traces": rows}, indent=2))
+        return
+    width = max((len(name) for name in image.traces), default=0)
+    for row in rows:
+        size = "1 word " if row["words"] == 1 else f"{row['words']} words"
+        line = f"{row['name']:{width}}  0x{row['address']:03x}  {size}  {row['about'] or ''}"
+        click.echo(line.rstrip())
+
+
+@trace.command("show")
+@click.argument("name")
+@FROM_FILE
+@AS_JSON
+@click.option(
+    "--out",
+    type=FILE,
+    metavar="PICTURE",
+    help="Draw the graph to this file as well; its name ends in .png or .svg.",
+)
+def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) -> None:
+    """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
+    if out is not None and out.suffix not in FORMATS:
+        raise InputError(f"--out {out}: the name of a picture ends in {' or '.join(FORMATS)}")
+    view = _view(name, file)
+    if out is not None:
+        from accelflow.trace.draw import write_picture  # noqa: PLC0415 (matplotlib is slow to load)
+
+        write_picture(view.pipeline, view.name, out)
+    click.echo(
+        json.dumps(view.to_dict(), indent=2) if as_json else _printable(show(view)), nl=False
+    )
+    if as_json:
+        click.echo()
+
+
+def _view(name: str, file: Path | None) -> View:
+    try:
+        return view_stored(load(file), name) if file else view_registered(LIBRARY, name)
+    except TraceError as error:
+        if error.reason == "unknown_trace":
+            place = f"{file}: " if file else ""
+            raise InputError(f"{place}{error}") from error
+        raise
+
+
+def _printable(text: str) -> str:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return text.translate(ASCII)
+    return text

@@ -1,0 +1,244 @@
+"""Where the boxes and arrows of a trace's picture stand; no drawing here.
+
+A trace reads from left to right on one lane. An arm of a branch takes a lane below and, if it comes
+back, meets the first one again. Nothing crosses: a branch stands to the right of everything on the
+lanes below that was placed before, and its arm below everything that was placed after.
+"""
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from accelflow.trace.nodes import Node
+
+Kind: TypeAlias = Literal["accelerator", "trans", "branch", "fork", "tail", "core"]
+Point: TypeAlias = tuple[float, float]
+
+#: Widths in columns.
+_WIDTHS: Mapping[Kind, float] = {
+    "accelerator": 0.68,
+    "trans": 0.68,
+    "branch": 0.52,
+    "fork": 0.07,
+    "tail": 0.5,
+    "core": 0.62,
+}
+#: Height of everything, distance between lanes, and mean width of a letter, in columns as well.
+HEIGHT = 0.4
+LANE = 0.88
+_CHAR = 0.073
+#: How much of a condition stands in one line.
+_LABEL_CHARS = 24
+
+_GAP = 0.42
+_BRANCH_GAP = 0.5
+_BELOW_GAP = 0.34
+_MERGE_GAP = 0.3
+_CLEAR = 0.15
+
+
+@dataclass(frozen=True)
+class Box:
+    """Something that stands on a lane; `x` and `y` are its centre, `y` grows downwards."""
+
+    kind: Kind
+    label: str
+    x: float
+    y: float
+    width: float
+
+    @property
+    def left(self) -> Point:
+        """Where arrows enter."""
+        return self.x - self.width / 2, self.y
+
+    @property
+    def right(self) -> Point:
+        """Where arrows leave."""
+        return self.x + self.width / 2, self.y
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A line through `points` with a head at the last; `label` stands at its beginning."""
+
+    points: tuple[Point, ...]
+    label: str = ""
+    dashed: bool = False
+
+
+@dataclass
+class Layout:
+    """Boxes and arrows, and the room they take."""
+
+    boxes: list[Box] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+    #: For each lane, where what stands on it ends.
+    ends: dict[int, float] = field(default_factory=dict)
+    #: For each lane, where the last condition or line above the lane's boxes ends.
+    ends_above: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def width(self) -> float:
+        """The right end of the rightmost box."""
+        return max((box.right[0] for box in self.boxes), default=0.0)
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes are in use."""
+        return 1 + max(self.ends, default=0)
+
+
+@dataclass(frozen=True)
+class _Out:
+    """A path that goes on: from where, what its arrow says, and how much room it takes.
+
+    With a `corner`, it leads down to that point first.
+    """
+
+    point: Point
+    label: str = ""
+    gap: float = _GAP
+    corner: Point | None = None
+
+
+def lay_out(pipeline: Sequence[Node]) -> Layout:
+    """Place everything in a trace."""
+    placer = _Placer()
+    placer.end(placer.sequence(pipeline, None, 0), 0)
+    return placer.layout
+
+
+def short(condition: str) -> str:
+    """A condition as a picture shows it: bare names for fields, two lines, no more."""
+    text = re.sub(r"out\['(\w+)'\]", r"\1", condition)
+    lines = textwrap.wrap(text, _LABEL_CHARS, max_lines=2, placeholder=" ...")
+    return "\n".join(lines)
+
+
+class _Placer:
+    def __init__(self) -> None:
+        self.layout = Layout()
+
+    def sequence(self, nodes: Sequence[Node], out: _Out | None, lane: int) -> _Out | None:
+        """Place `nodes` on `lane` after `out`; return where the path goes on."""
+        for node in nodes:
+            match node.kind:
+                case "branch":
+                    out = self._branch(node, out, lane)
+                case "fork":
+                    self._fork(node, out, lane)
+                    out = None
+                case "notify":
+                    self._add("core", "core", out, lane)
+                    out = None
+                case "tail" | "continue":
+                    self._add("tail", node.name or "", out, lane)
+                    out = None
+                case "trans":
+                    out = self._add(
+                        "trans", f"{node.src}\n\N{RIGHTWARDS ARROW} {node.dst}", out, lane
+                    )
+                case _:
+                    out = self._add("accelerator", node.name or "", out, lane)
+        return out
+
+    def end(self, out: _Out | None, lane: int) -> None:
+        """Close a path, if there is one: its core is notified."""
+        if out is not None:
+            self._add("core", "core", out, lane)
+
+    def _add(self, kind: Kind, label: str, out: _Out | None, lane: int) -> _Out:
+        width = max(_WIDTHS[kind], _CHAR * len(label) + 0.16 if kind == "tail" else 0)
+        x = width / 2
+        if out is not None:
+            below = out.corner is not None and kind == "tail"
+            x = out.corner[0] if out.corner and below else out.point[0] + out.gap + width / 2
+        if kind in {"branch", "fork"}:
+            x = max([x, *(end + _CLEAR for level, end in self.layout.ends.items() if level > lane)])
+        if kind == "branch":
+            half = _CHAR * max(map(len, label.split("\n"))) / 2
+            x = max(x, self.layout.ends_above.get(lane, -1.0) + _CLEAR + half)
+            self.layout.ends_above[lane] = x + half
+        box = Box(kind, label, x, lane * LANE, width)
+        self.layout.boxes.append(box)
+        self._reach(lane, box.right[0])
+        if out is not None:
+            self._arrow(out, box)
+        return _Out(box.right)
+
+    def _arrow(self, out: _Out, box: Box) -> None:
+        label, points = out.label, [out.point, box.left]
+        if out.corner is not None:
+            top = (box.x, box.y - HEIGHT / 2)
+            straight = out.corner[0] == box.x
+            points = [out.point, top] if straight else [out.point, out.corner, box.left]
+        elif box.kind == "tail" and not label:
+            label = "ATM"
+        self.layout.arrows.append(Arrow(tuple(points), label, dashed=box.kind == "tail"))
+
+    def _branch(self, node: Node, out: _Out | None, lane: int) -> _Out | None:
+        self._add("branch", short(node.condition or ""), out, lane)
+        diamond = self.layout.boxes[-1]
+        (side_label, side), (main_label, main) = zip(("yes", "no"), node.arms, strict=True)
+        if _goes_straight_on_yes(*node.arms):
+            (side_label, side), (main_label, main) = (main_label, main), (side_label, side)
+        main_out = self.sequence(main, _Out(diamond.right, main_label, _BRANCH_GAP), lane)
+        side_out, lower = self._below(diamond, side, side_label, lane)
+        if main_out is None or side_out is None:
+            return main_out  # an arm that goes on is never the one below if the other does not
+        return self._meet(main_out, lane, side_out, lower)
+
+    def _fork(self, node: Node, out: _Out | None, lane: int) -> None:
+        self._add("fork", "", out, lane)
+        bar = self.layout.boxes[-1]
+        first, *others = node.arms
+        self.end(self.sequence(first, _Out(bar.right), lane), lane)
+        for arm in others:
+            self.end(*self._below(bar, arm, "", lane))
+
+    def _below(
+        self, box: Box, arm: Sequence[Node], label: str, lane: int
+    ) -> tuple[_Out | None, int]:
+        """Place an arm on the first lane below `box` with nothing to its right or below."""
+        occupied = [level for level, end in self.layout.ends.items() if end > box.x - _CLEAR]
+        lower = 1 + max([lane, *occupied])
+        for crossed in range(lane + 1, lower + 1):
+            self._reach(crossed, box.x)
+            self.layout.ends_above[crossed] = box.x
+        corner = (box.x, lower * LANE)
+        out = _Out((box.x, box.y + HEIGHT / 2), label, _BELOW_GAP, corner)
+        return self.sequence(arm, out, lower), lower
+
+    def _meet(self, main: _Out, lane: int, side: _Out, lower: int) -> _Out:
+        """Lead `side` up to the arrow that goes on from `main`."""
+        between = [self.layout.ends.get(level, 0.0) for level in range(lane + 1, lower + 1)]
+        x = max([main.point[0] + _MERGE_GAP, *(end + _MERGE_GAP for end in between)])
+        for crossed in range(lane, lower + 1):
+            self._reach(crossed, x)
+        up = Arrow((side.point, (x, side.point[1]), (x, lane * LANE)), side.label)
+        self.layout.arrows.append(up)
+        return _Out(main.point, main.label, x - main.point[0] + _MERGE_GAP, main.corner)
+
+    def _reach(self, lane: int, x: float) -> None:
+        self.layout.ends[lane] = max(x, self.layout.ends.get(lane, x))
+
+
+def _goes_straight_on_yes(on_true: Sequence[Node], on_false: Sequence[Node]) -> bool:
+    """Whether the true arm stays on the lane of the branch.
+
+    An empty arm goes straight on; of two that are not, one that ends makes room, and else yes goes
+    before no.
+    """
+    if not on_true or not on_false:
+        return not on_true
+    return not _ends(on_true) or _ends(on_false)
+
+
+def _ends(nodes: Sequence[Node]) -> bool:
+    last = nodes[-1]
+    if last.kind == "branch":
+        return all(arm and _ends(arm) for arm in last.arms)
+    return last.kind in {"tail", "continue", "notify", "fork"}

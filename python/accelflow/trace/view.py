@@ -1,0 +1,195 @@
+"""One trace and everything in the trace memory that belongs to it, ready to be shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import TraceError
+from accelflow.trace.nodes import Node, Pipeline, branch, fork
+from accelflow.trace.store import Image
+from accelflow.trace.traces import Library, templates
+
+#: The name of the schema of :meth:`View.to_dict`.
+SCHEMA: Final = "accelflow.trace/1"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A word of the trace memory."""
+
+    address: int
+    name: str
+    word: int
+    instructions: tuple[_native.TraceInstruction, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """A trace with its words, and those of every trace that it can lead to.
+
+    `own` are the words of the trace itself, `memory` all that can be reached from it, its own
+    included, and `predicates` those that the words in `memory` test, by index. `source` is None for
+    a trace from a file, which holds words only; `pipeline` is then put together from its parts.
+    """
+
+    name: str
+    about: str | None
+    source: Pipeline | None
+    pipeline: Pipeline
+    warnings: tuple[str, ...]
+    own: tuple[Line, ...]
+    memory: tuple[Line, ...]
+    predicates: Mapping[int, str]
+    parts: Mapping[str, Pipeline]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the view as one object for JSON."""
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "about": self.about,
+            "nodes": [node_dict(node) for node in self.pipeline],
+            "warnings": list(self.warnings),
+            "words": [_line_dict(line) for line in self.own],
+            "memory": [
+                {"address": line.address, "name": line.name, "word": f"{line.word:016x}"}
+                for line in self.memory
+            ],
+            "predicates": [
+                {"index": index, "condition": condition}
+                for index, condition in self.predicates.items()
+            ],
+        }
+
+
+def view_registered(library: Library, name: str) -> View:
+    """Show the trace called `name` of a library, in the memory that the library links to.
+
+    Raises TraceError for an unknown name and for a library that does not link.
+    """
+    trace = library.get(name)
+    about = next((t.about for t in templates() if t.name == name), None)
+    return _view(library.link(), name, about, trace)
+
+
+def view_stored(image: Image, name: str) -> View:
+    """Show the trace called `name` of an image. Raises TraceError for an unknown name."""
+    return _view(image, name, None, None)
+
+
+def node_dict(node: Node) -> dict[str, Any]:
+    """Return a node as an object for JSON: its kind and what that kind has."""
+    facts: dict[str, Any] = {"kind": node.kind}
+    for key in ("name", "condition", "likely", "src", "dst"):
+        value = getattr(node, key)
+        if value is not None:
+            facts[key] = value
+    arms = [[node_dict(inside) for inside in arm] for arm in node.arms]
+    match node.kind:
+        case "branch":
+            facts |= {"on_true": arms[0], "on_false": arms[1]}
+        case "fork":
+            facts |= {"arms": arms}
+    return facts
+
+
+def _view(
+    image: Image, name: str, about: str | None, registered: _native.RegisteredTrace | None
+) -> View:
+    entry = image.entry(name)
+    lines = _reachable(image, entry)
+    own = tuple(line for line in lines if line.name.split(".")[0] == name)
+    parts = {part: tuple(nodes) for part, nodes in image.disassemble()}
+    used = {i.predicate for line in lines for i in line.instructions if i.predicate is not None}
+    conditions = image.predicates
+    pipeline = _whole(name, parts) if registered is None else tuple(registered.nodes)
+    return View(
+        name=name,
+        about=about,
+        source=None if registered is None else pipeline,
+        pipeline=pipeline,
+        warnings=tuple(registered.warnings if registered else _warnings(pipeline)),
+        own=own,
+        memory=lines,
+        predicates={index: conditions[index] for index in sorted(used)},
+        parts={line.name: parts[line.name] for line in own},
+    )
+
+
+def _warnings(pipeline: Pipeline) -> Sequence[str]:
+    try:
+        return _native.trace_check(pipeline)
+    except TraceError:  # a trace too large to be put together, see _whole
+        return ()
+
+
+def _reachable(image: Image, entry: int) -> tuple[Line, ...]:
+    names, words = image.names, image.words
+    found: dict[int, Line] = {}
+    todo = [entry]
+    while todo:
+        address = todo.pop()
+        if address not in found:
+            instructions = tuple(image.decode(address))
+            found[address] = Line(address, names[address], words[address], instructions)
+            todo += [i.address for i in instructions if i.address is not None]
+    return tuple(found[address] for address in sorted(found))
+
+
+def _whole(name: str, parts: Mapping[str, Pipeline]) -> Pipeline:
+    """Put the parts of a trace together: what a continue names takes its place.
+
+    Arms that meet again in a later part hold it each. That can double the trace many times over; if
+    it then exceeds what a trace may be, the first part is returned as it is.
+    """
+    links: dict[str, set[str]] = {}
+    todo = [name]
+    while todo:
+        part = todo.pop()
+        if part not in links:
+            links[part] = set(_continued(parts[part]))
+            todo += links[part]
+    done: dict[str, Pipeline] = {}
+    try:
+        for part in TopologicalSorter(links).static_order():
+            done[part] = _joined(parts[part], done)
+    except TraceError:
+        return parts[name]
+    return done[name]
+
+
+def _continued(nodes: Sequence[Node]) -> list[str]:
+    inside = [name for node in nodes for arm in node.arms for name in _continued(arm)]
+    return inside + [node.name or "" for node in nodes if node.kind == "continue"]
+
+
+def _joined(nodes: Sequence[Node], done: Mapping[str, Pipeline]) -> Pipeline:
+    joined: list[Node] = []
+    for node in nodes:
+        match node.kind:
+            case "continue":
+                joined += done[node.name or ""]
+            case "branch":
+                on_true, on_false = (_joined(arm, done) for arm in node.arms)
+                joined.append(branch(node.condition or "", on_true, on_false, node.likely))
+            case "fork":
+                joined.append(fork(*(_joined(arm, done) for arm in node.arms)))
+            case _:
+                joined.append(node)
+    _native.trace_listing(joined)  # refuses more nodes than a trace may have, before they double
+    return tuple(joined)
+
+
+def _line_dict(line: Line) -> dict[str, Any]:
+    keys = ("position", "nibbles", "operation", "name", "predicate", "target", "address")
+    return {
+        "address": line.address,
+        "name": line.name,
+        "word": f"{line.word:016x}",
+        "instructions": [
+            {key: value for key in keys if (value := getattr(i, key)) is not None}
+            for i in line.instructions
+        ],
+    }
