@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from accelflow.errors import InputError
-from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.files import write_whole
+from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.report.export import to_json
 from accelflow.report.results import mean_reduction
 from accelflow.report.table import PAPER_REDUCTIONS
