@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{CoreId, Event, Held, Job, JobId, RequestId, Task};
+use super::state::{CoreId, Event, Held, JobId, RequestId, Task};
 use crate::orchestrators::Next;
 use crate::plan::PhasePlan;
 
@@ -115,30 +115,18 @@ impl Engine<'_> {
     /// waits. Arms of forks are executed one after the other.
     fn software(&mut self, root: JobId) -> Result<Time, SimError> {
         let mut total = Time::ZERO;
-        let mut forked = Vec::new();
         let mut left = vec![root];
         while let Some(id) = left.pop() {
             let mut job = *self.jobs.get(id);
             while let Next::Forward(accel) = job.next {
                 total += job.operation.core;
                 self.totals.on_cores[accel.index()] += 1;
-                let before = job;
-                let read = self.read(&mut job, &mut forked)?;
-                let kib = before.operation.output.get() as f64 / 1024.0;
+                let output = job.operation.output;
+                let (read, arms) = self.read_all(&mut job)?;
+                let kib = output.get() as f64 / 1024.0;
                 let transform = self.run.config.core.transform_per_kib;
                 total += transform.scale(kib * f64::from(read.transforms));
-                while let Some((mark, word)) = forked.pop() {
-                    let mut arm = Job {
-                        mark,
-                        word,
-                        ..before
-                    };
-                    self.read(&mut arm, &mut forked)?;
-                    self.requests.get_mut(job.request).outstanding += 1;
-                    let arm = self.jobs.insert(arm);
-                    self.arms.push((root, arm));
-                    left.push(arm);
-                }
+                left.extend(arms.into_iter().map(|arm| self.add_arm(root, arm)));
             }
             *self.jobs.get_mut(id) = job;
         }

@@ -1,6 +1,6 @@
 //! Jobs on accelerators: operate, decide, move, and start over.
 
-use accelflow_trace::{Accel, Action, AtmAddress, Link, PositionMark, step};
+use accelflow_trace::{Accel, Action, Link, PositionMark, step};
 use accelflow_units::{Bytes, Time};
 
 use super::SimError;
@@ -17,6 +17,14 @@ pub(super) struct Read {
     pub branches: u8,
     pub loads: u8,
     pub transforms: u8,
+}
+
+impl std::ops::AddAssign for Read {
+    fn add_assign(&mut self, other: Read) {
+        self.branches += other.branches;
+        self.loads += other.loads;
+        self.transforms += other.transforms;
+    }
 }
 
 impl Engine<'_> {
@@ -53,12 +61,8 @@ impl Engine<'_> {
     }
 
     /// Reads the trace of `job` up to its next operation, its end or a tail, and notes that in
-    /// the job. Executions that a fork starts are pushed to `forked`.
-    pub(super) fn read(
-        &self,
-        job: &mut Job,
-        forked: &mut Vec<(PositionMark, AtmAddress)>,
-    ) -> Result<Read, SimError> {
+    /// the job. Executions that a fork starts are pushed to `forked`, each standing at its arm.
+    pub(super) fn read(&self, job: &mut Job, forked: &mut Vec<Job>) -> Result<Read, SimError> {
         let image = &self.run.plan.image;
         let fault = |job: &Job, fault| SimError::Fault {
             service: self.service_name(job.request),
@@ -84,7 +88,7 @@ impl Engine<'_> {
                     return Ok(read);
                 }
                 Action::Transform(_) => read.transforms += 1,
-                Action::Fork { arm } => forked.push((arm, job.word)),
+                Action::Fork { arm } => forked.push(Job { mark: arm, ..*job }),
                 Action::Notify => {
                     job.next = Next::End;
                     return Ok(read);
@@ -105,6 +109,19 @@ impl Engine<'_> {
                 }
             }
         }
+    }
+
+    /// Like [`Engine::read`], also for the executions that forks on the way start: they stand at
+    /// their first operations, and the same dispatcher has read them.
+    pub(super) fn read_all(&self, job: &mut Job) -> Result<(Read, Vec<Job>), SimError> {
+        let mut forked = Vec::new();
+        let mut read = self.read(job, &mut forked)?;
+        let mut arms = Vec::new();
+        while let Some(mut arm) = forked.pop() {
+            read += self.read(&mut arm, &mut forked)?;
+            arms.push(arm);
+        }
+        Ok((read, arms))
     }
 
     fn operation(
@@ -241,8 +258,7 @@ impl Engine<'_> {
             let core = self.least_loaded();
             self.requests.get_mut(job.request).core = core;
         }
-        let mut forked = Vec::new();
-        let read = self.read(&mut job, &mut forked)?;
+        let (read, arms) = self.read_all(&mut job)?;
         if from == Accel::Tcp && job.next == Next::End {
             self.respond_if_last(job.request, now);
         }
@@ -268,14 +284,18 @@ impl Engine<'_> {
         }
         let done = self.station(from).dispatch(decision.dispatcher, now);
         self.schedule(done, Event::Dispatched(id));
-        while let Some((mark, word)) = forked.pop() {
-            let mut arm = Job { mark, word, ..job };
-            self.read(&mut arm, &mut forked)?;
-            self.requests.get_mut(job.request).outstanding += 1;
-            let arm = self.jobs.insert(arm);
-            self.arms.push((id, arm));
+        for arm in arms {
+            self.add_arm(id, arm);
         }
         Ok(())
+    }
+
+    /// Adds an execution that `parent` has forked, to be started with the parent's next step.
+    pub(super) fn add_arm(&mut self, parent: JobId, arm: Job) -> JobId {
+        self.requests.get_mut(arm.request).outstanding += 1;
+        let arm = self.jobs.insert(arm);
+        self.arms.push((parent, arm));
+        arm
     }
 
     /// Starts the other executions of a fork, once it is decided, each with a copy of the payload
@@ -283,22 +303,30 @@ impl Engine<'_> {
     fn start_arms(&mut self, parent: JobId, now: Time) {
         for id in self.take_arms(parent) {
             let job = *self.jobs.get(id);
-            match job.next {
-                Next::Forward(accel) if self.station(accel).reserve_input() => {
-                    let size = self.entry_size(job.operation.input);
-                    let duration = self
-                        .network
-                        .transfer(Place::Memory, Place::Accel(accel), size);
-                    let transfer = Transfer {
-                        job: id,
-                        kind: TransferKind::Forward,
-                        source: None,
-                    };
-                    self.transfer(transfer, duration, now);
+            let Next::Forward(accel) = job.next else {
+                match job.next {
+                    Next::Park => self.park(id, now),
+                    _ => self.notify(id, now),
                 }
-                Next::Forward(_) => self.fall_back(id, Fallback::OverflowFull, None, now),
-                Next::Park | Next::End => self.notify(id, now),
-            }
+                continue;
+            };
+            let (kind, to) = if self.station(accel).reserve_input() {
+                (TransferKind::Forward, Place::Accel(accel))
+            } else if self.station(accel).reserve_overflow() {
+                (TransferKind::Spill, Place::Memory)
+            } else {
+                self.fall_back(id, Fallback::OverflowFull, None, now);
+                continue;
+            };
+            let size = self.entry_size(job.operation.input);
+            let duration = self.network.transfer(Place::Memory, to, size);
+            let source = None;
+            let transfer = Transfer {
+                job: id,
+                kind,
+                source,
+            };
+            self.transfer(transfer, duration, now);
         }
     }
 
