@@ -52,7 +52,7 @@ impl Engine<'_> {
         }
         for job in jobs {
             if self.run.orchestrator.accelerated() {
-                self.start_on_accelerators(job, first, now);
+                self.start_on_accelerators(job, first, now)?;
             } else {
                 // The thread that the application ran in goes on, before what waits.
                 self.run_software(job, !first, now)?;
@@ -151,10 +151,7 @@ impl Engine<'_> {
                 self.requests.get_mut(request).phase += 1;
                 self.start_phase(request, now)
             }
-            Task::Decide(job) => {
-                self.forward(job, now);
-                Ok(())
-            }
+            Task::Decide(job) => self.forward(job, now),
             Task::Software(job) => self.software_done(job, now),
             Task::Notice => Ok(()),
         }

@@ -111,14 +111,8 @@ impl<'r> Engine<'r> {
         match event {
             Event::Arrive(load) => self.arrive(usize::from(load), now),
             Event::Operated(job) => self.operated(job, now),
-            Event::Dispatched(job) => {
-                self.dispatched(job, now);
-                Ok(())
-            }
-            Event::Managed(job) => {
-                self.managed(job, now);
-                Ok(())
-            }
+            Event::Dispatched(job) => self.dispatched(job, now),
+            Event::Managed(job) => self.managed(job, now),
             Event::Moved(transfer) => self.moved(transfer, now),
             Event::Refilled(job) => {
                 self.enqueue(job, now);

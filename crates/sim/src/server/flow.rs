@@ -140,13 +140,20 @@ impl Engine<'_> {
     }
 
     /// A chain starts on accelerators: the payload is in memory, or, for a message, at the TCP.
-    pub(super) fn start_on_accelerators(&mut self, job: JobId, message: bool, now: Time) {
+    pub(super) fn start_on_accelerators(
+        &mut self,
+        job: JobId,
+        message: bool,
+        now: Time,
+    ) -> Result<(), SimError> {
         let accel = self.jobs.get(job).accel;
-        if !message && !self.station(accel).reserve_input() {
-            return self.fall_back(job, Fallback::EnqueueDenied, None, now);
-        }
         if message {
             return self.admit_message(job, now);
+        }
+        if !self.station(accel).reserve_input() {
+            // The thread that has tried has the core.
+            self.count_fallback(self.jobs.get(job).request, Fallback::EnqueueDenied);
+            return self.run_software(job, true, now);
         }
         let size = self.entry_size(self.jobs.get(job).operation.input);
         let duration = self
@@ -161,18 +168,20 @@ impl Engine<'_> {
             duration,
             now,
         );
+        Ok(())
     }
 
     /// A message arrives at a TCP: from outside, so no DMA engine is involved.
-    fn admit_message(&mut self, job: JobId, now: Time) {
+    fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         let accel = self.jobs.get(job).accel;
         if self.station(accel).reserve_input() {
             self.enqueue(job, now);
         } else if self.station(accel).reserve_overflow() {
             self.spilled(job, now);
         } else {
-            self.fall_back(job, Fallback::OverflowFull, None, now);
+            return self.fall_back(job, None, now);
         }
+        Ok(())
     }
 
     /// A reserved input entry is ready.
@@ -215,7 +224,8 @@ impl Engine<'_> {
             output,
         } = job.operation;
         let compute = self.run.config.accelerated(job.accel, core);
-        pad(input) + beyond(input) + compute + pad(output) + beyond(output)
+        let moved = |size: Bytes| pad(self.inline(size)) + beyond(size);
+        moved(input) + compute + moved(output)
     }
 
     fn spilled(&mut self, job: JobId, now: Time) {
@@ -300,7 +310,7 @@ impl Engine<'_> {
 
     /// Starts the other executions of a fork, once it is decided, each with a copy of the payload
     /// from memory.
-    fn start_arms(&mut self, parent: JobId, now: Time) {
+    fn start_arms(&mut self, parent: JobId, now: Time) -> Result<(), SimError> {
         for id in self.take_arms(parent) {
             let job = *self.jobs.get(id);
             let Next::Forward(accel) = job.next else {
@@ -315,7 +325,7 @@ impl Engine<'_> {
             } else if self.station(accel).reserve_overflow() {
                 (TransferKind::Spill, Place::Memory)
             } else {
-                self.fall_back(id, Fallback::OverflowFull, None, now);
+                self.fall_back(id, None, now)?;
                 continue;
             };
             let size = self.entry_size(job.operation.input);
@@ -328,6 +338,7 @@ impl Engine<'_> {
             };
             self.transfer(transfer, duration, now);
         }
+        Ok(())
     }
 
     /// The executions that `parent` has forked.
@@ -342,7 +353,7 @@ impl Engine<'_> {
         taken
     }
 
-    pub(super) fn dispatched(&mut self, job: JobId, now: Time) {
+    pub(super) fn dispatched(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         match self.jobs.get(job).decision.manager {
             Some(visit) => {
                 let start = self.manager_free.max(now);
@@ -352,12 +363,13 @@ impl Engine<'_> {
                     start + visit.latency.max(visit.occupancy),
                     Event::Managed(job),
                 );
+                Ok(())
             }
             None => self.managed(job, now),
         }
     }
 
-    pub(super) fn managed(&mut self, job: JobId, now: Time) {
+    pub(super) fn managed(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         let Job {
             request, decision, ..
         } = *self.jobs.get(job);
@@ -367,15 +379,16 @@ impl Engine<'_> {
         }
         if decision.core > Time::ZERO {
             self.push_task(core, Task::Decide(job), decision.core, now);
+            Ok(())
         } else {
-            self.forward(job, now);
+            self.forward(job, now)
         }
     }
 
     /// All decisions are taken: move the entry out of the output queue.
-    pub(super) fn forward(&mut self, id: JobId, now: Time) {
+    pub(super) fn forward(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         if !self.arms.is_empty() {
-            self.start_arms(id, now);
+            self.start_arms(id, now)?;
         }
         let job = *self.jobs.get(id);
         let source = Some(job.accel);
@@ -396,7 +409,7 @@ impl Engine<'_> {
                         self.network.transfer(here, Place::Memory, size),
                     )
                 } else {
-                    return self.fall_back(id, Fallback::OverflowFull, source, now);
+                    return self.fall_back(id, source, now);
                 };
                 self.transfer(
                     Transfer {
@@ -413,7 +426,7 @@ impl Engine<'_> {
                 self.park(id, now);
             }
             Next::End => {
-                let size = job.operation.output;
+                let size = self.inline(job.operation.output);
                 let duration = self.network.transfer(here, Place::Memory, size);
                 let kind = TransferKind::Result;
                 self.transfer(
@@ -427,6 +440,7 @@ impl Engine<'_> {
                 );
             }
         }
+        Ok(())
     }
 
     /// The next trace waits at this TCP for a message. Where the accelerators keep it, it takes
@@ -462,7 +476,7 @@ impl Engine<'_> {
             Held::Input => self.enqueue(id, now),
             Held::Overflow => self.spilled(id, now),
             Held::Core => self.run_software(id, false, now)?,
-            Held::Nowhere => self.admit_message(id, now),
+            Held::Nowhere => self.admit_message(id, now)?,
         }
         Ok(())
     }
@@ -513,18 +527,20 @@ impl Engine<'_> {
         self.schedule(now + latency, Event::Notified(job));
     }
 
-    /// Hands the rest of a job's trace to its core.
-    fn fall_back(&mut self, job: JobId, reason: Fallback, source: Option<Accel>, now: Time) {
+    /// Hands the rest of a job's trace to its core, as queue and overflow area are full: at once
+    /// if its payload is in memory, otherwise when it has been moved there from `source`.
+    fn fall_back(&mut self, job: JobId, source: Option<Accel>, now: Time) -> Result<(), SimError> {
         let Job {
             request, operation, ..
         } = *self.jobs.get(job);
-        self.count_fallback(request, reason);
-        let duration = match source {
-            Some(from) => self
-                .network
-                .transfer(Place::Accel(from), Place::Memory, operation.input),
-            None => Time::ZERO,
+        self.count_fallback(request, Fallback::OverflowFull);
+        let Some(from) = source else {
+            return self.run_software(job, false, now);
         };
+        let size = self.inline(operation.input);
+        let duration = self
+            .network
+            .transfer(Place::Accel(from), Place::Memory, size);
         self.transfer(
             Transfer {
                 job,
@@ -534,13 +550,18 @@ impl Engine<'_> {
             duration,
             now,
         );
+        Ok(())
+    }
+
+    /// What of a payload is in a queue entry; the rest is in memory already.
+    fn inline(&self, payload: Bytes) -> Bytes {
+        payload.min(self.run.config.accelerator.inline)
     }
 
     /// What crosses a wire with an entry: at most the inline part of the payload, and the rest of
     /// the entry.
     fn entry_size(&self, payload: Bytes) -> Bytes {
-        let inline = payload.min(self.run.config.accelerator.inline);
-        inline + self.run.config.network.entry_overhead
+        self.inline(payload) + self.run.config.network.entry_overhead
     }
 
     fn service_name(&self, request: RequestId) -> String {
