@@ -65,7 +65,11 @@ impl Engine<'_> {
         }
         Busy {
             cores: self.cores.iter().map(|core| core.busy.total_at(now)).sum(),
-            manager: self.manager.total_at(now),
+            // Charged at once for each visit; the visits that wait are still to come.
+            manager: self
+                .manager
+                .total_at(now)
+                .saturating_sub(self.manager_free.saturating_sub(now)),
             dma: self.dma.busy.total_at(now),
             accelerators,
         }
