@@ -15,6 +15,7 @@ impl Engine<'_> {
         let request = *self.requests.get(id);
         match self.phase(&request) {
             None => {
+                self.respond(id, now);
                 self.requests.remove(id);
                 Ok(())
             }

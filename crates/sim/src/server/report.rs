@@ -35,13 +35,23 @@ const SATURATED_SHARE: f64 = 0.05;
 impl Engine<'_> {
     /// The response of a request has left, if this was its last phase.
     pub(super) fn respond_if_last(&mut self, id: RequestId, now: Time) {
-        let request = self.requests.get_mut(id);
+        let request = self.requests.get(id);
         let service = usize::from(request.service);
         let last = self.run.plan.services[service].phases.len() - 1;
-        if usize::from(request.phase) != last || request.responded {
+        if usize::from(request.phase) == last {
+            self.respond(id, now);
+        }
+    }
+
+    /// The request has its response, unless it had it before: with the first message that its
+    /// last phase sends, or with the end of that phase if it sends none.
+    pub(super) fn respond(&mut self, id: RequestId, now: Time) {
+        let request = self.requests.get_mut(id);
+        if request.responded {
             return;
         }
         request.responded = true;
+        let service = usize::from(request.service);
         let (measured, latency) = (request.measured, now - request.arrived);
         self.population.decrease(now);
         self.totals.latency_ps += u128::from(latency.as_ps());
