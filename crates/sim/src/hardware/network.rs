@@ -60,11 +60,12 @@ impl Network {
     }
 
     /// The time to move `size` from `from` to `to`. Memory is reached over the chiplet's port, in
-    /// the memory latency.
+    /// the memory latency and at the rate of the slowest part of the way.
     pub fn transfer(&self, from: Place, to: Place, size: Bytes) -> Time {
         match (from, to) {
             (Place::Memory, _) | (_, Place::Memory) => {
-                self.memory_latency + self.memory.transfer(size)
+                let slowest = self.memory.min(self.link).min(self.inter_chiplet);
+                self.memory_latency + slowest.transfer(size)
             }
             (Place::Accel(from), Place::Accel(to)) => self.between(from, to, size),
         }
