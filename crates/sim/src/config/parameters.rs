@@ -662,11 +662,11 @@ fn gb(rate: Bandwidth) -> f64 {
 
 /// Ranges keep rates and clocks above zero, so the fallbacks are never taken.
 fn rate(gb_per_s: f64) -> Bandwidth {
-    Bandwidth::from_bytes_per_s((gb_per_s * ONE_GB_PER_S) as u64).unwrap_or(ONE_BYTE_PER_S)
+    Bandwidth::from_bytes_per_s((gb_per_s * ONE_GB_PER_S).round() as u64).unwrap_or(ONE_BYTE_PER_S)
 }
 
 fn hertz(ghz: f64) -> Frequency {
-    Frequency::from_hz((ghz * 1e9) as u64).unwrap_or(ONE_HERTZ)
+    Frequency::from_hz((ghz * 1e9).round() as u64).unwrap_or(ONE_HERTZ)
 }
 
 const ONE_BYTE_PER_S: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
