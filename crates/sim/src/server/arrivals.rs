@@ -2,7 +2,7 @@
 
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
-use accelflow_workload::arrivals::Arrivals;
+use accelflow_workload::arrivals::{ArrivalProcess, Arrivals};
 
 use super::engine::{Engine, HOME_CORE, Window};
 use super::state::{CoreId, Event, Request};
@@ -24,10 +24,14 @@ impl Source {
         let Some(service) = run.plan.services.get(load.service) else {
             return Err(SimError::UnknownService(load.service));
         };
-        if load.warmup >= load.requests {
+        let requests = match &load.arrivals {
+            ArrivalProcess::Trace(times) => load.requests.min(times.len() as u64),
+            _ => load.requests,
+        };
+        if load.warmup >= requests {
             return Err(SimError::NoRequests {
                 service: service.name.clone(),
-                requests: load.requests,
+                requests,
                 warmup: load.warmup,
             });
         }
@@ -35,8 +39,8 @@ impl Source {
         Ok(Source {
             service: load.service as u16,
             arrivals: Arrivals::new(load.arrivals.clone(), stream)?,
-            total: load.requests,
-            left: load.requests,
+            total: requests,
+            left: requests,
             warmup: load.warmup,
             next: 0,
         })
