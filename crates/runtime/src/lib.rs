@@ -1,1 +1,36 @@
-//! accelflow-runtime
+//! Executes traces on real bytes.
+//!
+//! [`Executor`] follows a registered trace with the facts it reads from the message, calls the
+//! software bodies of [`accelflow_accel`], and hands what ends to the core. Where a trace waits
+//! for a response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
+//! SocialNetwork services in this process. [`run_service`] drives the whole path of a service,
+//! and [`record`](record::record) measures what each step costs.
+//!
+//! ```
+//! use accelflow_runtime::{Executor, demo};
+//! use accelflow_trace::templates;
+//!
+//! let mut executor = Executor::with_cores(templates()?.link()?, 4)?;
+//! let packets = demo::request("ComposePost", 1, 0, true)?;
+//! let outcome = demo::run_trace(&mut executor, "T1", &packets)?;
+//! let arrival = outcome.result().ok_or("nobody was notified")?;
+//! assert_eq!(arrival.job.facts.text("method"), Some("ComposePost"));
+//! assert_eq!(arrival.job.core, Some(0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bodies;
+mod caller;
+pub mod demo;
+mod error;
+mod execution;
+mod executor;
+mod outcome;
+pub mod peer;
+
+pub use bodies::Bodies;
+pub use caller::ERROR_TRACES;
+pub use error::{Counters, Failure, TraceError, fault_reason};
+pub use executor::{Executor, MAX_VISITS};
+pub use outcome::{Arrival, Caller, Conversation, Message, Outcome, Sent, Step};
+pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError};

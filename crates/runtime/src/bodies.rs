@@ -1,0 +1,31 @@
+//! Who does the accelerators' work.
+
+use accelflow_accel::{AccelError, Ensemble, Job};
+use accelflow_trace::{Accel, Transform};
+
+/// The bodies of the accelerators, as an executor calls them.
+///
+/// Both methods leave the job as it was when they fail.
+pub trait Bodies {
+    /// Runs one accelerator on a job.
+    ///
+    /// # Errors
+    /// The accelerator's refusal.
+    fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError>;
+
+    /// Changes the format of a job's payload.
+    ///
+    /// # Errors
+    /// The transformation's refusal.
+    fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError>;
+}
+
+impl Bodies for Ensemble {
+    fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
+        Ensemble::run(self, accel, job)
+    }
+
+    fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
+        Ensemble::transform(self, step, job)
+    }
+}

@@ -1,0 +1,46 @@
+//! What error subtraces send to the caller of the service.
+
+use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::{Call, Job};
+use serde_json::{Value, json};
+
+/// The error subtraces of the templates. They begin with Ser and answer the service's caller,
+/// whatever connection the trace before them was about.
+pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
+
+/// `TApplicationException`'s INTERNAL_ERROR (Apache Thrift).
+const INTERNAL_ERROR: i32 = 6;
+
+/// The reply to `caller` that reports the error in `job`: its header and the JSON of its body.
+///
+/// An exception that a nested function declares is passed on as it is; everything else becomes
+/// an exception of the RPC layer.
+pub(crate) fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
+    match &job.call {
+        Call::Thrift(nested) if nested.message_type == MessageType::Reply => {
+            (caller.reply(), job.bytes.clone())
+        }
+        Call::Thrift(_) => (caller.exception(), job.bytes.clone()),
+        call => {
+            let message = message_of(call, job);
+            let body = json!({"message": message, "type": INTERNAL_ERROR});
+            (caller.exception(), body.to_string().into_bytes())
+        }
+    }
+}
+
+fn message_of(call: &Call, job: &Job) -> String {
+    let body: Option<Value> = serde_json::from_slice(&job.bytes).ok();
+    let given = body.as_ref().and_then(|it| it.get("message")?.as_str());
+    match call {
+        Call::Storage(storage) => {
+            let place = format!("{}/{}", storage.collection, storage.key);
+            match given {
+                Some(why) => format!("{place}: {why}"),
+                None => format!("{place} was not found"),
+            }
+        }
+        Call::Http(http) => format!("{}{}: status {}", http.host, http.target, http.status),
+        Call::None | Call::Thrift(_) => given.unwrap_or("unknown error").to_owned(),
+    }
+}

@@ -1,0 +1,178 @@
+//! A client and a server with fixed keys, so that traces can be tried without any set-up.
+//!
+//! Every run begins the connection anew: the packets that [`request`] makes can be run any
+//! number of times. The secrets are constants; nothing here protects anything.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL};
+use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::tcp::TcpSession;
+use accelflow_accel::thrift::{Protocol, Schema};
+use accelflow_accel::tls::{CipherSuite, TlsSession};
+use accelflow_accel::{AccelError, Call, Codec, Ensemble, Job, Limits, Packed, Session, messages};
+use accelflow_trace::{Accel, Format};
+
+use crate::bodies::Bodies;
+use crate::error::{Cause, Failure, TraceError};
+use crate::executor::Executor;
+use crate::outcome::{Caller, Conversation, Message, Outcome};
+use crate::peer::{Answers, LoopbackPeer};
+
+/// The method that the demo's client has called when an error subtrace answers it.
+pub const CALLER_METHOD: &str = "ComposePost";
+
+/// Both ends of a connection: the client's, the server's. Equal numbers give equal connections,
+/// different ones different addresses and keys.
+///
+/// # Errors
+/// None in practice; the constructors are the fallible ones that users have.
+pub fn connection(number: u64) -> Result<(Session, Session), AccelError> {
+    let [high, low] = (number as u16).to_be_bytes();
+    let port = 32_768 + (number % 28_000) as u16;
+    let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, high, low), port);
+    let server = SocketAddrV4::new(Ipv4Addr::new(10, 1, high, low), 9_090);
+    let tcp = TcpSession::new(client, server, 1, 1);
+    let secret = |direction: u8| {
+        let mut secret = [direction; 32];
+        secret[..8].copy_from_slice(&number.to_be_bytes());
+        secret
+    };
+    let (up, down) = (secret(1), secret(2));
+    let tls = |write, read| TlsSession::from_secrets(CipherSuite::Aes128GcmSha256, write, read);
+    let ours = Session {
+        tls: Some(tls(&up, &down)?),
+        tcp: Some(tcp.clone()),
+    };
+    let theirs = Session {
+        tls: Some(tls(&down, &up)?),
+        tcp: Some(tcp.mirrored()),
+    };
+    Ok((ours, theirs))
+}
+
+/// The packets in which the demo's client calls `method` with the arguments that
+/// [`messages::request`] gives for `seed` and `index`: input for T1.
+///
+/// # Errors
+/// `unknown_method`.
+pub fn request(
+    method: &str,
+    seed: u64,
+    index: u64,
+    compressed: bool,
+) -> Result<Vec<u8>, AccelError> {
+    let arguments = messages::request(method, seed, index)?.to_string();
+    let schema = Schema::social_network();
+    let call = ThriftCall::request(&schema, method, Protocol::Binary, index as i32)?;
+    let (client, _) = connection(0)?;
+    let mut ensemble = Ensemble::with_cores(1)?;
+    let job = client_request(
+        &mut ensemble,
+        client,
+        call,
+        arguments.into_bytes(),
+        compressed,
+    )?;
+    Ok(job.bytes)
+}
+
+/// What a client does to call a function: the job then holds the packets and the session.
+pub(crate) fn client_request(
+    ensemble: &mut Ensemble,
+    session: Session,
+    call: ThriftCall,
+    arguments: Vec<u8>,
+    compressed: bool,
+) -> Result<Job, AccelError> {
+    let mut job = Job::send(arguments, Format::Json, Call::Thrift(call), session);
+    if compressed {
+        let mut cmp = Cmp::new(Codec::Zstd, DEFAULT_LEVEL, Limits::default())?;
+        job.bytes = cmp.compress(&job.bytes)?;
+        job.packed = Some(Packed {
+            codec: Codec::Zstd,
+            format: std::mem::replace(&mut job.format, Format::Str),
+        });
+    }
+    for step in [Accel::Ser, Accel::Rpc, Accel::Encr, Accel::Tcp] {
+        ensemble.run(step, &mut job)?;
+    }
+    Ok(job)
+}
+
+/// Runs a trace that begins with TCP on packets that the demo's client sent.
+///
+/// # Errors
+/// As for [`Executor::run`].
+pub fn run_trace<B: Bodies>(
+    executor: &mut Executor<B>,
+    name: &str,
+    packets: &[u8],
+) -> Result<Outcome, Box<Failure>> {
+    run_trace_as(
+        executor,
+        name,
+        &Message::received(packets),
+        Answers::default(),
+    )
+}
+
+/// Runs a trace on a message of any kind. What is received, and replies, travel over the demo
+/// client's connection; requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces
+/// answer the demo's client, which has called [`CALLER_METHOD`].
+///
+/// # Errors
+/// As for [`Executor::run`].
+pub fn run_trace_as<B: Bodies>(
+    executor: &mut Executor<B>,
+    name: &str,
+    message: &Message<'_>,
+    answers: Answers,
+) -> Result<Outcome, Box<Failure>> {
+    let set_up = conversation(message)
+        .and_then(|conversation| Ok((conversation, LoopbackPeer::new(answers)?)));
+    let (mut conversation, mut peer) = set_up.map_err(|error| {
+        let cause = Cause::from(error);
+        Box::new(Failure {
+            error: TraceError {
+                reason: cause.reason,
+                trace: name.to_owned(),
+                step: None,
+                accelerator: None,
+                message: cause.message,
+            },
+            visits: Vec::new(),
+            arrivals: Vec::new(),
+        })
+    })?;
+    executor.run(name, message, &mut conversation, &mut peer)
+}
+
+fn conversation(message: &Message<'_>) -> Result<Conversation, AccelError> {
+    let (_, server) = connection(0)?;
+    let with_client = match &message.call {
+        Call::None => true,
+        Call::Thrift(call) => {
+            matches!(
+                call.message_type,
+                MessageType::Reply | MessageType::Exception
+            )
+        }
+        Call::Storage(_) | Call::Http(_) => false,
+    };
+    if with_client {
+        return Ok(Conversation {
+            session: server,
+            caller: None,
+        });
+    }
+    let schema = Schema::social_network();
+    let call = ThriftCall::request(&schema, CALLER_METHOD, Protocol::Binary, 0)?;
+    Ok(Conversation {
+        session: Session::default(),
+        caller: Some(Caller {
+            call,
+            session: server,
+        }),
+    })
+}

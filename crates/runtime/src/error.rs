@@ -1,0 +1,129 @@
+//! Why a run ended early, and the counters of how runs end.
+
+use std::collections::BTreeMap;
+
+use accelflow_trace::{Accel, DecodeError, Fault, Visit};
+
+use crate::outcome::Arrival;
+
+/// Why a trace could not run to its end. The core then does the work itself, on the same input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}", self.place())]
+pub struct TraceError {
+    /// The stable name of the kind of error: that of an accelerator's refusal
+    /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), of a fault of the trace
+    /// ([`fault_reason`]), of a peer's failure, or one of `unknown_trace`, `panic`, `no_caller`,
+    /// `no_message`, `too_many_visits`.
+    pub reason: &'static str,
+    /// The trace in which it happened.
+    pub trace: String,
+    /// The index of the step among everything the run visited, from 0: the length of
+    /// [`Failure::visits`] for a step that could not even be found. `None` for a run that did not
+    /// begin.
+    pub step: Option<usize>,
+    /// The accelerator that refused its input, if one did.
+    pub accelerator: Option<Accel>,
+    /// What is wrong: place, value, and what is allowed.
+    pub message: String,
+}
+
+impl TraceError {
+    fn place(&self) -> String {
+        let mut place = format!("trace {}", self.trace);
+        if let Some(step) = self.step {
+            place.push_str(&format!(", step {step}"));
+        }
+        if let Some(accel) = self.accelerator {
+            place.push_str(&format!(" ({accel})"));
+        }
+        place
+    }
+}
+
+/// A run that ended early, with what it did before.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Failure {
+    /// Why.
+    pub error: TraceError,
+    /// Everything that was visited, the step that failed last.
+    pub visits: Vec<Visit>,
+    /// The executions that had ended before, such as the notified arm of a fork.
+    pub arrivals: Vec<Arrival>,
+}
+
+/// The stable name of a fault.
+pub fn fault_reason(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Decode(DecodeError::UnknownNibble { .. }) => "unknown_nibble",
+        Fault::Decode(DecodeError::Truncated(_)) => "truncated_instruction",
+        Fault::Decode(DecodeError::Backward { .. }) => "backward_jump",
+        Fault::UnknownPredicate(_) => "unknown_predicate",
+        Fault::MissingField(_) => "missing_field",
+        Fault::DanglingAddress(_) => "dangling_address",
+    }
+}
+
+/// How the runs of an executor ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Runs that reached the end of their trace.
+    pub completed: u64,
+    /// Runs that ended early, by [`TraceError::reason`].
+    pub failed: BTreeMap<&'static str, u64>,
+}
+
+impl Counters {
+    /// All runs.
+    pub fn runs(&self) -> u64 {
+        self.completed + self.failed.values().sum::<u64>()
+    }
+
+    /// The runs that ended early for `reason`.
+    pub fn failed_for(&self, reason: &str) -> u64 {
+        self.failed.get(reason).copied().unwrap_or(0)
+    }
+}
+
+/// Why one step failed, before the place is known.
+#[derive(Debug)]
+pub(crate) struct Cause {
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    pub(crate) accelerator: Option<Accel>,
+}
+
+impl Cause {
+    pub(crate) fn new(reason: &'static str, message: impl ToString) -> Cause {
+        Cause {
+            reason,
+            message: message.to_string(),
+            accelerator: None,
+        }
+    }
+
+    pub(crate) fn at(self, accelerator: Accel) -> Cause {
+        Cause {
+            accelerator: Some(accelerator),
+            ..self
+        }
+    }
+}
+
+impl From<accelflow_accel::AccelError> for Cause {
+    fn from(error: accelflow_accel::AccelError) -> Cause {
+        Cause::new(error.reason(), error)
+    }
+}
+
+impl From<Fault> for Cause {
+    fn from(fault: Fault) -> Cause {
+        Cause::new(fault_reason(&fault), fault)
+    }
+}
+
+impl From<crate::peer::PeerError> for Cause {
+    fn from(error: crate::peer::PeerError) -> Cause {
+        Cause::new(error.reason(), error)
+    }
+}

@@ -1,0 +1,363 @@
+//! One run: the executions of a trace and what they hold.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use accelflow_accel::{Call, Direction, Job, Session};
+use accelflow_trace::{Accel, Field, Transform, Visit, Walker};
+
+use crate::bodies::Bodies;
+use crate::caller::error_reply;
+use crate::error::{Cause, Failure, TraceError};
+use crate::executor::MAX_VISITS;
+use crate::outcome::{Arrival, Conversation, Message, Outcome, Sent, Step};
+use crate::peer::Peer;
+
+/// An execution: the queue entry that moves from accelerator to accelerator.
+struct Execution {
+    job: Job,
+    arm: usize,
+    connection: Connection,
+    /// Whether it has called an accelerator.
+    begun: bool,
+    /// Whether the last call sent `job.bytes`, which a response may follow.
+    sent: bool,
+}
+
+/// Whose connection the session in an execution's job is.
+enum Connection {
+    /// None yet: one is lent when something is to be sent.
+    None,
+    /// That of the conversation.
+    Given,
+    /// One that the peer has lent for messages of this kind.
+    Lent(Call),
+    /// That of the service's caller.
+    Caller,
+}
+
+impl Execution {
+    fn first(message: &Message<'_>, session: Session) -> Execution {
+        let connection = match is_empty(&session) {
+            true => Connection::None,
+            false => Connection::Given,
+        };
+        // Receiving TCP turns the direction around; the bytes are copied since they stay the
+        // caller's.
+        let mut job = Job::send(
+            message.bytes.to_vec(),
+            message.format,
+            message.call.clone(),
+            session,
+        );
+        job.affinity = message.affinity;
+        Execution {
+            job,
+            arm: 0,
+            connection,
+            begun: false,
+            sent: false,
+        }
+    }
+}
+
+fn is_empty(session: &Session) -> bool {
+    session.tcp.is_none() && session.tls.is_none()
+}
+
+/// Everything that one run needs, and what it has done so far.
+pub(crate) struct Run<'r, B> {
+    walker: Walker<'r>,
+    fields: &'r [String],
+    bodies: &'r mut B,
+    error_traces: &'r [String],
+    peer: &'r mut dyn Peer,
+    conversation: &'r mut Conversation,
+    current: Option<Execution>,
+    waiting: VecDeque<Execution>,
+    arms: usize,
+    /// Whether anything protected by the conversation's own session may have been seen.
+    exposed: bool,
+    outcome: Outcome,
+}
+
+impl<'r, B: Bodies> Run<'r, B> {
+    pub(crate) fn new(
+        walker: Walker<'r>,
+        fields: &'r [String],
+        bodies: &'r mut B,
+        error_traces: &'r [String],
+        peer: &'r mut dyn Peer,
+        conversation: &'r mut Conversation,
+    ) -> Run<'r, B> {
+        Run {
+            walker,
+            fields,
+            bodies,
+            error_traces,
+            peer,
+            conversation,
+            current: None,
+            waiting: VecDeque::new(),
+            arms: 1,
+            exposed: false,
+            outcome: Outcome {
+                arrivals: Vec::new(),
+                visits: Vec::new(),
+                steps: Vec::new(),
+                sent: Vec::new(),
+            },
+        }
+    }
+
+    /// The error says whether the conversation's own connection was used for good.
+    pub(crate) fn follow(mut self, message: &Message<'_>) -> Result<Outcome, (Box<Failure>, bool)> {
+        let session = std::mem::take(&mut self.conversation.session);
+        self.current = Some(Execution::first(message, session));
+        while let Some(trace) = self.walker.trace() {
+            if let Err((cause, step)) = self.visit(trace) {
+                return Err(self.fail(trace, cause, step));
+            }
+        }
+        Ok(self.outcome)
+    }
+
+    /// Does the next thing. The error is the cause and the step's index.
+    fn visit(&mut self, trace: &'r str) -> Result<(), (Cause, usize)> {
+        let step = self.outcome.visits.len();
+        let Some(execution) = &mut self.current else {
+            return Err((
+                Cause::new("no_execution", "nothing is being executed"),
+                step,
+            ));
+        };
+        let known = &execution.job.facts;
+        let facts = |field: Field<'_>| known.get(field.name);
+        let visit = self.walker.advance(&facts);
+        let visit = match visit.map_err(|fault| (fault.into(), step))? {
+            Some(visit) => visit,
+            None => return Ok(()),
+        };
+        if step == MAX_VISITS {
+            let message = format!("the run is longer than {MAX_VISITS} visits");
+            return Err((Cause::new("too_many_visits", message), step));
+        }
+        self.outcome.visits.push(visit.clone());
+        let done = match visit {
+            Visit::Enter(name) => self.enter(&name),
+            Visit::Call { accel, receives } => self
+                .call(trace, accel, receives)
+                .map_err(|cause| cause.at(accel)),
+            Visit::Transform(change) => self.transform(change),
+            Visit::Fork => self.fork(),
+            Visit::Notify => self.notify(trace),
+        };
+        done.map_err(|cause| (cause, step))
+    }
+
+    /// A tail to an error subtrace turns to the service's caller; others need nothing.
+    fn enter(&mut self, name: &str) -> Result<(), Cause> {
+        let Some(mut execution) = self.current.take() else {
+            return Ok(());
+        };
+        if execution.begun && self.error_traces.iter().any(|known| known == name) {
+            let Some(caller) = &mut self.conversation.caller else {
+                self.current = Some(execution);
+                let message = "it answers the service's caller, but the run was given none";
+                return Err(Cause::new("no_caller", message));
+            };
+            let (call, body) = error_reply(&caller.call, &execution.job);
+            let session = std::mem::take(&mut caller.session);
+            self.put_back(&mut execution, true);
+            execution.job = Job {
+                affinity: execution.job.affinity,
+                ..Job::send(
+                    body,
+                    accelflow_trace::Format::Json,
+                    Call::Thrift(call),
+                    session,
+                )
+            };
+            execution.connection = Connection::Caller;
+            execution.sent = false;
+        }
+        self.current = Some(execution);
+        Ok(())
+    }
+
+    fn call(&mut self, trace: &str, accel: Accel, receives: bool) -> Result<(), Cause> {
+        self.prepare(accel, receives)?;
+        let Some(execution) = &mut self.current else {
+            return Ok(());
+        };
+        let input_bytes = execution.job.bytes.len();
+        guard(|| self.bodies.run(accel, &mut execution.job))?;
+        execution.begun = true;
+        execution.sent = accel == Accel::Tcp && !receives;
+        let (job, known) = (&execution.job, &execution.job.facts);
+        let facts = self
+            .fields
+            .iter()
+            .filter_map(|name| Some((name.clone(), known.get(name)?)));
+        self.outcome.steps.push(Step {
+            trace: trace.to_owned(),
+            accel,
+            receives,
+            direction: job.direction,
+            arm: execution.arm,
+            input_bytes,
+            output_bytes: job.bytes.len(),
+            facts: facts.collect(),
+        });
+        if execution.sent {
+            self.exposed |= matches!(execution.connection, Connection::Given);
+            self.outcome.sent.push(Sent {
+                trace: trace.to_owned(),
+                call: job.call.clone(),
+                bytes: job.bytes.clone(),
+            });
+        }
+        if accel == Accel::Ser && matches!(execution.connection, Connection::Lent(_)) {
+            // What Ser wrote may be for another peer: a find in the database after a miss in
+            // the cache.
+            if let Some(mut execution) = self.current.take() {
+                self.put_back(&mut execution, true);
+                self.current = Some(execution);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gets a message for TCP to receive, and a connection for what is to be sent.
+    fn prepare(&mut self, accel: Accel, receives: bool) -> Result<(), Cause> {
+        let Some(execution) = &mut self.current else {
+            return Ok(());
+        };
+        let job = &mut execution.job;
+        if receives {
+            if execution.sent {
+                job.bytes = self.peer.exchange(&job.call, &job.bytes)?;
+                job.call = expected(&job.call);
+            } else if execution.begun {
+                let message = "it waits for a response, but nothing was sent before";
+                return Err(Cause::new("no_message", message));
+            }
+            job.direction = Direction::Receive;
+            return Ok(());
+        }
+        if accel == Accel::Tcp {
+            job.direction = Direction::Send;
+        }
+        let sends = matches!(accel, Accel::Tcp | Accel::Encr);
+        if sends && matches!(execution.connection, Connection::None) {
+            job.session = self.peer.lend(&job.call)?;
+            execution.connection = Connection::Lent(job.call.clone());
+        }
+        Ok(())
+    }
+
+    fn transform(&mut self, change: Transform) -> Result<(), Cause> {
+        match &mut self.current {
+            Some(execution) => guard(|| self.bodies.transform(change, &mut execution.job)),
+            None => Ok(()),
+        }
+    }
+
+    /// The new execution has a copy of the payload and no connection: two holders of one set of
+    /// write keys would use a nonce twice.
+    fn fork(&mut self) -> Result<(), Cause> {
+        if let Some(execution) = &self.current {
+            self.waiting.push_back(Execution {
+                job: execution.job.fork(Session::default()),
+                arm: self.arms,
+                connection: Connection::None,
+                begun: true,
+                sent: false,
+            });
+            self.arms += 1;
+        }
+        Ok(())
+    }
+
+    fn notify(&mut self, trace: &str) -> Result<(), Cause> {
+        if let Some(mut execution) = self.current.take() {
+            self.exposed |= matches!(execution.connection, Connection::Given);
+            self.put_back(&mut execution, true);
+            self.outcome.arrivals.push(Arrival {
+                trace: trace.to_owned(),
+                arm: execution.arm,
+                job: execution.job,
+            });
+        }
+        self.current = self.waiting.pop_front();
+        Ok(())
+    }
+
+    /// Returns an execution's session to whoever it belongs to. After an error the two ends of a
+    /// lent connection may disagree on sequence numbers, so the peer must open a new one.
+    fn put_back(&mut self, execution: &mut Execution, intact: bool) {
+        let session = std::mem::take(&mut execution.job.session);
+        match std::mem::replace(&mut execution.connection, Connection::None) {
+            Connection::None => {}
+            Connection::Given => self.conversation.session = session,
+            Connection::Lent(call) => self.peer.take_back(&call, intact.then_some(session)),
+            Connection::Caller => {
+                if let Some(caller) = &mut self.conversation.caller {
+                    caller.session = session;
+                }
+            }
+        }
+    }
+
+    fn fail(mut self, trace: &str, cause: Cause, step: usize) -> (Box<Failure>, bool) {
+        if let Some(mut execution) = self.current.take() {
+            self.put_back(&mut execution, false);
+        }
+        let error = TraceError {
+            reason: cause.reason,
+            trace: self.place(trace, step),
+            step: Some(step),
+            accelerator: cause.accelerator,
+            message: cause.message,
+        };
+        let failure = Failure {
+            error,
+            visits: self.outcome.visits,
+            arrivals: self.outcome.arrivals,
+        };
+        (Box::new(failure), self.exposed)
+    }
+
+    /// The trace that a step belongs to: for the entry into a trace, that trace.
+    fn place(&self, trace: &str, step: usize) -> String {
+        match self.outcome.visits.get(step) {
+            Some(Visit::Enter(name)) => name.clone(),
+            _ => trace.to_owned(),
+        }
+    }
+}
+
+/// What a response to `call` is read as. RPC finds out by itself.
+fn expected(call: &Call) -> Call {
+    match call {
+        Call::Http(http) => Call::Http(http.response(http.status)),
+        Call::Thrift(_) | Call::None => Call::None,
+        Call::Storage(_) => call.clone(),
+    }
+}
+
+/// Calls a body and makes an error of a panic. Bodies keep no state between jobs but scratch
+/// memory, which the next job overwrites, so they can go on.
+fn guard<E: Into<Cause>>(body: impl FnOnce() -> Result<(), E>) -> Result<(), Cause> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(done) => done.map_err(Into::into),
+        Err(payload) => {
+            let text = payload
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| payload.downcast_ref::<String>().cloned());
+            let text = text.unwrap_or_else(|| "no message".to_owned());
+            Err(Cause::new("panic", format!("the body panicked: {text}")))
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Running traces one after the other on the calling thread.
+
+use accelflow_accel::tcp::TcpSession;
+use accelflow_accel::{AccelError, Ensemble, Session};
+use accelflow_trace::{Image, Walker, is_name};
+
+use crate::bodies::Bodies;
+use crate::caller::ERROR_TRACES;
+use crate::error::{Cause, Counters, Failure, TraceError};
+use crate::execution::Run;
+use crate::outcome::{Conversation, Message, Outcome};
+use crate::peer::Peer;
+
+/// The most that one run may visit. Every trace ends, but forks double the work of what follows
+/// them, so a program may still be very long.
+pub const MAX_VISITS: usize = 100_000;
+
+/// Runs the traces of a trace memory on bytes.
+#[derive(Debug)]
+pub struct Executor<B = Ensemble> {
+    image: Image,
+    bodies: B,
+    error_traces: Vec<String>,
+    counters: Counters,
+}
+
+impl Executor {
+    /// Software bodies with default settings, balancing round robin over `cores` cores.
+    ///
+    /// # Errors
+    /// Those of [`Ensemble::with_cores`].
+    pub fn with_cores(image: Image, cores: usize) -> Result<Executor, AccelError> {
+        Ok(Executor::new(image, Ensemble::with_cores(cores)?))
+    }
+}
+
+impl<B: Bodies> Executor<B> {
+    /// An executor of the traces of `image` over `bodies`, with the templates' error subtraces.
+    pub fn new(image: Image, bodies: B) -> Executor<B> {
+        Executor {
+            image,
+            bodies,
+            error_traces: ERROR_TRACES.map(str::to_owned).to_vec(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Makes `name` an error subtrace, too: a tail to it answers the caller.
+    pub fn add_error_trace(&mut self, name: &str) {
+        self.error_traces.push(name.to_owned());
+    }
+
+    /// The trace memory.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Puts another trace memory in the place of this one, after a trace was registered.
+    pub fn set_image(&mut self, image: Image) {
+        self.image = image;
+    }
+
+    /// The bodies.
+    pub fn bodies_mut(&mut self) -> &mut B {
+        &mut self.bodies
+    }
+
+    /// How the runs so far ended.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Runs the trace called `name` to the end of all its executions, tails included.
+    ///
+    /// # Errors
+    /// [`Failure`] with the first error of any step. A body that panics is an error like any
+    /// other (`panic`). Connections go back to `conversation` and `peer` also then; see
+    /// [`Conversation::session`].
+    pub fn run(
+        &mut self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: &mut dyn Peer,
+    ) -> Result<Outcome, Box<Failure>> {
+        let mark = Bookmark::of(&conversation.session);
+        let done = self.follow(name, message, conversation, peer);
+        match done {
+            Ok(outcome) => {
+                self.counters.completed += 1;
+                Ok(outcome)
+            }
+            Err((failure, sent)) => {
+                if !sent {
+                    mark.restore(&mut conversation.session);
+                }
+                *self
+                    .counters
+                    .failed
+                    .entry(failure.error.reason)
+                    .or_default() += 1;
+                Err(failure)
+            }
+        }
+    }
+
+    /// As [`Executor::run`]; after an error the core does the work with `fallback`, which is
+    /// given the input as it was (the paper's Listing 2).
+    pub fn run_or<T>(
+        &mut self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: &mut dyn Peer,
+        done: impl FnOnce(Outcome) -> T,
+        cpu_fallback: impl FnOnce(&[u8], &TraceError) -> T,
+    ) -> T {
+        match self.run(name, message, conversation, peer) {
+            Ok(outcome) => done(outcome),
+            Err(failure) => cpu_fallback(message.bytes, &failure.error),
+        }
+    }
+
+    /// The error says whether something was sent over the conversation's own connection.
+    fn follow(
+        &mut self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: &mut dyn Peer,
+    ) -> Result<Outcome, (Box<Failure>, bool)> {
+        let Some(walker) = Walker::new(&self.image, name) else {
+            return Err((Box::new(unknown_trace(name, &self.image)), false));
+        };
+        Run::new(
+            walker,
+            self.image.predicates().fields(),
+            &mut self.bodies,
+            &self.error_traces,
+            peer,
+            conversation,
+        )
+        .follow(message)
+    }
+}
+
+fn unknown_trace(name: &str, image: &Image) -> Failure {
+    let known: Vec<&str> = image
+        .names()
+        .iter()
+        .map(String::as_str)
+        .filter(|known| is_name(known))
+        .collect();
+    let known = match known.is_empty() {
+        true => "none".to_owned(),
+        false => known.join(", "),
+    };
+    let cause = Cause::new(
+        "unknown_trace",
+        format!("there is no such trace; known are {known}"),
+    );
+    Failure {
+        error: TraceError {
+            reason: cause.reason,
+            trace: name.to_owned(),
+            step: None,
+            accelerator: None,
+            message: cause.message,
+        },
+        visits: Vec::new(),
+        arrivals: Vec::new(),
+    }
+}
+
+/// The state of a connection before a run.
+struct Bookmark {
+    tcp: Option<TcpSession>,
+    /// Record sequence numbers: read, write.
+    tls: Option<(u64, u64)>,
+}
+
+impl Bookmark {
+    fn of(session: &Session) -> Bookmark {
+        let tls = session.tls.as_ref();
+        Bookmark {
+            tcp: session.tcp.clone(),
+            tls: tls.map(|tls| (tls.read.sequence(), tls.write.sequence())),
+        }
+    }
+
+    /// Sequence numbers of records that never left may be used again: nobody saw the ciphertext.
+    fn restore(self, session: &mut Session) {
+        session.tcp = self.tcp;
+        if let (Some(tls), Some((read, write))) = (&mut session.tls, self.tls) {
+            tls.read.resume_at(read);
+            tls.write.resume_at(write);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a [`LoopbackPeer`](super::LoopbackPeer) answers.
+
+use accelflow_accel::Codec;
+use accelflow_workload::services::Chain;
+
+/// The contents of responses and the facts they carry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answers {
+    /// The seed of the message contents ([`accelflow_accel::messages`]).
+    pub seed: u64,
+    /// The index of the message contents.
+    pub index: u64,
+    /// The JSON document that reads find, whatever the key; empty: the JSON `{}`.
+    pub document: Vec<u8>,
+    /// Reads of the cache.
+    pub cache: CacheAnswer,
+    /// Reads of the database.
+    pub database: DatabaseAnswer,
+    /// Why writes fail, if they do.
+    pub write_exception: Option<String>,
+    /// Remote procedure calls.
+    pub rpc: RpcAnswer,
+    /// HTTP requests.
+    pub http: HttpAnswer,
+    /// What compressed data are compressed with.
+    pub codec: Codec,
+}
+
+/// How the cache answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheAnswer {
+    /// Whether it has the key.
+    pub hit: bool,
+    /// Whether the data are compressed.
+    pub compressed: bool,
+}
+
+impl Default for CacheAnswer {
+    /// A hit with plain data.
+    fn default() -> CacheAnswer {
+        CacheAnswer {
+            hit: true,
+            compressed: false,
+        }
+    }
+}
+
+/// How the database answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatabaseAnswer {
+    /// Whether it has the document.
+    pub found: bool,
+    /// Whether the data are compressed.
+    pub compressed: bool,
+    /// Whether the cache keeps this collection compressed.
+    pub cache_compressed: bool,
+}
+
+impl Default for DatabaseAnswer {
+    /// A plain document for a plain cache.
+    fn default() -> DatabaseAnswer {
+        DatabaseAnswer {
+            found: true,
+            compressed: false,
+            cache_compressed: false,
+        }
+    }
+}
+
+/// How services answer remote procedure calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RpcAnswer {
+    /// Whether the reply is compressed.
+    pub compressed: bool,
+    /// The message of the `ServiceException` that they throw, if they do.
+    pub exception: Option<String>,
+}
+
+/// How HTTP servers answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpAnswer {
+    /// The status.
+    pub status: u16,
+    /// Whether the body is compressed.
+    pub compressed: bool,
+}
+
+impl Default for HttpAnswer {
+    /// 200 with a plain body.
+    fn default() -> HttpAnswer {
+        HttpAnswer {
+            status: 200,
+            compressed: false,
+        }
+    }
+}
+
+impl Answers {
+    /// The answers that give the facts of `chain`, for chains of the templates; facts that it
+    /// does not state are as in the default.
+    pub fn for_chain(chain: &Chain) -> Answers {
+        let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
+        let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());
+        let failure = |trace: &str| {
+            fact(trace, "exception")
+                .unwrap_or(false)
+                .then(|| "refused".to_owned())
+        };
+        Answers {
+            cache: CacheAnswer {
+                hit: fact("T5", "hit").unwrap_or(cache.hit),
+                compressed: fact("T5", "compressed").unwrap_or(cache.compressed),
+            },
+            database: DatabaseAnswer {
+                found: fact("T6", "found").unwrap_or(database.found),
+                compressed: fact("T6", "compressed").unwrap_or(database.compressed),
+                cache_compressed: fact("T6", "c_compressed").unwrap_or(database.cache_compressed),
+            },
+            write_exception: failure("T7"),
+            rpc: RpcAnswer {
+                compressed: fact("T10", "compressed").unwrap_or(false),
+                exception: failure("T10"),
+            },
+            http: HttpAnswer {
+                compressed: fact("T12", "compressed").unwrap_or(false),
+                ..HttpAnswer::default()
+            },
+            ..Answers::default()
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Who there is to talk to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use accelflow_accel::Call;
+use accelflow_accel::storage::Operation;
+
+/// Whom messages of a kind are exchanged with: one connection each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Party {
+    /// The database cache.
+    Cache,
+    /// The database.
+    Database,
+    /// The Thrift service of this name.
+    Service(Arc<str>),
+    /// The HTTP server of this name.
+    Host(Arc<str>),
+    /// Nobody knows: the message has no kind.
+    Unknown,
+}
+
+impl Party {
+    /// The party that messages of kind `call` go to.
+    pub fn of(call: &Call) -> Party {
+        match call {
+            Call::None => Party::Unknown,
+            Call::Thrift(call) => Party::Service(call.service.clone()),
+            Call::Http(call) => Party::Host(call.host.clone()),
+            Call::Storage(call) => match call.operation {
+                Operation::CacheGet | Operation::CacheSet => Party::Cache,
+                Operation::DbFind | Operation::DbInsert => Party::Database,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Party::Cache => f.write_str("the database cache"),
+            Party::Database => f.write_str("the database"),
+            Party::Service(name) => write!(f, "service {name}"),
+            Party::Host(name) => write!(f, "HTTP server {name}"),
+            Party::Unknown => f.write_str("a message of unknown kind"),
+        }
+    }
+}
