@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 __all__ = [
@@ -9,6 +9,11 @@ __all__ = [
     "TraceInstruction",
     "TraceLibrary",
     "TraceNode",
+    "orchestrator_names",
+    "service_names",
+    "service_walk",
+    "simulate_comparison",
+    "simulation_parameters",
     "trace_accel",
     "trace_branch",
     "trace_check",
@@ -235,3 +240,25 @@ class TraceInstruction:
 
 def version() -> str:
     """The version of the engines, which is that of the whole project."""
+
+def simulate_comparison(
+    request: str,
+    recording: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> str:
+    """Simulate what `request` (JSON) asks for, on the costs of `recording` (JSON) or the paper's.
+
+    Use `accelflow.simulation.compare`. Raises AccelflowError for what cannot be simulated.
+    """
+
+def service_walk(name: str) -> str:
+    """The path of a service as JSON. Raises AccelflowError for an unknown service."""
+
+def service_names() -> list[str]:
+    """The services, in the paper's order."""
+
+def orchestrator_names() -> list[tuple[str, str]]:
+    """The identifiers of the orchestrators with the paper's names, in its order."""
+
+def simulation_parameters() -> str:
+    """All parameters of the simulated server, as a JSON list."""

@@ -7,6 +7,7 @@
 //! (`tests/test_native.py` compares the two).
 
 mod errors;
+mod simulation;
 mod trace;
 
 use pyo3::prelude::*;
@@ -18,6 +19,11 @@ mod _native {
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, TraceError};
+
+    #[pymodule_export]
+    use crate::simulation::{
+        orchestrator_names, service_names, service_walk, simulate_comparison, simulation_parameters,
+    };
 
     #[pymodule_export]
     use crate::trace::image::{PyImage, PyInstruction};

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 import click
 
 import accelflow
+from accelflow.cli.compare import compare
+from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
+from accelflow.cli.service import service
 from accelflow.cli.trace import trace
 
 __all__ = ["COMMANDS", "main"]
 
 #: Every command of `accelflow`, in the order in which `accelflow --help` lists them.
-COMMANDS: tuple[click.Command, ...] = (trace,)
+COMMANDS: tuple[click.Command, ...] = (compare, trace, service, explain)
 
 
 class _InOrder(click.Group):

@@ -218,6 +218,14 @@ impl Profile {
         &self.services
     }
 
+    /// The same costs for the services called `names` alone.
+    #[must_use]
+    pub fn only(mut self, names: &[&str]) -> Profile {
+        self.services
+            .retain(|it| names.contains(&it.service.name()));
+        self
+    }
+
     /// The service called `name`.
     pub fn service(&self, name: &str) -> Option<&ServiceProfile> {
         self.services.iter().find(|it| it.service.name() == name)

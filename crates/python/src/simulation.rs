@@ -1,0 +1,357 @@
+//! The simulator: comparisons, the services' paths, and the parameters.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use accelflow_sim::Config;
+use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult, compare};
+use accelflow_sim::config::{PARAMETERS, Parameter};
+use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, orchestrator};
+use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::Fallback;
+use accelflow_trace::{Accel, Image, templates};
+use accelflow_units::Time;
+use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
+use accelflow_workload::profile::{
+    PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits,
+};
+use accelflow_workload::services::{Service, invocations, social_network};
+use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::errors::AccelflowError;
+
+fn failure(error: impl std::fmt::Display) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}
+
+fn memory() -> PyResult<Image> {
+    templates().map_err(failure)?.link().map_err(failure)
+}
+
+fn pick<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> PyResult<T> {
+    known
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(n, _)| *n).collect();
+            failure(format!(
+                "unknown {what} '{name}'; known are {}",
+                names.join(", ")
+            ))
+        })
+}
+
+/// The arguments of a comparison, as JSON on the Python side.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    services: Vec<String>,
+    orchestrators: Vec<String>,
+    placement: String,
+    arrivals: String,
+    rate_rps: f64,
+    requests: u64,
+    warmup: u64,
+    seed: u64,
+    threads: usize,
+    tcp_cost_ns: f64,
+    remote: String,
+    sizes: String,
+    config: BTreeMap<String, f64>,
+}
+
+/// Simulates what `request` (JSON) asks for, with the costs of `recording` (JSON) or, without
+/// one, of the paper's shares; the result as JSON.
+///
+/// `progress` is called with the number of simulations that have ended and of all. Raises
+/// AccelflowError for a name, value or recording that cannot be used; an exception of `progress`
+/// ends the comparison and is passed on.
+#[pyfunction]
+#[pyo3(signature = (request, recording=None, progress=None))]
+pub(crate) fn simulate_comparison(
+    py: Python<'_>,
+    request: &str,
+    recording: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let request: Request = serde_json::from_str(request).map_err(failure)?;
+    let prepared = Prepared::new(&request, recording)?;
+    let interrupted: Mutex<Option<PyErr>> = Mutex::new(None);
+    let report = |done: usize, all: usize| {
+        Python::attach(|py| {
+            let called = match &progress {
+                Some(callback) => callback.call1(py, (done, all)).map(drop),
+                None => Ok(()),
+            };
+            match called.and_then(|()| py.check_signals()) {
+                Ok(()) => true,
+                Err(error) => {
+                    if let Ok(mut slot) = interrupted.lock() {
+                        slot.get_or_insert(error);
+                    }
+                    false
+                }
+            }
+        })
+    };
+    let systems = py
+        .detach(|| compare(&prepared.comparison(&request), &report))
+        .map_err(failure)?;
+    if let Some(error) = interrupted.into_inner().ok().flatten() {
+        return Err(error);
+    }
+    let systems = systems.ok_or_else(|| failure("the comparison was interrupted"))?;
+    Ok(json!({
+        "systems": systems.iter().map(system_json).collect::<Vec<_>>(),
+        "profile_parameters": prepared.profile_parameters,
+        "cohort_links": prepared.plan.links.pairs()
+            .map(|(from, to)| format!("{from}>{to}")).collect::<Vec<_>>(),
+    })
+    .to_string())
+}
+
+struct Prepared {
+    config: Config,
+    plan: Plan,
+    orchestrators: Vec<&'static dyn Orchestrator>,
+    placement: Placement,
+    arrivals: ArrivalProcess,
+    profile_parameters: Vec<Value>,
+}
+
+impl Prepared {
+    fn new(request: &Request, recording: Option<&str>) -> PyResult<Prepared> {
+        let mut config = Config::default();
+        for (key, value) in &request.config {
+            config.set(key, *value).map_err(failure)?;
+        }
+        let orchestrators = request
+            .orchestrators
+            .iter()
+            .map(|id| orchestrator(id).map_err(failure))
+            .collect::<PyResult<_>>()?;
+        let placements = Placement::ALL.map(|p| (p.name(), p));
+        let sizes = SizePreset::ALL.map(|p| (p.name(), p));
+        let image = memory()?;
+        let services = wanted_services(&request.services)?;
+        let profile = profile(request, recording, &services, &image)?;
+        let sizes = PayloadSizes::preset(pick("payload sizes", &request.sizes, &sizes)?);
+        let profile_parameters = profile
+            .parameters()
+            .iter()
+            .map(|p| {
+                json!({
+                    "name": p.name,
+                    "value": p.value,
+                    "provenance": format!("{:?}", p.provenance).to_lowercase(),
+                    "note": p.note,
+                })
+            })
+            .collect();
+        Ok(Prepared {
+            plan: Plan::new(&profile, &image, &sizes).map_err(failure)?,
+            config,
+            orchestrators,
+            placement: pick("placement", &request.placement, &placements)?,
+            arrivals: arrivals(&request.arrivals, request.rate_rps)?,
+            profile_parameters,
+        })
+    }
+
+    fn comparison<'c>(&'c self, request: &Request) -> Comparison<'c> {
+        Comparison {
+            config: &self.config,
+            plan: &self.plan,
+            orchestrators: &self.orchestrators,
+            placement: self.placement,
+            arrivals: &self.arrivals,
+            requests: request.requests,
+            warmup: request.warmup,
+            seed: request.seed,
+            threads: request.threads,
+        }
+    }
+}
+
+fn wanted_services(names: &[String]) -> PyResult<Vec<Service>> {
+    let all = social_network().map_err(failure)?;
+    for name in names {
+        find_service(&all, name)?;
+    }
+    let wanted = |service: &Service| names.iter().any(|name| name == service.name());
+    Ok(all
+        .into_iter()
+        .filter(|service| names.is_empty() || wanted(service))
+        .collect())
+}
+
+fn find_service<'s>(services: &'s [Service], name: &str) -> PyResult<&'s Service> {
+    services
+        .iter()
+        .find(|service| service.name() == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = services.iter().map(Service::name).collect();
+            failure(format!(
+                "unknown service '{name}'; known are {}",
+                known.join(", ")
+            ))
+        })
+}
+
+/// The paper's shares are means over all eight services, so costs are derived from all eight even
+/// when fewer are simulated.
+fn profile(
+    request: &Request,
+    recording: Option<&str>,
+    services: &[Service],
+    image: &Image,
+) -> PyResult<Profile> {
+    let remotes = [
+        ("short", RemoteWaits::short()),
+        ("socialnetwork", RemoteWaits::social_network()),
+    ];
+    let waits = remotes.iter().find(|(name, _)| *name == request.remote);
+    let (_, waits) = waits.ok_or_else(|| {
+        failure(format!(
+            "unknown remote '{}'; known are short, socialnetwork",
+            request.remote
+        ))
+    })?;
+    if let Some(recording) = recording {
+        let recording = Recording::from_json(recording).map_err(failure)?;
+        let options = RecordingOptions {
+            waits: waits.clone(),
+            ..RecordingOptions::default()
+        };
+        return Profile::from_recording(&recording, services, image, &options).map_err(failure);
+    }
+    let tcp_cost = Time::from_ns_f64(request.tcp_cost_ns);
+    let options = PaperOptions {
+        tcp_cost,
+        waits: waits.clone(),
+        ..PaperOptions::default()
+    };
+    let all = social_network().map_err(failure)?;
+    let profile = Profile::paper(&all, image, &options).map_err(failure)?;
+    let wanted: Vec<&str> = services.iter().map(Service::name).collect();
+    Ok(profile.only(&wanted))
+}
+
+fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
+    let bursty = |modulation| ArrivalProcess::Bursty {
+        rate_rps,
+        modulation,
+    };
+    match kind {
+        "poisson" => Ok(ArrivalProcess::Poisson { rate_rps }),
+        "alibaba" => Ok(bursty(Modulation::alibaba(ASSUMED_DWELL).map_err(failure)?)),
+        "short_bursts" => Ok(bursty(Modulation::short_bursts())),
+        _ => Err(failure(format!(
+            "unknown arrivals '{kind}'; known are poisson, alibaba, short_bursts"
+        ))),
+    }
+}
+
+fn system_json(system: &SystemResult) -> Value {
+    json!({
+        "orchestrator": system.orchestrator,
+        "services": system.services.iter().map(service_json).collect::<Vec<_>>(),
+    })
+}
+
+fn service_json(result: &ServiceResult) -> Value {
+    let us = |time: Option<Time>| time.map(Time::as_us_f64);
+    let utilization: BTreeMap<&str, f64> = Accel::ALL
+        .iter()
+        .map(|accel| (accel.name(), result.accelerator_utilization[accel.index()]))
+        .collect();
+    let fallbacks: BTreeMap<&str, u64> = Fallback::ALL
+        .iter()
+        .map(|reason| {
+            (
+                reason.name(),
+                result.fallbacks.get(reason).copied().unwrap_or(0),
+            )
+        })
+        .collect();
+    json!({
+        "service": result.service,
+        "offered_rps": result.offered_rps,
+        "completed": result.completed,
+        "mean_us": us(result.mean),
+        "p50_us": us(result.percentiles[0]),
+        "p99_us": us(result.percentiles[1]),
+        "p999_us": us(result.percentiles[2]),
+        "throughput_rps": result.throughput_rps,
+        "core_utilization": result.core_utilization,
+        "accelerator_utilization": utilization,
+        "manager_utilization": result.manager_utilization,
+        "fallbacks": fallbacks,
+        "saturated": result.saturated,
+        "dispatcher_instructions_mean": result.dispatcher_instructions,
+    })
+}
+
+/// The service called `name` as JSON: its method, path, traces and accelerators, found by walking
+/// its traces. Raises AccelflowError for an unknown service.
+#[pyfunction]
+pub(crate) fn service_walk(name: &str) -> PyResult<String> {
+    let services = social_network().map_err(failure)?;
+    let service = find_service(&services, name)?;
+    let counts = invocations(service, &memory()?).map_err(failure)?;
+    let by_accelerator: BTreeMap<&str, u32> = Accel::ALL
+        .iter()
+        .map(|accel| (accel.name(), counts.of(*accel)))
+        .collect();
+    Ok(json!({
+        "service": service.name(),
+        "method": service.method(),
+        "accelerators": counts.total,
+        "path": counts.path,
+        "traces": counts.traces,
+        "by_accelerator": by_accelerator,
+        "max_parallel_chains": service.max_parallel_chains(),
+    })
+    .to_string())
+}
+
+/// The names of the services, in the paper's order.
+#[pyfunction]
+pub(crate) fn service_names() -> PyResult<Vec<String>> {
+    let services = social_network().map_err(failure)?;
+    Ok(services
+        .iter()
+        .map(|service| service.name().to_owned())
+        .collect())
+}
+
+/// The identifiers of the orchestrators with the names of the paper, in its order.
+#[pyfunction]
+pub(crate) fn orchestrator_names() -> Vec<(&'static str, &'static str)> {
+    ORCHESTRATORS
+        .iter()
+        .map(|o| (o.id(), o.paper_name()))
+        .collect()
+}
+
+/// All parameters of the simulated server, as a JSON list.
+#[pyfunction]
+pub(crate) fn simulation_parameters() -> String {
+    let row = |p: &Parameter| {
+        json!({
+            "key": p.key,
+            "unit": p.unit,
+            "default": p.default,
+            "min": p.min,
+            "max": p.max,
+            "whole": p.whole,
+            "provenance": p.provenance.name(),
+            "source": p.source,
+            "why": p.why,
+        })
+    };
+    Value::Array(PARAMETERS.iter().map(row).collect()).to_string()
+}

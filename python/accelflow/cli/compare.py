@@ -1,0 +1,174 @@
+"""`accelflow compare`: one workload under several orchestrators."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from accelflow import simulation
+from accelflow.calibration import calibrated
+from accelflow.errors import InputError
+from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
+from accelflow.report.export import to_json
+
+
+@click.command("compare")
+@click.argument("workload")
+@click.option(
+    "--orchestrator",
+    "orchestrators",
+    multiple=True,
+    metavar="NAME",
+    help="Simulate this one; repeatable. Default: all six.",
+)
+@click.option(
+    "--service", "services", multiple=True, metavar="NAME", help="Simulate this one; repeatable."
+)
+@click.option(
+    "--profile",
+    default="measured",
+    show_default=True,
+    metavar="measured|paper|FILE",
+    help="Where costs come from: real bytes on this machine, the paper's shares, or a recording.",
+)
+@click.option("--recalibrate", is_flag=True, help="Measure anew even if this machine was before.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.toml",
+    help="Parameters of the simulated server; `accelflow explain` lists them.",
+)
+@click.option(
+    "--placement",
+    default="colocated",
+    show_default=True,
+    metavar="NAME",
+    help="colocated: all services on one server; isolated: one server each.",
+)
+@click.option(
+    "--arrivals",
+    default="alibaba",
+    show_default=True,
+    metavar="NAME",
+    help="alibaba: bursty, fitted to Alibaba's rates; short_bursts; poisson.",
+)
+@click.option(
+    "--rate",
+    "rate_rps",
+    type=float,
+    default=simulation.PAPER_RATE_RPS,
+    show_default=True,
+    help="Requests per second of each service.",
+)
+@click.option(
+    "--sizes",
+    metavar="NAME",
+    help="Payload sizes: socialnetwork, fleet, fleet_whole, "
+    "hypercompressbench. Default: socialnetwork with recorded costs, fleet with paper.",
+)
+@click.option(
+    "--remote",
+    default="short",
+    show_default=True,
+    metavar="NAME",
+    help="Waits for other servers: short (5 us) or socialnetwork (traced).",
+)
+@click.option(
+    "--requests",
+    type=int,
+    default=20_000,
+    show_default=True,
+    help="Requests of each service; the first tenth is not counted.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--threads",
+    type=int,
+    default=os.cpu_count() or 1,
+    show_default="one a core",
+    help="Worker threads; results do not depend on it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out"),
+    show_default=True,
+    help="Directory for results and plots.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
+def compare(
+    workload: str,
+    profile: str,
+    config_file: Path | None,
+    out: Path,
+    as_json: bool,
+    recalibrate: bool,
+    threads: int,
+    **options: Any,
+) -> None:
+    """Compare orchestrators on WORKLOAD (socialnetwork) and write table, files and plot."""
+    started = time.monotonic()
+    console = Console(stderr=True)
+    config = simulation.read_config(config_file) if config_file else {}
+    recording = _recording(profile, console, recalibrate=recalibrate)
+    experiment = simulation.Experiment(
+        workload=workload,
+        recording=recording,
+        config=config,
+        profile_name=profile if recording is None or profile == "measured" else "recording",
+        **options,
+    )
+    with _bar(console, "simulating") as advance:
+        results = simulation.compare(experiment, threads=threads, progress=advance)
+    comparison = Comparison.from_dict(results)
+    written = _write(comparison, recording, out)
+    if as_json:
+        sys.stdout.write(to_json(comparison))
+    else:
+        print_comparison(comparison, Console())
+    console.print(f"wrote {', '.join(str(path) for path in written)}", highlight=False)
+    console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+
+
+def _recording(profile: str, console: Console, *, recalibrate: bool) -> str | None:
+    if profile == "paper":
+        return None
+    if profile != "measured":
+        try:
+            return Path(profile).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"--profile is measured, paper or a recording; '{profile}' cannot be read: {error}"
+            ) from error
+    with _bar(console, "measuring real bytes") as advance:
+        recording, note = calibrated(anew=recalibrate, progress=advance)
+    console.print(note, highlight=False)
+    return recording
+
+
+@contextmanager
+def _bar(console: Console, title: str) -> Iterator[Any]:
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Path]:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out}: {error}") from error
+    stem = out / f"compare-{comparison.workload}"
+    table, data = stem.with_suffix(".parquet"), stem.with_suffix(".json")
+    write_json(comparison, data)
+    write_parquet(comparison, table)
+    return [data, table, *write_plots(comparison, stem)]

@@ -1,0 +1,48 @@
+"""`accelflow service`: the services and the accelerators that they invoke."""
+
+import json
+
+import click
+
+from accelflow import simulation
+from accelflow.errors import InputError
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+
+
+@click.group("service", no_args_is_help=True)
+def service() -> None:
+    """Look at services: their paths through traces and CPU phases."""
+
+
+@service.command("list")
+@AS_JSON
+def list_services(as_json: bool) -> None:
+    """List the services with the accelerators that an invocation uses (the paper's Table IV)."""
+    rows = [simulation.service(name) for name in simulation.services()]
+    if as_json:
+        click.echo(json.dumps({"schema": "accelflow.services/1", "services": rows}, indent=2))
+        return
+    for row in rows:
+        click.echo(f"{row['service']:7} {row['accelerators']:3}  {row['path']}")
+
+
+@service.command("show")
+@click.argument("name")
+@AS_JSON
+def show(name: str, as_json: bool) -> None:
+    """Show the most common path of the service NAME."""
+    if name not in simulation.services():
+        known = ", ".join(simulation.services())
+        raise InputError(f"unknown service '{name}'; known are {known}")
+    walked = simulation.service(name)
+    if as_json:
+        click.echo(json.dumps(walked, indent=2))
+        return
+    click.echo(f"{walked['service']} ({walked['method']})")
+    click.echo(f"path          {walked['path']}")
+    click.echo(f"traces        {' '.join(walked['traces'])}")
+    click.echo(f"accelerators  {walked['accelerators']} an invocation:")
+    for accelerator, count in walked["by_accelerator"].items():
+        if count:
+            click.echo(f"  {accelerator:5} {count:3}")

@@ -1,0 +1,252 @@
+"""Comparisons of orchestrators on the simulated server, and what they rest on."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from accelflow import _native
+from accelflow.errors import InputError
+from accelflow.report.results import SCHEMA
+
+__all__ = [
+    "ARRIVALS",
+    "PLACEMENTS",
+    "REMOTES",
+    "SIZES",
+    "WORKLOADS",
+    "Experiment",
+    "Parameter",
+    "compare",
+    "orchestrators",
+    "parameters",
+    "read_config",
+    "service",
+    "services",
+]
+
+WORKLOADS = ("socialnetwork",)
+PLACEMENTS = ("colocated", "isolated")
+ARRIVALS = ("alibaba", "poisson", "short_bursts")
+SIZES = ("socialnetwork", "fleet", "fleet_whole", "hypercompressbench")
+REMOTES = ("short", "socialnetwork")
+
+#: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
+PAPER_RATE_RPS = 13_400.0
+#: Found, not stated: the paper says that operations take "tens of microseconds" on a core, but at
+#: 20 us for TCP a server cannot hold all eight services at the paper's rate without accelerators.
+ASSUMED_TCP_COST_NS = 7_000.0
+
+MAX_REQUESTS = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A parameter of the simulated server.
+
+    `provenance` is one of paper, derived, measured and assumed; `source` names the place and `why`
+    gives the arithmetic or the reason.
+    """
+
+    key: str
+    unit: str
+    default: float
+    min: float
+    max: float
+    whole: bool
+    provenance: str
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What to compare. The defaults are those of `accelflow compare`.
+
+    `orchestrators` and `services` are identifiers, all of them if empty. `recording` is the text
+    of a recording (docs/recording-format.md) that costs and sizes are taken from; without one the
+    costs follow from the paper's shares and `tcp_cost_ns`, what TCP costs a core. `config` sets
+    parameters of the server by key. Rates are per service.
+    """
+
+    workload: str = "socialnetwork"
+    orchestrators: Sequence[str] = ()
+    services: Sequence[str] = ()
+    placement: str = "colocated"
+    arrivals: str = "alibaba"
+    rate_rps: float = PAPER_RATE_RPS
+    requests: int = 20_000
+    seed: int = 1
+    recording: str | None = None
+    profile_name: str = "paper"
+    tcp_cost_ns: float = ASSUMED_TCP_COST_NS
+    remote: str = "short"
+    sizes: str | None = None
+    config: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def warmup_requests(self) -> int:
+        """The first requests of each service, a tenth, are not counted."""
+        return self.requests // 10
+
+
+def compare(
+    experiment: Experiment,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, Any]:
+    """Simulate `experiment` and return the results, an object of schema ``accelflow.compare/1``.
+
+    `threads` (default: one a core) does not influence the results. `progress` is called with the
+    number of simulations that have ended and of all.
+
+    Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
+    cannot be simulated.
+    """
+    _check(experiment)
+    threads = threads if threads is not None else os.cpu_count() or 1
+    if threads < 1:
+        raise InputError(f"threads is {threads}; must be at least 1")
+    sizes = experiment.sizes or ("fleet" if experiment.recording is None else "socialnetwork")
+    ids = list(experiment.orchestrators) or [name for name, _ in orchestrators()]
+    request = {
+        "services": list(experiment.services),
+        "orchestrators": ids,
+        "placement": experiment.placement,
+        "arrivals": experiment.arrivals,
+        "rate_rps": experiment.rate_rps,
+        "requests": experiment.requests,
+        "warmup": experiment.warmup_requests,
+        "seed": experiment.seed,
+        "threads": threads,
+        "tcp_cost_ns": experiment.tcp_cost_ns,
+        "remote": experiment.remote,
+        "sizes": sizes,
+        "config": dict(experiment.config),
+    }
+    text = _native.simulate_comparison(json.dumps(request), experiment.recording, progress)
+    simulated = json.loads(text)
+    return {
+        "schema": SCHEMA,
+        "workload": experiment.workload,
+        "profile": experiment.profile_name,
+        "profile_parameters": simulated["profile_parameters"],
+        "placement": experiment.placement,
+        "arrivals": {"kind": experiment.arrivals, "rate_rps": experiment.rate_rps},
+        "payload_sizes": sizes,
+        "remote": experiment.remote,
+        "requests": experiment.requests,
+        "warmup_requests": experiment.warmup_requests,
+        "seed": experiment.seed,
+        "config": dict(sorted(experiment.config.items())),
+        "cohort_links": simulated["cohort_links"],
+        "systems": simulated["systems"],
+    }
+
+
+def orchestrators() -> list[tuple[str, str]]:
+    """The identifiers of all orchestrators with the paper's names, in the paper's order."""
+    return _native.orchestrator_names()
+
+
+def services() -> list[str]:
+    """The services of SocialNetwork, in the order of the paper's Table IV."""
+    return _native.service_names()
+
+
+def service(name: str) -> dict[str, Any]:
+    """The path of a service: method, path, traces and how often it invokes each accelerator.
+
+    The counts are found by walking the service's traces. Raises AccelflowError for an unknown
+    service.
+    """
+    walked: dict[str, Any] = json.loads(_native.service_walk(name))
+    return walked
+
+
+def parameters() -> list[Parameter]:
+    """Every parameter of the simulated server."""
+    return [Parameter(**row) for row in json.loads(_native.simulation_parameters())]
+
+
+def read_config(path: Path) -> dict[str, float]:
+    """The parameters that the TOML file at `path` sets, by key.
+
+    ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. Raises InputError for a file that
+    cannot be read, is not TOML, or sets something that is no parameter or out of range.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    known = {parameter.key: parameter for parameter in parameters()}
+    values = dict(_flatten(tree, "", path))
+    for key, value in values.items():
+        if key not in known:
+            near = sorted(k for k in known if k.startswith(key.split(".")[0] + "."))
+            hint = f"; known are {', '.join(near)}" if near else f"; known are {', '.join(known)}"
+            raise InputError(f"{path}: unknown key '{key}'{hint}")
+        _check_range(known[key], value, path)
+    return values
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str, path: Path) -> list[tuple[str, float]]:
+    found: list[tuple[str, float]] = []
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            found += _flatten(value, f"{name}.", path)
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"{path}: {name} = {value!r}; must be a number")
+        else:
+            found.append((name, float(value)))
+    return found
+
+
+def _check_range(parameter: Parameter, value: float, path: Path) -> None:
+    inside = parameter.min <= value <= parameter.max
+    if not inside or (parameter.whole and value != int(value)):
+        kind = "a whole number" if parameter.whole else "a number"
+        unit = f" {parameter.unit}" if parameter.unit else ""
+        raise InputError(
+            f"{path}: {parameter.key} = {value:g}; must be {kind} from {parameter.min:g} to "
+            f"{parameter.max:g}{unit}"
+        )
+
+
+def _check(experiment: Experiment) -> None:
+    for name, value, allowed in (
+        ("workload", experiment.workload, WORKLOADS),
+        ("placement", experiment.placement, PLACEMENTS),
+        ("arrivals", experiment.arrivals, ARRIVALS),
+        ("remote", experiment.remote, REMOTES),
+        ("sizes", experiment.sizes or SIZES[0], SIZES),
+    ):
+        if value not in allowed:
+            raise InputError(f"unknown {name} '{value}'; known are {', '.join(allowed)}")
+    _check_names("orchestrator", experiment.orchestrators, [i for i, _ in orchestrators()])
+    _check_names("service", experiment.services, services())
+    if not 100 <= experiment.requests <= MAX_REQUESTS:
+        raise InputError(
+            f"requests is {experiment.requests}; must be from 100 to {MAX_REQUESTS}: a 99th "
+            "percentile of fewer means nothing"
+        )
+    if not 0 <= experiment.seed < 2**64:
+        raise InputError(f"seed is {experiment.seed}; must be from 0 to 2**64 - 1")
+    if not 0 < experiment.tcp_cost_ns <= 1e9:
+        raise InputError(f"tcp_cost_ns is {experiment.tcp_cost_ns}; must be above 0, at most 1e9")
+
+
+def _check_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown {what} '{name}'; known are {', '.join(known)}")
+    for name in names:
+        if list(names).count(name) > 1:
+            raise InputError(f"{what} '{name}' is named twice")
