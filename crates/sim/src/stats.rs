@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accelflow_kernel::Samples;
-use accelflow_trace::Accel;
+use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::Time;
 
 /// Why an operation that belonged on an accelerator ran on a core.
@@ -102,4 +102,25 @@ pub struct Outcome {
     pub events: u64,
     /// Conservation sums.
     pub totals: Totals,
+}
+
+/// One operation of one request, as [`crate::simulate_logged`] reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operated {
+    /// When the operation ended, or, on a core, when the core took the trace on.
+    pub at: Time,
+    /// Index of the service in the plan.
+    pub service: usize,
+    /// Number of the request within the service.
+    pub request: u64,
+    /// Phase of the service's path.
+    pub phase: usize,
+    /// Chain within the phase.
+    pub chain: usize,
+    /// The trace, by the address of its first word.
+    pub trace: AtmAddress,
+    /// The operation.
+    pub accel: Accel,
+    /// Whether a core executed it.
+    pub on_core: bool,
 }

@@ -101,7 +101,7 @@ impl Engine<'_> {
         running: bool,
         now: Time,
     ) -> Result<(), SimError> {
-        let duration = self.software(id)?;
+        let duration = self.software(id, now)?;
         let core = self.requests.get(self.jobs.get(id).request).core;
         if running {
             self.resume_task(core, Task::Software(id), duration, now);
@@ -114,12 +114,13 @@ impl Engine<'_> {
 
     /// Executes the trace of a job in software: its core time, with the job left where it ends or
     /// waits. Arms of forks are executed one after the other.
-    fn software(&mut self, root: JobId) -> Result<Time, SimError> {
+    fn software(&mut self, root: JobId, now: Time) -> Result<Time, SimError> {
         let mut total = Time::ZERO;
         let mut left = vec![root];
         while let Some(id) = left.pop() {
             let mut job = *self.jobs.get(id);
             while let Next::Forward(accel) = job.next {
+                self.log(&job, true, now);
                 total += job.operation.core;
                 self.totals.on_cores[accel.index()] += 1;
                 let output = job.operation.output;

@@ -9,7 +9,7 @@ use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer
 use super::{Run, SimError};
 use crate::hardware::{Core, Dma, Network, Station};
 use crate::plan::{ChainPlan, Message, PhasePlan};
-use crate::stats::{Fallback, Outcome, ServiceStats, Totals};
+use crate::stats::{Fallback, Operated, Outcome, ServiceStats, Totals};
 
 /// The attribute of a request that says which core its message is steered to.
 pub(super) const HOME_CORE: u64 = 0;
@@ -35,6 +35,8 @@ pub(super) struct Engine<'r> {
     pub(super) events: u64,
     /// Results that were given an output entry and have not been decided on.
     pub(super) unblocked: Vec<JobId>,
+    /// Every operation, if they are asked for.
+    pub(super) log: Option<Vec<Operated>>,
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
     pub(super) arms: Vec<(JobId, JobId)>,
 }
@@ -90,12 +92,13 @@ impl<'r> Engine<'r> {
             window: None,
             events: 0,
             unblocked: Vec::new(),
+            log: None,
             arms: Vec::new(),
             run: run.clone(),
         })
     }
 
-    pub(super) fn run(mut self) -> Result<Outcome, SimError> {
+    pub(super) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
         for load in 0..self.sources.len() {
             self.schedule_arrival(load)?;
         }
@@ -104,7 +107,8 @@ impl<'r> Engine<'r> {
             self.handle(event, now)?;
             self.settle(now)?;
         }
-        Ok(self.report())
+        let log = self.log.take().unwrap_or_default();
+        Ok((self.report(), log))
     }
 
     fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {
@@ -155,6 +159,26 @@ impl<'r> Engine<'r> {
         match self.phase(self.requests.get(job.request))? {
             PhasePlan::Chains(chains) => chains.get(usize::from(job.chain)),
             PhasePlan::Cpu(_) => None,
+        }
+    }
+
+    pub(super) fn log(&mut self, job: &Job, on_core: bool, at: Time) {
+        if self.log.is_none() {
+            return;
+        }
+        let request = self.requests.get(job.request);
+        let entry = Operated {
+            at,
+            service: usize::from(request.service),
+            request: request.number,
+            phase: usize::from(request.phase),
+            chain: usize::from(job.chain),
+            trace: job.trace,
+            accel: job.accel,
+            on_core,
+        };
+        if let Some(log) = &mut self.log {
+            log.push(entry);
         }
     }
 

@@ -247,6 +247,8 @@ impl Engine<'_> {
     /// An operation has completed in its processing element.
     pub(super) fn operated(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         let accel = self.jobs.get(job).accel;
+        let entry = *self.jobs.get(job);
+        self.log(&entry, false, now);
         self.totals.on_accelerators[accel.index()] += 1;
         self.jobs.get_mut(job).deposited = now;
         if self.station(accel).deposit(job, now) {

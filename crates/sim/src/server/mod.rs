@@ -13,7 +13,7 @@ use accelflow_workload::arrivals::{ArrivalProcess, ArrivalsError};
 use crate::config::Config;
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
-use crate::stats::Outcome;
+use crate::stats::{Operated, Outcome};
 use engine::Engine;
 
 /// The load on one service.
@@ -94,5 +94,15 @@ pub enum SimError {
 /// # Errors
 /// [`SimError`] for a plan or load that cannot be executed.
 pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
-    Engine::new(run)?.run()
+    Ok(Engine::new(run)?.run()?.0)
+}
+
+/// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimError> {
+    let mut engine = Engine::new(run)?;
+    engine.log = Some(Vec::new());
+    engine.run()
 }
