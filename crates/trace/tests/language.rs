@@ -273,6 +273,23 @@ fn condition_errors_point_at_the_character() {
 }
 
 #[test]
+fn the_deepest_condition_can_be_printed_and_read_again() {
+    let deepest = format!("{}hit", "not ".repeat(23));
+    let condition = Condition::parse(&deepest).unwrap();
+    assert_eq!(Condition::parse(&condition.to_string()), Ok(condition));
+    let mut library = Library::new();
+    let mut nodes = seq(&["TCP"]).unwrap();
+    nodes.push(branch(&deepest, seq(&["Dser"]).unwrap(), vec![]).unwrap());
+    library.register("deep", nodes).unwrap();
+    let image = library.link().unwrap();
+    assert_eq!(
+        accelflow_trace::Image::from_bytes(&image.to_bytes()),
+        Ok(image)
+    );
+    assert!(Condition::parse(&format!("not {deepest}")).is_err());
+}
+
+#[test]
 fn a_full_predicate_table_is_reported_with_the_trace() {
     let mut library = Library::new();
     for i in 0..17 {

@@ -5,8 +5,11 @@
 
 use super::lexer::{Token, tokens};
 use super::{Binary, ConditionError, Expr, Predicate};
+use crate::limits::MAX_OPS;
 
-const MAX_NESTING: usize = 32;
+/// A condition of the most operations is printed with at most two levels for each of them, and what
+/// is printed must be readable again.
+const MAX_NESTING: usize = 2 * MAX_OPS + 1;
 
 pub(super) fn parse(text: &str) -> Result<Expr, ConditionError> {
     let tokens = tokens(text)?;
