@@ -103,8 +103,8 @@ impl Engine<'_> {
 
     /// The component that the most work waits for, and how much.
     fn longest_queue(&self, now: Time) -> (String, usize) {
-        let cores = self.cores.iter().map(Core::load).sum::<usize>();
-        let waiting = cores.saturating_sub(self.cores.len());
+        let behind_the_running = |core: &Core<_>| core.load().saturating_sub(1);
+        let waiting = self.cores.iter().map(behind_the_running).sum();
         let occupancy = self.run.config.relief.occupancy.as_ps().max(1);
         let manager = self.manager_free.saturating_sub(now).as_ps() / occupancy;
         let accelerators = Accel::ALL
@@ -170,10 +170,11 @@ impl Engine<'_> {
     fn fill_shares(&self, outcome: &mut Outcome, from: Time, before: &Busy, closing: &Closing) {
         let config = self.run.config;
         outcome.window = closing.at - from;
-        let window = outcome.window.as_s_f64();
+        let window = outcome.window;
         let share = |before: Time, after: Time, servers: usize| {
-            if window > 0.0 {
-                (after - before).as_s_f64() / (window * servers as f64)
+            if window > Time::ZERO {
+                // Whole picoseconds, so that a share of all is 1 and not a rounding error more.
+                (after - before).as_ps() as f64 / (window * servers as u64).as_ps() as f64
             } else {
                 0.0
             }
