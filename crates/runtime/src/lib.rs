@@ -27,6 +27,8 @@ mod execution;
 mod executor;
 mod outcome;
 pub mod peer;
+pub mod record;
+mod service;
 
 pub use bodies::Bodies;
 pub use caller::ERROR_TRACES;
@@ -34,3 +36,4 @@ pub use error::{Counters, Failure, TraceError, fault_reason};
 pub use executor::{Executor, MAX_VISITS};
 pub use outcome::{Arrival, Caller, Conversation, Message, Outcome, Sent, Step};
 pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError};
+pub use service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner, run_service};

@@ -1,0 +1,432 @@
+//! Whole invocations of services on real messages.
+
+use accelflow_accel::messages::{self, Document, SERVICES, ServiceMessages};
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::storage::{Operation, StorageCall};
+use accelflow_accel::thrift::{Protocol, Schema};
+use accelflow_accel::{AccelError, Call, Ensemble, Job, Session};
+use accelflow_trace::Accel;
+use accelflow_workload::services::{Chain, Phase, Service};
+
+use crate::bodies::Bodies;
+use crate::demo;
+use crate::error::Failure;
+use crate::executor::Executor;
+use crate::outcome::{Caller, Conversation, Message, Outcome};
+use crate::peer::{Answers, LoopbackPeer};
+
+/// One invocation of a service.
+#[derive(Debug)]
+pub struct ServiceRun {
+    /// The JSON of the arguments with which the client called.
+    pub request: Vec<u8>,
+    /// The phases of the service's path, in order.
+    pub phases: Vec<PhaseRun>,
+    /// The JSON of the result that the client read from the last reply it was sent; `None` if the
+    /// path sends none.
+    pub response: Option<Vec<u8>>,
+}
+
+/// What a phase did.
+#[derive(Debug)]
+pub enum PhaseRun {
+    /// Application logic, which is not part of this project: nothing was run.
+    Cpu,
+    /// The chains, in the order of the path. They ran one after another.
+    Chains(Vec<Outcome>),
+}
+
+impl PhaseRun {
+    /// The chains of this phase: none for a CPU phase.
+    pub fn chains(&self) -> &[Outcome] {
+        match self {
+            PhaseRun::Cpu => &[],
+            PhaseRun::Chains(chains) => chains,
+        }
+    }
+}
+
+/// Why a service could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceRunError {
+    /// A service without messages.
+    #[error("there are no messages for service '{name}'; known are {known}")]
+    NoMessages {
+        /// Its name.
+        name: String,
+        /// The services that have messages.
+        known: String,
+    },
+    /// A chain that none of the service's messages fits.
+    #[error("service {service}, phase {phase}, chain {chain}: {why}")]
+    NoMessage {
+        /// The service.
+        service: String,
+        /// The phase, counted from 0.
+        phase: usize,
+        /// The chain in the phase, counted from 0.
+        chain: usize,
+        /// What is missing.
+        why: String,
+    },
+    /// A trace that could not run to its end.
+    #[error("service {service}, phase {phase}, chain {chain}: {failure}")]
+    Trace {
+        /// The service.
+        service: String,
+        /// The phase, counted from 0.
+        phase: usize,
+        /// The chain in the phase, counted from 0.
+        chain: usize,
+        /// Where and why, with what was done before.
+        failure: Box<Failure>,
+    },
+    /// The client could not make its request or read its response.
+    #[error("service {service}, client: {error}")]
+    Client {
+        /// The service.
+        service: String,
+        /// Why.
+        error: AccelError,
+    },
+}
+
+/// Runs services: owns the client that calls them and the peers that they call.
+#[derive(Debug)]
+pub struct ServiceRunner {
+    client: Ensemble,
+    peer: LoopbackPeer,
+}
+
+/// Runs one invocation of `service` on the messages of `seed` and `index`, with its own client
+/// and peers.
+///
+/// # Errors
+/// [`ServiceRunError`].
+pub fn run_service<B: Bodies>(
+    executor: &mut Executor<B>,
+    service: &Service,
+    seed: u64,
+    index: u64,
+) -> Result<ServiceRun, ServiceRunError> {
+    let runner = ServiceRunner::new();
+    let mut runner = runner.map_err(|error| client_error(service, error))?;
+    runner.run(executor, service, seed, index)
+}
+
+impl ServiceRunner {
+    /// A client and peers.
+    ///
+    /// # Errors
+    /// None in practice, as for [`Ensemble::with_cores`].
+    pub fn new() -> Result<ServiceRunner, AccelError> {
+        Ok(ServiceRunner {
+            client: Ensemble::with_cores(1)?,
+            peer: LoopbackPeer::new(Answers::default())?,
+        })
+    }
+
+    /// Runs one invocation of `service` on the messages of `seed` and `index`.
+    ///
+    /// The responses of peers have the facts that the path's chains state; data are those of the
+    /// same seed and index.
+    ///
+    /// # Errors
+    /// [`ServiceRunError`].
+    pub fn run<B: Bodies>(
+        &mut self,
+        executor: &mut Executor<B>,
+        service: &Service,
+        seed: u64,
+        index: u64,
+    ) -> Result<ServiceRun, ServiceRunError> {
+        let contents = Contents::new(service, seed, index)?;
+        let failed = |error| client_error(service, error);
+        let (client, server) = demo::connection(0).map_err(failed)?;
+        let mut invocation = Invocation {
+            service,
+            contents,
+            peer: &mut self.peer,
+            connection: server,
+            call: None,
+            calls: 0,
+        };
+        let compressed = first_chain(service).fact("T1", "compressed") == Some(1);
+        let request = invocation.contents.request().map_err(failed)?;
+        let asked = invocation.contents.call().map_err(failed)?;
+        let bytes = request.clone();
+        let asking = demo::client_request(&mut self.client, client, asked, bytes, compressed);
+        let Job { bytes, session, .. } = asking.map_err(failed)?;
+        let mut phases = Vec::with_capacity(service.path().len());
+        for phase in 0..service.path().len() {
+            phases.push(invocation.phase(executor, phase, &bytes)?);
+        }
+        let response = self.read_reply(session, &phases).map_err(failed)?;
+        Ok(ServiceRun {
+            request,
+            phases,
+            response,
+        })
+    }
+
+    /// What the client makes of the last message that a chain of the last phase sent.
+    fn read_reply(
+        &mut self,
+        session: Session,
+        phases: &[PhaseRun],
+    ) -> Result<Option<Vec<u8>>, AccelError> {
+        let last = phases.last().and_then(|phase| phase.chains().last());
+        let Some(reply) = last.and_then(|outcome| outcome.sent.last()) else {
+            return Ok(None);
+        };
+        let mut job = Job::receive(reply.bytes.clone(), session);
+        for step in [Accel::Tcp, Accel::Decr, Accel::Rpc, Accel::Dser] {
+            self.client.run(step, &mut job)?;
+        }
+        if job.packed.is_some() {
+            self.client.run(Accel::Dcmp, &mut job)?;
+        }
+        Ok(Some(job.bytes))
+    }
+}
+
+/// The state of one invocation at the server.
+struct Invocation<'a> {
+    service: &'a Service,
+    contents: Contents,
+    peer: &'a mut LoopbackPeer,
+    /// The server's end of the connection with the client.
+    connection: Session,
+    /// The client's request, once received.
+    call: Option<ThriftCall>,
+    /// How many nested functions were called.
+    calls: usize,
+}
+
+impl Invocation<'_> {
+    fn phase<B: Bodies>(
+        &mut self,
+        executor: &mut Executor<B>,
+        phase: usize,
+        packets: &[u8],
+    ) -> Result<PhaseRun, ServiceRunError> {
+        let chains = match &self.service.path()[phase] {
+            Phase::Cpu => return Ok(PhaseRun::Cpu),
+            Phase::Traces(chains) => chains,
+        };
+        let mut outcomes = Vec::with_capacity(chains.len());
+        for (index, chain) in chains.iter().enumerate() {
+            let outcome = match phase {
+                0 => self.receive(executor, chain, packets),
+                _ => self.start(executor, chain, (phase, index, chains.len()))?,
+            };
+            outcomes.push(outcome.map_err(|failure| ServiceRunError::Trace {
+                service: self.service.name().to_owned(),
+                phase,
+                chain: index,
+                failure,
+            })?);
+        }
+        Ok(PhaseRun::Chains(outcomes))
+    }
+
+    fn receive<B: Bodies>(
+        &mut self,
+        executor: &mut Executor<B>,
+        chain: &Chain,
+        packets: &[u8],
+    ) -> Result<Outcome, Box<Failure>> {
+        let mut conversation = Conversation {
+            session: std::mem::take(&mut self.connection),
+            caller: None,
+        };
+        let message = Message::received(packets);
+        let outcome = executor.run(chain.entry(), &message, &mut conversation, self.peer);
+        self.connection = conversation.session;
+        let outcome = outcome?;
+        if let Some(Call::Thrift(call)) = outcome.result().map(|it| &it.job.call) {
+            self.call = Some(call.clone());
+        }
+        Ok(outcome)
+    }
+
+    /// Runs a chain that the core starts.
+    fn start<B: Bodies>(
+        &mut self,
+        executor: &mut Executor<B>,
+        chain: &Chain,
+        place: (usize, usize, usize),
+    ) -> Result<Result<Outcome, Box<Failure>>, ServiceRunError> {
+        let (bytes, call) = self.opening(chain, place)?;
+        self.peer.answers = Answers {
+            seed: self.contents.seed,
+            index: self.contents.index,
+            document: self.contents.document_bytes(),
+            ..Answers::for_chain(chain)
+        };
+        let session = std::mem::take(&mut self.connection);
+        let replies = matches!(&call, Call::Thrift(_)) && is_reply(chain.entry());
+        let mut conversation = match (replies, &self.call) {
+            (false, Some(call)) => Conversation {
+                session: Session::default(),
+                caller: Some(Caller {
+                    call: call.clone(),
+                    session,
+                }),
+            },
+            _ => Conversation {
+                session,
+                caller: None,
+            },
+        };
+        let message = Message::json(&bytes, call);
+        let outcome = executor.run(chain.entry(), &message, &mut conversation, self.peer);
+        self.connection = match conversation.caller {
+            Some(caller) => caller.session,
+            None => conversation.session,
+        };
+        Ok(outcome)
+    }
+
+    /// The application data and the kind of message with which a chain begins, by its template.
+    fn opening(
+        &mut self,
+        chain: &Chain,
+        (phase, index, chains): (usize, usize, usize),
+    ) -> Result<(Vec<u8>, Call), ServiceRunError> {
+        let no_message = |why: String| ServiceRunError::NoMessage {
+            service: self.service.name().to_owned(),
+            phase,
+            chain: index,
+            why,
+        };
+        let contents = &self.contents;
+        let entry = chain.entry();
+        let made = match template(entry) {
+            "T2" | "T3" => {
+                let call = self.call.as_ref().map(ThriftCall::reply);
+                let call = call.ok_or_else(|| no_message("no request was received".to_owned()))?;
+                contents.response().map(|body| (body, Call::Thrift(call)))
+            }
+            "T4" => contents
+                .stored(Operation::CacheGet)
+                .map(|(_, call)| (Vec::new(), call)),
+            "T8" => contents.stored(write_operation(index, chains)),
+            "T9" => {
+                let called = self.calls;
+                self.calls += 1;
+                contents.nested(called)
+            }
+            _ => {
+                let why = format!("no messages are known for a chain that begins with {entry}");
+                return Err(no_message(why));
+            }
+        };
+        made.map_err(|error| no_message(error.to_string()))
+    }
+}
+
+/// DeathStarBench's Follow updates two documents in the database and then the cache; the other
+/// services of the eight write the database.
+fn write_operation(chain: usize, chains: usize) -> Operation {
+    match chains > 1 && chain + 1 == chains {
+        true => Operation::CacheSet,
+        false => Operation::DbInsert,
+    }
+}
+
+/// `T8` for `T8+Cmp`.
+fn template(entry: &str) -> &str {
+    entry.split('+').next().unwrap_or(entry)
+}
+
+fn is_reply(entry: &str) -> bool {
+    matches!(template(entry), "T2" | "T3")
+}
+
+fn first_chain(service: &Service) -> Chain {
+    let first = service.path().first().map(Phase::chains);
+    let chain = first.and_then(|chains| chains.first());
+    chain.cloned().unwrap_or_else(|| Chain::new("T1"))
+}
+
+fn client_error(service: &Service, error: AccelError) -> ServiceRunError {
+    ServiceRunError::Client {
+        service: service.name().to_owned(),
+        error,
+    }
+}
+
+/// The contents of one invocation's messages.
+struct Contents {
+    messages: ServiceMessages,
+    document: Option<Document>,
+    seed: u64,
+    index: u64,
+}
+
+impl Contents {
+    fn new(service: &Service, seed: u64, index: u64) -> Result<Contents, ServiceRunError> {
+        let name = service.name();
+        let known = SERVICES.iter().find(|known| known.name == name);
+        let messages = known.ok_or_else(|| ServiceRunError::NoMessages {
+            name: name.to_owned(),
+            known: SERVICES.map(|known| known.name).join(", "),
+        })?;
+        Ok(Contents {
+            messages: *messages,
+            document: messages::document(name, seed, index),
+            seed,
+            index,
+        })
+    }
+
+    fn request(&self) -> Result<Vec<u8>, AccelError> {
+        let body = messages::request(self.messages.method, self.seed, self.index)?;
+        Ok(body.to_string().into_bytes())
+    }
+
+    fn call(&self) -> Result<ThriftCall, AccelError> {
+        thrift_call(self.messages.method, self.index)
+    }
+
+    fn response(&self) -> Result<Vec<u8>, AccelError> {
+        let body = messages::response(self.messages.method, self.seed, self.index)?;
+        Ok(body.to_string().into_bytes())
+    }
+
+    fn document_bytes(&self) -> Vec<u8> {
+        let document = self.document.as_ref();
+        document.map_or_else(Vec::new, |it| it.value.to_string().into_bytes())
+    }
+
+    fn stored(&self, operation: Operation) -> Result<(Vec<u8>, Call), AccelError> {
+        let Some(document) = &self.document else {
+            let why = "the service stores nothing";
+            return Err(AccelError::NoCall { step: "Ser", why });
+        };
+        let call = StorageCall::request(operation, document.collection, &document.key);
+        Ok((self.document_bytes(), Call::Storage(call)))
+    }
+
+    /// The request of the nested call with this number.
+    fn nested(&self, number: usize) -> Result<(Vec<u8>, Call), AccelError> {
+        let Some(method) = self.messages.nested.get(number) else {
+            let why = "the service calls no further function";
+            return Err(AccelError::NoCall { step: "Ser", why });
+        };
+        let body = messages::request(method, self.seed, self.index)?;
+        let call = thrift_call(method, self.index)?;
+        Ok((body.to_string().into_bytes(), Call::Thrift(call)))
+    }
+}
+
+fn thrift_call(method: &str, index: u64) -> Result<ThriftCall, AccelError> {
+    let schema = Schema::social_network();
+    ThriftCall::request(
+        &schema,
+        method,
+        Protocol::Binary,
+        (index & 0x7fff_ffff) as i32,
+    )
+}
