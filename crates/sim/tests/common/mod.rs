@@ -1,0 +1,194 @@
+//! What the tests of the simulator share: services with exact costs, servers without friction.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+use accelflow_sim::orchestrators::orchestrator;
+use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::Outcome;
+use accelflow_sim::{Config, Load, Run, simulate};
+use accelflow_trace::{Accel, Image, templates};
+use accelflow_units::{Bytes, Time};
+use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::{
+    Direction, Profile, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
+    RecordingOptions,
+};
+use accelflow_workload::services::{Chain, Operation, Phase, PhaseWalk, Service};
+use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
+
+/// The identifiers of all orchestrators, in the order of the paper.
+pub(crate) const ALL: [&str; 6] = [
+    "non_acc",
+    "cpu_centric",
+    "relief",
+    "cohort",
+    "accelflow",
+    "ideal",
+];
+
+/// The smallest cost that a recording may give: a picosecond.
+pub(crate) const NOTHING_NS: f64 = 0.001;
+
+pub(crate) fn image() -> Image {
+    templates().unwrap().link().unwrap()
+}
+
+/// `T1`, whose payload is compressed or not.
+pub(crate) fn receive(compressed: i64) -> Phase {
+    Phase::one(Chain::new("T1").with("T1", "compressed", compressed))
+}
+
+/// What answers with a unique identifier: T1, application logic, T2.
+pub(crate) fn uniq_id() -> Service {
+    let path = vec![receive(0), Phase::Cpu, Phase::one(Chain::new("T2"))];
+    Service::new("UniqId", "ComposeUniqueId", path).unwrap()
+}
+
+/// Receives a message and does nothing else: T1 alone.
+pub(crate) fn sink() -> Service {
+    Service::new("Sink", "Receive", vec![receive(0)]).unwrap()
+}
+
+/// A profile with the costs on a core that `cost_ns` gives each operation, payloads of `bytes`
+/// everywhere and application phases of `app_ns`.
+pub(crate) fn profile(
+    service: &Service,
+    app_ns: f64,
+    bytes: u64,
+    options: &RecordingOptions,
+    cost_ns: &dyn Fn(&Operation) -> f64,
+) -> Profile {
+    let step = |operation: &Operation| RecordedStep {
+        trace: operation.trace.clone(),
+        accelerator: operation.accel.name().to_owned(),
+        direction: if operation.receives {
+            Direction::Receive
+        } else {
+            Direction::Send
+        },
+        input_bytes: bytes,
+        output_bytes: bytes,
+        facts: Default::default(),
+        cost_ns: cost_ns(operation),
+        samples: 1,
+    };
+    let phase = |walk: &PhaseWalk| match walk {
+        PhaseWalk::Cpu => RecordedPhase::Cpu {
+            app_ns: Some(app_ns),
+            samples: 1,
+        },
+        PhaseWalk::Traces(chains) => RecordedPhase::Chains(
+            chains
+                .iter()
+                .map(|chain| RecordedChain {
+                    steps: chain.operations.iter().map(step).collect(),
+                })
+                .collect(),
+        ),
+    };
+    let mut recording = Recording::new("by hand", "2026-01-01");
+    recording.services.push(RecordedService {
+        service: service.name().to_owned(),
+        phases: service.walk(&image()).unwrap().iter().map(phase).collect(),
+    });
+    Profile::from_recording(&recording, std::slice::from_ref(service), &image(), options).unwrap()
+}
+
+/// The plan of a service whose payloads are all of `bytes`.
+pub(crate) fn fixed_plan(
+    service: &Service,
+    app_ns: f64,
+    bytes: u64,
+    cost_ns: &dyn Fn(&Operation) -> f64,
+) -> Plan {
+    let options = RecordingOptions::default();
+    let profile = profile(service, app_ns, bytes, &options, cost_ns);
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(bytes)));
+    Plan::new(&profile, &image(), &sizes).unwrap()
+}
+
+/// Costs on a core that are round times on an accelerator of the base server: 2 us for TCP,
+/// 0.1 us for RPC, 1 us for the others.
+pub(crate) fn round_cost(operation: &Operation) -> f64 {
+    match operation.accel {
+        Accel::Tcp => 7_000.0,
+        Accel::Rpc => 2_050.0,
+        Accel::Encr | Accel::Decr => 6_600.0,
+        Accel::Ser | Accel::Dser => 3_800.0,
+        Accel::Cmp => 15_200.0,
+        Accel::Dcmp => 4_100.0,
+        Accel::Ldb => 8_100.0,
+    }
+}
+
+/// The base server with every latency of wires, queues, dispatchers and cores at zero, room for
+/// everything, and accelerators as fast as a core.
+pub(crate) fn frictionless() -> Config {
+    let mut config = Config::default();
+    for key in [
+        "core.enqueue_ns",
+        "core.notice_ns",
+        "core.context_switch_ns",
+        "core.interrupt_ns",
+        "core.submit_ns",
+        "accelerator.scratchpad_latency_ns",
+        "dispatcher.plain",
+        "dispatcher.branch",
+        "dispatcher.load_atm",
+        "dispatcher.end",
+        "network.dma_setup_ns",
+        "network.hop_cycles",
+        "network.inter_chiplet_cycles",
+        "network.memory_latency_ns",
+        "network.notification_cycles",
+        "network.entry_overhead_bytes",
+        "relief.latency_ns",
+        "relief.occupancy_ns",
+        "cohort.core_ns",
+    ] {
+        config.set(key, 0.0).unwrap();
+    }
+    for key in ["accelerator.input_entries", "accelerator.output_entries"] {
+        config.set(key, 65_536.0).unwrap();
+    }
+    config.set("network.dma_engines", 1024.0).unwrap();
+    for accel in Accel::ALL {
+        config.set(&format!("speedup.{accel}"), 1.0).unwrap();
+    }
+    config
+}
+
+/// Runs `loads` on `plan`.
+pub(crate) fn run(config: &Config, plan: &Plan, id: &str, loads: &[Load], seed: u64) -> Outcome {
+    simulate(&Run {
+        config,
+        plan,
+        orchestrator: orchestrator(id).unwrap(),
+        loads,
+        seed,
+    })
+    .unwrap()
+}
+
+/// `count` requests of the first service, all at 1 us.
+pub(crate) fn together(count: u64) -> Vec<Load> {
+    vec![Load {
+        service: 0,
+        arrivals: ArrivalProcess::Trace(vec![Time::from_us(1); count as usize]),
+        requests: count,
+        warmup: 0,
+    }]
+}
+
+/// The response times of `count` requests that arrive together, in ascending order.
+pub(crate) fn responses(config: &Config, plan: &Plan, id: &str, count: u64) -> Vec<Time> {
+    let outcome = run(config, plan, id, &together(count), 1);
+    let mut times: Vec<Time> = outcome.services[0].latency.iter().collect();
+    times.sort_unstable();
+    times
+}
+
+/// The response time of a single request.
+pub(crate) fn response(config: &Config, plan: &Plan, id: &str) -> Time {
+    responses(config, plan, id, 1)[0]
+}

@@ -1,0 +1,262 @@
+//! The laws that every run obeys, whatever the server, the load and the orchestrator.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::Outcome;
+use accelflow_sim::{Config, Load};
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
+use accelflow_workload::profile::{PaperOptions, Profile};
+use accelflow_workload::services::{Counts, invocations, social_network};
+use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use common::{ALL, image, run};
+use proptest::prelude::*;
+
+/// The eight services, and what an invocation of each takes.
+struct Social {
+    plan: Plan,
+    counts: Vec<Counts>,
+}
+
+impl Social {
+    fn new(sizes: SizePreset) -> Social {
+        let (image, services) = (image(), social_network().unwrap());
+        let profile = Profile::paper(&services, &image, &PaperOptions::default()).unwrap();
+        let count = |service| invocations(service, &image).unwrap();
+        Social {
+            plan: Plan::new(&profile, &image, &PayloadSizes::preset(sizes)).unwrap(),
+            counts: services.iter().map(count).collect(),
+        }
+    }
+
+    /// Checks all laws, and returns the outcome for more.
+    fn check(&self, config: &Config, id: &str, loads: &[Load], seed: u64) -> Outcome {
+        let outcome = run(config, &self.plan, id, loads, seed);
+        every_request_ends_once(&outcome, loads);
+        time_adds_up(&outcome);
+        self.operations_add_up(&outcome, id, loads);
+        queues_hold(&outcome, config);
+        shares_are_shares(&outcome);
+        outcome
+    }
+
+    fn operations_add_up(&self, outcome: &Outcome, id: &str, loads: &[Load]) {
+        let totals = &outcome.totals;
+        for accel in Accel::ALL {
+            let of = |load: &Load| load.requests * u64::from(self.counts[load.service].of(accel));
+            let expected: u64 = loads.iter().map(of).sum();
+            let (there, here) = (
+                totals.on_accelerators[accel.index()],
+                totals.on_cores[accel.index()],
+            );
+            assert_eq!(there + here, expected, "{id} {accel}");
+            assert_eq!(
+                there,
+                outcome.accelerators[accel.index()].operations,
+                "{id} {accel}"
+            );
+            if id == "non_acc" {
+                assert_eq!(there, 0, "{accel}");
+            } else if fallbacks(outcome) == 0 {
+                assert_eq!(here, 0, "{id} {accel}");
+            }
+        }
+        if fallbacks(outcome) > 0 {
+            assert!(totals.on_cores.iter().sum::<u64>() > 0, "{id}");
+        }
+    }
+}
+
+fn fallbacks(outcome: &Outcome) -> u64 {
+    let all = outcome.services.iter().flat_map(|it| it.fallbacks.values());
+    all.sum()
+}
+
+fn every_request_ends_once(outcome: &Outcome, loads: &[Load]) {
+    for (index, stats) in outcome.services.iter().enumerate() {
+        let mine = loads.iter().filter(|load| load.service == index);
+        let (requests, warmup) = mine.fold((0, 0), |(requests, warmup), load| {
+            (requests + load.requests, warmup + load.warmup)
+        });
+        assert_eq!(stats.arrived, requests);
+        assert_eq!(stats.completed, requests);
+        assert_eq!(stats.latency.count() as u64, requests - warmup);
+        assert!(stats.completed_in_window <= requests - warmup);
+    }
+    assert!(outcome.totals.drained);
+}
+
+fn time_adds_up(outcome: &Outcome) {
+    let totals = &outcome.totals;
+    assert_eq!(totals.population_ps, totals.latency_ps, "Little's law");
+    assert_eq!(
+        totals.element_busy,
+        totals.element_work + totals.element_blocked
+    );
+}
+
+fn queues_hold(outcome: &Outcome, config: &Config) {
+    for stats in &outcome.accelerators {
+        assert!(stats.peak_input <= config.accelerator.input_entries);
+    }
+}
+
+fn shares_are_shares(outcome: &Outcome) {
+    let mut shares = vec![
+        outcome.core_utilization,
+        outcome.manager_utilization,
+        outcome.dma_utilization,
+    ];
+    for stats in &outcome.accelerators {
+        assert!(stats.utilization <= stats.any_busy + 1e-12);
+        shares.extend([stats.utilization, stats.any_busy]);
+    }
+    for share in shares {
+        assert!((0.0..=1.0).contains(&share), "{share}");
+    }
+}
+
+fn loads(services: &[usize], arrivals: &ArrivalProcess, requests: u64) -> Vec<Load> {
+    let load = |&service: &usize| Load {
+        service,
+        arrivals: arrivals.clone(),
+        requests,
+        warmup: requests / 10,
+    };
+    services.iter().map(load).collect()
+}
+
+fn poisson(rate_rps: f64) -> ArrivalProcess {
+    ArrivalProcess::Poisson { rate_rps }
+}
+
+fn bursty(rate_rps: f64) -> ArrivalProcess {
+    let modulation = Modulation::alibaba(Time::from_us(500)).unwrap();
+    ArrivalProcess::Bursty {
+        rate_rps,
+        modulation,
+    }
+}
+
+#[test]
+fn laws_hold_with_all_services_on_one_server() {
+    let social = Social::new(SizePreset::Fleet);
+    for id in ALL {
+        for arrivals in [poisson(13_400.0), bursty(13_400.0)] {
+            for seed in [1, 2, 3] {
+                let all = loads(&[0, 1, 2, 3, 4, 5, 6, 7], &arrivals, 120);
+                social.check(&Config::default(), id, &all, seed);
+            }
+        }
+    }
+}
+
+#[test]
+fn laws_hold_with_one_service_alone() {
+    let social = Social::new(SizePreset::SocialNetwork);
+    for id in ALL {
+        for service in 0..8 {
+            for arrivals in [poisson(13_400.0), bursty(13_400.0)] {
+                let one = loads(&[service], &arrivals, 150);
+                let outcome = social.check(&Config::default(), id, &one, 7);
+                for (index, stats) in outcome.services.iter().enumerate() {
+                    assert_eq!(stats.arrived > 0, index == service);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_manager_without_a_free_moment_is_busy_all_the_time() {
+    let social = Social::new(SizePreset::SocialNetwork);
+    let mut config = Config::default();
+    config.set("relief.occupancy_ns", 1_500.0).unwrap();
+    let outcome = social.check(
+        &config,
+        "relief",
+        &loads(&[0], &poisson(30_000.0), 1_000),
+        1,
+    );
+    assert!(
+        (0.9..=1.0).contains(&outcome.manager_utilization),
+        "{}",
+        outcome.manager_utilization
+    );
+    assert!(outcome.saturated.is_some());
+}
+
+#[test]
+fn an_overloaded_ensemble_falls_back_for_both_reasons() {
+    let social = Social::new(SizePreset::SocialNetwork);
+    let mut config = Config::default();
+    for (key, value) in [
+        ("accelerator.pes", 1.0),
+        ("accelerator.input_entries", 2.0),
+        ("accelerator.overflow_entries", 2.0),
+    ] {
+        config.set(key, value).unwrap();
+    }
+    let all = loads(&[0, 1, 2, 3, 4, 5, 6, 7], &poisson(13_400.0), 100);
+    let outcome = social.check(&config, "accelflow", &all, 1);
+    let reasons: BTreeSet<&str> = outcome
+        .services
+        .iter()
+        .flat_map(|stats| stats.fallbacks.keys().map(|reason| reason.name()))
+        .collect();
+    assert_eq!(reasons, BTreeSet::from(["enqueue_denied", "overflow_full"]));
+}
+
+/// Servers so small that everything overflows, blocks and falls back.
+fn small_server() -> impl Strategy<Value = Config> {
+    let numbers = (
+        1..=3_u32,
+        1..=4_u32,
+        1..=4_u32,
+        0..=3_u32,
+        1..=2_u32,
+        1..=4_u32,
+        prop::sample::select(vec![64_u32, 512, 2_048]),
+    );
+    numbers.prop_map(|(pes, input, output, overflow, engines, cores, inline)| {
+        let mut config = Config::default();
+        for (key, value) in [
+            ("accelerator.pes", pes),
+            ("accelerator.input_entries", input),
+            ("accelerator.output_entries", output),
+            ("accelerator.overflow_entries", overflow),
+            ("network.dma_engines", engines),
+            ("core.count", cores),
+            ("accelerator.inline_bytes", inline),
+        ] {
+            config.set(key, f64::from(value)).unwrap();
+        }
+        config
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 256,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn laws_hold_on_any_small_server(
+        config in small_server(),
+        id in prop::sample::select(ALL.to_vec()),
+        services in prop::sample::subsequence((0..8).collect::<Vec<usize>>(), 1..=8),
+        rate_rps in prop::sample::select(vec![500.0, 5_000.0, 100_000.0]),
+        seed in any::<u64>(),
+    ) {
+        let social = Social::new(SizePreset::Fleet);
+        social.check(&config, id, &loads(&services, &poisson(rate_rps), 20), seed);
+    }
+}
