@@ -6,6 +6,8 @@ use crate::assemble::{Symbols, assemble};
 use crate::check::{CheckError, Role, Warning, check, is_name};
 use crate::compile::{Part, split};
 use crate::disassemble::{Unstructured, disassemble};
+use crate::executions::executions;
+use crate::limits::MAX_EXECUTIONS;
 use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, DecodeError, Instruction, MAX_WORDS, NIBBLES, PositionMark, Word};
 use crate::{Condition, Fault, PredicateError, PredicateTable};
@@ -44,6 +46,16 @@ pub enum LinkError {
     /// A chain of traces that returns to itself.
     #[error("this chain of traces never ends: {0}")]
     NeverEnds(String),
+    /// Forks that multiply along a chain of tails.
+    #[error(
+        "trace '{trace}' can turn into {executions} parallel executions; at most {MAX_EXECUTIONS}"
+    )]
+    TooManyExecutions {
+        /// The trace.
+        trace: String,
+        /// Its executions.
+        executions: u64,
+    },
     /// More words than 12 bits address.
     #[error("{0} words do not fit the trace memory of {MAX_WORDS}")]
     MemoryFull(usize),
@@ -209,13 +221,18 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         words.push(word);
     }
     let predicates = linker.predicates;
-    let names = parts.into_iter().map(|part| part.name).collect();
+    let names = parts.iter().map(|part| part.name.clone()).collect();
     let image = Image {
         words,
         predicates,
         names,
     };
     image.check_cycles()?;
+    let counts = executions(&parts);
+    if let Some((trace, &executions)) = counts.iter().find(|(_, count)| **count > MAX_EXECUTIONS) {
+        let trace = (*trace).to_owned();
+        return Err(LinkError::TooManyExecutions { trace, executions });
+    }
     Ok(image)
 }
 

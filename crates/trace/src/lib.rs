@@ -33,6 +33,7 @@ mod check;
 mod compile;
 mod condition;
 mod disassemble;
+mod executions;
 mod file;
 mod format;
 mod image;

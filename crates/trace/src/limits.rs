@@ -16,3 +16,5 @@ pub const MAX_PREDICATES: usize = 16;
 pub const MAX_FIELDS: usize = 64;
 /// The longest condition text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
+/// The most executions that one trace may turn into by forks, tails included.
+pub const MAX_EXECUTIONS: u64 = 64;

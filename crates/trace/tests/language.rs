@@ -341,3 +341,31 @@ fn listings_read_like_the_source() {
     );
     assert!(text.contains("fork\n  arm 1:\n    LdB\n  arm 2:\n"));
 }
+
+#[test]
+fn forks_that_multiply_along_tails_are_refused() {
+    let mut library = Library::new();
+    let chain = |next: Option<String>| {
+        let arm = || {
+            let mut nodes = seq(&["Ser", "TCP"]).unwrap();
+            nodes.extend(next.as_deref().map(tail));
+            nodes
+        };
+        let mut nodes = seq(&["TCP", "Dser"]).unwrap();
+        nodes.push(fork(vec![arm(), arm()]));
+        nodes
+    };
+    for i in 0..6 {
+        let next = (i > 0).then(|| format!("t{}", i - 1));
+        library.register(&format!("t{i}"), chain(next)).unwrap();
+    }
+    assert!(library.link().is_ok(), "64 executions are the most");
+    library
+        .register("t6", chain(Some("t5".to_owned())))
+        .unwrap();
+    let error = library.link().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "trace 't6' can turn into 128 parallel executions; at most 64"
+    );
+}

@@ -124,6 +124,7 @@ impl From<LinkError> for Failure {
         let (reason, trace) = match &error {
             LinkError::UnknownTail { trace, .. } => ("unknown_tail", Some(trace)),
             LinkError::NeverEnds(_) => ("never_ends", None),
+            LinkError::TooManyExecutions { trace, .. } => ("too_many_executions", Some(trace)),
             LinkError::MemoryFull(_) => ("memory_full", None),
             LinkError::Predicate { trace, error } => (predicate_reason(error), Some(trace)),
             LinkError::PartTooLong => ("part_too_long", None),
