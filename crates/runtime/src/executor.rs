@@ -11,8 +11,8 @@ use crate::execution::Run;
 use crate::outcome::{Conversation, Message, Outcome};
 use crate::peer::Peer;
 
-/// The most that one run may visit. Every trace ends, but forks double the work of what follows
-/// them, so a program may still be very long.
+/// The most that one run may visit. Every trace ends, but chains of traces that fork may be very
+/// long.
 pub const MAX_VISITS: usize = 100_000;
 
 /// Runs the traces of a trace memory on bytes.

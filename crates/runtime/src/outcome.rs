@@ -56,7 +56,8 @@ pub struct Conversation {
 pub struct Caller {
     /// The request it made.
     pub call: ThriftCall,
-    /// The connection with it.
+    /// The connection with it. After a run that failed within an error subtrace it is of no use
+    /// any more: records may have been protected that were never sent.
     pub session: Session,
 }
 

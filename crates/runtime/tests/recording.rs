@@ -57,7 +57,19 @@ fn a_recording_becomes_a_profile() {
         .map(|service| steps(&recording, service.name()).len())
         .sum();
     assert_eq!(operations, 245);
-    drop(profile);
+    let total = profile
+        .parameters()
+        .iter()
+        .find(|it| it.name == "UniqId.operations_ns")
+        .unwrap();
+    let recorded: f64 = steps(&recording, "UniqId")
+        .iter()
+        .map(|it| it.cost_ns)
+        .sum();
+    assert!(
+        (total.value - recorded).abs() < 0.01 * recorded,
+        "{total:?}, {recorded}"
+    );
 }
 
 #[test]
