@@ -111,9 +111,12 @@ fn one_core_with_exponential_requests_is_m_m_1() {
     let points = exponential(1e6);
     let (mean_bytes, mean_square_bytes) = moments(&points);
     // Costs are proportional to the size of the received message.
-    let mut options = RecordingOptions::default();
-    options.size_shares = [0.0; Accel::COUNT];
-    options.size_shares[Accel::Tcp.index()] = 1.0;
+    let mut size_shares = [0.0; Accel::COUNT];
+    size_shares[Accel::Tcp.index()] = 1.0;
+    let options = RecordingOptions {
+        size_shares,
+        ..RecordingOptions::default()
+    };
     let profile = profile(&uniq_id(), NOTHING_NS, 0, &options, &only_tcp);
     let table = SizeDistribution::Quantiles(QuantileTable::new(&points).unwrap());
     let plan = Plan::new(&profile, &image(), &PayloadSizes::same(table)).unwrap();

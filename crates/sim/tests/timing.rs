@@ -1,0 +1,511 @@
+//! Tight gates: unloaded response times calculated by hand to the picosecond, each parameter's
+//! share in them, and the first entry, operation and transfer that must wait.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use accelflow_sim::Config;
+use accelflow_sim::config::PARAMETERS;
+use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::Fallback;
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+use accelflow_workload::services::{Chain, Operation, Phase, Service};
+use common::{
+    ALL, NOTHING_NS, fixed_plan, frictionless, receive, response, responses, round_cost, run, sink,
+    together, uniq_id,
+};
+
+/// One UniqId request: payloads of 1,000 B everywhere and 10 us of application logic.
+fn uniq_id_plan() -> Plan {
+    fixed_plan(&uniq_id(), 10_000.0, 1_000, &round_cost)
+}
+
+// Times in picoseconds of the base server at 2.4 GHz, by hand.
+/// 10 ns + 1,000 B at 100 GB/s, into the scratchpad and out of it.
+const PADS: u64 = 2 * 20_000;
+const TCP: u64 = 2_000_000 + PADS;
+const RPC: u64 = 100_000 + PADS;
+/// Decr, Encr, Dser, Ser, LdB.
+const OTHER: u64 = 1_000_000 + PADS;
+/// The way of a request to the core, and of a response from it.
+const COMPUTE_IN: u64 = TCP + OTHER + RPC + OTHER + OTHER;
+const COMPUTE_OUT: u64 = OTHER + RPC + OTHER + TCP;
+/// 10 ns to program an engine, and 1,102 B over links of 38.4 GB/s.
+const MOVE: u64 = 10_000 + 28_698;
+/// 3 cycles.
+const HOP: u64 = 1_250;
+/// TCP, Decr, RPC, Dser are neighbours; Dser is 1 + 6 hops and a crossing of 60 cycles from LdB.
+const WIRES_IN: u64 = 4 * MOVE + 3 * HOP + 7 * HOP + 25_000;
+/// Ser to RPC 4 hops, RPC to Encr 3, Encr to TCP 1.
+const WIRES_OUT: u64 = 3 * MOVE + 8 * HOP;
+/// The entry for Ser from memory: 50 ns more than a move without hops.
+const FROM_MEMORY: u64 = MOVE + 50_000;
+/// The result of LdB: 1,000 B over the same links, to memory.
+const TO_MEMORY: u64 = 10_000 + 50_000 + 26_042;
+/// 80 cycles.
+const NOTIFICATION: u64 = 33_334;
+const APPLICATION: u64 = 10_000_000;
+const CONTEXT_SWITCH: u64 = 1_000_000;
+
+/// What every system with accelerators takes.
+const ACCELERATED: u64 = COMPUTE_IN
+    + WIRES_IN
+    + TO_MEMORY
+    + NOTIFICATION
+    + CONTEXT_SWITCH
+    + APPLICATION
+    + FROM_MEMORY
+    + COMPUTE_OUT
+    + WIRES_OUT;
+
+/// An interrupt, two context switches, a submission.
+const INTERRUPTED: u64 = 2_000_000 + 2 * CONTEXT_SWITCH + 800_000;
+
+#[test]
+fn an_unloaded_request_takes_the_sum_of_its_parts() {
+    let on_cores = 2 * 7_000_000 + 2 * 2_050_000 + 2 * 6_600_000 + 2 * 3_800_000 + 8_100_000;
+    // 15 instructions after TCP, Decr, RPC; 22 with Dser's branch; 35 at the end; 15 three times.
+    let dispatchers = 3 * 6_250 + 9_167 + 14_583 + 3 * 6_250;
+    let expected = [
+        ("ideal", ACCELERATED),
+        ("accelflow", ACCELERATED + dispatchers + 50_000 + 50_000),
+        // Decr-RPC, RPC-Dser, Ser-RPC, Encr-TCP have no link and Dser branches; and LdB's
+        // notification, which includes the context switch.
+        (
+            "cohort",
+            ACCELERATED + 50_000 + 6 * 6_000_000 - CONTEXT_SWITCH,
+        ),
+        // The manager sees eight completions, the core Dser's branch and the chains' ends.
+        (
+            "relief",
+            ACCELERATED + 800_000 + 8 * 1_500_000 + INTERRUPTED + 2_000_000,
+        ),
+        // Four completions before LdB and three after Ser are handed on by the core.
+        (
+            "cpu_centric",
+            ACCELERATED + 800_000 + 7 * INTERRUPTED + 2_000_000,
+        ),
+        ("non_acc", CONTEXT_SWITCH + on_cores + APPLICATION),
+    ];
+    let plan = uniq_id_plan();
+    for (id, picoseconds) in expected {
+        let found = response(&Config::default(), &plan, id);
+        assert_eq!(found, Time::from_ps(picoseconds), "{id}");
+    }
+}
+
+/// Parameter, its value in the reference, its value one step on, and how many picoseconds later
+/// the response is for each orchestrator in the order of [`ALL`].
+type Row = (&'static str, f64, f64, [i64; 6]);
+
+/// The reference is the base server at 2.5 GHz, so that a cycle is 400 ps, and with 104 B of
+/// overhead, so that an entry of 1,104 B takes 27.6 ns at 40 GB/s.
+const STEPS: [Row; 46] = [
+    // Latencies: as often as the response waits for them.
+    ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 1_000, 1_000, 0]),
+    ("core.notice_ns", 50.0, 51.0, [0, 0, 0, 0, 1_000, 0]),
+    (
+        "core.context_switch_ns",
+        1_000.0,
+        1_001.0,
+        [1_000, 15_000, 3_000, 0, 1_000, 1_000],
+    ),
+    (
+        "core.interrupt_ns",
+        2_000.0,
+        2_001.0,
+        [0, 8_000, 2_000, 0, 0, 0],
+    ),
+    ("core.submit_ns", 800.0, 801.0, [0, 8_000, 2_000, 0, 0, 0]),
+    ("cohort.core_ns", 6_000.0, 6_001.0, [0, 0, 0, 6_000, 0, 0]),
+    (
+        "relief.latency_ns",
+        1_500.0,
+        1_501.0,
+        [0, 0, 8_000, 0, 0, 0],
+    ),
+    ("dispatcher.plain", 15.0, 16.0, [0, 0, 0, 0, 8 * 400, 0]),
+    ("dispatcher.branch", 7.0, 8.0, [0, 0, 0, 0, 400, 0]),
+    ("dispatcher.end", 20.0, 21.0, [0, 0, 0, 0, 400, 0]),
+    (
+        "accelerator.scratchpad_latency_ns",
+        10.0,
+        11.0,
+        accelerated(18_000),
+    ),
+    ("network.dma_setup_ns", 10.0, 11.0, accelerated(9_000)),
+    ("network.hop_cycles", 3.0, 4.0, accelerated(18 * 400)),
+    ("network.inter_chiplet_cycles", 60.0, 61.0, accelerated(400)),
+    ("network.memory_latency_ns", 50.0, 51.0, accelerated(2_000)),
+    ("network.notification_cycles", 80.0, 81.0, accelerated(400)),
+    // Sizes and rates: the slowest part of each way counts.
+    (
+        "network.entry_overhead_bytes",
+        104.0,
+        120.0,
+        accelerated(8 * 400),
+    ),
+    (
+        "network.link_bytes",
+        16.0,
+        8.0,
+        accelerated(8 * 27_600 + 25_000),
+    ),
+    (
+        "network.inter_chiplet_gb_per_s",
+        64.0,
+        20.0,
+        accelerated(27_600 + 27_600 + 25_000),
+    ),
+    (
+        "network.memory_gb_per_s",
+        102.4,
+        20.0,
+        accelerated(27_600 + 25_000),
+    ),
+    (
+        "accelerator.scratchpad_gb_per_s",
+        100.0,
+        50.0,
+        accelerated(18 * 10_000),
+    ),
+    (
+        "dispatcher.ipc",
+        1.0,
+        0.5,
+        [0, 0, 0, 0, 400 * (8 * 15 + 7 + 20), 0],
+    ),
+    ("speedup.TCP", 3.5, 7.0, accelerated(-2_000_000)),
+    ("speedup.Encr", 6.6, 3.3, accelerated(1_000_000)),
+    ("speedup.Decr", 6.6, 3.3, accelerated(1_000_000)),
+    ("speedup.RPC", 20.5, 10.25, accelerated(200_000)),
+    ("speedup.Ser", 3.8, 1.9, accelerated(1_000_000)),
+    ("speedup.Dser", 3.8, 1.9, accelerated(1_000_000)),
+    ("speedup.LdB", 8.1, 4.05, accelerated(1_000_000)),
+    // Not on this request's way, or never short of it.
+    ("speedup.Cmp", 15.2, 7.6, [0; 6]),
+    ("speedup.Dcmp", 4.1, 8.2, [0; 6]),
+    ("core.transform_ns_per_kib", 1_000.0, 1_001.0, [0; 6]),
+    ("dispatcher.transform", 12.0, 13.0, [0; 6]),
+    ("dispatcher.load_atm", 12.0, 13.0, [0; 6]),
+    ("relief.occupancy_ns", 130.0, 131.0, [0; 6]),
+    ("core.count", 36.0, 1.0, [0; 6]),
+    ("accelerator.pes", 8.0, 1.0, [0; 6]),
+    ("accelerator.input_entries", 64.0, 1.0, [0; 6]),
+    ("accelerator.output_entries", 64.0, 1.0, [0; 6]),
+    ("accelerator.overflow_entries", 256.0, 0.0, [0; 6]),
+    ("accelerator.inline_bytes", 2_048.0, 1_000.0, [0; 6]),
+    ("network.dma_engines", 10.0, 1.0, [0; 6]),
+    // A manager that is occupied for longer than its latency answers when it is free.
+    (
+        "relief.occupancy_ns",
+        1_500.0,
+        1_501.0,
+        [0, 0, 8_000, 0, 0, 0],
+    ),
+    // Half a gigahertz less: 100 ps more a cycle for 18 hops of 3, 60 + 80 cycles and 147
+    // instructions; entries at 32 GB/s take 34.5 ns, the result 31.25 ns.
+    (
+        "core.clock_ghz",
+        2.5,
+        2.0,
+        [
+            0,
+            SLOWER_WIRES,
+            SLOWER_WIRES,
+            SLOWER_WIRES,
+            SLOWER_WIRES + 147 * 100,
+            SLOWER_WIRES,
+        ],
+    ),
+    // Links so wide that only the six moves between neighbours on a chiplet are theirs: 6.9 ns, 3.45 ns.
+    ("network.link_bytes", 64.0, 128.0, accelerated(-6 * 3_450)),
+    (
+        "core.context_switch_ns",
+        0.0,
+        1.0,
+        [1_000, 15_000, 3_000, 0, 1_000, 1_000],
+    ),
+];
+
+const SLOWER_WIRES: i64 = 100 * (18 * 3 + 60 + 80) + 8 * 6_900 + 6_250;
+
+/// The same for every system with accelerators.
+const fn accelerated(picoseconds: i64) -> [i64; 6] {
+    let ps = picoseconds;
+    [0, ps, ps, ps, ps, ps]
+}
+
+fn reference() -> Config {
+    let mut config = Config::default();
+    config.set("core.clock_ghz", 2.5).unwrap();
+    config.set("network.entry_overhead_bytes", 104.0).unwrap();
+    config
+}
+
+fn check_steps(plan: &Plan, rows: &[Row]) {
+    for (key, from, to, expected) in rows {
+        let [before, after] = [from, to].map(|value| {
+            let mut config = reference();
+            config.set(key, *value).unwrap();
+            ALL.map(|id| response(&config, plan, id).as_ps() as i64)
+        });
+        let found: [i64; 6] = std::array::from_fn(|system| after[system] - before[system]);
+        assert_eq!(found, *expected, "{key} from {from} to {to}");
+    }
+}
+
+#[test]
+fn each_parameter_counts_as_often_as_it_is_on_the_way() {
+    check_steps(&uniq_id_plan(), &STEPS);
+}
+
+#[test]
+fn every_parameter_has_a_step() {
+    let tested: BTreeSet<&str> = STEPS.iter().map(|row| row.0).collect();
+    let known: BTreeSet<&str> = PARAMETERS.iter().map(|parameter| parameter.key).collect();
+    assert_eq!(tested, known);
+}
+
+/// Receives compressed data, which it writes to a database: T1 with Dcmp, T8 and T7, T2.
+fn store() -> Service {
+    let write = Chain::new("T8").with("T7", "exception", 0);
+    let path = vec![
+        receive(1),
+        Phase::Cpu,
+        Phase::one(write),
+        Phase::Cpu,
+        Phase::one(Chain::new("T2")),
+    ];
+    Service::new("StoreP", "StorePost", path).unwrap()
+}
+
+#[test]
+fn transformations_branches_and_parked_traces_count_once_each() {
+    let plan = fixed_plan(&store(), 10_000.0, 1_000, &round_cost);
+    check_steps(
+        &plan,
+        &[
+            // Before Dcmp, and in T7. (T1's second branch needs no Dcmp to be known.)
+            ("dispatcher.branch", 7.0, 8.0, [0, 0, 0, 0, 2 * 400, 0]),
+            ("dispatcher.transform", 12.0, 13.0, [0, 0, 0, 0, 400, 0]),
+            ("dispatcher.load_atm", 12.0, 13.0, [0, 0, 0, 0, 400, 0]),
+            ("dispatcher.end", 20.0, 21.0, [0, 0, 0, 0, 2 * 400, 0]),
+            // T1 6, T8 3, T7 4, T2 up to TCP 3.
+            ("dispatcher.plain", 15.0, 16.0, [0, 0, 0, 0, 16 * 400, 0]),
+            (
+                "relief.latency_ns",
+                1_500.0,
+                1_501.0,
+                [0, 0, 16_000, 0, 0, 0],
+            ),
+            // 1,000 B of 1,024, where no dispatcher transforms.
+            (
+                "core.transform_ns_per_kib",
+                1_000.0,
+                2_024.0,
+                [1_000_000, 1_000_000, 1_000_000, 1_000_000, 0, 0],
+            ),
+            // T1 5, T8 2, T7 3, T2 3, and two ends; what follows TCP's send is not waited for.
+            (
+                "core.interrupt_ns",
+                2_000.0,
+                2_001.0,
+                [0, 15_000, 4_000, 0, 0, 0],
+            ),
+            ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 2_000, 2_000, 0]),
+            (
+                "network.notification_cycles",
+                80.0,
+                81.0,
+                accelerated(2 * 400),
+            ),
+            ("speedup.Dcmp", 4.1, 2.05, accelerated(1_000_000)),
+        ],
+    );
+}
+
+#[test]
+fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
+    // At 2.5 GHz: 2,048 B into and out of the scratchpad, 30.48 ns each; 1,024 B beyond it over
+    // links of 40 GB/s, 50 + 25.6 ns each; entries of 2,048 + 104 B take 53.8 ns, the result of
+    // 2,048 B 51.2 ns. Against payloads of 1,000 B: 18 x (30.48 - 20 + 75.6) + 8 x (53.8 - 27.6)
+    // + (51.2 - 25) ns.
+    let hardware = 18 * (10_480 + 75_600) + 8 * 26_200 + 26_200;
+    let plans = [1_000, 3_072].map(|bytes| fixed_plan(&uniq_id(), 10_000.0, bytes, &round_cost));
+    let expected = [
+        ("non_acc", 0),
+        ("cpu_centric", hardware),
+        // All hand-overs but that after Dser, which branches anyway, come to need the core.
+        ("relief", hardware + 6 * INTERRUPTED),
+        // So do those over links: TCP-Decr and RPC-Encr.
+        ("cohort", hardware + 2 * 6_000_000),
+        ("accelflow", hardware),
+        ("ideal", hardware),
+    ];
+    for (id, picoseconds) in expected {
+        let [small, large] = plans
+            .each_ref()
+            .map(|plan| response(&reference(), plan, id));
+        assert_eq!(large - small, Time::from_ps(picoseconds), "{id}");
+    }
+}
+
+/// 10 us for the TCP of a request; the rest takes a picosecond.
+fn slow_tcp(operation: &Operation) -> f64 {
+    match operation.accel {
+        Accel::Tcp => 10_000.0,
+        _ => NOTHING_NS,
+    }
+}
+
+fn set(config: &mut Config, values: &[(&str, f64)]) {
+    for (key, value) in values {
+        config.set(key, *value).unwrap();
+    }
+}
+
+#[test]
+fn the_ninth_operation_waits_for_the_eight_elements() {
+    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &slow_tcp);
+    let mut config = frictionless();
+    set(&mut config, &[("accelerator.pes", 8.0)]);
+    let eight = responses(&config, &plan, "ideal", 8);
+    assert_eq!(eight[0], eight[7]);
+    let nine = responses(&config, &plan, "ideal", 9);
+    assert_eq!(nine[7], eight[0]);
+    assert_eq!(nine[8], nine[7] + Time::from_us(10));
+    set(&mut config, &[("accelerator.pes", 9.0)]);
+    let enough = responses(&config, &plan, "ideal", 9);
+    assert_eq!(enough[0], enough[8]);
+}
+
+#[test]
+fn the_eleventh_transfer_waits_for_the_ten_engines() {
+    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|_| 1_000.0);
+    let mut config = frictionless();
+    set(
+        &mut config,
+        &[
+            ("accelerator.pes", 16.0),
+            ("network.dma_engines", 10.0),
+            ("network.dma_setup_ns", 10.0),
+        ],
+    );
+    let ten = responses(&config, &plan, "ideal", 10);
+    assert_eq!(ten[0], ten[9]);
+    let eleven = responses(&config, &plan, "ideal", 11);
+    assert_eq!(eleven[9], ten[0]);
+    assert_eq!(eleven[10], eleven[9] + Time::from_ns(10));
+}
+
+#[test]
+fn a_full_queue_overflows_and_a_full_overflow_area_falls_back() {
+    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &slow_tcp);
+    // One operation runs, four wait in the queue, three in the overflow area.
+    let mut config = frictionless();
+    set(
+        &mut config,
+        &[
+            ("accelerator.pes", 1.0),
+            ("accelerator.input_entries", 4.0),
+            ("accelerator.overflow_entries", 3.0),
+        ],
+    );
+    let at = |count| {
+        let outcome = run(&config, &plan, "accelflow", &together(count), 1);
+        let fallbacks = outcome.services[0].fallbacks.clone();
+        (
+            outcome.accelerators[Accel::Tcp.index()].peak_input,
+            fallbacks,
+        )
+    };
+    assert_eq!(at(4), (3, [].into()));
+    assert_eq!(at(5), (4, [].into()));
+    assert_eq!(at(8), (4, [].into()));
+    assert_eq!(at(9), (4, [(Fallback::OverflowFull, 1)].into()));
+    assert_eq!(at(11), (4, [(Fallback::OverflowFull, 3)].into()));
+}
+
+#[test]
+fn the_way_back_from_the_overflow_area_is_that_from_memory() {
+    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &slow_tcp);
+    let mut config = frictionless();
+    set(
+        &mut config,
+        &[("accelerator.pes", 1.0), ("accelerator.input_entries", 4.0)],
+    );
+    let mut sixth = |memory_us: u64| {
+        let latency_ns = (memory_us * 1_000) as f64;
+        set(&mut config, &[("network.memory_latency_ns", latency_ns)]);
+        responses(&config, &plan, "ideal", 6)[5]
+    };
+    // One runs, four wait, the sixth overflows. It starts its way back when the second operation
+    // starts, at 10 us, and is due at 50 us; its result takes the way to memory once more.
+    let near = sixth(0);
+    assert_eq!(sixth(40), near + Time::from_us(40));
+    assert_eq!(sixth(41), near + Time::from_us(41 + 1));
+    assert_eq!(sixth(60), near + Time::from_us(60 + 20));
+}
+
+#[test]
+fn enqueue_is_denied_from_the_first_entry_too_many() {
+    let calls = |count| {
+        let rpc = Chain::new("T9")
+            .with("T10", "exception", 0)
+            .with("T10", "compressed", 0);
+        let path = vec![
+            receive(0),
+            Phase::Cpu,
+            Phase::parallel(count, &rpc),
+            Phase::Cpu,
+            Phase::one(Chain::new("T2")),
+        ];
+        let service = Service::new("CPost", "ComposePost", path).unwrap();
+        fixed_plan(&service, NOTHING_NS, 0, &round_cost)
+    };
+    // A core starts all chains at once: their entries are reserved before any data has moved.
+    let mut config = frictionless();
+    set(&mut config, &[("accelerator.input_entries", 3.0)]);
+    for id in &ALL[1..] {
+        for (count, denied) in [(3, 0), (4, 1), (6, 3)] {
+            let outcome = run(&config, &calls(count), id, &together(1), 1);
+            let fallbacks = &outcome.services[0].fallbacks;
+            let found = fallbacks.get(&Fallback::EnqueueDenied).copied();
+            assert_eq!(found.unwrap_or(0), denied, "{id}, {count} calls");
+            assert_eq!(fallbacks.get(&Fallback::OverflowFull), None, "{id}");
+            // From Ser to the TCP that sends: four operations each.
+            let on_cores: u64 = outcome.totals.on_cores.iter().sum();
+            assert_eq!(on_cores, 4 * denied, "{id}, {count} calls");
+        }
+    }
+}
+
+#[test]
+fn a_full_output_queue_keeps_the_element() {
+    // One output entry and a transfer of 10 us: the second result waits in its element.
+    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|operation| match operation.accel {
+        Accel::Tcp => 1_000.0,
+        _ => NOTHING_NS,
+    });
+    let mut config = frictionless();
+    set(
+        &mut config,
+        &[("accelerator.pes", 1.0), ("network.dma_setup_ns", 10_000.0)],
+    );
+    let blocked = |entries, count| {
+        let mut config = config.clone();
+        set(&mut config, &[("accelerator.output_entries", entries)]);
+        run(&config, &plan, "ideal", &together(count), 1)
+            .totals
+            .element_blocked
+    };
+    // TCP's results are there at 1, 2 and 3 us; its first entry is free again at 11 us.
+    assert_eq!(blocked(1.0, 1), Time::ZERO);
+    assert_eq!(blocked(2.0, 2), Time::ZERO);
+    assert_eq!(blocked(1.0, 2), Time::from_us(9));
+}
