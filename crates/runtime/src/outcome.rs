@@ -45,7 +45,8 @@ pub struct Conversation {
     /// The connection of the message that the run begins with. Without one, a message that is
     /// sent goes over a connection that the [`Peer`](crate::Peer) lends.
     ///
-    /// A run that fails before it has sent anything over it leaves it as it was.
+    /// A run that fails before it has sent anything over it, or notified a core, leaves it as it
+    /// was.
     pub session: Session,
     /// Whom error subtraces answer.
     pub caller: Option<Caller>,

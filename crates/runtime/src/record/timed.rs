@@ -10,7 +10,7 @@ use accelflow_trace::{Accel, Transform};
 use super::socket::SocketPair;
 use crate::bodies::Bodies;
 
-/// The shortest cost that is reported: the resolution of the clock.
+/// The shortest cost that is reported: the unit of the clock.
 const LEAST_NS: f64 = 1.0;
 
 /// Software bodies that note what each successful call cost.
@@ -58,7 +58,7 @@ impl TimedBodies {
     }
 
     fn without_clock(&self, spent: Duration) -> f64 {
-        spent.as_secs_f64() * 1e9 - self.clock_ns
+        nanoseconds(spent) - self.clock_ns
     }
 }
 
@@ -86,12 +86,17 @@ impl Bodies for TimedBodies {
     }
 }
 
+/// Exact: no interval here comes near the 2^53 ns of 104 days.
+fn nanoseconds(spent: Duration) -> f64 {
+    spent.as_nanos() as f64
+}
+
 /// What an interval of the clock shows when nothing happens in it: the median of many.
 fn clock_cost_ns() -> f64 {
     let empty = || {
         let start = Instant::now();
         black_box(());
-        start.elapsed().as_secs_f64() * 1e9
+        nanoseconds(start.elapsed())
     };
     let mut samples: Vec<f64> = (0..1_001).map(|_| empty()).collect();
     super::median(&mut samples)
