@@ -1,0 +1,376 @@
+//! What each orchestrator decides, and what distinguishes runs under different ones.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use accelflow_sim::orchestrators::{
+    Completion, Decision, Links, Manager, Next, ORCHESTRATORS, orchestrator,
+};
+use accelflow_sim::plan::{PhasePlan, Plan};
+use accelflow_sim::{Config, Load};
+use accelflow_trace::{Accel, AtmAddress};
+use accelflow_units::{Bytes, Time};
+use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::{PaperOptions, Profile};
+use accelflow_workload::services::social_network;
+use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use common::{ALL, NOTHING_NS, fixed_plan, frictionless, image, responses, run, sink, together};
+
+/// Seven kinds of completion, all of Decr.
+fn completions() -> [(&'static str, Completion); 7] {
+    let plain = Completion {
+        from: Accel::Decr,
+        next: Next::Forward(Accel::Rpc),
+        branches: 0,
+        loads: 0,
+        transforms: 0,
+        size: Bytes(2_048),
+    };
+    let branch = Completion {
+        branches: 1,
+        ..plain
+    };
+    let transform = Completion {
+        branches: 1,
+        transforms: 1,
+        ..plain
+    };
+    let large = Completion {
+        size: Bytes(2_049),
+        ..plain
+    };
+    let large_transform = Completion {
+        transforms: 1,
+        size: Bytes(4_096),
+        ..plain
+    };
+    let park = Completion {
+        next: Next::Park,
+        loads: 1,
+        ..plain
+    };
+    let end = Completion {
+        next: Next::End,
+        ..plain
+    };
+    [
+        ("plain", plain),
+        ("branch", branch),
+        ("transform", transform),
+        ("large", large),
+        ("large transform", large_transform),
+        ("park", park),
+        ("end", end),
+    ]
+}
+
+fn us(microseconds: f64) -> Time {
+    Time::from_ns_f64(microseconds * 1e3)
+}
+
+fn decisions(id: &str, links: &Links) -> Vec<Decision> {
+    let config = Config::default();
+    let decide = |(_, completion): &(&str, Completion)| {
+        orchestrator(id).unwrap().decide(completion, &config, links)
+    };
+    completions().iter().map(decide).collect()
+}
+
+fn core(microseconds: f64) -> Decision {
+    Decision {
+        core: us(microseconds),
+        ..Decision::default()
+    }
+}
+
+fn background(microseconds: f64) -> Decision {
+    Decision {
+        background: us(microseconds),
+        ..Decision::default()
+    }
+}
+
+#[test]
+fn ideal_and_non_acc_charge_nobody() {
+    for id in ["ideal", "non_acc"] {
+        let nothing = vec![Decision::default(); 7];
+        assert_eq!(decisions(id, &Links::default()), nothing, "{id}");
+    }
+}
+
+#[test]
+fn cpu_centric_interrupts_the_core_for_every_hand_over() {
+    let expected = [
+        core(4.8),
+        core(4.8),
+        core(4.8 + 2.0),
+        core(4.8),
+        core(4.8 + 4.0),
+        background(4.0),
+        Decision::default(),
+    ];
+    assert_eq!(decisions("cpu_centric", &Links::default()), expected);
+}
+
+#[test]
+fn relief_asks_its_manager_always_and_the_core_when_a_chain_is_not_simple() {
+    let manager = Some(Manager {
+        occupancy: us(0.13),
+        latency: us(1.5),
+    });
+    let expected = [
+        Decision::default(),
+        core(4.8),
+        core(4.8 + 2.0),
+        core(4.8),
+        core(4.8 + 4.0),
+        background(4.0),
+        Decision::default(),
+    ]
+    .map(|decision| Decision {
+        manager,
+        ..decision
+    });
+    assert_eq!(decisions("relief", &Links::default()), expected);
+}
+
+#[test]
+fn cohort_spares_the_core_between_linked_accelerators_only() {
+    let linked = Links::most_frequent(&[((Accel::Decr, Accel::Rpc), 1)]);
+    let mut expected = vec![
+        Decision::default(),
+        core(6.0),
+        core(6.0 + 2.0),
+        core(6.0),
+        core(6.0 + 4.0),
+        background(6.0),
+        Decision::default(),
+    ];
+    assert_eq!(decisions("cohort", &linked), expected);
+    expected[0] = core(6.0);
+    let backwards = Links::most_frequent(&[((Accel::Rpc, Accel::Decr), 1)]);
+    assert_eq!(decisions("cohort", &backwards), expected);
+}
+
+#[test]
+fn accelflow_charges_dispatchers_by_the_instruction() {
+    let config = Config::default();
+    let expected = [15, 22, 34, 15, 15 + 24, 27, 35].map(|instructions| Decision {
+        dispatcher: config.dispatch(instructions),
+        instructions,
+        ..Decision::default()
+    });
+    assert_eq!(decisions("accelflow", &Links::default()), expected);
+    assert_eq!(config.dispatch(24), Time::from_ns(10));
+}
+
+#[test]
+fn starts_and_ends_of_chains_cost_what_each_system_does() {
+    let config = Config::default();
+    let expected = [
+        ("non_acc", "Non-acc", 0.0, 0.0, false, false),
+        ("cpu_centric", "CPU-Centric", 0.8, 2.0, true, false),
+        ("relief", "RELIEF", 0.8, 2.0, true, false),
+        ("cohort", "Cohort", 0.05, 5.0, true, false),
+        ("accelflow", "AccelFlow", 0.05, 0.05, true, true),
+        ("ideal", "Ideal", 0.0, 0.0, true, true),
+    ];
+    assert_eq!(ORCHESTRATORS.map(|it| it.id()), ALL);
+    for (it, (id, name, start, notified, accelerated, parks)) in
+        ORCHESTRATORS.into_iter().zip(expected)
+    {
+        assert_eq!((it.id(), it.paper_name()), (id, name));
+        assert_eq!(it.start(&config), us(start), "{id}");
+        assert_eq!(it.notified(&config), us(notified), "{id}");
+        assert_eq!((it.accelerated(), it.parks()), (accelerated, parks), "{id}");
+        assert_eq!(orchestrator(&name.to_uppercase()).unwrap().id(), id);
+    }
+    assert_eq!(
+        orchestrator("centaur").err().unwrap().to_string(),
+        "unknown orchestrator 'centaur'; known are non_acc, cpu_centric, relief, cohort, \
+         accelflow, ideal"
+    );
+}
+
+#[test]
+fn links_are_the_most_frequent_disjoint_pairs() {
+    use Accel::{Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
+    let pairs = |transitions: &[((Accel, Accel), u64)]| {
+        Links::most_frequent(transitions)
+            .pairs()
+            .collect::<Vec<_>>()
+    };
+    // Encr-TCP is more frequent than TCP-Decr, and takes TCP; Dser-Dser is no pair.
+    assert_eq!(
+        pairs(&[
+            ((Tcp, Decr), 9),
+            ((Encr, Tcp), 10),
+            ((Dser, Dser), 99),
+            ((Decr, Rpc), 3),
+            ((Dser, Ldb), 0),
+        ]),
+        [(Encr, Tcp), (Decr, Rpc)]
+    );
+    // Ties go to the lower accelerators.
+    assert_eq!(
+        pairs(&[((Ser, Rpc), 5), ((Rpc, Dser), 5), ((Rpc, Encr), 5)]),
+        [(Rpc, Encr)]
+    );
+    assert_eq!(pairs(&[]), []);
+}
+
+fn social(sizes: SizePreset) -> Plan {
+    let image = image();
+    let services = social_network().unwrap();
+    let profile = Profile::paper(&services, &image, &PaperOptions::default()).unwrap();
+    Plan::new(&profile, &image, &PayloadSizes::preset(sizes)).unwrap()
+}
+
+#[test]
+fn cohort_links_what_the_eight_services_do_most() {
+    use Accel::{Cmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
+    // All 27 messages received go from TCP to Decr and all 27 sent from Encr to TCP, which is then
+    // taken; the others follow from what is left. (After Dser the traces mostly branch, so that
+    // its link to LdB is seldom of use.)
+    let plan = social(SizePreset::SocialNetwork);
+    let pairs: Vec<_> = plan.links.pairs().collect();
+    assert_eq!(pairs, [(Tcp, Decr), (Rpc, Encr), (Dser, Ldb), (Cmp, Ser)]);
+    assert!(plan.links.linked(Tcp, Decr));
+    assert!(!plan.links.linked(Decr, Tcp) && !plan.links.linked(Encr, Tcp));
+}
+
+fn ten_us_each() -> Plan {
+    fixed_plan(&sink(), NOTHING_NS, 0, &|_| 10_000.0)
+}
+
+#[test]
+fn the_manager_serves_one_completion_after_the_other() {
+    let mut config = frictionless();
+    for (latency, occupancy) in [(1_500.0, 130.0), (1_500.0, 1_500.0), (100.0, 900.0)] {
+        config.set("relief.latency_ns", latency).unwrap();
+        config.set("relief.occupancy_ns", occupancy).unwrap();
+        let two = responses(&config, &ten_us_each(), "relief", 2);
+        assert_eq!(two[1] - two[0], Time::from_ns_f64(occupancy));
+        let three = responses(&config, &ten_us_each(), "relief", 3);
+        assert_eq!(three[2] - three[0], Time::from_ns_f64(2.0 * occupancy));
+    }
+}
+
+#[test]
+fn decisions_are_taken_by_the_requests_own_core() {
+    let (base, plan) = (Config::default(), ten_us_each());
+    for (id, cost) in [("cpu_centric", 4.8), ("cohort", 6.0)] {
+        let mut config = frictionless();
+        for key in [
+            "core.interrupt_ns",
+            "core.context_switch_ns",
+            "core.submit_ns",
+            "cohort.core_ns",
+        ] {
+            config.set(key, base.get(key).unwrap()).unwrap();
+        }
+        // On one core the second request's decision waits for the first's ...
+        config.set("core.count", 1.0).unwrap();
+        let two = responses(&config, &plan, id, 2);
+        assert_eq!(two[1] - two[0], us(cost), "{id}");
+        // ... and on two, as these requests are steered to different ones, for nothing.
+        config.set("core.count", 1_024.0).unwrap();
+        let two = responses(&config, &plan, id, 2);
+        assert_eq!(two[1], two[0], "{id}");
+    }
+}
+
+fn loads(requests: u64) -> Vec<Load> {
+    let load = |service| Load {
+        service,
+        arrivals: ArrivalProcess::Poisson { rate_rps: 2_000.0 },
+        requests,
+        warmup: 20,
+    };
+    (0..8).map(load).collect()
+}
+
+#[test]
+fn every_system_sees_the_same_requests() {
+    let plan = social(SizePreset::Fleet);
+    let outcomes = ALL.map(|id| run(&Config::default(), &plan, id, &loads(100), 11));
+    let arrivals = |index: usize| outcomes[index].services.iter().map(|it| it.measured);
+    for index in 1..ALL.len() {
+        assert!(arrivals(index).eq(arrivals(0)), "{}", ALL[index]);
+        // Sizes decide what the elements have to do.
+        let work = outcomes[index].totals.element_work;
+        assert_eq!(work, outcomes[1].totals.element_work, "{}", ALL[index]);
+        assert!(
+            outcomes[index]
+                .services
+                .iter()
+                .all(|it| it.fallbacks.is_empty())
+        );
+    }
+}
+
+#[test]
+fn sizes_are_a_function_of_seed_and_request() {
+    let plan = social(SizePreset::Fleet);
+    let PhasePlan::Chains(chains) = &plan.services[0].phases[2] else {
+        panic!("the third phase of CPost is four chains");
+    };
+    let sizes = |seed| (0..50).map(move |request| chains[0].message(1, seed, request).size);
+    assert!(sizes(1).eq(sizes(1)));
+    assert!(!sizes(1).eq(sizes(2)));
+    let [first, second] = [0, 1].map(|chain: usize| chains[chain].message(1, 1, 7).size);
+    assert_ne!(first, second, "parallel chains have messages of their own");
+    let message = chains[0].message(0, 1, 7);
+    let entry = chains[0].facts.entry();
+    let operation = chains[0]
+        .operation(entry, Accel::Ser, false, message)
+        .unwrap();
+    assert_eq!(
+        (operation.input, operation.output),
+        (message.size, message.size)
+    );
+    assert_eq!(
+        chains[0].operation(AtmAddress::new(255).unwrap(), Accel::Ser, false, message),
+        None
+    );
+}
+
+#[test]
+fn a_seed_gives_bit_identical_results_and_another_gives_others() {
+    let plan = social(SizePreset::Fleet);
+    for id in ALL {
+        let text = |seed| format!("{:?}", run(&Config::default(), &plan, id, &loads(60), seed));
+        assert_eq!(text(3), text(3), "{id}");
+        assert_ne!(text(3), text(4), "{id}");
+    }
+}
+
+#[test]
+fn dispatchers_are_charged_for_all_arms_of_a_fork() {
+    // Login has 29 operations. Branches: T1, T5, three in T6 (one of them in the arm that writes),
+    // T7. Words from the trace memory: three tails, the rest of T5, and T6's two further words, of
+    // which the writing arm reads one. Ends: T1, T6's other arm, T7, T2.
+    let plan = social(SizePreset::SocialNetwork);
+    let login = Load {
+        service: 4,
+        ..together(1)[0].clone()
+    };
+    let outcome = run(&Config::default(), &plan, "accelflow", &[login], 1);
+    let total = outcome.dispatcher_instructions.unwrap() * 29.0;
+    let expected = 29 * 15 + 6 * 7 + (3 + 3) * 12 + 4 * 20;
+    assert!((total - f64::from(expected)).abs() < 1e-9, "{total}");
+}
+
+#[test]
+fn the_mean_dispatcher_operation_is_as_long_as_the_papers() {
+    // "On average 18" (section VII.B.2) over equal numbers of the eight services' requests.
+    let plan = social(SizePreset::SocialNetwork);
+    let outcome = run(&Config::default(), &plan, "accelflow", &loads(60), 1);
+    let mean = outcome.dispatcher_instructions.unwrap();
+    assert!((17.0..22.0).contains(&mean), "{mean}");
+    for id in ["cpu_centric", "relief", "cohort", "ideal", "non_acc"] {
+        let other = run(&Config::default(), &plan, id, &loads(60), 1);
+        assert_eq!(other.dispatcher_instructions, None, "{id}");
+    }
+}
