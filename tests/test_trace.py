@@ -321,15 +321,20 @@ def test_a_walk_that_lacks_a_field_says_at_which_step() -> None:
     assert error_of(lambda: image.walk("T0", {})).reason == "unknown_trace"
 
 
-def test_a_walk_is_bounded_where_forks_multiply(library: Library) -> None:
+def test_forks_that_multiply_without_bound_are_refused(library: Library) -> None:
     for index in range(40):
         following = tail(f"t{index + 1}") if index < 39 else notify()
         registered(library, f"t{index}", seq("Ser", fork(["Encr", following], ["Encr", following])))
-    error = error_of(lambda: library.link().walk("t0", {}, max_visits=1000))
-    assert (error.reason, error.step) == ("too_many_visits", 1000)
+    assert error_of(library.link).reason == "too_many_executions"
 
 
-Visits = list[tuple[str, str]]
+def test_a_walk_ends_after_a_stated_number_of_visits() -> None:
+    facts = {"found": 1, "compressed": 1, "c_compressed": 1, "exception": 0}
+    image = LIBRARY.link()
+    visits = image.walk("T6", facts)
+    assert image.walk("T6", facts, max_visits=len(visits)) == visits
+    error = error_of(lambda: image.walk("T6", facts, max_visits=len(visits) - 1))
+    assert (error.reason, error.step) == ("too_many_visits", len(visits) - 1)
 
 
 def pipelines(depth: int) -> st.SearchStrategy[tuple[Steps, ...]]:

@@ -4,11 +4,15 @@ from typing import final
 __all__ = [
     "AccelflowError",
     "RegisteredTrace",
+    "TraceArrival",
     "TraceError",
+    "TraceExecutor",
     "TraceImage",
     "TraceInstruction",
     "TraceLibrary",
     "TraceNode",
+    "TraceRun",
+    "demo_request",
     "orchestrator_names",
     "service_names",
     "service_walk",
@@ -238,6 +242,76 @@ class TraceInstruction:
     def address(self) -> int | None:
         """The address that a tail or a continue loads."""
 
+@final
+class TraceExecutor:
+    """Runs traces on bytes, inline on the calling thread, with the software bodies.
+
+    Runs of several threads wait for one another.
+    """
+
+    def __new__(cls, *, cores: int) -> TraceExecutor:
+        """An executor whose LdB balances over `cores` cores. Raises TraceError for none."""
+    def run(
+        self, image: TraceImage, name: str, payload: bytes, *, call: Sequence[str] | None = None
+    ) -> TraceRun:
+        """Run the trace `name` of `image` on `payload`.
+
+        Without `call` on packets from the demo's client, with it on JSON to be sent as that kind of
+        message. Raises TraceError, with the step, for the first thing that cannot be done.
+        """
+    @property
+    def counters(self) -> tuple[int, dict[str, int]]:
+        """How many runs reached their end, and how many ended early, by reason."""
+
+@final
+class TraceRun:
+    """What a run did."""
+
+    @property
+    def arrivals(self) -> list[TraceArrival]:
+        """What each execution ended with, in order of their ends: one, and one more a fork."""
+    @property
+    def visits(self) -> list[tuple[str, str]]:
+        """Everything that was visited, in the form of `TraceImage.walk`."""
+    @property
+    def steps(self) -> list[tuple[str, int, str, int, int]]:
+        """The accelerator calls: trace, arm, accelerator, bytes read, bytes written."""
+    @property
+    def sent(self) -> list[tuple[str, bytes]]:
+        """The messages that were sent: trace and packets."""
+
+@final
+class TraceArrival:
+    """The end of one execution: what the core finds when it is notified."""
+
+    @property
+    def trace(self) -> str:
+        """The trace that ended."""
+    @property
+    def arm(self) -> int:
+        """Which execution: 0 for the first, then one number for each that a fork started."""
+    @property
+    def data(self) -> bytes:
+        """The application data, or the packets where the execution ended with sending."""
+    @property
+    def format(self) -> str:
+        """The format of the data."""
+    @property
+    def core(self) -> int | None:
+        """The core that LdB chose, if LdB ran."""
+    @property
+    def facts(self) -> dict[str, int]:
+        """The integer facts that branches can test."""
+    @property
+    def texts(self) -> dict[str, str]:
+        """The facts that are text, such as the method."""
+
+def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
+    """The packets in which the demo's client calls `method`: input for T1.
+
+    Raises TraceError for an unknown method.
+    """
+
 def version() -> str:
     """The version of the engines, which is that of the whole project."""
 
@@ -262,3 +336,9 @@ def orchestrator_names() -> list[tuple[str, str]]:
 
 def simulation_parameters() -> str:
     """All parameters of the simulated server, as a JSON list."""
+
+def record_services(date: str, progress: Callable[[int, int], object] | None = None) -> str:
+    """Run all services on real bytes and measure every step; the recording as JSON.
+
+    Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback sockets.
+    """

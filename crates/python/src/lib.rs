@@ -7,6 +7,7 @@
 //! (`tests/test_native.py` compares the two).
 
 mod errors;
+mod execution;
 mod simulation;
 mod trace;
 
@@ -19,6 +20,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, TraceError};
+
+    #[pymodule_export]
+    use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request};
 
     #[pymodule_export]
     use crate::simulation::{

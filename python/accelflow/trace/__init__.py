@@ -26,6 +26,7 @@ from accelflow.trace.nodes import (
     trans,
     transform,
 )
+from accelflow.trace.run import Arrival, Run, demo_request, run_counters, run_trace
 from accelflow.trace.store import Image, load, save
 from accelflow.trace.traces import (
     LIBRARY,
@@ -38,19 +39,24 @@ from accelflow.trace.traces import (
 
 __all__ = [
     "LIBRARY",
+    "Arrival",
     "Image",
     "Library",
     "Node",
     "Pipeline",
+    "Run",
     "Steps",
     "Template",
     "Trace",
     "TraceError",
     "TraceWarning",
     "branch",
+    "demo_request",
     "fork",
     "load",
     "notify",
+    "run_counters",
+    "run_trace",
     "save",
     "seq",
     "tail",

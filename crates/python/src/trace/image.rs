@@ -26,6 +26,11 @@ impl PyImage {
         PyImage { inner }
     }
 
+    /// The image itself.
+    pub(crate) fn inner(&self) -> &Image {
+        &self.inner
+    }
+
     fn known(&self) -> impl Iterator<Item = &str> {
         let names = self.inner.names().iter().map(String::as_str);
         names.filter(|name| is_name(name))
@@ -175,7 +180,8 @@ fn follow(
     }
 }
 
-fn describe(visit: Visit) -> (&'static str, String) {
+/// A visit as a pair of words.
+pub(crate) fn describe(visit: Visit) -> (&'static str, String) {
     match visit {
         Visit::Enter(name) => ("enter", name),
         Visit::Call {

@@ -3,7 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use accelflow_trace::{
-    Library, Part, Registered, Role, TEMPLATES, check, register_templates, templates,
+    Image, Library, LinkError, Part, Registered, Role, TEMPLATES, check, register_templates,
+    templates,
 };
 use pyo3::prelude::*;
 
@@ -16,12 +17,18 @@ use super::node::{PyNode, unwrap, wrap};
 /// Safe to use from several threads.
 #[pyclass(frozen, name = "TraceLibrary", module = "accelflow._native")]
 pub(crate) struct PyLibrary {
-    inner: Mutex<Library>,
+    inner: Mutex<State>,
+}
+
+struct State {
+    library: Library,
+    /// What it linked to, until it changes: runs ask for it again and again.
+    linked: Option<Image>,
 }
 
 impl PyLibrary {
     /// No method leaves the library half changed, so a poisoned lock is still good.
-    fn lock(&self) -> MutexGuard<'_, Library> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -37,7 +44,10 @@ impl PyLibrary {
             register_templates(&mut library).map_err(Failure::from)?;
         }
         Ok(PyLibrary {
-            inner: Mutex::new(library),
+            inner: Mutex::new(State {
+                library,
+                linked: None,
+            }),
         })
     }
 
@@ -53,40 +63,43 @@ impl PyLibrary {
         replace: bool,
     ) -> PyResult<Vec<String>> {
         let nodes = unwrap(&nodes)?;
-        let mut library = self.lock();
-        let mut changed = library.clone();
+        let mut state = self.lock();
+        let mut changed = state.library.clone();
         if replace && changed.get(name).is_some_and(|t| t.source != nodes) {
             changed.remove(name);
         }
         let warnings = changed.register(name, nodes).map_err(Failure::from)?;
         let words = warnings.iter().map(ToString::to_string).collect();
-        *library = changed;
+        *state = State {
+            library: changed,
+            linked: None,
+        };
         Ok(words)
     }
 
     /// Removes the trace called `name`; whether it was there.
     fn remove(&self, name: &str) -> bool {
-        self.lock().remove(name)
+        let mut state = self.lock();
+        state.linked = None;
+        state.library.remove(name)
     }
 
     /// The names of all traces, in the order of registration.
     fn names(&self) -> Vec<String> {
-        self.lock()
-            .traces()
-            .iter()
-            .map(|t| t.name.clone())
-            .collect()
+        let state = self.lock();
+        let traces = state.library.traces().iter();
+        traces.map(|t| t.name.clone()).collect()
     }
 
     /// The trace called `name`. Raises TraceError, with the names that there are, for another.
     fn get(&self, name: &str) -> PyResult<PyRegistered> {
-        let library = self.lock();
-        match library.get(name) {
+        let state = self.lock();
+        match state.library.get(name) {
             Some(found) => Ok(PyRegistered {
                 inner: found.clone(),
             }),
             None => {
-                let known = library.traces().iter().map(|t| t.name.as_str());
+                let known = state.library.traces().iter().map(|t| t.name.as_str());
                 Err(Failure::unknown(name, known).into())
             }
         }
@@ -95,17 +108,27 @@ impl PyLibrary {
     /// Lays all traces out in a trace memory. Raises TraceError for a tail to nothing, a chain
     /// that never ends, too many conditions or a full memory.
     fn link(&self, py: Python<'_>) -> PyResult<PyImage> {
-        let library = self.lock().clone();
-        let image = py.detach(|| library.link()).map_err(Failure::from)?;
-        Ok(PyImage::new(image))
+        let link = || {
+            let mut state = self.lock();
+            if let Some(image) = &state.linked {
+                return Ok(image.clone());
+            }
+            let image = state.library.link()?;
+            state.linked = Some(image.clone());
+            Ok(image)
+        };
+        Ok(PyImage::new(
+            py.detach(link)
+                .map_err(|error: LinkError| Failure::from(error))?,
+        ))
     }
 
     fn __contains__(&self, name: &str) -> bool {
-        self.lock().get(name).is_some()
+        self.lock().library.get(name).is_some()
     }
 
     fn __len__(&self) -> usize {
-        self.lock().traces().len()
+        self.lock().library.traces().len()
     }
 }
 

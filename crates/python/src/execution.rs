@@ -1,0 +1,221 @@
+//! Traces on bytes (`accelflow_runtime`) for `accelflow.trace.run_trace`.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use accelflow_accel::http::HttpCall;
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::storage::{Operation, StorageCall};
+use accelflow_accel::thrift::{Protocol, Schema};
+use accelflow_accel::{AccelError, Call};
+use accelflow_runtime::{Answers, Executor, Message, Outcome, demo};
+use accelflow_trace::Image;
+use pyo3::prelude::*;
+
+use crate::trace::failure::Failure;
+use crate::trace::image::{PyImage, describe};
+
+/// Runs traces on bytes, inline on the calling thread, with the software bodies. Runs of several
+/// threads wait for one another.
+#[pyclass(frozen, name = "TraceExecutor", module = "accelflow._native")]
+pub(crate) struct PyExecutor {
+    inner: Mutex<Executor>,
+}
+
+impl PyExecutor {
+    fn lock(&self) -> MutexGuard<'_, Executor> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyExecutor {
+    /// An executor whose LdB balances over `cores` cores. Raises TraceError for none.
+    #[new]
+    #[pyo3(signature = (*, cores))]
+    fn new(cores: usize) -> PyResult<PyExecutor> {
+        let inner = Executor::with_cores(Image::default(), cores).map_err(refused)?;
+        Ok(PyExecutor {
+            inner: Mutex::new(inner),
+        })
+    }
+
+    /// Runs the trace `name` of `image` on `payload`: without `call` on packets from the demo's
+    /// client, with it on JSON to be sent as that kind of message. Raises TraceError, with the
+    /// step, for the first thing that cannot be done.
+    #[pyo3(signature = (image, name, payload, *, call=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        image: &PyImage,
+        name: &str,
+        payload: &[u8],
+        call: Option<Vec<String>>,
+    ) -> PyResult<PyRun> {
+        let message = match call {
+            None => Message::received(payload),
+            Some(call) => Message::json(payload, read_call(&call)?),
+        };
+        let done = py.detach(|| {
+            let mut executor = self.lock();
+            if executor.image() != image.inner() {
+                executor.set_image(image.inner().clone());
+            }
+            demo::run_trace_as(&mut executor, name, &message, Answers::default())
+        });
+        match done {
+            Ok(outcome) => Ok(PyRun { outcome }),
+            Err(failure) => {
+                let error = &failure.error;
+                let found = Failure::new(error.reason, error).of(&error.trace);
+                Err(match error.step {
+                    Some(step) => found.at_step(step).into(),
+                    None => found.into(),
+                })
+            }
+        }
+    }
+
+    /// How many runs reached their end, and how many ended early, by reason.
+    #[getter]
+    fn counters(&self) -> (u64, BTreeMap<&'static str, u64>) {
+        let executor = self.lock();
+        let counters = executor.counters();
+        (counters.completed, counters.failed.clone())
+    }
+}
+
+fn refused(error: AccelError) -> Failure {
+    Failure::new(error.reason(), error)
+}
+
+fn read_call(words: &[String]) -> Result<Call, Failure> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let thrift = |method| {
+        let schema = Schema::social_network();
+        ThriftCall::request(&schema, method, Protocol::Binary, 0).map_err(refused)
+    };
+    let storage = |operation, collection, key| {
+        Ok(Call::Storage(StorageCall::request(
+            operation, collection, key,
+        )))
+    };
+    match words.as_slice() {
+        ["rpc", method] => Ok(Call::Thrift(thrift(method)?)),
+        ["reply", method] => Ok(Call::Thrift(thrift(method)?.reply())),
+        ["cache_get", collection, key] => storage(Operation::CacheGet, collection, key),
+        ["cache_set", collection, key] => storage(Operation::CacheSet, collection, key),
+        ["db_find", collection, key] => storage(Operation::DbFind, collection, key),
+        ["db_insert", collection, key] => storage(Operation::DbInsert, collection, key),
+        ["http", host, target] => Ok(Call::Http(HttpCall::post(host, target))),
+        other => Err(Failure::new(
+            "bad_call",
+            format!(
+                "call is {other:?}; allowed are (rpc, METHOD), (reply, METHOD), \
+                 (cache_get, COLLECTION, KEY), cache_set, db_find and db_insert likewise, and \
+                 (http, HOST, TARGET)"
+            ),
+        )),
+    }
+}
+
+/// What a run did.
+#[pyclass(frozen, name = "TraceRun", module = "accelflow._native")]
+pub(crate) struct PyRun {
+    outcome: Outcome,
+}
+
+#[pymethods]
+impl PyRun {
+    /// What each execution ended with, in order of their ends: one, and one more for each fork.
+    #[getter]
+    fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
+        let read = |arrival: &accelflow_runtime::Arrival| -> Result<PyArrival, AccelError> {
+            let (data, format) = arrival.job.data()?;
+            let facts = &arrival.job.facts;
+            Ok(PyArrival {
+                trace: arrival.trace.clone(),
+                arm: arrival.arm,
+                data: data.into_owned(),
+                format: format.name(),
+                core: arrival.job.core,
+                facts: facts.iter().map(|(n, v)| (n.to_owned(), v)).collect(),
+                texts: facts
+                    .texts()
+                    .map(|(n, v)| (n.to_owned(), v.to_owned()))
+                    .collect(),
+            })
+        };
+        let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(read).collect();
+        Ok(arrivals.map_err(refused)?)
+    }
+
+    /// Everything that was visited, in the form of `TraceImage.walk`.
+    #[getter]
+    fn visits(&self) -> Vec<(&'static str, String)> {
+        self.outcome.visits.iter().cloned().map(describe).collect()
+    }
+
+    /// The accelerator calls: trace, arm, accelerator, bytes read, bytes written.
+    #[getter]
+    fn steps(&self) -> Vec<(String, usize, &'static str, usize, usize)> {
+        let steps = self.outcome.steps.iter();
+        steps
+            .map(|step| {
+                let (input, output) = (step.input_bytes, step.output_bytes);
+                (
+                    step.trace.clone(),
+                    step.arm,
+                    step.accel.name(),
+                    input,
+                    output,
+                )
+            })
+            .collect()
+    }
+
+    /// The messages that were sent: trace and packets.
+    #[getter]
+    fn sent(&self) -> Vec<(String, Vec<u8>)> {
+        let sent = self.outcome.sent.iter();
+        sent.map(|message| (message.trace.clone(), message.bytes.clone()))
+            .collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let (steps, sent) = (self.outcome.steps.len(), self.outcome.sent.len());
+        format!("<TraceRun of {steps} accelerator calls, {sent} messages sent>")
+    }
+}
+
+/// The end of one execution: what the core finds when it is notified.
+#[pyclass(frozen, get_all, name = "TraceArrival", module = "accelflow._native")]
+pub(crate) struct PyArrival {
+    /// The trace that ended.
+    trace: String,
+    /// Which execution: 0 for the first, then one number for each that a fork started.
+    arm: usize,
+    /// The application data, or the packets where the execution ended with sending.
+    data: Vec<u8>,
+    /// The format of the data.
+    format: &'static str,
+    /// The core that LdB chose, if LdB ran.
+    core: Option<usize>,
+    /// The integer facts that branches can test.
+    facts: BTreeMap<String, i64>,
+    /// The facts that are text, such as the method.
+    texts: BTreeMap<String, String>,
+}
+
+/// The packets in which the demo's client calls `method`: input for T1. Raises TraceError for an
+/// unknown method.
+#[pyfunction]
+#[pyo3(signature = (method, *, seed=1, index=0, compressed=false))]
+pub(crate) fn demo_request(
+    method: &str,
+    seed: u64,
+    index: u64,
+    compressed: bool,
+) -> PyResult<Vec<u8>> {
+    Ok(demo::request(method, seed, index, compressed).map_err(refused)?)
+}

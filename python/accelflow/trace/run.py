@@ -1,0 +1,56 @@
+"""Traces on real bytes: the paper's `run_trace`.
+
+The connection is that of a demo: fixed addresses and keys, anew for each run, and peers inside this
+process that answer what a trace asks. Nothing here protects anything.
+"""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from accelflow import _native
+from accelflow.trace.traces import LIBRARY, Library
+
+#: What a run did: arrivals at cores, visits, accelerator calls, messages sent.
+Run: TypeAlias = _native.TraceRun
+
+#: The end of one execution: what the core finds when it is notified.
+Arrival: TypeAlias = _native.TraceArrival
+
+#: LdB balances over the 36 cores of the paper's Table III.
+_EXECUTOR: Final = _native.TraceExecutor(cores=36)
+
+
+def run_trace(
+    name: str,
+    payload: bytes,
+    *,
+    call: Sequence[str] | None = None,
+    library: Library = LIBRARY,
+) -> Run:
+    """Run the trace called `name`, tails included, and return what it did.
+
+    `payload` is the input of the first accelerator: packets for a trace that begins with TCP, such
+    as :func:`demo_request` makes. For a trace that begins by sending it is JSON, and `call` says
+    what kind of message it becomes: ``("rpc", METHOD)``, ``("reply", METHOD)``, ``("cache_get",
+    COLLECTION, KEY)``, ``cache_set``, ``db_find`` and ``db_insert`` likewise, or ``("http", HOST,
+    TARGET)``.
+
+    Raises TraceError for anything that goes wrong, with `reason`, `trace` and `step`. The payload
+    is untouched then, and the CPU can do the work.
+
+    Source: AccelFlow, section V.4 and Listing 2.
+    """
+    return _EXECUTOR.run(library.link(), name, payload, call=call)
+
+
+def run_counters() -> tuple[int, dict[str, int]]:
+    """How many runs of this process reached their end, and how many ended early, by reason."""
+    return _EXECUTOR.counters
+
+
+def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
+    """The packets in which the demo's client calls a method of SocialNetwork: input for T1.
+
+    Equal arguments give equal bytes. Raises TraceError for an unknown method.
+    """
+    return _native.demo_request(method, seed=seed, index=index, compressed=compressed)
