@@ -157,3 +157,99 @@ impl<T: Copy> Station<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    #[test]
+    fn an_input_entry_is_taken_from_its_reservation_to_the_load() {
+        let mut station = Station::new(1, 2, 0, 1);
+        assert!(station.reserve_input() && station.reserve_input());
+        assert!(!station.reserve_input());
+        station.ready('a');
+        assert_eq!(station.start(at(1)), Some('a'));
+        assert!(station.reserve_input());
+        assert!(!station.reserve_input());
+        assert_eq!(station.peak_input, 2);
+    }
+
+    #[test]
+    fn entries_start_in_the_order_in_which_they_are_ready() {
+        let mut station = Station::new(2, 3, 0, 2);
+        for entry in ['a', 'b', 'c'] {
+            assert!(station.reserve_input());
+            station.ready(entry);
+        }
+        assert_eq!(station.start(at(0)), Some('a'));
+        assert_eq!(station.start(at(0)), Some('b'));
+        assert_eq!(station.start(at(0)), None, "both elements are busy");
+        assert_eq!(station.backlog(), 1);
+        assert!(station.deposit('b', at(5)));
+        assert_eq!(station.start(at(5)), Some('c'));
+    }
+
+    #[test]
+    fn overflow_entries_move_up_in_order_when_an_input_entry_is_free() {
+        let mut station = Station::new(1, 1, 2, 1);
+        assert!(station.reserve_input());
+        assert!(station.reserve_overflow() && station.reserve_overflow());
+        assert!(!station.reserve_overflow());
+        assert_eq!(station.spilled('b'), None);
+        assert_eq!(station.spilled('c'), None);
+        station.ready('a');
+        assert_eq!(station.refill(), None, "the input queue is full");
+        assert_eq!(station.start(at(0)), Some('a'));
+        assert_eq!(station.refill(), Some('b'));
+        assert!(!station.reserve_input(), "the entry is b's");
+        assert!(station.reserve_overflow(), "b's place is free");
+        assert_eq!(station.refill(), None);
+    }
+
+    #[test]
+    fn an_entry_that_spills_into_a_queue_with_room_moves_up_at_once() {
+        let mut station = Station::new(1, 1, 1, 1);
+        assert!(station.reserve_overflow());
+        assert_eq!(station.spilled('a'), Some('a'));
+        station.ready('a');
+        assert_eq!(station.start(at(0)), Some('a'));
+        assert!(station.deposit('a', at(1)));
+        assert_eq!(station.withdraw(at(2)), None);
+        assert!(station.is_idle());
+    }
+
+    #[test]
+    fn a_result_without_an_output_entry_keeps_its_element() {
+        let mut station = Station::new(2, 2, 0, 1);
+        for entry in ['a', 'b'] {
+            assert!(station.reserve_input());
+            station.ready(entry);
+            assert_eq!(station.start(at(0)), Some(entry));
+        }
+        assert!(station.deposit('a', at(10)));
+        assert!(!station.deposit('b', at(10)));
+        assert_eq!(station.busy.busy(), 1);
+        // The entry passes from a to b, and b's element is free.
+        assert_eq!(station.withdraw(at(15)), Some('b'));
+        assert_eq!(station.busy.busy(), 0);
+        assert!(!station.is_idle());
+        assert_eq!(station.withdraw(at(20)), None);
+        assert!(station.is_idle());
+        assert_eq!(station.busy.total_at(at(20)), at(10 + 15));
+        assert_eq!(station.any.total_at(at(20)), at(15));
+        assert_eq!(station.operations, 2);
+    }
+
+    #[test]
+    fn the_dispatcher_serves_one_after_the_other() {
+        let mut station = Station::<char>::new(1, 1, 0, 1);
+        assert_eq!(station.dispatch(at(6), at(100)), at(106));
+        assert_eq!(station.dispatch(at(6), at(101)), at(112));
+        assert_eq!(station.dispatch(at(6), at(112)), at(118));
+        assert_eq!(station.dispatch(at(6), at(200)), at(206));
+    }
+}

@@ -54,3 +54,38 @@ impl<T: Copy> Core<T> {
         Some(duration)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    #[test]
+    fn tasks_run_one_at_a_time_in_order() {
+        let mut core = Core::new();
+        assert_eq!(core.push('a', at(5), at(0)), Some(at(5)));
+        assert_eq!(core.push('b', at(7), at(1)), None);
+        assert_eq!(core.load(), 2);
+        assert_eq!(core.start(at(2)), None, "a is not preempted");
+        assert_eq!(core.finish(at(5)), Some('a'));
+        assert_eq!(core.start(at(5)), Some(at(7)));
+        assert_eq!(core.finish(at(12)), Some('b'));
+        assert_eq!(core.start(at(12)), None);
+        assert_eq!(core.busy.total_at(at(20)), at(12));
+        assert_eq!(core.load(), 0);
+    }
+
+    #[test]
+    fn the_thread_that_runs_goes_on_before_those_that_wait() {
+        let mut core = Core::new();
+        core.push('a', at(5), at(0));
+        core.push('b', at(7), at(0));
+        assert_eq!(core.finish(at(5)), Some('a'));
+        assert_eq!(core.resume('c', at(3), at(5)), Some(at(3)));
+        assert_eq!(core.finish(at(8)), Some('c'));
+        assert_eq!(core.start(at(8)), Some(at(7)));
+    }
+}

@@ -48,3 +48,30 @@ impl<T: Copy> Dma<T> {
         self.waiting.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    #[test]
+    fn a_transfer_waits_when_all_engines_are_taken() {
+        let mut pool = Dma::new(2);
+        assert!(pool.request('a', at(10), at(0)));
+        assert!(pool.request('b', at(10), at(0)));
+        assert!(!pool.request('c', at(4), at(1)));
+        assert!(!pool.request('d', at(6), at(2)));
+        assert_eq!(pool.backlog(), 2);
+        assert_eq!(pool.release(at(10)), Some(('c', at(4))));
+        assert_eq!(pool.release(at(10)), Some(('d', at(6))));
+        assert_eq!(pool.release(at(14)), None);
+        assert!(pool.request('e', at(1), at(14)));
+        assert_eq!(pool.release(at(15)), None);
+        assert_eq!(pool.release(at(16)), None);
+        // Two engines for 10 ns, then 4 and 6, then 1.
+        assert_eq!(pool.busy.total_at(at(30)), at(20 + 4 + 6 + 1));
+    }
+}

@@ -96,3 +96,81 @@ fn position(accel: Accel) -> Option<(u64, u64)> {
 fn distance(from: (u64, u64), to: (u64, u64)) -> u64 {
     from.0.abs_diff(to.0) + from.1.abs_diff(to.1)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const NOTHING: Bytes = Bytes(0);
+
+    fn between(from: Accel, to: Accel, size: Bytes) -> Time {
+        Network::new(&Config::default()).transfer(Place::Accel(from), Place::Accel(to), size)
+    }
+
+    fn hops(count: u64) -> Time {
+        Time::from_ps(1_250) * count
+    }
+
+    #[test]
+    fn every_accelerator_but_ldb_has_a_place_of_its_own_beside_the_port() {
+        let mut places: Vec<_> = Accel::ALL.into_iter().filter_map(position).collect();
+        assert_eq!(position(Accel::Ldb), None);
+        places.push(PORT);
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 9);
+        assert!(places.iter().all(|&(x, y)| x < 3 && y < 3));
+    }
+
+    #[test]
+    fn hops_are_those_of_the_mesh_and_the_same_both_ways() {
+        assert_eq!(between(Accel::Tcp, Accel::Decr, NOTHING), hops(1));
+        assert_eq!(between(Accel::Decr, Accel::Rpc, NOTHING), hops(1));
+        assert_eq!(between(Accel::Tcp, Accel::Dcmp, NOTHING), hops(4));
+        assert_eq!(between(Accel::Tcp, Accel::Tcp, NOTHING), Time::ZERO);
+        for from in Accel::ALL {
+            for to in Accel::ALL {
+                let size = Bytes(777);
+                assert_eq!(between(from, to, size), between(to, from, size));
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_way_to_ldb_crosses_between_chiplets() {
+        let crossing = Time::from_ns(25);
+        assert_eq!(
+            between(Accel::Dser, Accel::Ldb, NOTHING),
+            crossing + hops(1 + 6)
+        );
+        assert_eq!(
+            between(Accel::Tcp, Accel::Ldb, NOTHING),
+            crossing + hops(2 + 6)
+        );
+    }
+
+    #[test]
+    fn serialization_is_that_of_the_slowest_link() {
+        let mut config = Config::default();
+        let size = Bytes(3_840);
+        let ways = |config: &Config| {
+            let network = Network::new(config);
+            let ldb = Place::Accel(Accel::Ldb);
+            [
+                network.transfer(Place::Accel(Accel::Tcp), Place::Accel(Accel::Decr), size),
+                network.transfer(Place::Accel(Accel::Dser), ldb, size) - Time::from_ns(25),
+                network.transfer(Place::Memory, ldb, size) - Time::from_ns(50),
+            ]
+        };
+        // 16 B a cycle are 38.4 GB/s.
+        let mesh = Time::from_ns(100);
+        assert_eq!(ways(&config), [mesh + hops(1), mesh + hops(7), mesh]);
+        config.set("network.inter_chiplet_gb_per_s", 3.84).unwrap();
+        let slow = Time::from_ns(1_000);
+        assert_eq!(ways(&config), [mesh + hops(1), slow + hops(7), slow]);
+        config.set("network.memory_gb_per_s", 1.92).unwrap();
+        assert_eq!(ways(&config)[1..], [slow + hops(7), slow * 2]);
+    }
+}
