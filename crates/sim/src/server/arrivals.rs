@@ -66,8 +66,10 @@ impl Engine<'_> {
     pub(super) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
         self.schedule_arrival(load)?;
         let source = &mut self.sources[load];
-        let (service, number) = (source.service, source.next);
+        let (service, measured) = (source.service, source.next >= source.warmup);
         source.next += 1;
+        // Numbers are the service's, so that two loads on it have different requests.
+        let number = self.services[usize::from(service)].arrived;
         let mut request = Request {
             service,
             number,
@@ -75,7 +77,7 @@ impl Engine<'_> {
             phase: 0,
             outstanding: 0,
             core: 0,
-            measured: number >= source.warmup,
+            measured,
             responded: false,
         };
         let cores = self.run.config.core.count as u64;
