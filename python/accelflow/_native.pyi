@@ -336,9 +336,3 @@ def orchestrator_names() -> list[tuple[str, str]]:
 
 def simulation_parameters() -> str:
     """All parameters of the simulated server, as a JSON list."""
-
-def record_services(date: str, progress: Callable[[int, int], object] | None = None) -> str:
-    """Run all services on real bytes and measure every step; the recording as JSON.
-
-    Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback sockets.
-    """
