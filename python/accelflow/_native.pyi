@@ -13,7 +13,9 @@ __all__ = [
     "TraceNode",
     "TraceRun",
     "demo_request",
+    "machine_name",
     "orchestrator_names",
+    "record_services",
     "service_names",
     "service_walk",
     "simulate_comparison",
@@ -336,3 +338,12 @@ def orchestrator_names() -> list[tuple[str, str]]:
 
 def simulation_parameters() -> str:
     """All parameters of the simulated server, as a JSON list."""
+
+def machine_name() -> str:
+    """This machine's processor and system."""
+
+def record_services(date: str, progress: Callable[[int, int], object] | None = None) -> str:
+    """Run all services on real bytes and measure every step; the recording as JSON.
+
+    Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback sockets.
+    """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-import platform
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,19 +18,15 @@ from accelflow.files import write_whole
 
 __all__ = ["calibrated", "kept_recording", "measure"]
 
-REPETITIONS = 41
-SAMPLES = 8
-
 
 def measure(progress: Callable[[int, int], object] | None = None) -> str:
     """Execute the services on real bytes and return the recording as text.
 
-    `progress` is called with the number of services that were measured and of all. The format is
+    `progress` is called with the invocations that were measured and of all. The format is
     that of docs/recording-format.md.
     """
-    now = datetime.datetime.now(tz=datetime.UTC)
-    date = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return _native.record_services(_machine(), date, REPETITIONS, SAMPLES, progress)
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    return _native.record_services(today.isoformat(), progress)
 
 
 def calibrated(
@@ -55,19 +50,6 @@ def calibrated(
 def kept_recording() -> Path:
     """Where the recording of this machine is kept, if there is one."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    identity = f"{_native.version()} {_machine()}"
+    identity = f"{_native.version()} {_native.machine_name()} {os.cpu_count()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return Path(base) / "accelflow" / f"recording-{digest}.json"
-
-
-def _machine() -> str:
-    """The processor's name and the number of cores, as far as the system tells."""
-    name = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
-    return f"{name}, {os.cpu_count()} cores"

@@ -8,6 +8,7 @@
 
 mod errors;
 mod execution;
+mod recording;
 mod simulation;
 mod trace;
 
@@ -23,6 +24,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request};
+
+    #[pymodule_export]
+    use crate::recording::{machine_name, record_services};
 
     #[pymodule_export]
     use crate::simulation::{

@@ -106,6 +106,7 @@ from accelflow.report.export import to_json
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 def compare(
     workload: str,
+    *,
     profile: str,
     config_file: Path | None,
     out: Path,

@@ -1,0 +1,60 @@
+//! Recordings of the runtime (`accelflow_runtime::record`) for `accelflow.calibration`.
+
+use std::ops::ControlFlow;
+
+use accelflow_runtime::record::{RecordOptions, machine, record};
+use accelflow_trace::templates;
+use accelflow_workload::services::social_network;
+use pyo3::prelude::*;
+
+use crate::errors::AccelflowError;
+
+fn failure(error: impl std::fmt::Display) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}
+
+/// This machine's processor and system.
+#[pyfunction]
+pub(crate) fn machine_name() -> String {
+    machine()
+}
+
+/// Runs all services on real bytes and measures every step; the recording as JSON.
+///
+/// `date` is written into it. `progress` is called with the invocations done and of all. Raises
+/// AccelflowError if the machine has no loopback sockets; an exception of `progress` ends the
+/// recording and is passed on.
+#[pyfunction]
+#[pyo3(signature = (date, progress=None))]
+pub(crate) fn record_services(
+    py: Python<'_>,
+    date: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let image = templates().map_err(failure)?.link().map_err(failure)?;
+    let services = social_network().map_err(failure)?;
+    let options = RecordOptions::new(&machine(), date);
+    let mut interrupted = None;
+    let recorded = py.detach(|| {
+        record(&image, &services, &options, &mut |at| {
+            Python::attach(|py| {
+                let called = match &progress {
+                    Some(callback) => callback.call1(py, (at.done, at.total)).map(drop),
+                    None => Ok(()),
+                };
+                match called.and_then(|()| py.check_signals()) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        interrupted = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            })
+        })
+    });
+    match (recorded, interrupted) {
+        (_, Some(error)) => Err(error),
+        (Err(error), None) => Err(failure(error)),
+        (Ok(recording), None) => recording.to_json().map_err(failure),
+    }
+}
