@@ -194,6 +194,15 @@ impl Config {
         Ok((Parameter::find(key)?.get)(self))
     }
 
+    /// Checks all values, for a configuration whose fields were written directly.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`] for the first value outside its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let mut rows = PARAMETERS.iter();
+        rows.try_for_each(|row| row.check((row.get)(self)))
+    }
+
     /// The accelerator's time for what takes a core `on_core`.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         on_core.scale(1.0 / self.accelerator.speedup[accel.index()])

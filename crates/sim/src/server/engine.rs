@@ -53,6 +53,7 @@ pub(super) struct Window {
 
 impl<'r> Engine<'r> {
     pub(super) fn new(run: &Run<'r>) -> Result<Engine<'r>, SimError> {
+        run.config.check()?;
         for service in &run.plan.services {
             let chains = |phase: Option<&PhasePlan>| matches!(phase, Some(PhasePlan::Chains(_)));
             if !chains(service.phases.first()) || !chains(service.phases.last()) {

@@ -10,7 +10,7 @@ mod state;
 use accelflow_trace::Fault;
 use accelflow_workload::arrivals::{ArrivalProcess, ArrivalsError};
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
 use crate::stats::{Operated, Outcome};
@@ -48,6 +48,9 @@ pub struct Run<'r> {
 /// Why a simulation cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
+    /// A parameter of the server outside its range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// An impossible arrival process.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
@@ -92,7 +95,7 @@ pub enum SimError {
 /// Simulates `run` until every request has ended.
 ///
 /// # Errors
-/// [`SimError`] for a plan or load that cannot be executed.
+/// [`SimError`] for a server that cannot exist and a plan or load that cannot be executed.
 pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
     Ok(Engine::new(run)?.run()?.0)
 }
