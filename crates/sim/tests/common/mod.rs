@@ -58,6 +58,18 @@ pub(crate) fn profile(
     options: &RecordingOptions,
     cost_ns: &dyn Fn(&Operation) -> f64,
 ) -> Profile {
+    profile_on(&image(), service, app_ns, bytes, options, cost_ns)
+}
+
+/// The same with traces of one's own.
+pub(crate) fn profile_on(
+    image: &Image,
+    service: &Service,
+    app_ns: f64,
+    bytes: u64,
+    options: &RecordingOptions,
+    cost_ns: &dyn Fn(&Operation) -> f64,
+) -> Profile {
     let step = |operation: &Operation| RecordedStep {
         trace: operation.trace.clone(),
         accelerator: operation.accel.name().to_owned(),
@@ -89,9 +101,9 @@ pub(crate) fn profile(
     let mut recording = Recording::new("by hand", "2026-01-01");
     recording.services.push(RecordedService {
         service: service.name().to_owned(),
-        phases: service.walk(&image()).unwrap().iter().map(phase).collect(),
+        phases: service.walk(image).unwrap().iter().map(phase).collect(),
     });
-    Profile::from_recording(&recording, std::slice::from_ref(service), &image(), options).unwrap()
+    Profile::from_recording(&recording, std::slice::from_ref(service), image, options).unwrap()
 }
 
 /// The plan of a service whose payloads are all of `bytes`.
