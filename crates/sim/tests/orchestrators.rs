@@ -13,9 +13,11 @@ use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
+use accelflow_workload::services::{Chain, Phase, Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
-use common::{ALL, NOTHING_NS, fixed_plan, frictionless, image, responses, run, sink, together};
+use common::{
+    ALL, NOTHING_NS, fixed_plan, frictionless, image, receive, responses, run, sink, together,
+};
 
 /// Seven kinds of completion, all of Decr.
 fn completions() -> [(&'static str, Completion); 7] {
@@ -279,6 +281,37 @@ fn decisions_are_taken_by_the_requests_own_core() {
         let two = responses(&config, &plan, id, 2);
         assert_eq!(two[1], two[0], "{id}");
     }
+}
+
+#[test]
+fn a_request_stays_with_the_core_that_its_first_trace_chose() {
+    // Application logic of 100 us, a write of 5 us, the same again. The second request comes while
+    // the first waits for its write, takes the first core, which is idle, and holds it.
+    let write = Chain::new("T8").with("T7", "exception", 0);
+    let path = vec![
+        receive(0),
+        Phase::Cpu,
+        Phase::one(write),
+        Phase::Cpu,
+        Phase::one(Chain::new("T2")),
+    ];
+    let service = Service::new("StoreP", "StorePost", path).unwrap();
+    let plan = fixed_plan(&service, 100_000.0, 0, &|_| NOTHING_NS);
+    let load = Load {
+        service: 0,
+        arrivals: ArrivalProcess::Trace(vec![Time::from_us(1), Time::from_us(103)]),
+        requests: 2,
+        warmup: 0,
+    };
+    let outcome = run(&frictionless(), &plan, "ideal", &[load], 1);
+    let found: Vec<u64> = outcome.services[0]
+        .latency
+        .iter()
+        .map(|time| time.as_ps() / 1_000_000)
+        .collect();
+    // The first is on the core from 1 to 101 and, after the second's 103 to 203, until 303 us; the
+    // second again until 403. The 35 other cores are idle.
+    assert_eq!(found, [302, 300]);
 }
 
 fn loads(requests: u64) -> Vec<Load> {

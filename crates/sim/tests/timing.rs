@@ -452,22 +452,53 @@ fn the_way_back_from_the_overflow_area_is_that_from_memory() {
     assert_eq!(sixth(60), near + Time::from_us(60 + 20));
 }
 
+/// Receives, calls `count` others at once, and answers.
+fn calls(count: usize) -> Plan {
+    let rpc = Chain::new("T9")
+        .with("T10", "exception", 0)
+        .with("T10", "compressed", 0);
+    let path = vec![
+        receive(0),
+        Phase::Cpu,
+        Phase::parallel(count, &rpc),
+        Phase::Cpu,
+        Phase::one(Chain::new("T2")),
+    ];
+    let service = Service::new("CPost", "ComposePost", path).unwrap();
+    fixed_plan(&service, NOTHING_NS, 0, &round_cost)
+}
+
+#[test]
+fn each_parallel_chain_is_started_and_a_request_switches_in_once_a_phase() {
+    let mut config = frictionless();
+    // Four calls and the response.
+    let later = |config: &mut Config, key: &str, id: &str| {
+        let before = response(config, &calls(4), id);
+        set(config, &[(key, 1.0)]);
+        let after = response(config, &calls(4), id);
+        set(config, &[(key, 0.0)]);
+        after - before
+    };
+    for (key, id) in [
+        ("core.enqueue_ns", "accelflow"),
+        ("core.enqueue_ns", "cohort"),
+        ("core.submit_ns", "relief"),
+    ] {
+        // RELIEF submits again after the branches of T1 and T10.
+        let again = if id == "relief" { 1 + 4 } else { 0 };
+        let found = later(&mut config, key, id);
+        assert_eq!(found, Time::from_ns(4 + 1 + again), "{key}, {id}");
+    }
+    let switches = later(&mut config, "core.context_switch_ns", "accelflow");
+    assert_eq!(switches, Time::from_ns(2));
+    // The thread that is denied an entry has the core, and goes on with that chain at once.
+    set(&mut config, &[("accelerator.input_entries", 3.0)]);
+    let switches = later(&mut config, "core.context_switch_ns", "accelflow");
+    assert_eq!(switches, Time::from_ns(2));
+}
+
 #[test]
 fn enqueue_is_denied_from_the_first_entry_too_many() {
-    let calls = |count| {
-        let rpc = Chain::new("T9")
-            .with("T10", "exception", 0)
-            .with("T10", "compressed", 0);
-        let path = vec![
-            receive(0),
-            Phase::Cpu,
-            Phase::parallel(count, &rpc),
-            Phase::Cpu,
-            Phase::one(Chain::new("T2")),
-        ];
-        let service = Service::new("CPost", "ComposePost", path).unwrap();
-        fixed_plan(&service, NOTHING_NS, 0, &round_cost)
-    };
     // A core starts all chains at once: their entries are reserved before any data has moved.
     let mut config = frictionless();
     set(&mut config, &[("accelerator.input_entries", 3.0)]);
