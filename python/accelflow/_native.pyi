@@ -13,12 +13,14 @@ __all__ = [
     "TraceNode",
     "TraceRun",
     "demo_request",
+    "executed_operations",
     "machine_name",
     "orchestrator_names",
     "record_services",
     "service_names",
     "service_walk",
     "simulate_comparison",
+    "simulated_operations",
     "simulation_parameters",
     "trace_accel",
     "trace_branch",
@@ -340,10 +342,22 @@ def simulation_parameters() -> str:
     """All parameters of the simulated server, as a JSON list."""
 
 def machine_name() -> str:
-    """This machine's processor and system."""
+    """The processor and system of this machine."""
 
 def record_services(date: str, progress: Callable[[int, int], object] | None = None) -> str:
     """Run all services on real bytes and measure every step; the recording as JSON.
 
     Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback sockets.
+    """
+
+def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
+    """One invocation of a service on real bytes: (phase, chain, trace, arm, accelerator) a step.
+
+    Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
+    """
+
+def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int, str, str, bool]]:
+    """One invocation on an idle simulated server: (phase, chain, trace, accelerator, on a core).
+
+    Use `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
     """

@@ -16,7 +16,7 @@ from pathlib import Path
 from accelflow import _native
 from accelflow.files import write_whole
 
-__all__ = ["calibrated", "kept_recording", "measure"]
+__all__ = ["calibrated", "executed_operations", "kept_recording", "measure"]
 
 
 def measure(progress: Callable[[int, int], object] | None = None) -> str:
@@ -45,6 +45,15 @@ def calibrated(
     except OSError as error:
         return recording, f"costs were measured, but could not be kept in {kept}: {error}"
     return recording, f"costs were measured and are kept in {kept}"
+
+
+def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
+    """The operations of one invocation of a service on real bytes.
+
+    Each is (phase, chain, trace, arm, accelerator); arm 0 is the first execution of a chain, each
+    fork starts another. Raises AccelflowError for an unknown service.
+    """
+    return _native.executed_operations(name, seed)
 
 
 def kept_recording() -> Path:

@@ -22,12 +22,14 @@ __all__ = [
     "WORKLOADS",
     "Experiment",
     "Parameter",
+    "check",
     "compare",
     "orchestrators",
     "parameters",
     "read_config",
     "service",
     "services",
+    "simulated_operations",
 ]
 
 WORKLOADS = ("socialnetwork",)
@@ -109,10 +111,8 @@ def compare(
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
     cannot be simulated.
     """
-    _check(experiment)
     threads = threads if threads is not None else os.cpu_count() or 1
-    if threads < 1:
-        raise InputError(f"threads is {threads}; must be at least 1")
+    check(experiment, threads)
     sizes = experiment.sizes or ("fleet" if experiment.recording is None else "socialnetwork")
     ids = list(experiment.orchestrators) or [name for name, _ in orchestrators()]
     request = {
@@ -170,6 +170,15 @@ def service(name: str) -> dict[str, Any]:
     return walked
 
 
+def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, str, str, bool]]:
+    """The operations of one invocation of a service on an idle simulated server.
+
+    Each is (phase, chain, trace, accelerator, whether a core executed it), in the order of
+    simulated time. Raises AccelflowError for an unknown service or orchestrator.
+    """
+    return _native.simulated_operations(name, orchestrator)
+
+
 def parameters() -> list[Parameter]:
     """Every parameter of the simulated server."""
     return [Parameter(**row) for row in json.loads(_native.simulation_parameters())]
@@ -220,7 +229,10 @@ def _check_range(parameter: Parameter, value: float, path: Path) -> None:
         )
 
 
-def _check(experiment: Experiment) -> None:
+def check(experiment: Experiment, threads: int = 1) -> None:
+    """Raise InputError for the first value of `experiment` that is not allowed."""
+    if threads < 1:
+        raise InputError(f"threads is {threads}; must be at least 1")
     for name, value, allowed in (
         ("workload", experiment.workload, WORKLOADS),
         ("placement", experiment.placement, PLACEMENTS),
@@ -239,6 +251,8 @@ def _check(experiment: Experiment) -> None:
         )
     if not 0 <= experiment.seed < 2**64:
         raise InputError(f"seed is {experiment.seed}; must be from 0 to 2**64 - 1")
+    if not 0.001 <= experiment.rate_rps <= 1e9:
+        raise InputError(f"rate_rps = {experiment.rate_rps:g}; must be from 0.001 to 1e9")
     if not 0 < experiment.tcp_cost_ns <= 1e9:
         raise InputError(f"tcp_cost_ns is {experiment.tcp_cost_ns}; must be above 0, at most 1e9")
 

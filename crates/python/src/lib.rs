@@ -26,11 +26,12 @@ mod _native {
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request};
 
     #[pymodule_export]
-    use crate::recording::{machine_name, record_services};
+    use crate::recording::{executed_operations, machine_name, record_services};
 
     #[pymodule_export]
     use crate::simulation::{
-        orchestrator_names, service_names, service_walk, simulate_comparison, simulation_parameters,
+        orchestrator_names, service_names, service_walk, simulate_comparison, simulated_operations,
+        simulation_parameters,
     };
 
     #[pymodule_export]

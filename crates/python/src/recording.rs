@@ -3,17 +3,19 @@
 use std::ops::ControlFlow;
 
 use accelflow_runtime::record::{RecordOptions, machine, record};
+use accelflow_runtime::{Executor, run_service};
 use accelflow_trace::templates;
 use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 
 use crate::errors::AccelflowError;
+use crate::simulation::find_service;
 
 fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-/// This machine's processor and system.
+/// The processor and system of this machine.
 #[pyfunction]
 pub(crate) fn machine_name() -> String {
     machine()
@@ -57,4 +59,33 @@ pub(crate) fn record_services(
         (Err(error), None) => Err(failure(error)),
         (Ok(recording), None) => recording.to_json().map_err(failure),
     }
+}
+
+/// One invocation of a service on real bytes: (phase, chain, trace, arm, accelerator) of each
+/// step, in order within a chain. Raises AccelflowError for an unknown service.
+#[pyfunction]
+pub(crate) fn executed_operations(
+    name: &str,
+    seed: u64,
+) -> PyResult<Vec<(usize, usize, String, usize, &'static str)>> {
+    let image = templates().map_err(failure)?.link().map_err(failure)?;
+    let services = social_network().map_err(failure)?;
+    let service = find_service(&services, name)?;
+    let mut executor = Executor::with_cores(image, 1).map_err(failure)?;
+    let run = run_service(&mut executor, service, seed, 0).map_err(failure)?;
+    let mut rows = Vec::new();
+    for (phase, part) in run.phases.iter().enumerate() {
+        for (chain, outcome) in part.chains().iter().enumerate() {
+            rows.extend(outcome.steps.iter().map(|step| {
+                (
+                    phase,
+                    chain,
+                    step.trace.clone(),
+                    step.arm,
+                    step.accel.name(),
+                )
+            }));
+        }
+    }
+    Ok(rows)
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use accelflow_sim::Config;
 use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult, compare};
 use accelflow_sim::config::{PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, orchestrator};
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Fallback;
+use accelflow_sim::stats::{Fallback, Operated};
+use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
@@ -188,7 +188,7 @@ fn wanted_services(names: &[String]) -> PyResult<Vec<Service>> {
         .collect())
 }
 
-fn find_service<'s>(services: &'s [Service], name: &str) -> PyResult<&'s Service> {
+pub(crate) fn find_service<'s>(services: &'s [Service], name: &str) -> PyResult<&'s Service> {
     services
         .iter()
         .find(|service| service.name() == name)
@@ -354,4 +354,48 @@ pub(crate) fn simulation_parameters() -> String {
         })
     };
     Value::Array(PARAMETERS.iter().map(row).collect()).to_string()
+}
+
+/// One invocation of a service on an idle simulated server: (phase, chain, trace, accelerator,
+/// whether on a core) of each operation, in the order of simulated time. Raises AccelflowError for
+/// an unknown service or orchestrator.
+#[pyfunction]
+pub(crate) fn simulated_operations(
+    name: &str,
+    orchestrator_id: &str,
+) -> PyResult<Vec<(usize, usize, String, &'static str, bool)>> {
+    let all = social_network().map_err(failure)?;
+    find_service(&all, name)?;
+    let service = all
+        .iter()
+        .position(|service| service.name() == name)
+        .unwrap_or(0);
+    let image = memory()?;
+    let profile = Profile::paper(&all, &image, &PaperOptions::default()).map_err(failure)?;
+    let sizes = PayloadSizes::preset(SizePreset::SocialNetwork);
+    let plan = Plan::new(&profile, &image, &sizes).map_err(failure)?;
+    let load = Load {
+        service,
+        arrivals: ArrivalProcess::Poisson { rate_rps: 1.0 },
+        requests: 1,
+        warmup: 0,
+    };
+    let (_, log) = simulate_logged(&Run {
+        config: &Config::default(),
+        plan: &plan,
+        orchestrator: orchestrator(orchestrator_id).map_err(failure)?,
+        loads: &[load],
+        seed: 1,
+    })
+    .map_err(failure)?;
+    let row = |it: &Operated| {
+        (
+            it.phase,
+            it.chain,
+            image.name(it.trace).to_owned(),
+            it.accel.name(),
+            it.on_core,
+        )
+    };
+    Ok(log.iter().map(row).collect())
 }

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from accelflow import simulation
 from accelflow.calibration import calibrated
 from accelflow.errors import InputError
+from accelflow.files import write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.report.export import to_json
 
@@ -104,29 +106,20 @@ from accelflow.report.export import to_json
     help="Directory for results and plots.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
-def compare(
-    workload: str,
-    *,
-    profile: str,
-    config_file: Path | None,
-    out: Path,
-    as_json: bool,
-    recalibrate: bool,
-    threads: int,
-    **options: Any,
-) -> None:
+def compare(workload: str, **options: Any) -> None:
     """Compare orchestrators on WORKLOAD (socialnetwork) and write table, files and plot."""
     started = time.monotonic()
     console = Console(stderr=True)
+    profile, out, threads = options.pop("profile"), options.pop("out"), options.pop("threads")
+    as_json, anew = options.pop("as_json"), options.pop("recalibrate")
+    config_file = options.pop("config_file")
     config = simulation.read_config(config_file) if config_file else {}
-    recording = _recording(profile, console, recalibrate=recalibrate)
-    experiment = simulation.Experiment(
-        workload=workload,
-        recording=recording,
-        config=config,
-        profile_name=profile if recording is None or profile == "measured" else "recording",
-        **options,
-    )
+    experiment = simulation.Experiment(workload=workload, config=config, **options)
+    simulation.check(experiment, threads)
+    recording = _recording(profile, console, anew=anew)
+    if recording is not None:
+        name = "measured" if profile == "measured" else "recording"
+        experiment = replace(experiment, recording=recording, profile_name=name)
     with _bar(console, "simulating") as advance:
         results = simulation.compare(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)
@@ -139,7 +132,7 @@ def compare(
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
 
 
-def _recording(profile: str, console: Console, *, recalibrate: bool) -> str | None:
+def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
     if profile == "paper":
         return None
     if profile != "measured":
@@ -150,7 +143,7 @@ def _recording(profile: str, console: Console, *, recalibrate: bool) -> str | No
                 f"--profile is measured, paper or a recording; '{profile}' cannot be read: {error}"
             ) from error
     with _bar(console, "measuring real bytes") as advance:
-        recording, note = calibrated(anew=recalibrate, progress=advance)
+        recording, note = calibrated(anew=anew, progress=advance)
     console.print(note, highlight=False)
     return recording
 
@@ -158,18 +151,24 @@ def _recording(profile: str, console: Console, *, recalibrate: bool) -> str | No
 @contextmanager
 def _bar(console: Console, title: str) -> Iterator[Any]:
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Path]:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {out}: {error}") from error
     stem = out / f"compare-{comparison.workload}"
     table, data = stem.with_suffix(".parquet"), stem.with_suffix(".json")
-    write_json(comparison, data)
-    write_parquet(comparison, table)
-    return [data, table, *write_plots(comparison, stem)]
+    written = [data, table]
+    try:
+        write_json(comparison, data)
+        write_parquet(comparison, table)
+        written += write_plots(comparison, stem)
+        if recording is not None:
+            kept = out / "recording.json"
+            write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))
+            written.append(kept)
+    except OSError as error:
+        raise InputError(f"--out {out}: {error}") from error
+    return written

@@ -1,0 +1,224 @@
+"""`accelflow compare` from the command line and from Python."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from accelflow import AccelflowError, simulation
+from accelflow.calibration import measure
+from accelflow.errors import InputError
+
+SMALL = ("--profile", "paper", "--requests", "400")
+
+
+def run(*arguments: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command as a user's shell would run it."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(cache or "/nonexistent")}
+    if cache:
+        environment["XDG_CACHE_HOME"] = str(cache)
+    return subprocess.run(
+        [sys.executable, "-m", "accelflow", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=300,
+    )
+
+
+def small(**changes: Any) -> simulation.Experiment:
+    return simulation.Experiment(**{"requests": 400, **changes})
+
+
+def test_json_is_byte_identical_for_a_seed_on_any_number_of_threads(tmp_path: Path) -> None:
+    outputs = []
+    for threads in ("1", "2", "2"):
+        done = run(
+            "compare",
+            "socialnetwork",
+            *SMALL,
+            "--json",
+            "--threads",
+            threads,
+            "--out",
+            str(tmp_path / threads),
+        )
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1] == outputs[2]
+    results = json.loads(outputs[0])
+    assert [system["orchestrator"] for system in results["systems"]] == [
+        "non_acc",
+        "cpu_centric",
+        "relief",
+        "cohort",
+        "accelflow",
+        "ideal",
+    ]
+    assert all(len(system["services"]) == 8 for system in results["systems"])
+    other = run("compare", "socialnetwork", *SMALL, "--json", "--seed", "2", "--out", str(tmp_path))
+    assert other.stdout != outputs[0]
+
+
+def test_files_hold_what_was_printed(tmp_path: Path) -> None:
+    done = run("compare", "socialnetwork", *SMALL, "--json", "--out", str(tmp_path / "new/dir"))
+    out = tmp_path / "new/dir"
+    assert (out / "compare-socialnetwork.json").read_text() == done.stdout
+    table = pq.read_table(out / "compare-socialnetwork.parquet")
+    assert table.num_rows == 48
+    assert {"service", "orchestrator", "latency_p99_us", "throughput_rps"} <= set(table.column_names)
+    assert (out / "compare-socialnetwork.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (out / "compare-socialnetwork.svg").read_text()[:1000]
+
+
+def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> None:
+    done = run("compare", "socialnetwork", *SMALL, "--out", str(tmp_path))
+    for name in ("Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal", "CPost"):
+        assert name in done.stdout
+    for printed in ("90.7%", "81.2%", "68.8%", "70.1%", "77.2%", "53.9%", "40.7%", "37.9%"):
+        assert printed in done.stdout
+
+
+def test_orchestrators_and_services_can_be_chosen(tmp_path: Path) -> None:
+    done = run(
+        "compare",
+        "socialnetwork",
+        *SMALL,
+        "--json",
+        "--out",
+        str(tmp_path),
+        "--orchestrator",
+        "accelflow",
+        "--orchestrator",
+        "relief",
+        "--service",
+        "Login",
+    )
+    systems = json.loads(done.stdout)["systems"]
+    assert [system["orchestrator"] for system in systems] == ["accelflow", "relief"]
+    assert [s["service"] for system in systems for s in system["services"]] == ["Login", "Login"]
+
+
+def test_measured_costs_are_kept_so_that_runs_can_be_repeated(tmp_path: Path) -> None:
+    arguments = ("compare", "socialnetwork", "--requests", "200", "--json", "--out", str(tmp_path))
+    first, second = run(*arguments, cache=tmp_path), run(*arguments, cache=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "costs were measured" in first.stderr
+    assert "costs as recorded" in second.stderr
+    assert first.stdout == second.stdout
+    assert json.loads(first.stdout)["profile"] == "measured"
+
+
+def test_a_recording_is_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "recording.json"
+    file.write_text(measure())
+    done = run(
+        "compare",
+        "socialnetwork",
+        "--requests",
+        "200",
+        "--profile",
+        str(file),
+        "--json",
+        "--out",
+        str(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["profile"] == "recording"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nosuch",), "unknown workload 'nosuch'; known are socialnetwork"),
+        (("socialnetwork", "--orchestrator", "best"), "unknown orchestrator 'best'; known are non"),
+        (("socialnetwork", "--service", "Nope"), "unknown service 'Nope'; known are CPost"),
+        (("socialnetwork", "--placement", "x"), "unknown placement 'x'"),
+        (("socialnetwork", "--arrivals", "x"), "unknown arrivals 'x'"),
+        (("socialnetwork", "--sizes", "x"), "unknown sizes 'x'"),
+        (("socialnetwork", "--requests", "7"), "requests is 7; must be from 100"),
+        (("socialnetwork", "--seed", "-1"), "seed is -1"),
+        (("socialnetwork", "--threads", "0"), "threads is 0"),
+        (("socialnetwork", "--rate", "0"), "rate_rps = 0"),
+        (("socialnetwork", "--rate", "nan"), "rate_rps"),
+        (("socialnetwork", "--profile", "/no/file"), "'/no/file' cannot be read"),
+        (("socialnetwork", "--config", "/no/file"), "/no/file"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_a_failure(
+    tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    defaults = () if "--profile" in arguments else ("--profile", "paper")
+    done = run("compare", *arguments, *defaults, "--out", str(tmp_path / "out"))
+    assert done.returncode in {1, 2}
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len([line for line in done.stderr.splitlines() if "error" in line]) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[accelerator]\npes = 0", "accelerator.pes = 0; must be a whole number from 1 to 1024"),
+        ("[accelerator]\npes = 1.5", "accelerator.pes = 1.5; must be a whole number"),
+        ("[accelerator]\nunits = 3", "unknown key 'accelerator.units'; known are accelerator."),
+        ("pes = 3", "unknown key 'pes'"),
+        ("[core]\ncount = true", "core.count = True; must be a number"),
+        ("[core]\nenqueue_ns = -1", "core.enqueue_ns = -1; must be a number from 0"),
+        ("[core\n", "Expected"),
+    ],
+)
+def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        simulation.read_config(file)
+    assert str(file) in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_a_configuration_changes_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text("[network]\nnotification_cycles = 80000\n[speedup]\nTCP = 1.0\n")
+    config = simulation.read_config(file)
+    assert config == {"network.notification_cycles": 80000, "speedup.TCP": 1}
+    chosen = {"orchestrators": ["accelflow"], "services": ["UniqId"]}
+    base = simulation.compare(small(**chosen))
+    slow = simulation.compare(small(**chosen, config=config))
+    mean = [r["systems"][0]["services"][0]["mean_us"] for r in (base, slow)]
+    assert mean[1] > mean[0] + 33, "one notification of 33 us is on the path"
+    assert slow["config"] == config
+
+
+def test_more_load_than_the_server_can_hold_is_called_saturated() -> None:
+    results = simulation.compare(
+        small(orchestrators=["non_acc"], rate_rps=200_000.0, requests=2_000, arrivals="poisson")
+    )
+    (system,) = results["systems"]
+    assert {service["saturated"] for service in system["services"]} == {"cores"}
+
+
+@pytest.mark.parametrize("recording", ["", "{}", "[]", '{"format": "accelflow-recording"}', "\0"])
+def test_a_broken_recording_is_refused(recording: str) -> None:
+    with pytest.raises(AccelflowError):
+        simulation.compare(small(recording=recording))
+
+
+def test_every_default_says_where_it_comes_from() -> None:
+    rows = simulation.parameters()
+    assert len(rows) > 30
+    for row in rows:
+        assert row.provenance in {"paper", "derived", "measured", "assumed"}
+        assert row.source
+        assert row.why or row.provenance == "paper"
+        done = run("explain", row.key)
+        assert row.provenance in done.stdout
+        if row.key == "speedup.TCP":
+            break
