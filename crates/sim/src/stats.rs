@@ -39,7 +39,7 @@ pub struct ServiceStats {
     pub latency: Samples,
     /// When the last request after the warm-up arrived, and the first.
     pub measured: Option<(Time, Time)>,
-    /// Requests that arrived in the measured window and ended in it.
+    /// Requests that ended between the first and the last arrival after the warm-up.
     pub completed_in_window: u64,
     /// Fallbacks, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,

@@ -40,17 +40,17 @@ impl Social {
         let outcome = run(config, &self.plan, id, loads, seed);
         every_request_ends_once(&outcome, loads);
         time_adds_up(&outcome);
-        self.operations_add_up(&outcome, id, loads);
+        self.operations_add_up(&outcome, id);
         queues_hold(&outcome, config);
         shares_are_shares(&outcome);
         outcome
     }
 
-    fn operations_add_up(&self, outcome: &Outcome, id: &str, loads: &[Load]) {
+    fn operations_add_up(&self, outcome: &Outcome, id: &str) {
         let totals = &outcome.totals;
         for accel in Accel::ALL {
-            let of = |load: &Load| load.requests * u64::from(self.counts[load.service].of(accel));
-            let expected: u64 = loads.iter().map(of).sum();
+            let parts = outcome.services.iter().zip(&self.counts);
+            let expected: u64 = parts.map(|(s, c)| s.arrived * u64::from(c.of(accel))).sum();
             let (there, here) = (
                 totals.on_accelerators[accel.index()],
                 totals.on_cores[accel.index()],
@@ -84,10 +84,11 @@ fn every_request_ends_once(outcome: &Outcome, loads: &[Load]) {
         let (requests, warmup) = mine.fold((0, 0), |(requests, warmup), load| {
             (requests + load.requests, warmup + load.warmup)
         });
-        assert_eq!(stats.arrived, requests);
-        assert_eq!(stats.completed, requests);
+        // More than those that count may have kept up the load for other services.
+        assert!(stats.arrived >= requests);
+        assert_eq!(stats.completed, stats.arrived);
         assert_eq!(stats.latency.count() as u64, requests - warmup);
-        assert!(stats.completed_in_window <= requests - warmup);
+        assert!(stats.completed_in_window <= stats.arrived);
     }
     assert!(outcome.totals.drained);
 }

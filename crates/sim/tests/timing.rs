@@ -73,11 +73,11 @@ fn an_unloaded_request_takes_the_sum_of_its_parts() {
     let expected = [
         ("ideal", ACCELERATED),
         ("accelflow", ACCELERATED + dispatchers + 50_000 + 50_000),
-        // Decr-RPC, RPC-Dser, Ser-RPC, Encr-TCP have no link and Dser branches; and LdB's
-        // notification, which includes the context switch.
+        // RPC-Dser and Ser-RPC have no link and Dser branches; and LdB's notification, which
+        // includes the context switch.
         (
             "cohort",
-            ACCELERATED + 50_000 + 6 * 6_000_000 - CONTEXT_SWITCH,
+            ACCELERATED + 50_000 + 4 * 6_000_000 - CONTEXT_SWITCH,
         ),
         // The manager sees eight completions, the core Dser's branch and the chains' ends.
         (
@@ -121,7 +121,7 @@ const STEPS: [Row; 46] = [
         [0, 8_000, 2_000, 0, 0, 0],
     ),
     ("core.submit_ns", 800.0, 801.0, [0, 8_000, 2_000, 0, 0, 0]),
-    ("cohort.core_ns", 6_000.0, 6_001.0, [0, 0, 0, 6_000, 0, 0]),
+    ("cohort.core_ns", 6_000.0, 6_001.0, [0, 0, 0, 4_000, 0, 0]),
     (
         "relief.latency_ns",
         1_500.0,
@@ -342,8 +342,8 @@ fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
         ("cpu_centric", hardware),
         // All hand-overs but that after Dser, which branches anyway, come to need the core.
         ("relief", hardware + 6 * INTERRUPTED),
-        // So do those over links: TCP-Decr and RPC-Encr.
-        ("cohort", hardware + 2 * 6_000_000),
+        // So do those over links: TCP-Decr, Decr-RPC, RPC-Encr and Encr-TCP.
+        ("cohort", hardware + 4 * 6_000_000),
         ("accelflow", hardware),
         ("ideal", hardware),
     ];

@@ -3,12 +3,15 @@
 //! [`Config`] holds them as quantities; [`PARAMETERS`] names each one for files, command lines and
 //! `accelflow explain`, with its unit, its allowed range and where its default comes from.
 
+mod blank;
 mod parameters;
+mod table;
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
-pub use parameters::{PARAMETERS, Parameter, Provenance};
+pub use parameters::{Parameter, Provenance};
+pub use table::PARAMETERS;
 
 /// A parameter that does not exist or cannot have the given value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -166,7 +169,7 @@ pub struct CohortConfig {
 impl Default for Config {
     /// The base server of the paper: the `default` column of [`PARAMETERS`].
     fn default() -> Config {
-        let mut config = parameters::blank();
+        let mut config = blank::blank();
         for parameter in PARAMETERS {
             (parameter.set)(&mut config, parameter.default);
         }

@@ -12,9 +12,10 @@ use super::{Load, Run, SimError};
 pub(super) struct Source {
     pub service: u16,
     arrivals: Arrivals,
-    /// Requests in all, fewer if the arrivals end before.
+    /// Requests that count, fewer if the arrivals end before. Others keep up the load until
+    /// every source has had those that count.
     total: u64,
-    left: u64,
+    scheduled: u64,
     warmup: u64,
     next: u64,
 }
@@ -40,7 +41,7 @@ impl Source {
             service: load.service as u16,
             arrivals: Arrivals::new(load.arrivals.clone(), stream)?,
             total: requests,
-            left: requests,
+            scheduled: 0,
             warmup: load.warmup,
             next: 0,
         })
@@ -48,26 +49,41 @@ impl Source {
 }
 
 impl Engine<'_> {
-    pub(super) fn schedule_arrival(&mut self, load: usize) -> Result<(), SimError> {
+    pub(super) fn schedule_arrival(&mut self, load: usize) {
+        if self.all_arrived() {
+            return;
+        }
         let source = &mut self.sources[load];
-        if source.left == 0 {
-            return Ok(());
+        match source.arrivals.next() {
+            Some(at) => {
+                source.scheduled += 1;
+                self.schedule(at, Event::Arrive(load as u16));
+            }
+            None => source.total = source.total.min(source.scheduled),
         }
-        if let Some(at) = source.arrivals.next() {
-            source.left -= 1;
-            self.schedule(at, Event::Arrive(load as u16));
-        } else {
-            source.total -= source.left;
-            source.left = 0;
-        }
-        Ok(())
+    }
+
+    fn all_arrived(&self) -> bool {
+        self.sources
+            .iter()
+            .all(|source| source.next >= source.total)
+    }
+
+    /// Whether requests that count are still to arrive at `service`.
+    pub(super) fn arrives(&self, service: u16) -> bool {
+        let mut sources = self
+            .sources
+            .iter()
+            .filter(|source| source.service == service);
+        sources.any(|source| source.next < source.total)
     }
 
     pub(super) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
-        self.schedule_arrival(load)?;
         let source = &mut self.sources[load];
-        let (service, measured) = (source.service, source.next >= source.warmup);
+        let service = source.service;
+        let measured = (source.warmup..source.total).contains(&source.next);
         source.next += 1;
+        self.schedule_arrival(load);
         // Numbers are the service's, so that two loads on it have different requests.
         let number = self.services[usize::from(service)].arrived;
         let mut request = Request {
@@ -92,11 +108,7 @@ impl Engine<'_> {
         self.population.increase(now);
         let id = self.requests.insert(request);
         self.start_phase(id, now)?;
-        if self
-            .sources
-            .iter()
-            .all(|source| source.next == source.total)
-        {
+        if self.all_arrived() {
             self.close_window(now);
         }
         Ok(())

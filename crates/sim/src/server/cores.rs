@@ -51,11 +51,15 @@ impl Engine<'_> {
         for (index, chain) in chains.iter().enumerate() {
             jobs.push(self.new_job(id, index as u16, chain)?);
         }
+        if !self.run.orchestrator.accelerated() {
+            // The thread that the application ran in goes on with the first; each of the others
+            // goes before what waits, so the last of them is put there first.
+            jobs[1..].reverse();
+        }
         for job in jobs {
             if self.run.orchestrator.accelerated() {
                 self.start_on_accelerators(job, first, now)?;
             } else {
-                // The thread that the application ran in goes on, before what waits.
                 self.run_software(job, !first, now)?;
             }
         }

@@ -101,7 +101,7 @@ impl<'r> Engine<'r> {
 
     pub(super) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
         for load in 0..self.sources.len() {
-            self.schedule_arrival(load)?;
+            self.schedule_arrival(load);
         }
         while let Some((now, event)) = self.calendar.pop() {
             self.events += 1;

@@ -313,7 +313,15 @@ impl Engine<'_> {
     /// Starts the other executions of a fork, once it is decided, each with a copy of the payload
     /// from memory.
     fn start_arms(&mut self, parent: JobId, now: Time) -> Result<(), SimError> {
-        for id in self.take_arms(parent) {
+        let arms = self.take_arms(parent);
+        if !self.run.orchestrator.parks() && !arms.is_empty() {
+            // A dispatcher reads all arms itself; otherwise the core starts each.
+            let request = self.jobs.get(parent).request;
+            let core = self.requests.get(request).core;
+            let cost = self.run.orchestrator.start(self.run.config) * arms.len() as u64;
+            self.push_task(core, Task::Notice, cost, now);
+        }
+        for id in arms {
             let job = *self.jobs.get(id);
             let Next::Forward(accel) = job.next else {
                 match job.next {
@@ -446,7 +454,7 @@ impl Engine<'_> {
     }
 
     /// The next trace waits at this TCP for a message. Where the accelerators keep it, it takes
-    /// an entry there; otherwise the core will submit it when the message has come.
+    /// an entry there; otherwise the core has posted a buffer, and the message finds the TCP.
     fn park(&mut self, id: JobId, now: Time) {
         let held = if !self.run.orchestrator.parks() {
             Held::Nowhere

@@ -51,20 +51,18 @@ impl Engine<'_> {
             return;
         }
         request.responded = true;
+        let request = *request;
         let service = usize::from(request.service);
         let (measured, latency) = (request.measured, now - request.arrived);
         self.population.decrease(now);
         self.totals.latency_ps += u128::from(latency.as_ps());
-        let open = self
-            .window
-            .as_ref()
-            .is_none_or(|window| window.closed.is_none());
+        let arrives = self.arrives(request.service);
         let stats = &mut self.services[service];
         stats.completed += 1;
         if measured {
             stats.latency.record(latency);
-            stats.completed_in_window += u64::from(open);
         }
+        stats.completed_in_window += u64::from(arrives && stats.measured.is_some());
     }
 
     /// All busy times up to `now`.

@@ -1,0 +1,84 @@
+//! A configuration before its defaults are set, and the conversions of rates.
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
+
+use super::{
+    AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, NetworkConfig,
+    ReliefConfig,
+};
+
+const ONE_GB_PER_S: f64 = 1e9;
+
+pub(super) fn gb(rate: Bandwidth) -> f64 {
+    rate.as_bytes_per_s() as f64 / ONE_GB_PER_S
+}
+
+/// Ranges keep rates and clocks above zero, so the fallbacks are never taken.
+pub(super) fn rate(gb_per_s: f64) -> Bandwidth {
+    Bandwidth::from_bytes_per_s((gb_per_s * ONE_GB_PER_S).round() as u64).unwrap_or(ONE_BYTE_PER_S)
+}
+
+pub(super) fn hertz(ghz: f64) -> Frequency {
+    Frequency::from_hz((ghz * 1e9).round() as u64).unwrap_or(ONE_HERTZ)
+}
+
+const ONE_BYTE_PER_S: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
+    Some(rate) => rate,
+    None => unreachable!(),
+};
+const ONE_HERTZ: Frequency = match Frequency::from_hz(1) {
+    Some(clock) => clock,
+    None => unreachable!(),
+};
+
+/// A configuration before any default is set.
+pub(super) fn blank() -> Config {
+    Config {
+        core: CoreConfig {
+            count: 0,
+            clock: ONE_HERTZ,
+            enqueue: Time::ZERO,
+            notice: Time::ZERO,
+            context_switch: Time::ZERO,
+            interrupt: Time::ZERO,
+            submit: Time::ZERO,
+            transform_per_kib: Time::ZERO,
+        },
+        accelerator: AcceleratorConfig {
+            pes: 0,
+            input_entries: 0,
+            output_entries: 0,
+            inline: Bytes(0),
+            overflow_entries: 0,
+            scratchpad_latency: Time::ZERO,
+            scratchpad_bandwidth: ONE_BYTE_PER_S,
+            speedup: [1.0; Accel::COUNT],
+        },
+        dispatcher: DispatcherConfig {
+            plain: 0,
+            branch: 0,
+            load_atm: 0,
+            end: 0,
+            transform: 0,
+            ipc: 1.0,
+        },
+        network: NetworkConfig {
+            dma_engines: 0,
+            dma_setup: Time::ZERO,
+            hop: Cycles(0),
+            link_bytes: 1,
+            inter_chiplet: Cycles(0),
+            inter_chiplet_bandwidth: ONE_BYTE_PER_S,
+            memory_latency: Time::ZERO,
+            memory_bandwidth: ONE_BYTE_PER_S,
+            notification: Cycles(0),
+            entry_overhead: Bytes(0),
+        },
+        relief: ReliefConfig {
+            latency: Time::ZERO,
+            occupancy: Time::ZERO,
+        },
+        cohort: CohortConfig { core: Time::ZERO },
+    }
+}
