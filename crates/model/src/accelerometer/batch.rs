@@ -1,0 +1,215 @@
+//! The equations over columns of values: sweeps, heat maps, samples.
+
+use super::design::{Coefficients, Design};
+use super::granularity::Offload;
+use super::point::Point;
+use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
+use crate::ModelError;
+
+/// The values of one parameter: one for all points, or one for each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// The same for all points.
+    One(f64),
+    /// One for each point.
+    Each(Vec<f64>),
+}
+
+impl Column {
+    #[inline]
+    fn at(&self, index: usize) -> f64 {
+        match self {
+            Column::One(value) => *value,
+            Column::Each(values) => values[index],
+        }
+    }
+
+    fn check(
+        &self,
+        place: &str,
+        points: usize,
+        rule: &str,
+        allowed: impl Fn(f64) -> bool,
+    ) -> Result<(), ModelError> {
+        match self {
+            Column::One(value) if !allowed(*value) => Err(ModelError::new(place, value, rule)),
+            Column::One(_) => Ok(()),
+            Column::Each(values) if values.len() != points => Err(ModelError::new(
+                place,
+                format!("{} values", values.len()),
+                format!("must have one, or one for each of {points} points"),
+            )),
+            Column::Each(values) => match values.iter().position(|value| !allowed(*value)) {
+                Some(index) => {
+                    let place = format!("{place}[{index}]");
+                    Err(ModelError::new(place, values[index], rule))
+                }
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+const FROM_ZERO: &str = "must be a number from 0 upwards";
+const ABOVE_ZERO: &str = "must be a number above 0";
+
+fn from_zero(value: f64) -> bool {
+    value >= 0.0 && value.is_finite()
+}
+
+fn above_zero(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
+}
+
+/// What every point needs, for ratios and for break-even sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// o0, `setup_cycles`.
+    pub setup: Column,
+    /// L, `transfer_cycles`.
+    pub transfer: Column,
+    /// Q, `queue_cycles`.
+    pub queue: Column,
+    /// o1, `thread_switch_cycles`.
+    pub thread_switch: Column,
+    /// A, `acceleration_ratio`.
+    pub acceleration: Column,
+}
+
+impl Costs {
+    fn check(&self, points: usize) -> Result<(), ModelError> {
+        for (place, column) in [
+            ("setup_cycles", &self.setup),
+            ("transfer_cycles", &self.transfer),
+            ("queue_cycles", &self.queue),
+            ("thread_switch_cycles", &self.thread_switch),
+        ] {
+            column.check(place, points, FROM_ZERO, from_zero)?;
+        }
+        let rule = "must be above 0 (inf for an ideal accelerator)";
+        self.acceleration
+            .check("acceleration_ratio", points, rule, |value| value > 0.0)
+    }
+}
+
+/// The points of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// C, `host_cycles_per_s`.
+    pub host: Column,
+    /// alpha, `kernel_share_ratio`.
+    pub kernel_share: Column,
+    /// n, `offloads_per_s`.
+    pub offloads: Column,
+    /// The rest.
+    pub costs: Costs,
+}
+
+impl Sweep {
+    /// Fills speedup (C / C_S) and latency reduction (C / C_L), one of each for each point.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a value out of range, naming its column and index, and for columns of
+    /// different lengths.
+    pub fn evaluate(
+        &self,
+        design: Design,
+        speedup: &mut [f64],
+        latency_reduction: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let points = speedup.len();
+        if latency_reduction.len() != points {
+            let found = format!("{} values", latency_reduction.len());
+            let rule = format!("must have {points}, as the speedups have");
+            return Err(ModelError::new("latency_reduction", found, rule));
+        }
+        self.host
+            .check("host_cycles_per_s", points, ABOVE_ZERO, above_zero)?;
+        self.kernel_share
+            .check("kernel_share_ratio", points, "must be from 0 to 1", |v| {
+                (0.0..=1.0).contains(&v)
+            })?;
+        self.offloads
+            .check("offloads_per_s", points, FROM_ZERO, from_zero)?;
+        self.costs.check(points)?;
+        let (host_side, request_side) = design.coefficients();
+        let outputs = speedup.iter_mut().zip(latency_reduction);
+        for (index, (speedup, latency)) in outputs.enumerate() {
+            let point = self.point(index);
+            *speedup = 1.0 / point.remaining(host_side);
+            *latency = 1.0 / point.remaining(request_side);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn point(&self, index: usize) -> Point {
+        let costs = &self.costs;
+        Point {
+            kernel_share: self.kernel_share.at(index),
+            offload_rate: OffloadsPerSecond(self.offloads.at(index))
+                / CyclesPerSecond(self.host.at(index)),
+            setup: MeanCycles(costs.setup.at(index)),
+            interface: MeanCycles(costs.transfer.at(index) + costs.queue.at(index)),
+            thread_switch: MeanCycles(costs.thread_switch.at(index)),
+            acceleration: costs.acceleration.at(index),
+        }
+    }
+}
+
+/// Break-even sizes over columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BreakEven {
+    /// C_b, `cycles_per_byte`.
+    pub cycles_per_byte: Column,
+    /// beta, `complexity_exponent`.
+    pub complexity: Column,
+    /// The part of L for each byte, `transfer_cycles_per_byte`.
+    pub transfer_per_byte: Column,
+    /// The rest.
+    pub costs: Costs,
+}
+
+impl BreakEven {
+    /// Fills the sizes between which offloads pay, by what `coefficients` count; both are infinite
+    /// where none does.
+    ///
+    /// # Errors
+    /// As [`Sweep::evaluate`].
+    pub fn evaluate(
+        &self,
+        coefficients: Coefficients,
+        from_bytes: &mut [f64],
+        to_bytes: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let points = from_bytes.len();
+        if to_bytes.len() != points {
+            let found = format!("{} values", to_bytes.len());
+            let rule = format!("must have {points}, as from_bytes has");
+            return Err(ModelError::new("to_bytes", found, rule));
+        }
+        self.cycles_per_byte
+            .check("cycles_per_byte", points, ABOVE_ZERO, above_zero)?;
+        self.complexity
+            .check("complexity_exponent", points, ABOVE_ZERO, above_zero)?;
+        self.transfer_per_byte
+            .check("transfer_cycles_per_byte", points, FROM_ZERO, from_zero)?;
+        self.costs.check(points)?;
+        for (index, (from, to)) in from_bytes.iter_mut().zip(to_bytes).enumerate() {
+            let costs = &self.costs;
+            let sizes = Offload {
+                cycles_per_byte: self.cycles_per_byte.at(index),
+                complexity: self.complexity.at(index),
+                setup: MeanCycles(costs.setup.at(index)),
+                transfer: MeanCycles(costs.transfer.at(index)),
+                transfer_per_byte: MeanCycles(self.transfer_per_byte.at(index)),
+                queue: MeanCycles(costs.queue.at(index)),
+                thread_switch: MeanCycles(costs.thread_switch.at(index)),
+                acceleration: costs.acceleration.at(index),
+            }
+            .lucrative(coefficients);
+            (*from, *to) = (sizes.from_bytes, sizes.to_bytes);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! How work is handed to an accelerator, and which costs that puts on whom.
+
+use crate::ModelError;
+
+/// What the thread that offloads does until the response is there (section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threading {
+    /// Its core waits: one thread a core.
+    Sync,
+    /// It blocks, and its core runs another thread: more threads than cores.
+    SyncOs,
+    /// It goes on with other work, and picks the response up itself.
+    AsyncSameThread,
+    /// It goes on with other work; a thread of its own picks responses up.
+    AsyncDistinctThread,
+    /// It goes on, and the host needs no response: the accelerator passes the result on.
+    AsyncNoResponse,
+}
+
+impl Threading {
+    /// All of them.
+    pub const ALL: [Threading; 5] = [
+        Threading::Sync,
+        Threading::SyncOs,
+        Threading::AsyncSameThread,
+        Threading::AsyncDistinctThread,
+        Threading::AsyncNoResponse,
+    ];
+
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Threading::Sync => "sync",
+            Threading::SyncOs => "sync_os",
+            Threading::AsyncSameThread => "async_same_thread",
+            Threading::AsyncDistinctThread => "async_distinct_thread",
+            Threading::AsyncNoResponse => "async_no_response",
+        }
+    }
+
+    /// The equations of the paper that give speedup and latency reduction.
+    pub fn equations(self, placement: Placement) -> (&'static str, &'static str) {
+        match (self, placement) {
+            (Threading::Sync, _) => ("(1)", "(1)"),
+            (Threading::SyncOs, _) => ("(3)", "(5)"),
+            (Threading::AsyncSameThread, _) => ("(6)", "(8)"),
+            (Threading::AsyncDistinctThread, _) => ("(3) with one thread switch", "(5)"),
+            (Threading::AsyncNoResponse, Placement::Remote) => ("(6)", "(6)"),
+            (Threading::AsyncNoResponse, _) => ("(6)", "(8)"),
+        }
+    }
+}
+
+/// Where the accelerator is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// On the processor's die, such as an instruction: offloads take nanoseconds.
+    OnChip,
+    /// Behind PCIe or a coherent link: microseconds.
+    OffChip,
+    /// Behind the network: milliseconds.
+    Remote,
+}
+
+impl Placement {
+    /// All of them.
+    pub const ALL: [Placement; 3] = [Placement::OnChip, Placement::OffChip, Placement::Remote];
+
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Placement::OnChip => "on_chip",
+            Placement::OffChip => "off_chip",
+            Placement::Remote => "remote",
+        }
+    }
+}
+
+/// How often each cost of an offload counts in a ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coefficients {
+    /// The accelerator's own cycles, alpha C / A.
+    pub accelerator: f64,
+    /// Transfer and queue, L + Q.
+    pub interface: f64,
+    /// Thread switches, o1.
+    pub switches: f64,
+}
+
+/// A threading design with the placement of its accelerator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Design {
+    threading: Threading,
+    placement: Placement,
+    driver_waits: bool,
+    latency_switches: f64,
+}
+
+impl Design {
+    /// A design whose driver does as `driver_waits` says: whether the host waits for the
+    /// accelerator to acknowledge an offload before it goes on, which puts L + Q into its cycles.
+    /// By default it does, except for a remote accelerator (below equation 2 of the paper).
+    ///
+    /// # Errors
+    /// [`ModelError`] for a contradiction: a driver that does not wait in Sync, where the core
+    /// waits for the response itself, or on the chip, where the core moves the data itself; and
+    /// one that waits for a remote accelerator without Sync.
+    pub fn new(
+        threading: Threading,
+        placement: Placement,
+        driver_waits: Option<bool>,
+    ) -> Result<Design, ModelError> {
+        let must = match (threading, placement) {
+            (Threading::Sync, _) => Some((true, "with threading sync the core waits")),
+            (_, Placement::OnChip) => Some((true, "on_chip the core moves the data itself")),
+            (_, Placement::Remote) => Some((false, "no driver waits for a remote accelerator")),
+            (_, Placement::OffChip) => None,
+        };
+        match (driver_waits, must) {
+            (Some(given), Some((needed, why))) if given != needed => Err(ModelError::new(
+                "driver_waits",
+                given,
+                format!("must be {needed} or absent, since {why}"),
+            )),
+            _ => Ok(Design {
+                threading,
+                placement,
+                driver_waits: must.map_or(driver_waits.unwrap_or(true), |(needed, _)| needed),
+                latency_switches: 1.0,
+            }),
+        }
+    }
+
+    /// The design with `switches` thread switches in the latency of a Sync-OS request. Equation
+    /// (5) states one, which is the default; the 1.4 % of Fig. 20 results from two.
+    ///
+    /// # Errors
+    /// [`ModelError`] unless it is 1 or 2.
+    pub fn with_latency_switches(self, switches: u32) -> Result<Design, ModelError> {
+        if !(1..=2).contains(&switches) {
+            return Err(ModelError::new(
+                "latency_thread_switches",
+                switches,
+                "must be 1 or 2",
+            ));
+        }
+        Ok(Design {
+            latency_switches: f64::from(switches),
+            ..self
+        })
+    }
+
+    /// The threading.
+    pub fn threading(self) -> Threading {
+        self.threading
+    }
+
+    /// The placement.
+    pub fn placement(self) -> Placement {
+        self.placement
+    }
+
+    /// Whether the host waits for acknowledgements.
+    pub fn driver_waits(self) -> bool {
+        self.driver_waits
+    }
+
+    /// What counts in speedup and in latency reduction: equations (1), (3), (5), (6) and (8).
+    ///
+    /// A driver that does not wait takes L + Q out of the host's cycles, not out of the latency of
+    /// a request that needs the response. Without a response a remote accelerator's time is
+    /// outside the service: it appears in the latency of the application, not here.
+    pub fn coefficients(self) -> (Coefficients, Coefficients) {
+        let waits = f64::from(u8::from(self.driver_waits));
+        let host = |accelerator, switches| Coefficients {
+            accelerator,
+            interface: waits,
+            switches,
+        };
+        let request = |switches| Coefficients {
+            accelerator: 1.0,
+            interface: 1.0,
+            switches,
+        };
+        match (self.threading, self.placement) {
+            (Threading::Sync, _) => (host(1.0, 0.0), request(0.0)),
+            (Threading::SyncOs, _) => (host(0.0, 2.0), request(self.latency_switches)),
+            (Threading::AsyncDistinctThread, _) => (host(0.0, 1.0), request(1.0)),
+            (Threading::AsyncNoResponse, Placement::Remote) => (host(0.0, 0.0), host(0.0, 0.0)),
+            (Threading::AsyncSameThread | Threading::AsyncNoResponse, _) => {
+                (host(0.0, 0.0), request(0.0))
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! From which size on an offload pays: equations (2), (4) and (7).
+
+use super::design::Coefficients;
+use super::quantity::MeanCycles;
+
+/// One offload as a function of its size g in bytes.
+///
+/// The host needs `cycles_per_byte` g^`complexity` cycles for it. Moving it takes `transfer`
+/// cycles whatever its size, and `transfer_per_byte` for each byte. Where data flows through the
+/// interface as a pipeline the second is 0; where the accelerator needs the entire block before it
+/// begins, the first is usually 0. The paper studies an L that is the mean of the second kind and
+/// leaves the first to others ("L is independent of g", section 3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offload {
+    /// C_b: cycles of the host per byte, or per byte to the power of `complexity`; above 0.
+    pub cycles_per_byte: f64,
+    /// beta: 1 for a kernel whose work is linear in its input; above 0.
+    pub complexity: f64,
+    /// o0.
+    pub setup: MeanCycles,
+    /// The part of L that does not depend on the size.
+    pub transfer: MeanCycles,
+    /// The part of L for each byte.
+    pub transfer_per_byte: MeanCycles,
+    /// Q.
+    pub queue: MeanCycles,
+    /// o1.
+    pub thread_switch: MeanCycles,
+    /// A.
+    pub acceleration: f64,
+}
+
+/// The sizes that pay: all above `from_bytes` and below `to_bytes`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lucrative {
+    /// The break-even size; infinite if no size pays.
+    pub from_bytes: f64,
+    /// The size from which on it does not pay any more, infinite if there is none. Only a kernel
+    /// of sub-linear complexity whose transfer grows with the size has one.
+    pub to_bytes: f64,
+}
+
+impl Lucrative {
+    /// No size pays.
+    pub const NEVER: Lucrative = Lucrative {
+        from_bytes: f64::INFINITY,
+        to_bytes: f64::INFINITY,
+    };
+
+    fn from(from_bytes: f64) -> Lucrative {
+        Lucrative {
+            from_bytes,
+            to_bytes: f64::INFINITY,
+        }
+    }
+
+    /// Whether no size pays.
+    pub fn is_never(self) -> bool {
+        self.from_bytes == f64::INFINITY
+    }
+
+    /// Whether an offload of `bytes` pays.
+    pub fn contains(self, bytes: f64) -> bool {
+        self.from_bytes < bytes && bytes < self.to_bytes
+    }
+}
+
+impl Offload {
+    /// What an offload of `bytes` gains: the host's cycles for it minus what `c` says it costs.
+    pub fn gain(&self, c: Coefficients, bytes: f64) -> MeanCycles {
+        let (saved, fixed, per_byte) = self.terms(c);
+        MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)
+    }
+
+    /// The sizes with a positive [`Offload::gain`].
+    ///
+    /// In closed form where there is one: for a transfer that does not depend on the size, and for
+    /// a linear kernel. Otherwise the gain has at most one turning point, which brackets the roots,
+    /// and bisection finds them to the last bit.
+    pub fn lucrative(&self, c: Coefficients) -> Lucrative {
+        let (saved, fixed, per_byte) = self.terms(c);
+        let beta = self.complexity;
+        if saved <= 0.0 {
+            return Lucrative::NEVER;
+        }
+        if per_byte == 0.0 {
+            return Lucrative::from(libm::pow(fixed / saved, 1.0 / beta));
+        }
+        if beta == 1.0 {
+            return if saved > per_byte {
+                Lucrative::from(fixed / (saved - per_byte))
+            } else {
+                Lucrative::NEVER
+            };
+        }
+        let gains = |bytes: f64| self.gain(c, bytes).0 > 0.0;
+        if beta > 1.0 {
+            // Where saved g^beta is at least twice either cost, it is at least their sum.
+            let enough = libm::pow(2.0 * fixed / saved, 1.0 / beta)
+                .max(libm::pow(2.0 * per_byte / saved, 1.0 / (beta - 1.0)));
+            return Lucrative::from(bisect(0.0, enough, |g| !gains(g)));
+        }
+        let best = libm::pow(beta * saved / per_byte, 1.0 / (1.0 - beta));
+        if !gains(best) {
+            return Lucrative::NEVER;
+        }
+        let too_large = libm::pow(saved / per_byte, 1.0 / (1.0 - beta));
+        Lucrative {
+            from_bytes: if fixed == 0.0 {
+                0.0
+            } else {
+                bisect(0.0, best, |g| !gains(g))
+            },
+            to_bytes: bisect(best, too_large, gains),
+        }
+    }
+
+    /// Saved cycles per byte^beta, cost of any offload, cost per byte.
+    fn terms(&self, c: Coefficients) -> (f64, f64, f64) {
+        let saved = self.cycles_per_byte * (1.0 - c.accelerator / self.acceleration);
+        let fixed = self.setup
+            + c.interface * (self.transfer + self.queue)
+            + c.switches * self.thread_switch;
+        (saved, fixed.0, c.interface * self.transfer_per_byte.0)
+    }
+}
+
+/// The border between `low`, where `holds`, and `high`, where it does not.
+pub(crate) fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    loop {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}

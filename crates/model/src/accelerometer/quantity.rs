@@ -1,0 +1,52 @@
+//! Quantities of the model. Unlike `accelflow_units::Cycles` these are means, so not whole.
+
+use std::ops::{Add, Div, Mul};
+
+/// Cycles of one host in a second: C of Table 5, the host's busy frequency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct CyclesPerSecond(pub f64);
+
+/// Offloads of one host in a second: n of Table 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct OffloadsPerSecond(pub f64);
+
+/// Offloads for each cycle of the host: n / C.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct OffloadsPerCycle(pub f64);
+
+/// Mean cycles of the host: o0, Q, L and o1 of Table 5, for one offload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct MeanCycles(pub f64);
+
+impl Div<CyclesPerSecond> for OffloadsPerSecond {
+    type Output = OffloadsPerCycle;
+
+    fn div(self, cycles: CyclesPerSecond) -> OffloadsPerCycle {
+        OffloadsPerCycle(self.0 / cycles.0)
+    }
+}
+
+impl Mul<MeanCycles> for OffloadsPerCycle {
+    /// The share of the host's cycles.
+    type Output = f64;
+
+    fn mul(self, cycles: MeanCycles) -> f64 {
+        self.0 * cycles.0
+    }
+}
+
+impl Add for MeanCycles {
+    type Output = MeanCycles;
+
+    fn add(self, other: MeanCycles) -> MeanCycles {
+        MeanCycles(self.0 + other.0)
+    }
+}
+
+impl Mul<MeanCycles> for f64 {
+    type Output = MeanCycles;
+
+    fn mul(self, cycles: MeanCycles) -> MeanCycles {
+        MeanCycles(self * cycles.0)
+    }
+}

@@ -1,0 +1,77 @@
+//! Q from a queue: an accelerator of one server or several, with Poisson arrivals.
+
+use super::quantity::{MeanCycles, OffloadsPerCycle};
+
+/// An accelerator as an M/G/k queue with one first-come-first-served line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Station {
+    /// Identical processing elements, at least 1.
+    pub servers: u32,
+    /// Arrivals from all hosts that share the accelerator.
+    pub arrivals: OffloadsPerCycle,
+    /// The mean time of one offload in the accelerator.
+    pub service: MeanCycles,
+    /// The squared coefficient of variation of that time: 0 constant, 1 exponential.
+    pub service_scv: f64,
+}
+
+/// What stands for the mean wait of M/G/k, which has no closed form for k > 1. For one server
+/// both are the exact formula of Pollaczek and Khinchine.
+///
+/// The errors stated are the worst against simulation of 2 to 8 servers at utilisations from 0.5 to
+/// 0.9, for constant service, Erlang of order 2 (c2 = 0.5) and hyperexponential (c2 = 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approximation {
+    /// Of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2 of M/M/k. 23 % low
+    /// for constant service, 11 % low for Erlang, 58 % high for hyperexponential.
+    AllenCunneen,
+    /// Of Kimura (1986): harmonic between M/M/k, which is exact, and M/D/k by Cosmetatos (1976) with
+    /// Whitt's limit to his correction at low load (1993). Within 5 % for all three.
+    Kimura,
+}
+
+impl Station {
+    /// The share of time in which a server works; the queue grows without bound from 1 on.
+    pub fn utilisation(&self) -> f64 {
+        self.arrivals * self.service / f64::from(self.servers)
+    }
+
+    /// The mean wait before service; infinite from a utilisation of 1 on.
+    pub fn mean_wait(&self, approximation: Approximation) -> MeanCycles {
+        let rho = self.utilisation();
+        if rho >= 1.0 {
+            return MeanCycles(f64::INFINITY);
+        }
+        if rho <= 0.0 {
+            return MeanCycles(0.0);
+        }
+        let k = f64::from(self.servers);
+        let exponential = erlang_c(self.servers, rho * k) / (k * (1.0 - rho)) * self.service;
+        let c2 = self.service_scv;
+        let factor = match approximation {
+            Approximation::AllenCunneen => (1.0 + c2) / 2.0,
+            Approximation::Kimura => {
+                let constant = (1.0 + cosmetatos(k, rho)) / 2.0;
+                (1.0 + c2) / (2.0 * c2 + (1.0 - c2) / constant)
+            }
+        };
+        factor * exponential
+    }
+}
+
+/// The probability that an arrival at an M/M/k queue waits (Erlang's C), for `offered` erlangs
+/// below `servers`.
+pub fn erlang_c(servers: u32, offered: f64) -> f64 {
+    let blocked = (1..=servers).fold(1.0, |b, n| {
+        let carried = offered * b;
+        carried / (f64::from(n) + carried)
+    });
+    let rho = offered / f64::from(servers);
+    blocked / (1.0 - rho * (1.0 - blocked))
+}
+
+/// By how much the wait of M/D/k exceeds half that of M/M/k: 0 for one server.
+fn cosmetatos(k: f64, rho: f64) -> f64 {
+    let correction = (1.0 - rho) * (k - 1.0) * (libm::sqrt(4.0 + 5.0 * k) - 2.0) / (16.0 * k * rho);
+    correction.min(0.24)
+}

@@ -1,0 +1,134 @@
+//! The sizes of a kernel's offloads, as Figs. 15, 19, 21 and 22 of the paper show them.
+
+use super::granularity::Lucrative;
+use crate::ModelError;
+
+/// What lies between the points of a [`SizeCdf`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Sizes evenly spread between two points, as in a histogram's bins.
+    Linear,
+    /// Nothing: only the sizes of the points occur.
+    Step,
+}
+
+/// A cumulative distribution of sizes: which share of the offloads has at most so many bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeCdf {
+    /// (size in bytes, share up to it); sizes increase, shares do not decrease, the last is 1.
+    points: Vec<(f64, f64)>,
+    interpolation: Interpolation,
+}
+
+impl SizeCdf {
+    /// The distribution through `points` of (size in bytes, share of offloads up to it). The first
+    /// point's share is that of offloads of exactly its size.
+    ///
+    /// # Errors
+    /// [`ModelError`] for no points, a size that is not above the one before, a share outside 0 to
+    /// 1 or below the one before, a last share that is not 1.
+    pub fn new(
+        points: Vec<(f64, f64)>,
+        interpolation: Interpolation,
+    ) -> Result<SizeCdf, ModelError> {
+        let Some(&last) = points.last() else {
+            return Err(ModelError::new(
+                "sizes",
+                "[]",
+                "must have at least one point of size and cumulative share",
+            ));
+        };
+        let mut before = (0.0, 0.0);
+        for (index, &(size, share)) in points.iter().enumerate() {
+            let place = |column: &str| format!("sizes.{column}[{index}]");
+            if !(size > before.0 && size.is_finite()) {
+                let rule = format!(
+                    "must be a number above {}: sizes must increase from point to point",
+                    before.0
+                );
+                return Err(ModelError::new(place("bytes"), size, rule));
+            }
+            if !(share >= before.1 && share <= 1.0) {
+                let rule = format!(
+                    "must be from {} to 1: cumulative shares must not decrease",
+                    before.1
+                );
+                return Err(ModelError::new(place("cumulative_ratio"), share, rule));
+            }
+            before = (size, share);
+        }
+        if last.1 != 1.0 {
+            return Err(ModelError::new(
+                format!("sizes.cumulative_ratio[{}]", points.len() - 1),
+                last.1,
+                "must be 1: all offloads are at most as large as the last size",
+            ));
+        }
+        Ok(SizeCdf {
+            points,
+            interpolation,
+        })
+    }
+
+    /// The points.
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
+    /// The share of the offloads whose size is in `range`.
+    pub fn share(&self, range: Lucrative) -> f64 {
+        self.moment(0.0, range)
+    }
+
+    /// The mean size in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        self.moment(1.0, EVERY)
+    }
+
+    /// The mean of size^`power` over all offloads.
+    pub fn mean_power(&self, power: f64) -> f64 {
+        self.moment(power, EVERY)
+    }
+
+    /// The sum of size^`power` over the offloads in `range`, per offload of any size.
+    pub fn moment(&self, power: f64, range: Lucrative) -> f64 {
+        let atom = |size: f64, weight: f64| {
+            if weight > 0.0 && range.contains(size) {
+                weight * libm::pow(size, power)
+            } else {
+                0.0
+            }
+        };
+        let (first, share) = self.points[0];
+        let mut sum = atom(first, share);
+        for pair in self.points.windows(2) {
+            let ((from, below), (to, above)) = (pair[0], pair[1]);
+            let weight = above - below;
+            sum += match self.interpolation {
+                Interpolation::Step => atom(to, weight),
+                Interpolation::Linear => {
+                    let (low, high) = (from.max(range.from_bytes), to.min(range.to_bytes));
+                    if high > low {
+                        weight / (to - from) * integral(power, low, high)
+                    } else {
+                        0.0
+                    }
+                }
+            };
+        }
+        sum
+    }
+}
+
+const EVERY: Lucrative = Lucrative {
+    from_bytes: 0.0,
+    to_bytes: f64::INFINITY,
+};
+
+/// The integral of g^power, for a power of 0 or more.
+fn integral(power: f64, low: f64, high: f64) -> f64 {
+    if power == 0.0 {
+        return high - low;
+    }
+    (libm::pow(high, power + 1.0) - libm::pow(low, power + 1.0)) / (power + 1.0)
+}

@@ -1,0 +1,349 @@
+//! Intervals and sensitivities: what the results are when inputs are not known exactly.
+
+use accelflow_kernel::Stream;
+
+use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
+use super::scenario::{Queueing, Scenario};
+use crate::ModelError;
+
+/// What is known of an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Anything between two values, evenly.
+    Uniform {
+        /// The least.
+        min: f64,
+        /// The most.
+        max: f64,
+    },
+    /// Between two values, with a most probable one.
+    Triangular {
+        /// The least.
+        min: f64,
+        /// The most probable.
+        mode: f64,
+        /// The most.
+        max: f64,
+    },
+    /// A measurement with an error.
+    Normal {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation, above 0.
+        sd: f64,
+    },
+}
+
+impl Distribution {
+    /// # Errors
+    /// [`ModelError`] unless the numbers are finite, in order, and not all the same.
+    pub fn check(self, place: &str) -> Result<(), ModelError> {
+        let (allowed, rule) = match self {
+            Distribution::Uniform { min, max } => (
+                min < max && (max - min).is_finite(),
+                "min must be below max",
+            ),
+            Distribution::Triangular { min, mode, max } => (
+                min <= mode && mode <= max && min < max && (max - min).is_finite(),
+                "mode must be from min to max, and min below max",
+            ),
+            Distribution::Normal { mean, sd } => (
+                mean.is_finite() && sd > 0.0 && sd.is_finite(),
+                "mean must be a number and sd above 0",
+            ),
+        };
+        if allowed {
+            return Ok(());
+        }
+        Err(ModelError::new(place, format!("{self:?}"), rule))
+    }
+
+    /// The value to calculate with when there is to be one: mean or mode.
+    pub fn central(self) -> f64 {
+        match self {
+            Distribution::Uniform { min, max } => min + (max - min) / 2.0,
+            Distribution::Triangular { mode, .. } => mode,
+            Distribution::Normal { mean, .. } => mean,
+        }
+    }
+
+    /// A low and a high value: the ends, or two standard deviations from the mean.
+    pub fn ends(self) -> (f64, f64) {
+        match self {
+            Distribution::Uniform { min, max } | Distribution::Triangular { min, max, .. } => {
+                (min, max)
+            }
+            Distribution::Normal { mean, sd } => (mean - 2.0 * sd, mean + 2.0 * sd),
+        }
+    }
+
+    fn draw(self, dice: &mut Stream) -> f64 {
+        match self {
+            Distribution::Uniform { min, max } => min + (max - min) * dice.uniform(),
+            Distribution::Triangular { min, mode, max } => {
+                let (u, left) = (dice.uniform(), (mode - min) / (max - min));
+                if u < left {
+                    min + libm::sqrt(u * (max - min) * (mode - min))
+                } else {
+                    max - libm::sqrt((1.0 - u) * (max - min) * (max - mode))
+                }
+            }
+            Distribution::Normal { mean, sd } => {
+                let radius = libm::sqrt(-2.0 * libm::log(1.0 - dice.uniform()));
+                let angle = std::f64::consts::TAU * dice.uniform();
+                mean + sd * radius * libm::cos(angle)
+            }
+        }
+    }
+}
+
+/// A number of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// C.
+    HostCycles,
+    /// alpha.
+    KernelShare,
+    /// n.
+    Offloads,
+    /// o0.
+    Setup,
+    /// Q, where it is a mean.
+    Queue,
+    /// L, the part that does not depend on the size.
+    Transfer,
+    /// L, the part for each byte.
+    TransferPerByte,
+    /// o1.
+    ThreadSwitch,
+    /// A.
+    Acceleration,
+    /// C_b.
+    CyclesPerByte,
+    /// beta.
+    Complexity,
+}
+
+impl Field {
+    /// All of them.
+    pub const ALL: [Field; 11] = [
+        Field::HostCycles,
+        Field::KernelShare,
+        Field::Offloads,
+        Field::Setup,
+        Field::Queue,
+        Field::Transfer,
+        Field::TransferPerByte,
+        Field::ThreadSwitch,
+        Field::Acceleration,
+        Field::CyclesPerByte,
+        Field::Complexity,
+    ];
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::HostCycles => "host_cycles_per_s",
+            Field::KernelShare => "kernel_share_ratio",
+            Field::Offloads => "offloads_per_s",
+            Field::Setup => "setup_cycles",
+            Field::Queue => "queue_cycles",
+            Field::Transfer => "transfer_cycles",
+            Field::TransferPerByte => "transfer_cycles_per_byte",
+            Field::ThreadSwitch => "thread_switch_cycles",
+            Field::Acceleration => "acceleration_ratio",
+            Field::CyclesPerByte => "cycles_per_byte",
+            Field::Complexity => "complexity_exponent",
+        }
+    }
+
+    /// The value in kernel number `kernel`, if it has one.
+    pub fn get(self, scenario: &Scenario, kernel: usize) -> Option<f64> {
+        let k = scenario.kernels.get(kernel)?;
+        match self {
+            Field::HostCycles => Some(scenario.host.0),
+            Field::KernelShare => Some(k.share),
+            Field::Offloads => Some(k.offloads.0),
+            Field::Setup => Some(k.setup.0),
+            Field::Queue => match k.queue {
+                Queueing::Mean(mean) => Some(mean.0),
+                _ => None,
+            },
+            Field::Transfer => Some(k.transfer.fixed.0),
+            Field::TransferPerByte => Some(k.transfer.per_byte.0),
+            Field::ThreadSwitch => Some(k.thread_switch.0),
+            Field::Acceleration => k.acceleration,
+            Field::CyclesPerByte => k.host_cost.cycles_per_byte,
+            Field::Complexity => Some(k.host_cost.complexity),
+        }
+    }
+
+    fn set(self, scenario: &mut Scenario, kernel: usize, value: f64) {
+        if self == Field::HostCycles {
+            scenario.host = CyclesPerSecond(value);
+            return;
+        }
+        let Some(k) = scenario.kernels.get_mut(kernel) else {
+            return;
+        };
+        match self {
+            Field::HostCycles => {}
+            Field::KernelShare => k.share = value,
+            Field::Offloads => k.offloads = OffloadsPerSecond(value),
+            Field::Setup => k.setup = MeanCycles(value),
+            Field::Queue => k.queue = Queueing::Mean(MeanCycles(value)),
+            Field::Transfer => k.transfer.fixed = MeanCycles(value),
+            Field::TransferPerByte => k.transfer.per_byte = MeanCycles(value),
+            Field::ThreadSwitch => k.thread_switch = MeanCycles(value),
+            Field::Acceleration => k.acceleration = Some(value),
+            Field::CyclesPerByte => k.host_cost.cycles_per_byte = Some(value),
+            Field::Complexity => k.host_cost.complexity = value,
+        }
+    }
+}
+
+/// An input that is not known exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Uncertain {
+    /// The number of the kernel; without meaning for [`Field::HostCycles`].
+    pub kernel: usize,
+    /// Which of its numbers.
+    pub field: Field,
+    /// What is known of it.
+    pub distribution: Distribution,
+}
+
+/// The results of many draws.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples {
+    /// C / C_S, from the smallest to the largest.
+    pub speedup: Vec<f64>,
+    /// C / C_L likewise; empty if it is unknown.
+    pub latency_reduction: Vec<f64>,
+    /// Draws that no service could have, such as an overloaded accelerator, and so do not count.
+    pub rejected: usize,
+    /// Why the last of them was rejected.
+    pub why_rejected: Option<ModelError>,
+}
+
+/// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments
+/// give equal bits; each input has a stream of random numbers of its own.
+///
+/// # Errors
+/// [`ModelError`] for a distribution that is none, and if every draw is rejected.
+pub fn sample(
+    scenario: &Scenario,
+    uncertain: &[Uncertain],
+    draws: usize,
+    seed: u64,
+) -> Result<Samples, ModelError> {
+    for input in uncertain {
+        input.distribution.check(input.field.name())?;
+    }
+    let mut dice: Vec<Stream> = (0..uncertain.len() as u64)
+        .map(|stream| Stream::new(seed, stream))
+        .collect();
+    let mut drawn = scenario.clone();
+    let mut samples = Samples {
+        speedup: Vec::with_capacity(draws),
+        latency_reduction: Vec::with_capacity(draws),
+        rejected: 0,
+        why_rejected: None,
+    };
+    for _ in 0..draws {
+        for (input, dice) in uncertain.iter().zip(&mut dice) {
+            let value = input.distribution.draw(dice);
+            input.field.set(&mut drawn, input.kernel, value);
+        }
+        match drawn.evaluate() {
+            Ok(outcome) => {
+                samples.speedup.push(outcome.speedup);
+                samples.latency_reduction.extend(outcome.latency_reduction);
+            }
+            Err(error) => {
+                samples.rejected += 1;
+                samples.why_rejected = Some(error);
+            }
+        }
+    }
+    if samples.speedup.is_empty()
+        && let Some(error) = samples.why_rejected
+    {
+        return Err(error.within("every draw is impossible, the last one"));
+    }
+    samples.speedup.sort_by(f64::total_cmp);
+    samples.latency_reduction.sort_by(f64::total_cmp);
+    Ok(samples)
+}
+
+/// The value that the share `quantile` of `sorted` is at most, interpolated linearly; `None` for
+/// no values.
+pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
+    let place = quantile.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+    let (low, part) = (place.floor() as usize, place.fract());
+    let high = (low + 1).min(sorted.len() - 1);
+    Some(sorted[low] + part * (sorted[high] - sorted[low]))
+}
+
+/// How much one input moves the speedup when it alone changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Swing {
+    /// The number of the kernel.
+    pub kernel: usize,
+    /// The input.
+    pub field: Field,
+    /// Its low value and the speedup with it; `None` if no service could have that.
+    pub low: (f64, Option<f64>),
+    /// Its high value and the speedup with it.
+    pub high: (f64, Option<f64>),
+}
+
+impl Swing {
+    /// The difference between the two speedups; infinite if one of them is impossible.
+    pub fn size(&self) -> f64 {
+        match (self.low.1, self.high.1) {
+            (Some(low), Some(high)) => (high - low).abs(),
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// The swing of every input that is not zero: between the ends of its distribution where it is
+/// uncertain, and by the share `around` to both sides where it is not; largest first.
+pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
+    let with = |field: Field, kernel, value| {
+        let mut changed = scenario.clone();
+        field.set(&mut changed, kernel, value);
+        changed.evaluate().ok().map(|outcome| outcome.speedup)
+    };
+    let mut swings = Vec::new();
+    for kernel in 0..scenario.kernels.len() {
+        for field in Field::ALL {
+            let shared = field == Field::HostCycles;
+            let known = uncertain
+                .iter()
+                .find(|u| u.field == field && (shared || u.kernel == kernel));
+            let Some(value) = field.get(scenario, kernel) else {
+                continue;
+            };
+            if (shared && kernel > 0) || (known.is_none() && value == 0.0) || value.is_infinite() {
+                continue;
+            }
+            let (low, high) = match known {
+                Some(input) => input.distribution.ends(),
+                None if field == Field::KernelShare => {
+                    (value * (1.0 - around), (value * (1.0 + around)).min(1.0))
+                }
+                None => (value * (1.0 - around), value * (1.0 + around)),
+            };
+            swings.push(Swing {
+                kernel,
+                field,
+                low: (low, with(field, kernel, low)),
+                high: (high, with(field, kernel, high)),
+            });
+        }
+    }
+    swings.sort_by(|a, b| b.size().total_cmp(&a.size()));
+    swings
+}

@@ -1,0 +1,217 @@
+//! Q from queues: closed forms where they are exact, and the kernel's simulation where they are not.
+
+use std::collections::VecDeque;
+
+use accelflow_kernel::{Calendar, Priority, Samples, Stream};
+use accelflow_model::accelerometer::{
+    Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles,
+    OffloadsPerCycle, OffloadsPerSecond, Placement, Queueing, Scaling, Scenario, Selection,
+    SizeCdf, Station, Threading, Transfer,
+};
+use accelflow_units::Time;
+
+fn station(servers: u32, load: f64, service_scv: f64) -> Station {
+    Station {
+        servers,
+        arrivals: OffloadsPerCycle(load * f64::from(servers) / 1_000.0),
+        service: MeanCycles(1_000.0),
+        service_scv,
+    }
+}
+
+/// In units of the mean service time.
+fn wait(servers: u32, load: f64, scv: f64, approximation: Approximation) -> f64 {
+    station(servers, load, scv).mean_wait(approximation).0 / 1_000.0
+}
+
+#[test]
+fn one_server_is_pollaczek_and_khinchine() {
+    for approximation in [Approximation::AllenCunneen, Approximation::Kimura] {
+        for (load, scv, expected) in [(0.5, 0.0, 0.5), (0.5, 1.0, 1.0), (0.8, 4.0, 10.0)] {
+            let found = wait(1, load, scv, approximation);
+            assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn exponential_service_is_erlang() {
+    // M/M/2 waits rho^2 / (1 - rho^2) of a service.
+    let found = wait(2, 0.6, 1.0, Approximation::Kimura);
+    assert!((found - 0.36 / 0.64).abs() < 1e-12);
+}
+
+#[test]
+fn no_load_waits_nothing_and_overload_for_ever() {
+    assert_eq!(wait(4, 0.0, 1.0, Approximation::Kimura), 0.0);
+    for load in [1.0, 1.5] {
+        assert_eq!(wait(4, load, 0.5, Approximation::Kimura), f64::INFINITY);
+    }
+}
+
+const SERVICE: Time = Time::from_ns(1_000);
+
+#[derive(Clone, Copy)]
+enum Event {
+    Arrive,
+    Depart,
+}
+
+/// The mean wait of `jobs` in a simulated M/G/k queue, in units of the mean service time: constant
+/// service (c2 = 0), Erlang of order 2 (0.5), or hyperexponential with balanced means (above 1).
+fn simulated(servers: usize, load: f64, scv: f64, jobs: u64) -> f64 {
+    let mut calendar = Calendar::new();
+    let (mut gaps, mut services) = (Stream::new(3, 0), Stream::new(3, 1));
+    let mean_gap = SERVICE.as_ps() as f64 / (load * servers as f64);
+    let (mut line, mut waits) = (VecDeque::new(), Samples::new());
+    let (mut busy, mut to_come) = (0, jobs);
+    calendar.schedule(Time::ZERO, Priority::NORMAL, Event::Arrive);
+    while let Some((now, event)) = calendar.pop() {
+        match event {
+            Event::Arrive => {
+                line.push_back(now);
+                to_come -= 1;
+                if to_come > 0 {
+                    let gap = Time::from_ps(gaps.exponential(mean_gap) as u64);
+                    calendar.schedule(now + gap, Priority::NORMAL, Event::Arrive);
+                }
+            }
+            Event::Depart => busy -= 1,
+        }
+        while busy < servers {
+            let Some(arrived) = line.pop_front() else {
+                break;
+            };
+            busy += 1;
+            waits.record(now - arrived);
+            calendar.schedule(
+                now + draw(&mut services, scv),
+                Priority::FIRST,
+                Event::Depart,
+            );
+        }
+    }
+    waits.mean_ps().expect("jobs") / SERVICE.as_ps() as f64
+}
+
+fn draw(dice: &mut Stream, scv: f64) -> Time {
+    if scv == 0.0 {
+        return SERVICE;
+    }
+    if scv == 0.5 {
+        let half = SERVICE.scale(0.5);
+        return dice.exponential_time(half) + dice.exponential_time(half);
+    }
+    let short = (1.0 + ((scv - 1.0) / (scv + 1.0)).sqrt()) / 2.0;
+    let part = if dice.bernoulli(short) {
+        short
+    } else {
+        1.0 - short
+    };
+    dice.exponential_time(SERVICE.scale(0.5 / part))
+}
+
+/// The relative errors that the documentation of [`Approximation`] states.
+#[test]
+fn errors_of_the_approximations_for_several_servers() {
+    let mut worst = [[0.0_f64; 3]; 2];
+    for servers in [2, 4, 8] {
+        for load in [0.5, 0.7, 0.9] {
+            for (column, scv) in [0.0, 0.5, 4.0].into_iter().enumerate() {
+                let truth = simulated(servers, load, scv, 400_000);
+                for (row, approximation) in [Approximation::AllenCunneen, Approximation::Kimura]
+                    .into_iter()
+                    .enumerate()
+                {
+                    let error = wait(servers as u32, load, scv, approximation) / truth - 1.0;
+                    println!("{approximation:?} k {servers} load {load} c2 {scv}: {error:+.3}");
+                    worst[row][column] = worst[row][column].max(error.abs());
+                }
+            }
+        }
+    }
+    println!("{worst:.3?}");
+    let stated = [[0.23, 0.11, 0.58], [0.05, 0.05, 0.05]];
+    for (found, stated) in worst.as_flattened().iter().zip(stated.as_flattened()) {
+        assert!(*found < stated + 0.005, "{worst:?}");
+    }
+    assert!(
+        worst[0]
+            .iter()
+            .zip([0.22, 0.10, 0.57])
+            .all(|(found, least)| *found > least)
+    );
+}
+
+fn shared(hosts: f64, selection: Selection) -> Scenario {
+    let sizes = vec![(64.0, 0.0), (512.0, 0.5), (4_096.0, 1.0)];
+    Scenario {
+        host: CyclesPerSecond(2e9),
+        kernels: vec![Kernel {
+            name: "compression".to_owned(),
+            design: Design::new(Threading::Sync, Placement::OffChip, None).expect("a design"),
+            share: 0.2,
+            offloads: OffloadsPerSecond(50_000.0),
+            setup: MeanCycles(0.0),
+            transfer: Transfer {
+                fixed: MeanCycles(500.0),
+                per_byte: MeanCycles(0.0),
+            },
+            thread_switch: MeanCycles(0.0),
+            acceleration: Some(8.0),
+            queue: Queueing::Station {
+                servers: 1,
+                hosts,
+                service: None,
+                service_scv: None,
+                approximation: Approximation::Kimura,
+            },
+            host_cost: HostCost {
+                cycles_per_byte: None,
+                complexity: 1.0,
+            },
+            sizes: Some(SizeCdf::new(sizes, Interpolation::Linear).expect("a distribution")),
+            selection,
+        }],
+    }
+}
+
+#[test]
+fn station_takes_service_and_spread_from_the_kernel() {
+    let outcome = shared(16.0, Selection::All).evaluate().unwrap();
+    let kernel = &outcome.kernels[0];
+    // 16 hosts x 0.2 / 8 of work for one accelerator; service of 1,000 cycles.
+    assert!((kernel.utilisation.unwrap() - 0.4).abs() < 1e-12);
+    // Moments of the sizes, and Pollaczek and Khinchine, by hand.
+    let square = |low: f64, high: f64| (high * high + high * low + low * low) / 3.0;
+    let mean = 0.5 * 288.0 + 0.5 * 2_304.0;
+    let second = 0.5 * square(64.0, 512.0) + 0.5 * square(512.0, 4_096.0);
+    let expected = 0.4 / 0.6 * 1_000.0 * second / (mean * mean) / 2.0;
+    assert!((kernel.queue.0 / expected - 1.0).abs() < 1e-9, "{kernel:?}");
+}
+
+#[test]
+fn overloaded_accelerator_is_an_error() {
+    let error = shared(40.0, Selection::All).evaluate().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "compression.queue.utilisation = 1.0000: must be below 1: the accelerator cannot keep up \
+         with its offloads"
+    );
+}
+
+/// Selection sheds load until what still pays meets the queue that it makes.
+#[test]
+fn selection_and_queue_agree() {
+    for hosts in [1.0, 16.0, 38.0, 60.0] {
+        let scenario = shared(hosts, Selection::Lucrative(Scaling::Cycles));
+        let found = scenario.evaluate().unwrap().kernels[0].clone();
+        let load = found.utilisation.unwrap();
+        assert!(load < 1.0 && load > 0.0, "{load}");
+        let mut fixed = scenario.clone();
+        fixed.kernels[0].queue = Queueing::Mean(found.queue);
+        let again = fixed.evaluate().unwrap().kernels[0].clone();
+        assert!((again.offloads.0 / found.offloads.0 - 1.0).abs() < 1e-9);
+        assert!((again.speedup / found.speedup - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,153 @@
+//! Intervals and sensitivities.
+
+use accelflow_model::accelerometer::uncertainty::{
+    Distribution, Field, Uncertain, quantile, sample, tornado,
+};
+use accelflow_model::accelerometer::{
+    CyclesPerSecond, Design, HostCost, Kernel, MeanCycles, OffloadsPerSecond, Placement, Queueing,
+    Scenario, Selection, Threading, Transfer,
+};
+
+fn scenario() -> Scenario {
+    Scenario {
+        host: CyclesPerSecond(1e9),
+        kernels: vec![Kernel {
+            name: "k".to_owned(),
+            design: Design::new(Threading::Sync, Placement::OffChip, None).expect("a design"),
+            share: 0.5,
+            offloads: OffloadsPerSecond(0.0),
+            setup: MeanCycles(0.0),
+            transfer: Transfer::default(),
+            thread_switch: MeanCycles(0.0),
+            acceleration: Some(2.0),
+            queue: Queueing::Mean(MeanCycles(0.0)),
+            host_cost: HostCost {
+                cycles_per_byte: None,
+                complexity: 1.0,
+            },
+            sizes: None,
+            selection: Selection::All,
+        }],
+    }
+}
+
+fn uncertain(field: Field, distribution: Distribution) -> Uncertain {
+    Uncertain {
+        kernel: 0,
+        field,
+        distribution,
+    }
+}
+
+/// With an ideal accelerator the speedup is 1 / (1 - alpha), so its quantiles are those of alpha.
+#[test]
+fn quantiles_follow_the_input() {
+    let mut ideal = scenario();
+    ideal.kernels[0].acceleration = Some(f64::INFINITY);
+    for (distribution, expected) in [
+        (
+            Distribution::Uniform { min: 0.2, max: 0.4 },
+            [0.21, 0.3, 0.39],
+        ),
+        (
+            // Median and 5 % of the triangle: 0.2 + sqrt(u x 0.3 x 0.2).
+            Distribution::Triangular {
+                min: 0.2,
+                mode: 0.4,
+                max: 0.5,
+            },
+            [
+                0.2 + 0.003_f64.sqrt(),
+                0.2 + 0.03_f64.sqrt(),
+                0.5 - 0.0015_f64.sqrt(),
+            ],
+        ),
+        (
+            Distribution::Normal {
+                mean: 0.3,
+                sd: 0.05,
+            },
+            [0.3 - 1.6449 * 0.05, 0.3, 0.3 + 1.6449 * 0.05],
+        ),
+    ] {
+        let inputs = [uncertain(Field::KernelShare, distribution)];
+        let samples = sample(&ideal, &inputs, 100_000, 7).unwrap();
+        for (share, expected) in [0.05, 0.5, 0.95].into_iter().zip(expected) {
+            let alpha = 1.0 - 1.0 / quantile(&samples.speedup, share).unwrap();
+            assert!((alpha - expected).abs() < 0.002, "{alpha} {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_seed_decides_every_bit_and_inputs_have_their_own_dice() {
+    let share = uncertain(
+        Field::KernelShare,
+        Distribution::Uniform { min: 0.2, max: 0.4 },
+    );
+    let speed = uncertain(
+        Field::Acceleration,
+        Distribution::Uniform { min: 2.0, max: 3.0 },
+    );
+    let run = |seed| sample(&scenario(), &[share, speed], 100, seed).unwrap();
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+    assert_eq!(run(1).latency_reduction, run(1).speedup);
+}
+
+#[test]
+fn impossible_draws_are_counted_and_refused_if_there_are_no_others() {
+    let half = uncertain(
+        Field::KernelShare,
+        Distribution::Uniform { min: 0.5, max: 1.5 },
+    );
+    let samples = sample(&scenario(), &[half], 10_000, 1).unwrap();
+    assert!((samples.rejected as f64 - 5_000.0).abs() < 300.0);
+    assert_eq!(samples.speedup.len() + samples.rejected, 10_000);
+    assert!(samples.why_rejected.is_some());
+    let all = uncertain(
+        Field::KernelShare,
+        Distribution::Uniform { min: 1.1, max: 1.5 },
+    );
+    let error = sample(&scenario(), &[all], 10, 1).unwrap_err();
+    assert!(
+        error.to_string().starts_with("every draw is impossible"),
+        "{error}"
+    );
+    let none = uncertain(Field::Setup, Distribution::Uniform { min: 2.0, max: 1.0 });
+    let error = sample(&scenario(), &[none], 10, 1).unwrap_err();
+    assert!(
+        error.to_string().contains("min must be below max"),
+        "{error}"
+    );
+}
+
+#[test]
+fn quantiles_interpolate() {
+    assert_eq!(quantile(&[], 0.5), None);
+    assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.5), Some(2.0));
+    assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), Some(3.0));
+    assert_eq!(quantile(&[1.0, 2.0, 4.0], 1.0), Some(4.0));
+}
+
+#[test]
+fn tornado_sorts_by_swing_and_leaves_out_zeros() {
+    let swings = tornado(&scenario(), &[], 0.1);
+    let fields: Vec<Field> = swings.iter().map(|swing| swing.field).collect();
+    assert_eq!(fields[..2], [Field::Acceleration, Field::KernelShare]);
+    assert!(!fields.contains(&Field::Setup));
+    // alpha from 0.45 to 0.55 with A = 2.
+    assert_eq!(swings[1].low.1, Some(1.0 / (0.55 + 0.225)));
+    assert!((swings[1].high.1.unwrap() - 1.0 / (0.45 + 0.275)).abs() < 1e-12);
+    let wide = uncertain(
+        Field::Acceleration,
+        Distribution::Uniform {
+            min: 1.0,
+            max: 10.0,
+        },
+    );
+    assert_eq!(
+        tornado(&scenario(), &[wide], 0.1)[0].field,
+        Field::Acceleration
+    );
+}
