@@ -71,7 +71,9 @@ def test_files_hold_what_was_printed(tmp_path: Path) -> None:
     assert (out / "compare-socialnetwork.json").read_text() == done.stdout
     table = pq.read_table(out / "compare-socialnetwork.parquet")
     assert table.num_rows == 48
-    assert {"service", "orchestrator", "latency_p99_us", "throughput_rps"} <= set(table.column_names)
+    assert {"service", "orchestrator", "latency_p99_us", "throughput_rps"} <= set(
+        table.column_names
+    )
     assert (out / "compare-socialnetwork.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "compare-socialnetwork.svg").read_text()[:1000]
 
@@ -136,7 +138,7 @@ def test_a_recording_is_a_profile(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("nosuch",), "unknown workload 'nosuch'; known are socialnetwork"),
-        (("socialnetwork", "--orchestrator", "best"), "unknown orchestrator 'best'; known are non"),
+        (("socialnetwork", "--orchestrator", "best"), "unknown orchestrator 'best'; known are"),
         (("socialnetwork", "--service", "Nope"), "unknown service 'Nope'; known are CPost"),
         (("socialnetwork", "--placement", "x"), "unknown placement 'x'"),
         (("socialnetwork", "--arrivals", "x"), "unknown arrivals 'x'"),

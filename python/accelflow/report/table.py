@@ -48,7 +48,7 @@ def services_table(comparison: Comparison) -> Table:
         " the load offered is in the line of the service"
     )
     table.add_column("", no_wrap=True)
-    for heading in ("Mean", "P50", "P99", "P99.9", "", "Cores", "Busiest", "Fallbacks"):
+    for heading in ("Mean", "P50", "P99", "P99.9", "Served", "Cores", "Busiest", "Fallbacks"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row("", *["us"] * 4, "krps", "used", "unit", "", style="dim")
     for name in comparison.service_names:
