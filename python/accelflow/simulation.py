@@ -34,7 +34,7 @@ __all__ = [
 
 WORKLOADS = ("socialnetwork",)
 PLACEMENTS = ("colocated", "isolated")
-ARRIVALS = ("alibaba", "poisson", "short_bursts")
+ARRIVALS = ("poisson", "alibaba", "short_bursts")
 SIZES = ("socialnetwork", "fleet", "fleet_whole", "hypercompressbench")
 REMOTES = ("short", "socialnetwork")
 
@@ -80,7 +80,7 @@ class Experiment:
     orchestrators: Sequence[str] = ()
     services: Sequence[str] = ()
     placement: str = "colocated"
-    arrivals: str = "alibaba"
+    arrivals: str = "poisson"
     rate_rps: float = PAPER_RATE_RPS
     requests: int = 20_000
     seed: int = 1

@@ -57,10 +57,10 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--arrivals",
-    default="alibaba",
+    default="poisson",
     show_default=True,
     metavar="NAME",
-    help="alibaba: bursty, fitted to Alibaba's rates; short_bursts; poisson.",
+    help="poisson; alibaba: bursty, fitted to Alibaba's rates; short_bursts.",
 )
 @click.option(
     "--rate",
