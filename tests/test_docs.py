@@ -40,6 +40,16 @@ BLOCKS = [
 RUN = [block for block in BLOCKS if "run" in block.marks]
 
 
+QUOTED = [block for block in BLOCKS if "from" in block.marks]
+
+
+def quoted_region(file: Path) -> str:
+    """What stands between the two marks of a file, of which it has one pair."""
+    parts = re.split(r"^// quoted: (?:begin|end)\n", file.read_text(encoding="utf-8"), flags=re.M)
+    assert len(parts) == 3, f"{file}: one '// quoted: begin' and one '// quoted: end' are needed"
+    return parts[1]
+
+
 def run_python(block: Block, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", block.text], cwd=folder, capture_output=True, text=True, check=False
@@ -71,6 +81,21 @@ def test_example(block: Block, tmp_path: Path) -> None:
         run_python(block, tmp_path)
     else:
         run_console(block)
+
+
+@pytest.mark.parametrize("block", QUOTED, ids=lambda block: block.where)
+def test_quotation_equals_the_file_that_runs(block: Block) -> None:
+    marker, name = block.marks
+    assert marker == "from"
+    # Only what `cargo test` runs may be quoted.
+    assert re.fullmatch(r"crates/\w+/tests/\w+\.rs", name), block.where
+    assert block.text == quoted_region(ROOT / name), f"{block.where} is not what {name} has"
+
+
+def test_rust_is_quoted_and_every_example_file_is() -> None:
+    files = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("crates/*/tests/extend_*.rs")}
+    assert {block.marks[1] for block in QUOTED} == files
+    assert [b.where for b in BLOCKS if b.language == "rust" and b not in QUOTED] == []
 
 
 def test_every_runnable_block_says_whether_it_is_run() -> None:
@@ -115,6 +140,14 @@ def test_wrong_console_block_fails(text: str) -> None:
 def test_right_console_block_passes() -> None:
     text = "$ echo one two three\none...three\n$ echo bad; exit 3\nbad\n[exit 3]\n"
     run_console(Block("made up", "console", ("run",), text))
+
+
+def test_file_without_both_marks_has_no_region(tmp_path: Path) -> None:
+    (tmp_path / "x.rs").write_text("a\n// quoted: begin\nb\n// quoted: end\nc\n")
+    assert quoted_region(tmp_path / "x.rs") == "b\n"
+    (tmp_path / "y.rs").write_text("// quoted: begin\nb\n")
+    with pytest.raises(AssertionError, match="quoted: end"):
+        quoted_region(tmp_path / "y.rs")
 
 
 def test_wrong_python_block_fails(tmp_path: Path) -> None:
