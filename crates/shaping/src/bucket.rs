@@ -1,0 +1,169 @@
+//! One rate limiter, in cycles.
+
+use std::collections::VecDeque;
+
+use accelflow_units::Cycles;
+
+use crate::{Registers, ShapingError};
+
+/// A token bucket with a hardware timer.
+///
+/// In every cycle, in this order: registers whose time has come replace the old ones, and tokens
+/// beyond the new bucket are lost; the timer counts, and if it has reached the interval it starts
+/// again and the refill is added, up to the bucket; tokens may be spent.
+///
+/// Writing registers does not restart the timer, so a runtime that writes often does not keep
+/// refills from happening. A bucket starts full (assumed, as is usual of token buckets; the paper
+/// does not say).
+///
+/// Any number of cycles is settled in constant time, apart from changes of registers.
+#[derive(Clone, Debug)]
+pub struct TokenBucket {
+    level: Level,
+    writes: VecDeque<(u64, Registers)>,
+}
+
+impl TokenBucket {
+    /// A full bucket whose timer starts at `at`: the first refill is one interval later.
+    pub fn new(registers: Registers, at: Cycles) -> TokenBucket {
+        TokenBucket {
+            level: Level {
+                registers,
+                tokens: u64::from(registers.bucket()),
+                refilled: at.0,
+                settled: at.0,
+            },
+            writes: VecDeque::new(),
+        }
+    }
+
+    /// The registers in effect when the bucket was last used.
+    pub fn registers(&self) -> Registers {
+        self.level.registers
+    }
+
+    /// The registers in effect and those on their way.
+    pub fn coming_registers(&self) -> impl Iterator<Item = Registers> + '_ {
+        let coming = self.writes.iter().map(|&(_, registers)| registers);
+        std::iter::once(self.level.registers).chain(coming)
+    }
+
+    /// Tokens that may be spent in cycle `at`, or in the last settled cycle if that is later.
+    pub fn tokens(&self, at: Cycles) -> u64 {
+        let mut level = self.level;
+        for &(from, registers) in self.writes.iter().take_while(|(from, _)| *from <= at.0) {
+            level.write(from, registers);
+        }
+        level.settle(at.0);
+        level.tokens
+    }
+
+    /// The first cycle, at or after `from`, in which `cost` tokens are there. In the cycle before,
+    /// unless that is before `from`, they are not.
+    ///
+    /// `None` if neither the registers in effect nor any on their way have a bucket for so many, or
+    /// the cycle is not a number of 64 bits.
+    pub fn ready(&self, cost: u64, from: Cycles) -> Option<Cycles> {
+        let mut level = self.level;
+        for &(write, registers) in &self.writes {
+            match level.ready(cost, from.0) {
+                Some(cycle) if cycle < write => return Some(Cycles(cycle)),
+                _ => level.write(write, registers),
+            }
+        }
+        level.ready(cost, from.0).map(Cycles)
+    }
+
+    /// Spends `cost` tokens in cycle `at` if they are there; whether they were.
+    ///
+    /// # Errors
+    /// [`ShapingError::CycleRunsBackwards`] for a cycle before that of an earlier call.
+    pub fn take(&mut self, cost: u64, at: Cycles) -> Result<bool, ShapingError> {
+        self.check(at)?;
+        self.settle(at);
+        let enough = self.level.tokens >= cost;
+        if enough {
+            self.level.tokens -= cost;
+        }
+        Ok(enough)
+    }
+
+    /// Replaces the registers at the beginning of cycle `at`, or of the one after the last settled
+    /// cycle or with the last earlier write, if that is later.
+    pub fn write(&mut self, registers: Registers, at: Cycles) {
+        let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
+        let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));
+        self.writes.push_back((cycle, registers));
+    }
+
+    /// Lets everything happen that is due up to cycle `at`, as a call in that cycle would.
+    pub(crate) fn settle(&mut self, at: Cycles) {
+        while let Some(&(from, registers)) = self.writes.front()
+            && from <= at.0
+        {
+            self.level.write(from, registers);
+            self.writes.pop_front();
+        }
+        self.level.settle(at.0);
+    }
+
+    fn check(&self, at: Cycles) -> Result<(), ShapingError> {
+        let now = Cycles(self.level.settled);
+        if at < now {
+            return Err(ShapingError::CycleRunsBackwards { at, now });
+        }
+        Ok(())
+    }
+}
+
+/// The bucket as of cycle `settled`, under registers that do not change.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    registers: Registers,
+    tokens: u64,
+    /// The cycle of the last refill, or of the start: the timer shows the cycles since.
+    refilled: u64,
+    settled: u64,
+}
+
+impl Level {
+    /// The cycle of the next refill. It is overdue only right after a write that shortens the
+    /// interval.
+    fn next_refill(&self) -> u64 {
+        let due = self.refilled.saturating_add(self.registers.interval().0);
+        due.max(self.settled.saturating_add(1))
+    }
+
+    fn settle(&mut self, at: u64) {
+        let next = self.next_refill();
+        if next <= at {
+            let interval = self.registers.interval().0;
+            let more = (at - next) / interval;
+            self.refilled = next + more * interval;
+            let added = (more + 1).saturating_mul(u64::from(self.registers.refill()));
+            let bucket = u64::from(self.registers.bucket());
+            self.tokens = self.tokens.saturating_add(added).min(bucket);
+        }
+        self.settled = self.settled.max(at);
+    }
+
+    /// Replaces the registers in cycle `at`, before that cycle's refill.
+    fn write(&mut self, at: u64, registers: Registers) {
+        self.settle(at.saturating_sub(1));
+        self.registers = registers;
+        self.tokens = self.tokens.min(u64::from(registers.bucket()));
+    }
+
+    fn ready(mut self, cost: u64, from: u64) -> Option<u64> {
+        self.settle(from);
+        let Some(missing) = cost.checked_sub(self.tokens).filter(|&tokens| tokens > 0) else {
+            return Some(self.settled);
+        };
+        if cost > u64::from(self.registers.bucket()) {
+            return None;
+        }
+        let refills = missing.div_ceil(u64::from(self.registers.refill()));
+        let wait = (refills - 1).checked_mul(self.registers.interval().0)?;
+        self.next_refill().checked_add(wait)
+    }
+}

@@ -1,0 +1,108 @@
+//! What a shaper refuses.
+
+use accelflow_units::{Bytes, Cycles, Time};
+
+use crate::{Clock, Registers};
+
+/// A value that the shaper cannot use. The call that returns one has done nothing but let time pass.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapingError {
+    /// A refill of no tokens: after the first burst, nothing would ever pass.
+    #[error("refill = 0 tokens: must be from 1 to {}", Registers::MAX)]
+    ZeroRefill,
+    /// A bucket that holds no tokens: nothing would ever pass.
+    #[error("bucket = 0 tokens: must be from 1 to {}", Registers::MAX)]
+    ZeroBucket,
+    /// Refills that are no cycle apart.
+    #[error("interval = 0 cycles: must be from 1 to {}", Registers::MAX)]
+    ZeroInterval,
+    /// A value that does not fit a register.
+    #[error("{register} = {value}: must be from 1 to {}", Registers::MAX)]
+    RegisterOverflow {
+        /// refill, bucket or interval.
+        register: &'static str,
+        /// The value as given.
+        value: u64,
+    },
+    /// A clock that never ticks.
+    #[error("clock = 0 Hz: must be from 1 to {} Hz", Clock::MAX_HZ)]
+    ZeroClock,
+    /// A clock whose cycles are shorter than the picosecond in which time is counted.
+    #[error("clock = {hz} Hz: must be from 1 to {} Hz", Clock::MAX_HZ)]
+    FastClock {
+        /// The frequency as given.
+        hz: u64,
+    },
+    /// Segments that have no room for payload beside the header.
+    #[error(
+        "segment = {} bytes: must be more than the header of {} bytes", .segment.get(), .header.get()
+    )]
+    SegmentWithoutPayload {
+        /// The largest segment, header included.
+        segment: Bytes,
+        /// The header that each segment repeats.
+        header: Bytes,
+    },
+    /// Segments that need more tokens than the bucket holds.
+    #[error("segment = {} bytes: a bucket of {bucket} tokens can never pass it", .segment.get())]
+    SegmentNeverPasses {
+        /// The largest segment, header included.
+        segment: Bytes,
+        /// Tokens that the bucket holds at most.
+        bucket: u32,
+    },
+    /// A message that is not split and needs more tokens than the bucket holds, now or after a
+    /// change of registers that is on its way.
+    #[error(
+        "message {tag} = {} bytes: a bucket of {bucket} tokens can never pass it; \
+         split messages or enlarge the bucket", .size.get()
+    )]
+    MessageNeverPasses {
+        /// The message.
+        tag: u64,
+        /// Its size.
+        size: Bytes,
+        /// Tokens that the bucket holds at most.
+        bucket: u32,
+    },
+    /// A message of no bytes, which no shaping in bytes could limit.
+    #[error("message {tag} = 0 bytes: must be at least 1")]
+    EmptyMessage {
+        /// The message.
+        tag: u64,
+    },
+    /// The flow's queue is full: its sender has to wait.
+    #[error("message {tag}: the queue of flow {flow} holds its limit of {limit} messages")]
+    QueueFull {
+        /// The message.
+        tag: u64,
+        /// The flow's number.
+        flow: usize,
+        /// Messages that the queue holds at most.
+        limit: usize,
+    },
+    /// A flow that this shaper does not have.
+    #[error("flow {flow}: this shaper has {flows}, numbered from 0")]
+    UnknownFlow {
+        /// The flow's number.
+        flow: usize,
+        /// How many flows there are.
+        flows: usize,
+    },
+    /// A time before that of an earlier call.
+    #[error("time {} ps: must not be before {} ps, the time of an earlier call", .at.as_ps(), .now.as_ps())]
+    TimeRunsBackwards {
+        /// The time as given.
+        at: Time,
+        /// The latest time so far.
+        now: Time,
+    },
+    /// A cycle before one that has been settled.
+    #[error("cycle {}: must not be before {}, the cycle of an earlier call", .at.0, .now.0)]
+    CycleRunsBackwards {
+        /// The cycle as given.
+        at: Cycles,
+        /// The latest cycle so far.
+        now: Cycles,
+    },
+}

@@ -1,0 +1,219 @@
+//! What belongs to one flow: its queue, its rate limiter, its way of splitting.
+
+use std::collections::VecDeque;
+
+use accelflow_units::{Bytes, Cycles};
+
+use crate::{Registers, ShapingError, Splitting, TokenBucket, Unit};
+
+/// A flow of a [`crate::Shaper`]: flows are numbered from 0 in the order in which they were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub usize);
+
+/// How a flow is shaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowConfig {
+    /// What its tokens stand for.
+    pub unit: Unit,
+    /// Its registers at the start.
+    pub registers: Registers,
+    /// Whether its messages are split.
+    pub splitting: Splitting,
+    /// Messages that its queue holds at most; those that are partly granted count.
+    pub queue_limit: usize,
+}
+
+impl FlowConfig {
+    /// Messages that pass whole, and a queue without limit: in the paper the queue is a buffer in
+    /// the sender's own memory, from which the shaper fetches.
+    pub fn new(unit: Unit, registers: Registers) -> FlowConfig {
+        FlowConfig {
+            unit,
+            registers,
+            splitting: Splitting::Never,
+            queue_limit: usize::MAX,
+        }
+    }
+}
+
+/// A message that asks to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What the caller recognizes it by; the shaper does not look at it.
+    pub tag: u64,
+    /// Its size, header included.
+    pub size: Bytes,
+}
+
+/// The flow inside the shaper.
+///
+/// Every queued segment fits the bucket under the registers in effect and under all that are on
+/// their way. So a segment that may pass in some cycle may also pass in every later one, and `ready`
+/// stays valid while the arbiter serves other flows.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    config: FlowConfig,
+    bucket: TokenBucket,
+    queue: VecDeque<Queued>,
+    /// The first cycle in which the tokens of the first segment are there; `None` if nothing is
+    /// queued.
+    ready: Option<Cycles>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    tag: u64,
+    /// The message's size, or what the rest of it makes with a header of its own.
+    left: Bytes,
+    segments_gone: u32,
+    arrived: Cycles,
+}
+
+/// What the arbiter has let pass.
+pub(crate) struct Cut {
+    pub(crate) tag: u64,
+    pub(crate) index: u32,
+    pub(crate) last: bool,
+    pub(crate) size: Bytes,
+}
+
+impl Flow {
+    pub(crate) fn new(config: FlowConfig, at: Cycles) -> Result<Flow, ShapingError> {
+        config.splitting.check()?;
+        let flow = Flow {
+            bucket: TokenBucket::new(config.registers, at),
+            config,
+            queue: VecDeque::new(),
+            ready: None,
+        };
+        flow.check_segment(config.registers)?;
+        Ok(flow)
+    }
+
+    pub(crate) fn ready(&self) -> Option<Cycles> {
+        self.ready
+    }
+
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn bucket(&self) -> &TokenBucket {
+        &self.bucket
+    }
+
+    /// Lets the bucket know that nothing more is spent before `cycle`.
+    pub(crate) fn settle_before(&mut self, cycle: Cycles) {
+        if let Some(before) = cycle.0.checked_sub(1) {
+            self.bucket.settle(Cycles(before));
+        }
+    }
+
+    pub(crate) fn offer(
+        &mut self,
+        number: usize,
+        message: Message,
+        arrived: Cycles,
+    ) -> Result<(), ShapingError> {
+        let Message { tag, size } = message;
+        if size == Bytes(0) {
+            return Err(ShapingError::EmptyMessage { tag });
+        }
+        if self.queue.len() >= self.config.queue_limit {
+            let (flow, limit) = (number, self.config.queue_limit);
+            return Err(ShapingError::QueueFull { tag, flow, limit });
+        }
+        for registers in self.bucket.coming_registers() {
+            self.check_message(tag, size, registers)?;
+        }
+        self.queue.push_back(Queued {
+            tag,
+            left: size,
+            segments_gone: 0,
+            arrived,
+        });
+        if self.queue.len() == 1 {
+            self.find_ready(arrived);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&mut self, registers: Registers, at: Cycles) -> Result<(), ShapingError> {
+        self.check_segment(registers)?;
+        for queued in &self.queue {
+            self.check_message(queued.tag, queued.left, registers)?;
+        }
+        self.bucket.write(registers, at);
+        if let Some(head) = self.queue.front() {
+            self.find_ready(head.arrived);
+        }
+        Ok(())
+    }
+
+    /// Spends the tokens of the first segment in `cycle`, which is not before [`Flow::ready`].
+    pub(crate) fn grant(&mut self, cycle: Cycles) -> Option<Cut> {
+        let head = self.queue.front_mut()?;
+        let (size, left) = self.config.splitting.cut(head.left);
+        let cost = cost(self.config.unit, size);
+        let paid = self.bucket.take(cost, cycle);
+        debug_assert_eq!(paid, Ok(true), "a segment was granted before it was ready");
+        let cut = Cut {
+            tag: head.tag,
+            index: head.segments_gone,
+            last: left == Bytes(0),
+            size,
+        };
+        head.left = left;
+        head.segments_gone = head.segments_gone.saturating_add(1);
+        if cut.last {
+            self.queue.pop_front();
+        }
+        self.ready = None;
+        if let Some(head) = self.queue.front() {
+            self.find_ready(head.arrived.max(cycle));
+        }
+        Some(cut)
+    }
+
+    fn find_ready(&mut self, from: Cycles) {
+        if let Some(head) = self.queue.front() {
+            let (size, _) = self.config.splitting.cut(head.left);
+            let ready = self.bucket.ready(cost(self.config.unit, size), from);
+            // None is a cycle beyond the last that can be counted.
+            self.ready = Some(ready.unwrap_or(Cycles(u64::MAX)));
+        }
+    }
+
+    fn check_segment(&self, registers: Registers) -> Result<(), ShapingError> {
+        let bucket = registers.bucket();
+        match self.config.splitting {
+            Splitting::Segments { segment, .. }
+                if cost(self.config.unit, segment) > u64::from(bucket) =>
+            {
+                Err(ShapingError::SegmentNeverPasses { segment, bucket })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_message(
+        &self,
+        tag: u64,
+        size: Bytes,
+        registers: Registers,
+    ) -> Result<(), ShapingError> {
+        let bucket = registers.bucket();
+        let (largest, _) = self.config.splitting.cut(size);
+        if cost(self.config.unit, largest) > u64::from(bucket) {
+            return Err(ShapingError::MessageNeverPasses { tag, size, bucket });
+        }
+        Ok(())
+    }
+}
+
+fn cost(unit: Unit, size: Bytes) -> u64 {
+    match unit {
+        Unit::Bytes => size.get(),
+        Unit::Operations => 1,
+    }
+}

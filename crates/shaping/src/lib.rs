@@ -1,0 +1,48 @@
+//! The traffic shaper of ARCUS: a token bucket and a queue for each flow that shares an accelerator
+//! (Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management for Accelerators
+//! in the Cloud with Traffic Shaping", section 4.2).
+//!
+//! There is no clock in here. The caller says what time it is, so the same shaper serves simulated
+//! time and the time of a running program. Time between calls costs nothing: what the hardware
+//! would have done cycle by cycle is calculated, and is the same to the cycle.
+//!
+//! * [`Registers`] are what a runtime writes to set a rate; [`table2`] has the paper's.
+//! * [`TokenBucket`] is one rate limiter, in cycles.
+//! * [`Shaper`] is queues, rate limiters, splitting and the arbiter between flows, in time.
+//!
+//! ```
+//! use accelflow_shaping::{FlowConfig, Message, Registers, Shaper, Timing, Unit};
+//! use accelflow_units::{Bytes, Time};
+//!
+//! let mut shaper = Shaper::new(Timing::default());
+//! let ten_gbit_per_s = Registers::new(4_096, 4_096, 800)?;
+//! let flow = shaper.add_flow(Time::ZERO, FlowConfig::new(Unit::Bytes, ten_gbit_per_s))?;
+//! for tag in 0..2 {
+//!     let size = Bytes(4_096);
+//!     shaper.offer(Time::ZERO, flow, Message { tag, size })?;
+//! }
+//! // The first takes the full bucket; the second waits for the refill, 800 cycles of 4 ns later.
+//! let first = shaper.poll(Time::ZERO)?.map(|segment| segment.granted);
+//! assert_eq!(first, Some(Time::ZERO));
+//! assert_eq!(shaper.next_grant(), Some(Time::from_ns(3_200)));
+//! # Ok::<(), accelflow_shaping::ShapingError>(())
+//! ```
+
+mod bucket;
+mod error;
+mod flow;
+mod parameters;
+mod registers;
+mod shaper;
+mod split;
+pub mod table2;
+mod timing;
+
+pub use bucket::TokenBucket;
+pub use error::ShapingError;
+pub use flow::{FlowConfig, FlowId, Message};
+pub use parameters::{PARAMETERS, Parameter, Provenance};
+pub use registers::{Registers, Unit};
+pub use shaper::{Segment, Shaper};
+pub use split::Splitting;
+pub use timing::{Clock, Timing};

@@ -1,0 +1,129 @@
+//! The registers of one rate limiter, and the traffic that they allow.
+
+use accelflow_units::{Cycles, Frequency};
+
+use crate::ShapingError;
+
+/// What a token stands for (section 4.2: "shaping Gbps or IOPS").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// A byte.
+    Bytes,
+    /// A message, of any size. A message that is split costs one token for each segment: the
+    /// accelerator sees each as a message of its own.
+    Operations,
+}
+
+impl Unit {
+    /// Both.
+    pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
+
+    /// The name in files and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Operations => "operations",
+        }
+    }
+}
+
+/// `Refill_Rate`, `Bkt_Size` and the interval: what the runtime writes to shape a flow.
+///
+/// Every interval the refill is added, but a bucket never holds more than its size. So a refill
+/// larger than the bucket adds no more than the bucket's size, as in the first row of the paper's
+/// Table 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Registers {
+    refill: u32,
+    bucket: u32,
+    interval: u32,
+}
+
+impl Registers {
+    /// The largest value of a register. 32 bits are assumed: the paper prints no width, and its
+    /// largest value has 21.
+    pub const MAX: u32 = u32::MAX;
+
+    /// A refill of `refill` tokens every `interval` cycles into a bucket of `bucket` tokens.
+    ///
+    /// # Errors
+    /// [`ShapingError::ZeroRefill`], [`ShapingError::ZeroBucket`], [`ShapingError::ZeroInterval`],
+    /// and [`ShapingError::RegisterOverflow`] above [`Registers::MAX`].
+    pub fn new(refill: u64, bucket: u64, interval: u64) -> Result<Registers, ShapingError> {
+        Ok(Registers {
+            refill: register("refill", refill, ShapingError::ZeroRefill)?,
+            bucket: register("bucket", bucket, ShapingError::ZeroBucket)?,
+            interval: register("interval", interval, ShapingError::ZeroInterval)?,
+        })
+    }
+
+    /// The registers with these values, of which none is zero.
+    pub(crate) const fn of_nonzero(refill: u32, bucket: u32, interval: u32) -> Registers {
+        Registers {
+            refill,
+            bucket,
+            interval,
+        }
+    }
+
+    /// Tokens that a refill offers.
+    pub const fn refill(self) -> u32 {
+        self.refill
+    }
+
+    /// Tokens that the bucket holds at most, and so the largest burst.
+    pub const fn bucket(self) -> u32 {
+        self.bucket
+    }
+
+    /// Cycles from one refill to the next.
+    pub const fn interval(self) -> Cycles {
+        Cycles(self.interval as u64)
+    }
+
+    /// Tokens that an interval adds at most: the smaller of refill and bucket.
+    pub fn tokens_per_interval(self) -> u32 {
+        self.refill.min(self.bucket)
+    }
+
+    /// The highest rate that can last, in tokens a second.
+    ///
+    /// A flow with enough to send reaches it if no refill overflows the bucket, that is, if the
+    /// bucket is at least the refill and what is left below the next message's cost. In a smaller
+    /// bucket the tokens left over by messages that do not divide it are lost.
+    pub fn tokens_per_s(self, clock: Frequency) -> f64 {
+        let tokens = u128::from(self.tokens_per_interval()) * u128::from(clock.as_hz());
+        tokens as f64 / f64::from(self.interval)
+    }
+
+    /// The highest rate that can last if tokens are bytes, in gigabits (1e9) a second.
+    pub fn gbit_per_s(self, clock: Frequency) -> f64 {
+        let bits = u128::from(self.tokens_per_interval()) * 8 * u128::from(clock.as_hz());
+        bits as f64 / (f64::from(self.interval) * 1e9)
+    }
+
+    /// The most tokens that can be spent within `window` successive cycles: a full bucket, and every
+    /// refill after the first of these cycles. The first refill can come right behind a burst, so
+    /// the window counts in whole intervals, rounded up.
+    pub fn most_within(self, window: Cycles) -> u64 {
+        match window.0 {
+            0 => 0,
+            cycles => {
+                let refills = (cycles - 1).div_ceil(u64::from(self.interval));
+                u64::from(self.tokens_per_interval())
+                    .saturating_mul(refills)
+                    .saturating_add(u64::from(self.bucket))
+            }
+        }
+    }
+}
+
+fn register(name: &'static str, value: u64, zero: ShapingError) -> Result<u32, ShapingError> {
+    if value == 0 {
+        return Err(zero);
+    }
+    u32::try_from(value).map_err(|_| ShapingError::RegisterOverflow {
+        register: name,
+        value,
+    })
+}

@@ -1,0 +1,235 @@
+//! Queues, rate limiters and the arbiter between them, in time.
+
+use std::collections::VecDeque;
+
+use accelflow_units::{Bytes, Cycles, Time};
+
+use crate::flow::Flow;
+use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing};
+
+/// A piece of a message, or a whole one, on its way to the accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its flow.
+    pub flow: FlowId,
+    /// The tag of its message.
+    pub tag: u64,
+    /// Its number in the message, from 0.
+    pub index: u32,
+    /// Whether it is the last of its message.
+    pub last: bool,
+    /// Its size, header included.
+    pub size: Bytes,
+    /// The beginning of the cycle in which its tokens were spent.
+    pub granted: Time,
+    /// When the accelerator has it: the shaping latency later.
+    pub released: Time,
+}
+
+/// A queue and a token bucket for each flow, and a round-robin arbiter that lets one segment pass
+/// each cycle.
+///
+/// Within a flow, messages pass in the order in which they were offered. Between flows whose tokens
+/// are there, the arbiter takes turns, so such a flow waits for at most one segment of each other
+/// flow (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). As long as any
+/// flow could pass a segment, a segment passes each cycle.
+///
+/// What passes when depends only on what was offered and written when, not on how often
+/// [`Shaper::poll`] is called. Calls come in the order of time; those of the same instant are
+/// effective in the order of the calls.
+#[derive(Clone, Debug)]
+pub struct Shaper {
+    timing: Timing,
+    flows: Vec<Flow>,
+    granted: VecDeque<Segment>,
+    now: Time,
+    /// The first cycle in which the arbiter is free.
+    free: Cycles,
+    /// The flow that the arbiter looks at first.
+    turn: usize,
+}
+
+impl Shaper {
+    /// A shaper without flows.
+    pub fn new(timing: Timing) -> Shaper {
+        Shaper {
+            timing,
+            flows: Vec::new(),
+            granted: VecDeque::new(),
+            now: Time::ZERO,
+            free: Cycles(0),
+            turn: 0,
+        }
+    }
+
+    /// The clock and the latencies.
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Adds a flow with a full bucket, whose timer starts with the next cycle.
+    ///
+    /// # Errors
+    /// [`ShapingError::SegmentWithoutPayload`] or [`ShapingError::SegmentNeverPasses`] for a way of
+    /// splitting that cannot work, [`ShapingError::TimeRunsBackwards`].
+    pub fn add_flow(&mut self, at: Time, config: FlowConfig) -> Result<FlowId, ShapingError> {
+        self.check_time(at)?;
+        let flow = Flow::new(config, self.timing.clock.next(at))?;
+        self.settle_before(at);
+        self.flows.push(flow);
+        Ok(FlowId(self.flows.len() - 1))
+    }
+
+    /// Puts a message into the queue of its flow.
+    ///
+    /// # Errors
+    /// [`ShapingError::MessageNeverPasses`], [`ShapingError::EmptyMessage`],
+    /// [`ShapingError::QueueFull`], [`ShapingError::UnknownFlow`] and
+    /// [`ShapingError::TimeRunsBackwards`].
+    pub fn offer(&mut self, at: Time, flow: FlowId, message: Message) -> Result<(), ShapingError> {
+        self.check(at, flow)?;
+        self.settle_before(at);
+        let arrived = self.timing.clock.next(at);
+        let it = &mut self.flows[flow.0];
+        it.settle_before(arrived);
+        it.offer(flow.0, message, arrived)
+    }
+
+    /// Writes the registers of a flow; they are in effect from the time that is returned, the
+    /// reconfiguration time later. Until then the old ones are.
+    ///
+    /// # Errors
+    /// [`ShapingError::SegmentNeverPasses`], or [`ShapingError::MessageNeverPasses`] if a queued
+    /// message would be stuck behind the new bucket; [`ShapingError::UnknownFlow`] and
+    /// [`ShapingError::TimeRunsBackwards`].
+    pub fn write(
+        &mut self,
+        at: Time,
+        flow: FlowId,
+        registers: Registers,
+    ) -> Result<Time, ShapingError> {
+        self.check(at, flow)?;
+        self.settle_before(at);
+        let clock = self.timing.clock;
+        let it = &mut self.flows[flow.0];
+        it.settle_before(clock.next(at));
+        let effective = clock
+            .next(later(at, self.timing.reconfiguration))
+            .max(self.free);
+        it.write(registers, effective)?;
+        Ok(clock.edge(effective))
+    }
+
+    /// The next segment that has passed by `at`, in the order of passing; `None` if there is no
+    /// other.
+    ///
+    /// # Errors
+    /// [`ShapingError::TimeRunsBackwards`].
+    pub fn poll(&mut self, at: Time) -> Result<Option<Segment>, ShapingError> {
+        self.check_time(at)?;
+        self.now = at;
+        if self.granted.is_empty() {
+            self.settle(self.timing.clock.begun(at));
+        }
+        Ok(self.granted.pop_front())
+    }
+
+    /// The time for the next [`Shaper::poll`]: when the next segment passes if nothing else is offered
+    /// or written, or the time of the latest call if that segment has passed before. `None` if nothing
+    /// is queued.
+    pub fn next_grant(&self) -> Option<Time> {
+        let next = || self.next_cycle().map(|cycle| self.timing.clock.edge(cycle));
+        let granted = self.granted.front().map(|it| it.granted);
+        granted.or_else(next).map(|time| time.max(self.now))
+    }
+
+    /// Messages in the queue of a flow, as of the latest call.
+    ///
+    /// # Errors
+    /// [`ShapingError::UnknownFlow`].
+    pub fn queued(&self, flow: FlowId) -> Result<usize, ShapingError> {
+        self.check_flow(flow)?;
+        Ok(self.flows[flow.0].queued())
+    }
+
+    /// Tokens in the bucket of a flow in the cycle that has begun at `at`, if nothing passes that has
+    /// not been settled by an earlier call.
+    ///
+    /// # Errors
+    /// [`ShapingError::UnknownFlow`].
+    pub fn tokens(&self, at: Time, flow: FlowId) -> Result<u64, ShapingError> {
+        self.check_flow(flow)?;
+        let bucket = self.flows[flow.0].bucket();
+        Ok(bucket.tokens(self.timing.clock.begun(at)))
+    }
+
+    /// Grants what is due in the cycles before the one in which a call at `at` is effective.
+    fn settle_before(&mut self, at: Time) {
+        self.now = at;
+        if let Some(before) = self.timing.clock.next(at).0.checked_sub(1) {
+            self.settle(Cycles(before));
+        }
+    }
+
+    /// Grants what is due up to and in `cycle`.
+    fn settle(&mut self, cycle: Cycles) {
+        while let Some(next) = self.next_cycle().filter(|&next| next <= cycle) {
+            self.grant(next);
+        }
+    }
+
+    /// The cycle of the next grant.
+    fn next_cycle(&self) -> Option<Cycles> {
+        let ready = self.flows.iter().filter_map(Flow::ready).min()?;
+        Some(ready.max(self.free))
+    }
+
+    fn grant(&mut self, cycle: Cycles) {
+        let count = self.flows.len();
+        let is_ready = |flow: &usize| self.flows[*flow].ready().is_some_and(|it| it <= cycle);
+        let in_turn = (0..count).map(|step| (self.turn + step) % count);
+        let Some(number) = in_turn.clone().find(is_ready) else {
+            return;
+        };
+        self.free = Cycles(cycle.0.saturating_add(1));
+        self.turn = (number + 1) % count;
+        if let Some(cut) = self.flows[number].grant(cycle) {
+            let granted = self.timing.clock.edge(cycle);
+            self.granted.push_back(Segment {
+                flow: FlowId(number),
+                tag: cut.tag,
+                index: cut.index,
+                last: cut.last,
+                size: cut.size,
+                granted,
+                released: later(granted, self.timing.shaping_latency),
+            });
+        }
+    }
+
+    fn check(&self, at: Time, flow: FlowId) -> Result<(), ShapingError> {
+        self.check_time(at)?;
+        self.check_flow(flow)
+    }
+
+    fn check_time(&self, at: Time) -> Result<(), ShapingError> {
+        if at < self.now {
+            let now = self.now;
+            return Err(ShapingError::TimeRunsBackwards { at, now });
+        }
+        Ok(())
+    }
+
+    fn check_flow(&self, flow: FlowId) -> Result<(), ShapingError> {
+        let flows = self.flows.len();
+        if flow.0 >= flows {
+            let flow = flow.0;
+            return Err(ShapingError::UnknownFlow { flow, flows });
+        }
+        Ok(())
+    }
+}
+
+fn later(at: Time, by: Time) -> Time {
+    Time::from_ps(at.as_ps().saturating_add(by.as_ps()))
+}

@@ -1,0 +1,53 @@
+//! Cutting large messages into segments.
+
+use accelflow_units::Bytes;
+
+use crate::ShapingError;
+
+/// Whether and how a flow's messages are re-sized "by splitting the payloads and duplicating another
+/// message header" (section 4.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Splitting {
+    /// Messages pass whole.
+    #[default]
+    Never,
+    /// Messages of more than `segment` bytes are cut.
+    Segments {
+        /// The largest segment, header included.
+        segment: Bytes,
+        /// The header that a message begins with, and that every further segment repeats.
+        header: Bytes,
+    },
+}
+
+impl Splitting {
+    /// Segments of at most `segment` bytes, of which `header` bytes are repeated in each.
+    ///
+    /// # Errors
+    /// [`ShapingError::SegmentWithoutPayload`] for a segment that is no larger than the header.
+    pub fn segments(segment: Bytes, header: Bytes) -> Result<Splitting, ShapingError> {
+        let splitting = Splitting::Segments { segment, header };
+        splitting.check()?;
+        Ok(splitting)
+    }
+
+    pub(crate) fn check(self) -> Result<(), ShapingError> {
+        match self {
+            Splitting::Segments { segment, header } if segment <= header => {
+                Err(ShapingError::SegmentWithoutPayload { segment, header })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The size of the first segment of a message of `size` bytes, and the size of the message that
+    /// the rest makes behind a header of its own; zero if there is no rest.
+    pub(crate) fn cut(self, size: Bytes) -> (Bytes, Bytes) {
+        match self {
+            Splitting::Segments { segment, header } if size > segment => {
+                (segment, size.beyond(segment) + header)
+            }
+            _ => (size, Bytes(0)),
+        }
+    }
+}

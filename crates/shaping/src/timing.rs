@@ -1,0 +1,89 @@
+//! The clock of the shaper, and how long its parts take.
+
+use accelflow_units::{Cycles, Frequency, Time};
+
+use crate::ShapingError;
+
+/// A clock whose cycle 0 begins at time zero; cycle `n` begins at the edge `n`.
+///
+/// Edges are rounded up to a picosecond, so edges and times correspond one to one as long as a
+/// cycle is no shorter than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock(Frequency);
+
+impl Clock {
+    /// The fastest clock, in hertz: one cycle a picosecond.
+    pub const MAX_HZ: u64 = 1_000_000_000_000;
+
+    /// 250 MHz, the clock of the prototype's FPGA (section 5.1).
+    pub const PAPER: Clock = match Frequency::from_hz(250_000_000) {
+        Some(frequency) => Clock(frequency),
+        None => unreachable!(),
+    };
+
+    /// A clock of `hz` hertz.
+    ///
+    /// # Errors
+    /// [`ShapingError::ZeroClock`] and [`ShapingError::FastClock`].
+    pub fn from_hz(hz: u64) -> Result<Clock, ShapingError> {
+        let frequency = Frequency::from_hz(hz).ok_or(ShapingError::ZeroClock)?;
+        if hz > Clock::MAX_HZ {
+            return Err(ShapingError::FastClock { hz });
+        }
+        Ok(Clock(frequency))
+    }
+
+    /// The frequency.
+    pub const fn frequency(self) -> Frequency {
+        self.0
+    }
+
+    /// When `cycle` begins. Cycles beyond the largest time begin at [`Time::MAX`].
+    pub fn edge(self, cycle: Cycles) -> Time {
+        cycle.at(self.0)
+    }
+
+    /// The last cycle that has begun at `time`.
+    pub fn begun(self, time: Time) -> Cycles {
+        Cycles(self.whole_cycles(time.as_ps()))
+    }
+
+    /// The first cycle that begins at `time` or later.
+    pub fn next(self, time: Time) -> Cycles {
+        // An edge is rounded up, so it is at or after `time` if the true edge is after the
+        // picosecond before.
+        Cycles(match time.as_ps() {
+            0 => 0,
+            ps => self.whole_cycles(ps - 1) + 1,
+        })
+    }
+
+    fn whole_cycles(self, ps: u64) -> u64 {
+        // The clock is at most MAX_HZ, so the quotient is at most `ps`.
+        let cycles = u128::from(ps) * u128::from(self.0.as_hz()) / u128::from(Clock::MAX_HZ);
+        u64::try_from(cycles).unwrap_or(u64::MAX)
+    }
+}
+
+/// How fast the shaper's hardware is. The default is the paper's prototype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The clock that refills are counted in.
+    pub clock: Clock,
+    /// From the grant of a segment until the accelerator has it. Default 36 ns (paper, section
+    /// 5.3.1), which is 9 cycles of 250 MHz.
+    pub shaping_latency: Time,
+    /// From writing registers until they are in effect. Default 10 us (paper, section 5.3.1: several
+    /// round trips over PCIe).
+    pub reconfiguration: Time,
+}
+
+impl Default for Timing {
+    fn default() -> Timing {
+        Timing {
+            clock: Clock::PAPER,
+            shaping_latency: Time::from_ns(36),
+            reconfiguration: Time::from_us(10),
+        }
+    }
+}
