@@ -1,6 +1,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
+import numpy as np
+import numpy.typing as npt
+
 __all__ = [
     "AccelflowError",
     "RegisteredTrace",
@@ -12,6 +15,10 @@ __all__ = [
     "TraceLibrary",
     "TraceNode",
     "TraceRun",
+    "accelerometer_break_even",
+    "accelerometer_evaluate",
+    "accelerometer_sweep",
+    "cerebros_designs",
     "demo_request",
     "executed_operations",
     "machine_name",
@@ -33,6 +40,51 @@ __all__ = [
     "trace_trans",
     "version",
 ]
+
+_Values = float | npt.NDArray[np.float64]
+_Costs = tuple[_Values, _Values, _Values, _Values, _Values]
+_Design = tuple[str, str, bool | None, int]
+
+def accelerometer_evaluate(request: str) -> str:
+    """Evaluate a service.
+
+    `request` and the outcome are JSON. Raises AccelflowError for a value that is out of range or
+    missing.
+    """
+
+def accelerometer_sweep(
+    design: _Design,
+    host: _Values,
+    kernel_share: _Values,
+    offloads: _Values,
+    costs: _Costs,
+    speedup: npt.NDArray[np.float64],
+    latency_reduction: npt.NDArray[np.float64],
+) -> None:
+    """Fill `speedup` and `latency_reduction` with the ratios of each point.
+
+    `design` is threading, placement, whether the driver waits, and the thread switches in the
+    latency of Sync-OS; `costs` are setup, transfer, queue and thread switch in cycles, and the
+    acceleration. Raises AccelflowError for a value out of range, naming its column and index.
+    """
+
+def accelerometer_break_even(
+    design: _Design,
+    in_latency: bool,
+    cycles_per_byte: _Values,
+    complexity: _Values,
+    transfer_per_byte: _Values,
+    costs: _Costs,
+    from_bytes: npt.NDArray[np.float64],
+    to_bytes: npt.NDArray[np.float64],
+) -> None:
+    """Fill `from_bytes` and `to_bytes` with the sizes between which an offload pays."""
+
+def cerebros_designs(request: str) -> str:
+    """Return the RPC layer's cycles under each design, as JSON; `request` (JSON) sets parameters.
+
+    Raises AccelflowError for a value out of range.
+    """
 
 class AccelflowError(Exception):
     """A failure that the user can act on: it names the place, the value and what is allowed."""

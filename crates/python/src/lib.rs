@@ -6,6 +6,8 @@
 //! module below, and `python/accelflow/_native.pyi` types every one of them
 //! (`tests/test_native.py` compares the two).
 
+mod accelerometer;
+mod cerebros;
 mod errors;
 mod execution;
 mod recording;
@@ -18,6 +20,14 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::accelerometer::{
+        accelerometer_break_even, accelerometer_evaluate, accelerometer_sweep,
+    };
+
+    #[pymodule_export]
+    use crate::cerebros::cerebros_designs;
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, TraceError};

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import click
 
 import accelflow
+from accelflow.cli.accelerometer import accelerometer
+from accelflow.cli.cerebros import cerebros
 from accelflow.cli.compare import compare
 from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
@@ -20,7 +22,14 @@ from accelflow.cli.trace import trace
 __all__ = ["COMMANDS", "main"]
 
 #: Every command of `accelflow`, in the order in which `accelflow --help` lists them.
-COMMANDS: tuple[click.Command, ...] = (compare, trace, service, explain)
+COMMANDS: tuple[click.Command, ...] = (
+    compare,
+    trace,
+    service,
+    explain,
+    accelerometer,
+    cerebros,
+)
 
 
 class _InOrder(click.Group):

@@ -1,0 +1,372 @@
+//! A service as JSON, and its outcome as JSON.
+
+use accelflow_model::ModelError;
+use accelflow_model::accelerometer::uncertainty::{
+    Distribution, Field, Samples, Swing, Uncertain, quantile, sample, tornado,
+};
+use accelflow_model::accelerometer::{
+    Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, KernelOutcome, Limit,
+    Lucrative, MeanCycles, OffloadsPerSecond, Outcome, Placement, Queueing, Scaling, Scenario,
+    Selection, SizeCdf, Threading, Transfer,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A number that may be infinite, which JSON has no number for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Ratio {
+    Finite(f64),
+    Named(String),
+}
+
+impl Ratio {
+    fn value(&self) -> f64 {
+        match self {
+            Ratio::Finite(value) => *value,
+            Ratio::Named(name) => name.parse().unwrap_or(f64::NAN),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    host_cycles_per_s: f64,
+    kernels: Vec<KernelRequest>,
+    uncertain: Vec<UncertainRequest>,
+    draws: usize,
+    seed: u64,
+    around_ratio: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelRequest {
+    name: String,
+    threading: String,
+    placement: String,
+    driver_waits: Option<bool>,
+    latency_thread_switches: u32,
+    kernel_share_ratio: f64,
+    offloads_per_s: f64,
+    all_offloads_per_s: Option<f64>,
+    setup_cycles: f64,
+    transfer_cycles: f64,
+    transfer_cycles_per_byte: f64,
+    thread_switch_cycles: f64,
+    acceleration_ratio: Option<Ratio>,
+    cycles_per_byte: Option<f64>,
+    complexity_exponent: f64,
+    queue: QueueRequest,
+    sizes: Option<SizesRequest>,
+    selection: String,
+    scaling: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum QueueRequest {
+    Mean(f64),
+    List(Vec<f64>),
+    Station {
+        servers: u32,
+        hosts: f64,
+        service_cycles: Option<f64>,
+        service_scv_ratio: Option<f64>,
+        approximation: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SizesRequest {
+    bytes: Vec<f64>,
+    cumulative_ratio: Vec<f64>,
+    interpolation: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UncertainRequest {
+    kernel: usize,
+    field: String,
+    min: Option<f64>,
+    mode: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+    sd: Option<f64>,
+}
+
+pub(super) fn named<T: Copy>(
+    place: &str,
+    name: &str,
+    known: &[(&'static str, T)],
+) -> Result<T, ModelError> {
+    let found = known.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| *value).ok_or_else(|| ModelError {
+        place: place.to_owned(),
+        value: format!("'{name}'"),
+        allowed: format!(
+            "must be one of {}",
+            known.iter().map(|k| k.0).collect::<Vec<_>>().join(", ")
+        ),
+    })
+}
+
+impl KernelRequest {
+    fn kernel(&self) -> Result<Kernel, ModelError> {
+        let threadings = Threading::ALL.map(|t| (t.name(), t));
+        let placements = Placement::ALL.map(|p| (p.name(), p));
+        let design = Design::new(
+            named("threading", &self.threading, &threadings)?,
+            named("placement", &self.placement, &placements)?,
+            self.driver_waits,
+        )?
+        .with_latency_switches(self.latency_thread_switches)?;
+        let scalings = [("offloads", Scaling::Offloads), ("cycles", Scaling::Cycles)];
+        let scaling = named("scaling", &self.scaling, &scalings)?;
+        let lucrative = [("all", false), ("lucrative", true)];
+        let selection = match (
+            named("selection", &self.selection, &lucrative)?,
+            self.all_offloads_per_s,
+        ) {
+            (true, _) => Selection::Lucrative(scaling),
+            (false, Some(all)) => Selection::OutOf(OffloadsPerSecond(all)),
+            (false, None) => Selection::All,
+        };
+        Ok(Kernel {
+            name: self.name.clone(),
+            design,
+            share: self.kernel_share_ratio,
+            offloads: OffloadsPerSecond(self.offloads_per_s),
+            setup: MeanCycles(self.setup_cycles),
+            transfer: Transfer {
+                fixed: MeanCycles(self.transfer_cycles),
+                per_byte: MeanCycles(self.transfer_cycles_per_byte),
+            },
+            thread_switch: MeanCycles(self.thread_switch_cycles),
+            acceleration: self.acceleration_ratio.as_ref().map(Ratio::value),
+            queue: self.queue.queueing()?,
+            host_cost: HostCost {
+                cycles_per_byte: self.cycles_per_byte,
+                complexity: self.complexity_exponent,
+            },
+            sizes: self.sizes.as_ref().map(SizesRequest::cdf).transpose()?,
+            selection,
+        })
+    }
+}
+
+impl QueueRequest {
+    fn queueing(&self) -> Result<Queueing, ModelError> {
+        let known = [
+            ("kimura", Approximation::Kimura),
+            ("allen_cunneen", Approximation::AllenCunneen),
+        ];
+        Ok(match self {
+            QueueRequest::Mean(mean) => Queueing::Mean(MeanCycles(*mean)),
+            QueueRequest::List(waits) => Queueing::List(waits.clone()),
+            QueueRequest::Station {
+                servers,
+                hosts,
+                service_cycles,
+                service_scv_ratio,
+                approximation,
+            } => Queueing::Station {
+                servers: *servers,
+                hosts: *hosts,
+                service: service_cycles.map(MeanCycles),
+                service_scv: *service_scv_ratio,
+                approximation: named("queue.approximation", approximation, &known)?,
+            },
+        })
+    }
+}
+
+impl SizesRequest {
+    fn cdf(&self) -> Result<SizeCdf, ModelError> {
+        if self.bytes.len() != self.cumulative_ratio.len() {
+            return Err(ModelError {
+                place: "sizes.cumulative_ratio".to_owned(),
+                value: format!("{} values", self.cumulative_ratio.len()),
+                allowed: format!("must have one for each of {} bytes", self.bytes.len()),
+            });
+        }
+        let known = [
+            ("linear", Interpolation::Linear),
+            ("step", Interpolation::Step),
+        ];
+        let shares = self.cumulative_ratio.iter().copied();
+        SizeCdf::new(
+            self.bytes.iter().copied().zip(shares).collect(),
+            named("sizes.interpolation", &self.interpolation, &known)?,
+        )
+    }
+}
+
+impl UncertainRequest {
+    fn uncertain(&self) -> Result<Uncertain, ModelError> {
+        let distribution = match (self.min, self.mode, self.max, self.mean, self.sd) {
+            (Some(min), None, Some(max), None, None) => Distribution::Uniform { min, max },
+            (Some(min), Some(mode), Some(max), None, None) => {
+                Distribution::Triangular { min, mode, max }
+            }
+            (None, None, None, Some(mean), Some(sd)) => Distribution::Normal { mean, sd },
+            _ => {
+                return Err(ModelError {
+                    place: self.field.clone(),
+                    value: "a range".to_owned(),
+                    allowed: "must have min and max, or min, mode and max, or mean and sd"
+                        .to_owned(),
+                });
+            }
+        };
+        let fields = Field::ALL.map(|field| (field.name(), field));
+        Ok(Uncertain {
+            kernel: self.kernel,
+            field: named("uncertain input", &self.field, &fields)?,
+            distribution,
+        })
+    }
+}
+
+/// # Errors
+/// The message of what cannot be used.
+pub(super) fn evaluate(request: &str) -> Result<String, String> {
+    let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
+    let within = |name: &str, error: ModelError| {
+        if name.is_empty() {
+            error.to_string()
+        } else {
+            format!("{name}.{error}")
+        }
+    };
+    let kernels = request.kernels.iter();
+    let scenario = Scenario {
+        host: CyclesPerSecond(request.host_cycles_per_s),
+        kernels: kernels
+            .map(|kernel| kernel.kernel().map_err(|error| within(&kernel.name, error)))
+            .collect::<Result<_, _>>()?,
+    };
+    let outcome = scenario.evaluate().map_err(|error| error.to_string())?;
+    let uncertain = request.uncertain.iter();
+    let uncertain: Vec<Uncertain> = uncertain
+        .map(UncertainRequest::uncertain)
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())?;
+    let mut result = outcome_json(&scenario, &outcome);
+    if !uncertain.is_empty() {
+        let samples = sample(&scenario, &uncertain, request.draws, request.seed);
+        let samples = samples.map_err(|error| error.to_string())?;
+        result["intervals"] = samples_json(&samples);
+    }
+    if let Some(around) = request.around_ratio {
+        let swings = tornado(&scenario, &uncertain, around);
+        result["sensitivity"] = swings.iter().map(|s| swing_json(&scenario, s)).collect();
+    }
+    Ok(result.to_string())
+}
+
+fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> Value {
+    let kernels = scenario.kernels.iter().zip(&outcome.kernels);
+    json!({
+        "speedup_ratio": outcome.speedup,
+        "latency_reduction_ratio": outcome.latency_reduction,
+        "ideal_speedup_ratio": finite(outcome.ideal_speedup),
+        "kernels": kernels.map(|(k, o)| kernel_json(k, o)).collect::<Vec<_>>(),
+    })
+}
+
+fn kernel_json(kernel: &Kernel, outcome: &KernelOutcome) -> Value {
+    let (threading, placement) = (kernel.design.threading(), kernel.design.placement());
+    let (speedup, latency) = threading.equations(placement);
+    let losses = outcome.losses;
+    json!({
+        "name": kernel.name,
+        "threading": threading.name(),
+        "placement": placement.name(),
+        "driver_waits": kernel.design.driver_waits(),
+        "equations": {"speedup": speedup, "latency_reduction": latency},
+        "kernel_share_ratio": kernel.share,
+        "offloaded_share_ratio": outcome.offloaded_share,
+        "offloaded_share_by_cycles_ratio": outcome.offloaded_share_by_cycles,
+        "offloads_per_s": outcome.offloads.0,
+        "lucrative_offloads_ratio": outcome.lucrative_share,
+        "cycles_per_byte": outcome.cycles_per_byte,
+        "transfer_cycles": outcome.transfer.0,
+        "queue_cycles": outcome.queue.0,
+        "accelerator_utilization_ratio": outcome.utilisation,
+        "break_even_speedup": outcome.pays_in_speedup.map(range_json),
+        "break_even_latency": outcome.pays_in_latency.map(range_json),
+        "speedup_ratio": outcome.speedup,
+        "latency_reduction_ratio": outcome.latency_reduction,
+        "outside_service_ratio": outcome.outside_service,
+        "ideal_speedup_ratio": finite(outcome.ideal_speedup),
+        "losses": {
+            "not_offloaded_ratio": losses.not_offloaded,
+            "accelerator_ratio": losses.accelerator,
+            "setup_ratio": losses.setup,
+            "transfer_ratio": losses.transfer,
+            "queue_ratio": losses.queue,
+            "thread_switches_ratio": losses.thread_switches,
+        },
+        "limit": limit_name(outcome.limit),
+    })
+}
+
+fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::RestOfService => "rest_of_service",
+        Limit::NotOffloaded => "not_offloaded",
+        Limit::Accelerator => "accelerator",
+        Limit::Setup => "setup",
+        Limit::Transfer => "transfer",
+        Limit::Queue => "queue",
+        Limit::ThreadSwitches => "thread_switches",
+    }
+}
+
+/// Infinite bounds are null: no size, or no upper bound.
+fn range_json(range: Lucrative) -> Value {
+    json!({
+        "pays": !range.is_never(),
+        "above_bytes": finite(range.from_bytes),
+        "below_bytes": finite(range.to_bytes),
+    })
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn samples_json(samples: &Samples) -> Value {
+    let of = |sorted: &[f64]| {
+        let at = |share| quantile(sorted, share);
+        let mean = sorted.iter().sum::<f64>() / sorted.len().max(1) as f64;
+        json!({
+            "mean": (!sorted.is_empty()).then_some(mean),
+            "p5": at(0.05), "p25": at(0.25), "p50": at(0.5), "p75": at(0.75), "p95": at(0.95),
+            "min": at(0.0), "max": at(1.0),
+        })
+    };
+    json!({
+        "speedup_ratio": of(&samples.speedup),
+        "latency_reduction_ratio": of(&samples.latency_reduction),
+        "draws": samples.speedup.len(),
+        "rejected": samples.rejected,
+        "why_rejected": samples.why_rejected.as_ref().map(ToString::to_string),
+    })
+}
+
+fn swing_json(scenario: &Scenario, swing: &Swing) -> Value {
+    let side =
+        |(value, speedup): (f64, Option<f64>)| json!({"value": value, "speedup_ratio": speedup});
+    json!({
+        "kernel": (swing.field != Field::HostCycles)
+            .then(|| scenario.kernels[swing.kernel].name.clone()),
+        "parameter": swing.field.name(),
+        "low": side(swing.low),
+        "high": side(swing.high),
+    })
+}

@@ -1,0 +1,37 @@
+"""Would an accelerator pay? The Accelerometer model (Sriraman and Dhanotia, ASPLOS 2020).
+
+:func:`evaluate` answers for one :class:`Service`, which :func:`read` takes from a file;
+:func:`sweep` and :func:`break_even` answer for arrays of values. `docs/accelerometer.md` explains
+the model and the files.
+"""
+
+from accelflow.accelerometer.arrays import BreakEven, Sweep, break_even, sweep
+from accelflow.accelerometer.files import read
+from accelflow.accelerometer.plots import write_plots
+from accelflow.accelerometer.service import (
+    PLACEMENTS,
+    THREADINGS,
+    Kernel,
+    Queue,
+    Range,
+    Service,
+    Sizes,
+    evaluate,
+)
+
+__all__ = [
+    "PLACEMENTS",
+    "THREADINGS",
+    "BreakEven",
+    "Kernel",
+    "Queue",
+    "Range",
+    "Service",
+    "Sizes",
+    "Sweep",
+    "break_even",
+    "evaluate",
+    "read",
+    "sweep",
+    "write_plots",
+]

@@ -1,0 +1,154 @@
+"""The equations over arrays: sweeps and heat maps of millions of points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from accelflow import _native
+from accelflow.errors import InputError
+
+#: A number for all points, or an array that broadcasts against the other arrays.
+Values = npt.ArrayLike
+Floats = npt.NDArray[np.float64]
+
+_GOALS: Final = ("speedup", "latency")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One value of each for each point, in the broadcast shape of the arguments.
+
+    `speedup_ratio` is C / C_S, how many times as much the host serves; `latency_reduction_ratio`
+    is C / C_L, how many times as fast a request is.
+    """
+
+    speedup_ratio: Floats
+    latency_reduction_ratio: Floats
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """The sizes that pay: those above `above_bytes` and below `below_bytes`.
+
+    Both are infinite where no size pays; `below_bytes` alone is where there is no upper bound.
+    """
+
+    above_bytes: Floats
+    below_bytes: Floats
+
+
+def sweep(  # noqa: PLR0913  the parameters of the equations
+    *,
+    threading: str,
+    placement: str = "off_chip",
+    driver_waits: bool | None = None,
+    latency_thread_switches: int = 1,
+    host_cycles_per_s: Values,
+    kernel_share_ratio: Values,
+    offloads_per_s: Values,
+    acceleration_ratio: Values,
+    setup_cycles: Values = 0.0,
+    transfer_cycles: Values = 0.0,
+    queue_cycles: Values = 0.0,
+    thread_switch_cycles: Values = 0.0,
+) -> Sweep:
+    """Evaluate equations (1), (3), (5), (6) and (8) for every point.
+
+    The design is the same for all points; every other argument may be an array. Works without the
+    interpreter's lock. Raises InputError for shapes that do not broadcast, AccelflowError for a
+    value out of range, naming the argument and its place.
+    """
+    values, shape = _broadcast(
+        host_cycles_per_s=host_cycles_per_s,
+        kernel_share_ratio=kernel_share_ratio,
+        offloads_per_s=offloads_per_s,
+        setup_cycles=setup_cycles,
+        transfer_cycles=transfer_cycles,
+        queue_cycles=queue_cycles,
+        thread_switch_cycles=thread_switch_cycles,
+        acceleration_ratio=acceleration_ratio,
+    )
+    speedup, latency = np.empty(shape), np.empty(shape)
+    _native.accelerometer_sweep(
+        (threading, placement, driver_waits, latency_thread_switches),
+        values[0],
+        values[1],
+        values[2],
+        (values[3], values[4], values[5], values[6], values[7]),
+        speedup.reshape(-1),
+        latency.reshape(-1),
+    )
+    return Sweep(speedup, latency)
+
+
+def break_even(  # noqa: PLR0913  the parameters of the equations
+    *,
+    threading: str,
+    placement: str = "off_chip",
+    driver_waits: bool | None = None,
+    latency_thread_switches: int = 1,
+    goal: str = "speedup",
+    cycles_per_byte: Values,
+    complexity_exponent: Values = 1.0,
+    acceleration_ratio: Values,
+    setup_cycles: Values = 0.0,
+    transfer_cycles: Values = 0.0,
+    transfer_cycles_per_byte: Values = 0.0,
+    queue_cycles: Values = 0.0,
+    thread_switch_cycles: Values = 0.0,
+) -> BreakEven:
+    """Solve equations (2), (4) and (7) for the size of an offload.
+
+    `goal` is speedup or latency. `transfer_cycles` is the part of L that does not depend on the
+    size, as with a pipelined interface, and `transfer_cycles_per_byte` the part that does. Raises
+    as :func:`sweep` does.
+    """
+    if goal not in _GOALS:
+        raise InputError(f"goal = '{goal}': must be one of {', '.join(_GOALS)}")
+    values, shape = _broadcast(
+        cycles_per_byte=cycles_per_byte,
+        complexity_exponent=complexity_exponent,
+        transfer_cycles_per_byte=transfer_cycles_per_byte,
+        setup_cycles=setup_cycles,
+        transfer_cycles=transfer_cycles,
+        queue_cycles=queue_cycles,
+        thread_switch_cycles=thread_switch_cycles,
+        acceleration_ratio=acceleration_ratio,
+    )
+    above, below = np.empty(shape), np.empty(shape)
+    _native.accelerometer_break_even(
+        (threading, placement, driver_waits, latency_thread_switches),
+        goal == "latency",
+        values[0],
+        values[1],
+        values[2],
+        (values[3], values[4], values[5], values[6], values[7]),
+        above.reshape(-1),
+        below.reshape(-1),
+    )
+    return BreakEven(above, below)
+
+
+def _broadcast(**arguments: Values) -> tuple[Sequence[Any], tuple[int, ...]]:
+    """Each argument as a float or a flat array of the common shape's size, and that shape."""
+    arrays: dict[str, Floats] = {}
+    for name, value in arguments.items():
+        try:
+            arrays[name] = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name}: must be a number or an array of numbers: {error}") from error
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items() if array.ndim)
+        raise InputError(f"shapes do not broadcast: {shapes}") from error
+    flat = [
+        float(array)
+        if array.ndim == 0
+        else np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1)
+        for array in arrays.values()
+    ]
+    return flat, shape

@@ -1,0 +1,267 @@
+"""Services as files: TOML, and the nine lines of the paper authors' program."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
+from accelflow.errors import InputError
+
+#: Seconds in a unit of time that may stand in for cycles.
+_TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
+#: What may be given as a time instead: setup_us for setup_cycles.
+_TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
+#: Words that the paper's tables and the authors' program have for a parameter without meaning.
+_NOT_APPLICABLE: Final = ("na", "n/a", "-")
+
+_THREADINGS: Final = {
+    "sync": "sync",
+    "syncos": "sync_os",
+    "async": "async_same_thread",
+    "asyncsamethread": "async_same_thread",
+    "asyncdistinctthread": "async_distinct_thread",
+    "asyncdistinct": "async_distinct_thread",
+    "asyncnoresponse": "async_no_response",
+}
+
+#: Names in a nine-line file, in the order of the authors' program.
+_NINE: Final = ("C", "a", "n", "o0", "Q", "L", "o1", "A", "Threading")
+_SPELLINGS: Final = {
+    "c": "C",
+    "alpha": "a",
+    "n": "n",
+    "o0": "o0",
+    "o_0": "o0",
+    "q": "Q",
+    "l": "L",
+    "o1": "o1",
+    "o_1": "o1",
+    "threading": "Threading",
+}
+
+
+def read(path: Path) -> Service:
+    """Read the service in the file at `path`.
+
+    A file is TOML if its name ends in .toml or a line of it begins with ``[``; any other has the
+    nine lines. Raises InputError for a file that cannot be read, unknown, missing and repeated
+    names, and values of the wrong kind.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    if path.suffix == ".toml" or re.search(r"^\s*\[", text, re.MULTILINE):
+        return _from_toml(text, path)
+    return _from_nine_lines(text, path)
+
+
+def is_nine_lines(path: Path) -> bool:
+    """Whether :func:`read` takes the file at `path` for nine lines."""
+    text = path.read_text(encoding="utf-8")
+    return path.suffix != ".toml" and not re.search(r"^\s*\[", text, re.MULTILINE)
+
+
+def _from_nine_lines(text: str, path: Path) -> Service:
+    found: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = re.split(r"[\s=:,]+", re.split(r"#|//|;", line)[0].strip(" \t=:,"))
+        if words == [""]:
+            continue
+        place = f"{path}:{number}"
+        if len(words) != 2:
+            raise InputError(f"{place}: '{line.strip()}'; must be a name and a value")
+        name = words[0] if words[0] in _NINE else _SPELLINGS.get(words[0].lower())
+        if name is None:
+            raise InputError(f"{place}: unknown name '{words[0]}'; known are {', '.join(_NINE)}")
+        if name in found:
+            raise InputError(f"{place}: {name} is given a second time, after line {found[name][1]}")
+        found[name] = (words[1], number)
+    missing = [name for name in _NINE if name not in found]
+    if missing:
+        raise InputError(
+            f"{path}: {', '.join(missing)} missing; all of {', '.join(_NINE)} are needed"
+        )
+    threading = _threading(*found["Threading"], path)
+    value = {name: _nine_value(name, *found[name], path) for name in _NINE[:-1]}
+    needed = ["C", "a", "n", *(["A"] if threading == "sync" else [])]
+    for name in needed:
+        if value[name] is None:
+            raise InputError(f"{path}:{found[name][1]}: {name} = NA; must be a number")
+    kernel = Kernel(
+        threading=threading,
+        kernel_share_ratio=value["a"] or 0.0,
+        offloads_per_s=value["n"] or 0.0,
+        setup_cycles=value["o0"] or 0.0,
+        queue_cycles=value["Q"] or 0.0,
+        transfer_cycles=value["L"] or 0.0,
+        thread_switch_cycles=value["o1"] or 0.0,
+        acceleration_ratio=value["A"],
+    )
+    return Service(host_cycles_per_s=value["C"] or 0.0, kernels=[kernel])
+
+
+def _threading(word: str, line: int, path: Path) -> str:
+    key = re.sub(r"[-_ ]", "", word.strip("\"'").lower())
+    if key not in _THREADINGS:
+        raise InputError(
+            f"{path}:{line}: Threading = {word}; must be one of Sync, Sync-OS, Async,"
+            " Async-Distinct-Thread, Async-No-Response"
+        )
+    return _THREADINGS[key]
+
+
+def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
+    if word.lower() in _NOT_APPLICABLE:
+        return None
+    try:
+        return float(word.replace("_", ""))
+    except ValueError as error:
+        raise InputError(f"{path}:{line}: {name} = {word}; must be a number or NA") from error
+
+
+def _from_toml(text: str, path: Path) -> Service:
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: {error}") from error
+    known = ("host_cycles_per_s", "host_ghz", "kernels", "draws", "seed")
+    _check_names(tree, known, str(path))
+    host = _either(tree, ("host_cycles_per_s", "host_ghz"), str(path))
+    if host is None:
+        raise InputError(f"{path}: host_cycles_per_s missing; must be given (or host_ghz)")
+    name, value = host
+    cycles = _scaled(value, 1e9 if name == "host_ghz" else 1.0, f"{path}: {name}")
+    rows = tree.get("kernels")
+    if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):
+        raise InputError(f"{path}: kernels missing; must be one table or more, [[kernels]]")
+    if len(rows) > 1:
+        rows = [{"name": f"kernel{i + 1}", **row} for i, row in enumerate(rows)]
+    kernels = [_kernel(row, cycles, f"{path}: kernels[{i}]") for i, row in enumerate(rows)]
+    names = [kernel.name for kernel in kernels]
+    for kernel_name in names:
+        if names.count(kernel_name) > 1:
+            raise InputError(f"{path}: kernels: the name '{kernel_name}' is there twice")
+    return Service(
+        host_cycles_per_s=cycles,
+        kernels=kernels,
+        draws=_whole(tree.get("draws", 10_000), f"{path}: draws"),
+        seed=_whole(tree.get("seed", 1), f"{path}: seed"),
+    )
+
+
+def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
+    plain = [f.name for f in fields(Kernel)]
+    timed = [f"{name}_{unit}" for name in _TIMED for unit in _TIMES]
+    _check_names(row, [*plain, "queue", *timed], place)
+    given = {name: row[name] for name in plain if name in row}
+    for name in _TIMED:
+        choices = [f"{name}_cycles", *(f"{name}_{unit}" for unit in _TIMES)]
+        choices += ["queue"] if name == "queue" else []
+        choice = _either(row, choices, place)
+        if choice is None:
+            continue
+        chosen, value = choice
+        unit = chosen.removeprefix(f"{name}_")
+        if unit in _TIMES:
+            if isinstance(host, Range):
+                raise InputError(
+                    f"{place}.{chosen}: a time needs a host_cycles_per_s without a range"
+                )
+            given[f"{name}_cycles"] = _scaled(value, _TIMES[unit] * host, f"{place}.{chosen}")
+        elif chosen != "queue":
+            given[chosen] = _value(value, f"{place}.{chosen}")
+    for name in ("threading", "kernel_share_ratio", "offloads_per_s"):
+        if name not in given:
+            raise InputError(f"{place}: {name} missing; must be given")
+    _check_kinds(given, place)
+    if "queue" in row:
+        given["queue_cycles"] = _table(Queue, row["queue"], f"{place}.queue")
+    if "sizes" in given:
+        given["sizes"] = _table(Sizes, given["sizes"], f"{place}.sizes")
+    return Kernel(**given)
+
+
+_WORDS: Final = ("threading", "placement", "name", "selection", "scaling")
+
+
+def _check_kinds(given: dict[str, Any], place: str) -> None:
+    for name, value in given.items():
+        where = f"{place}.{name}"
+        if name in _WORDS:
+            if not isinstance(value, str):
+                raise InputError(f"{where} = {value!r}; must be a text")
+        elif name == "driver_waits":
+            if not isinstance(value, bool):
+                raise InputError(f"{where} = {value!r}; must be true or false")
+        elif name == "latency_thread_switches":
+            given[name] = _whole(value, where)
+        elif name != "sizes" and not isinstance(value, Range):
+            given[name] = _value(value, where)
+
+
+def _table(kind: type[Any], value: Any, place: str) -> Any:
+    names = [f.name for f in fields(kind)]
+    if not isinstance(value, Mapping):
+        raise InputError(f"{place} = {value!r}; must be a table of {', '.join(names)}")
+    _check_names(value, names, place)
+    lists = kind is Sizes
+    for name, item in value.items():
+        if name in ("interpolation", "approximation"):
+            if not isinstance(item, str):
+                raise InputError(f"{place}.{name} = {item!r}; must be a text")
+        elif lists and not isinstance(item, list):
+            raise InputError(f"{place}.{name} = {item!r}; must be a list of numbers")
+        elif not lists:
+            _number(item, f"{place}.{name}")
+    if lists and (gaps := [name for name in ("bytes", "cumulative_ratio") if name not in value]):
+        raise InputError(f"{place}: {', '.join(gaps)} missing; must be given")
+    if "servers" in value:
+        _whole(value["servers"], f"{place}.servers")
+    return kind(**value)
+
+
+def _check_names(row: Mapping[str, Any], known: Any, place: str) -> None:
+    for name in row:
+        if name not in known:
+            raise InputError(f"{place}: unknown key '{name}'; known are {', '.join(known)}")
+
+
+def _either(row: Mapping[str, Any], names: Any, place: str) -> tuple[str, Any] | None:
+    given = [name for name in names if name in row]
+    if len(given) > 1:
+        raise InputError(f"{place}: {' and '.join(given)} contradict each other; give one of them")
+    return (given[0], row[given[0]]) if given else None
+
+
+def _value(value: Any, place: str) -> Any:
+    """A number, a range or a list of numbers."""
+    if isinstance(value, list):
+        return [_number(item, f"{place}[{i}]") for i, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return _number(value, place)
+    _check_names(value, [f.name for f in fields(Range)], place)
+    return Range(**{name: _number(item, f"{place}.{name}") for name, item in value.items()})
+
+
+def _scaled(value: Any, factor: float, place: str) -> Any:
+    value = _value(value, place)
+    if isinstance(value, Range):
+        parts = {f.name: getattr(value, f.name) for f in fields(Range)}
+        return Range(**{k: None if v is None else v * factor for k, v in parts.items()})
+    return [item * factor for item in value] if isinstance(value, list) else value * factor
+
+
+def _number(value: Any, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{place} = {value!r}; must be a number")
+    return value
+
+
+def _whole(value: Any, place: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{place} = {value!r}; must be a whole number")
+    return value

@@ -1,0 +1,251 @@
+"""Pictures of an evaluated service: where time goes, what size pays, what matters."""
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from accelflow.accelerometer.arrays import sweep
+from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
+from accelflow.files import write_whole
+
+_STYLE: Final[dict[Any, Any]] = {
+    "axes.axisbelow": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    "font.size": 9.0,
+}
+
+#: Okabe and Ito's palette. Neighbours in the bars also differ in grey.
+_COLORS: Final = {
+    "rest of the service": "#BBBBBB",
+    "kernels on the host": "#0072B2",
+    "waiting for the accelerator": "#D55E00",
+    "setup (o0)": "#F0E442",
+    "transfer (L)": "#56B4E9",
+    "queue (Q)": "#CC79A7",
+    "thread switches (o1)": "#009E73",
+}
+_LOSSES: Final = {
+    "not_offloaded_ratio": "kernels on the host",
+    "accelerator_ratio": "waiting for the accelerator",
+    "setup_ratio": "setup (o0)",
+    "transfer_ratio": "transfer (L)",
+    "queue_ratio": "queue (Q)",
+    "thread_switches_ratio": "thread switches (o1)",
+}
+
+#: By how much inputs without a range are varied for the picture of sensitivities.
+AROUND_RATIO: Final = 0.2
+
+
+def write_plots(service: Service, directory: Path) -> list[Path]:
+    """Write the pictures of `service` into `directory` and return their paths.
+
+    `breakdown.png` and `sensitivity.png` for the service; for each kernel `heatmap-NAME.png`, if it
+    has an acceleration, and `granularity-NAME.png`, if cycles per byte are known. Equal services
+    are equal bytes. Raises as :func:`evaluate` does, and OSError when a place cannot be written.
+    """
+    result = evaluate(service, around_ratio=AROUND_RATIO)
+    figures: dict[str, Figure] = {}
+    with mpl.rc_context(_STYLE):
+        figures["breakdown"] = _breakdown(result)
+        figures["sensitivity"] = _sensitivity(result)
+        for kernel, row in zip(service.kernels, result["kernels"], strict=True):
+            name = re.sub(r"[^A-Za-z0-9_.-]+", "_", kernel.name)
+            if kernel.acceleration_ratio is not None:
+                figures[f"heatmap-{name}"] = _heatmap(service, kernel, row)
+            if row["cycles_per_byte"] is not None:
+                figures[f"granularity-{name}"] = _granularity(kernel, row)
+        paths = [directory / f"{name}.png" for name in figures]
+        for path, figure in zip(paths, figures.values(), strict=True):
+            # No version: equal results are equal bytes.
+            write_whole(path, partial(figure.savefig, dpi=160, metadata={"Software": None}))
+    return paths
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def _gain(ratio: float | None) -> str:
+    return "unknown" if ratio is None else f"{100 * (ratio - 1):+.2f} %"
+
+
+def _breakdown(result: Mapping[str, Any]) -> Figure:
+    """Draw the host's cycles before and after, as Figs. 16 to 18 of the paper do."""
+    kernels = result["kernels"]
+    share = sum(k["kernel_share_ratio"] for k in kernels)
+    after = dict.fromkeys(_COLORS, 0.0)
+    after["rest of the service"] = 1 - share
+    for kernel in kernels:
+        for loss, name in _LOSSES.items():
+            after[name] += kernel["losses"][loss]
+    before = {"rest of the service": 1 - share, "kernels on the host": share}
+    figure, axes = _figure(7.0, 2.6)
+    for place, parts in ((1, before), (0, after)):
+        left = 0.0
+        for name, color in _COLORS.items():
+            width = 100 * parts.get(name, 0.0)
+            if width <= 0:
+                continue
+            axes.barh(place, width, left=left, color=color, edgecolor="black", linewidth=0.4)
+            if width > 4:
+                text = "white" if color in {"#0072B2", "#D55E00"} else "black"
+                axes.text(
+                    left + width / 2, place, f"{width:.1f}", ha="center", va="center", color=text
+                )
+            left += width
+    used = [name for name in _COLORS if before.get(name, 0) > 0 or after[name] > 0]
+    handles = [mpl.patches.Patch(facecolor=_COLORS[n], edgecolor="black", lw=0.4) for n in used]
+    figure.legend(handles, used, loc="outside lower center", ncols=min(4, len(used)), frameon=False)
+    axes.set_yticks([1, 0], ["before", "after"])
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("cycles of the host for the same requests (% of before)")
+    axes.set_title(
+        f"speedup {_gain(result['speedup_ratio'])}, latency reduction"
+        f" {_gain(result['latency_reduction_ratio'])}",
+        fontsize=9.5,
+    )
+    return figure
+
+
+def _sensitivity(result: Mapping[str, Any]) -> Figure:
+    """Draw the speedup at both ends of each input, the most influential on top."""
+    swings = [s for s in result["sensitivity"] if _ends(s) is not None][:12]
+    figure, axes = _figure(7.0, 1.2 + 0.34 * max(1, len(swings)))
+    base = 100 * (result["speedup_ratio"] - 1)
+    several = len(result["kernels"]) > 1
+    for place, swing in enumerate(reversed(swings)):
+        for side, color in (("low", "#56B4E9"), ("high", "#D55E00")):
+            end = 100 * (swing[side]["speedup_ratio"] - 1)
+            axes.barh(place, end - base, left=base, color=color, edgecolor="black", linewidth=0.4)
+    axes.axvline(base, color="black", linewidth=0.8)
+    labels = [
+        f"{swing['kernel'] + '.' if several and swing['kernel'] else ''}{swing['parameter']}\n"
+        f"{_plain(swing['low']['value'])} to {_plain(swing['high']['value'])}"
+        for swing in reversed(swings)
+    ]
+    axes.set_yticks(range(len(swings)), labels, fontsize=7.5)
+    axes.set_xlabel(
+        f"speedup (%), {base:.2f} as given; blue: low value, red: high value of one input alone"
+    )
+    axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
+    return figure
+
+
+def _plain(value: float) -> str:
+    return f"{value / 1e9:.4g} billion" if value >= 1e9 else f"{value:,.5g}"
+
+
+def _ends(swing: Mapping[str, Any]) -> tuple[float, float] | None:
+    low, high = swing["low"]["speedup_ratio"], swing["high"]["speedup_ratio"]
+    return None if low is None or high is None or low == high else (low, high)
+
+
+def _central(value: float | Range | None) -> float:
+    return value.central if isinstance(value, Range) else float(value or 0.0)
+
+
+def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure:
+    """Draw the speedup over acceleration and transfer, for the offloads that are made."""
+    given_a, given_l = _central(kernel.acceleration_ratio), row["transfer_cycles"]
+    top = max(100.0, 4 * given_a) if np.isfinite(given_a) else 100.0
+    acceleration = np.geomspace(1.0, top, 160)
+    host = _central(service.host_cycles_per_s)
+    offloads = row["offloads_per_s"]
+    # Far enough for a transfer that eats the gain, where offloads are that dear.
+    most = 1.5 * row["offloaded_share_ratio"] * host / offloads if offloads > 0 else 1e3
+    transfer = np.linspace(0.0, max(most, 1.5 * given_l, 1.0), 160)
+    points = sweep(
+        threading=kernel.threading,
+        placement=kernel.placement,
+        driver_waits=kernel.driver_waits,
+        latency_thread_switches=kernel.latency_thread_switches,
+        host_cycles_per_s=host,
+        kernel_share_ratio=row["offloaded_share_ratio"],
+        offloads_per_s=offloads,
+        setup_cycles=_central(kernel.setup_cycles),
+        queue_cycles=row["queue_cycles"],
+        thread_switch_cycles=_central(kernel.thread_switch_cycles),
+        acceleration_ratio=acceleration[np.newaxis, :],
+        transfer_cycles=transfer[:, np.newaxis],
+    )
+    gain = 100 * (points.speedup_ratio - 1)
+    figure, axes = _figure(5.6, 4.0)
+    limit = max(float(np.abs(gain).max()), 1e-9)
+    colors = axes.pcolormesh(
+        acceleration, transfer, gain, cmap="PuOr", vmin=-limit, vmax=limit, shading="nearest"
+    )
+    if gain.min() < 0 < gain.max():
+        lines = axes.contour(acceleration, transfer, gain, levels=[0.0], colors="black")
+        axes.clabel(lines, fmt="no gain", fontsize=8)
+    if np.isfinite(given_a):
+        axes.plot(given_a, given_l, marker="*", markersize=12, color="black", clip_on=False)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("acceleration A (star: as given)")
+    axes.set_ylabel("transfer L (cycles an offload)")
+    axes.set_title(f"{kernel.name} alone: {kernel.threading}, {kernel.placement}", fontsize=9.5)
+    figure.colorbar(colors, ax=axes, label="speedup of the service (%)")
+    return figure
+
+
+def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
+    """Draw the speedup of a single offload over its size, with the break-even size."""
+    cost, beta = row["cycles_per_byte"], _central(kernel.complexity_exponent)
+    even = row["break_even_speedup"]["above_bytes"]
+    sizes = kernel.sizes.bytes if kernel.sizes else []
+    ends = [value for value in (even, *sizes) if value]
+    low, high = min([1.0, *ends]), max([65_536.0, *(30 * value for value in ends[:1]), *sizes])
+    size = np.geomspace(low, high, 400)
+    waits = 1.0 if row["driver_waits"] else 0.0
+    switches = {"sync_os": 2.0, "async_distinct_thread": 1.0}.get(kernel.threading, 0.0)
+    fixed = _central(kernel.setup_cycles) + switches * _central(kernel.thread_switch_cycles)
+    fixed += waits * (_central(kernel.transfer_cycles) + row["queue_cycles"])
+    work = cost * size**beta
+    spent = fixed + waits * _central(kernel.transfer_cycles_per_byte) * size
+    if kernel.threading == "sync":
+        spent = spent + work / _central(kernel.acceleration_ratio)
+    figure, axes = _figure(5.6, 3.4)
+    axes.axhline(1.0, color="#888888", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    if np.any(spent > 0):
+        axes.plot(size, work / np.where(spent > 0, spent, np.nan), color="#D55E00", linewidth=1.8)
+    if even:
+        axes.axvline(even, color="#0072B2", linestyle="--", linewidth=1.0)
+        axes.annotate(
+            f"pays above {even:,.0f} B",
+            (even, 0.04),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color="#0072B2",
+        )
+    axes.set_ylabel("cycles on the host over\ncycles with the accelerator")
+    if kernel.sizes:
+        shares = axes.twinx()
+        shares.plot(sizes, kernel.sizes.cumulative_ratio, color="#009E73", linewidth=1.2)
+        shares.set_ylabel("share of offloads up to the size", color="#009E73")
+        shares.set_ylim(0, 1.02)
+    axes.set_xlabel("size of the offload (bytes)")
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(plain)
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(which="major", color="#DDDDDD", linewidth=0.6)
+    axes.set_title(f"{kernel.name}: one offload, in terms of the host's throughput", fontsize=9.5)
+    return figure

@@ -1,0 +1,273 @@
+"""A service with its accelerators, and what the model says of it."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+
+#: The name and version of the object that :func:`evaluate` returns.
+SCHEMA: Final = "accelflow.accelerometer/1"
+
+THREADINGS: Final = (
+    "sync",
+    "sync_os",
+    "async_same_thread",
+    "async_distinct_thread",
+    "async_no_response",
+)
+PLACEMENTS: Final = ("on_chip", "off_chip", "remote")
+
+#: Thread switches in the latency of Sync-OS with which the paper's Fig. 20 was made.
+FIG_20_SWITCHES: Final = 2
+
+MAX_DRAWS: Final = 10_000_000
+
+
+@dataclass(frozen=True)
+class Range:
+    """An input that is not known exactly.
+
+    Uniform with `min` and `max`, triangular with a `mode` as well, normal with `mean` and `sd`.
+    """
+
+    min: float | None = None
+    mode: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+
+    @property
+    def central(self) -> float:
+        """Mean or mode: the value to calculate with when there is to be one."""
+        if self.mode is not None:
+            return self.mode
+        if self.mean is not None:
+            return self.mean
+        return ((self.min or 0.0) + (self.max or 0.0)) / 2
+
+
+Number = float | Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """An accelerator as an M/G/k queue, from which Q follows.
+
+    `servers` processing elements are shared by `hosts` with the same load. Without
+    `service_cycles`, an offload takes what it takes the host, over the acceleration; without
+    `service_scv_ratio`, its squared coefficient of variation is that of the offloaded sizes, or 1
+    if they are not known. `approximation` is kimura or allen_cunneen, both exact for one server.
+    """
+
+    servers: int = 1
+    hosts: float = 1.0
+    service_cycles: float | None = None
+    service_scv_ratio: float | None = None
+    approximation: str = "kimura"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Which share of the offloads has at most so many bytes.
+
+    Between two points sizes are evenly spread (`linear`) or do not occur (`step`).
+    """
+
+    bytes: Sequence[float]
+    cumulative_ratio: Sequence[float]
+    interpolation: str = "linear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A function of the service and the accelerator that could do it (the paper's Table 5).
+
+    `kernel_share_ratio` is alpha, `offloads_per_s` n, `setup_cycles` o0, `transfer_cycles` L,
+    `queue_cycles` Q (a mean, a list of waits, or a queue), `thread_switch_cycles` o1,
+    `acceleration_ratio` A (None if it is not known), `cycles_per_byte` C_b and
+    `complexity_exponent` beta. With `all_offloads_per_s`, `offloads_per_s` are those out of it that
+    pay, and alpha is scaled by the ratio. With `selection` lucrative, the model picks from `sizes`
+    what pays, and scales alpha by the number of `offloads` or by their `cycles`.
+    """
+
+    threading: str
+    kernel_share_ratio: Number
+    offloads_per_s: Number
+    name: str = "kernel"
+    placement: str = "off_chip"
+    driver_waits: bool | None = None
+    latency_thread_switches: int = 1
+    all_offloads_per_s: float | None = None
+    setup_cycles: Number = 0.0
+    transfer_cycles: Number = 0.0
+    transfer_cycles_per_byte: Number = 0.0
+    queue_cycles: Number | Sequence[float] | Queue = 0.0
+    thread_switch_cycles: Number = 0.0
+    acceleration_ratio: Number | None = None
+    cycles_per_byte: Number | None = None
+    complexity_exponent: Number = 1.0
+    sizes: Sizes | None = None
+    selection: str = "all"
+    scaling: str = "offloads"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A service on one host, which spends `host_cycles_per_s` (C) on everything it does.
+
+    `draws` and `seed` are for inputs that are a :class:`Range`.
+    """
+
+    host_cycles_per_s: Number
+    kernels: Sequence[Kernel] = field(default_factory=list)
+    draws: int = 10_000
+    seed: int = 1
+
+
+def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str, Any]:
+    """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
+
+    Ranges count with their central value, and add `intervals`. With `around_ratio`, the speedups
+    with each input that much lower and higher (or at the ends of its range) are in `sensitivity`.
+
+    Raises InputError for a value of the wrong kind, AccelflowError for one that is out of range,
+    missing, or contradicts another.
+    """
+    if not 1 <= service.draws <= MAX_DRAWS:
+        raise InputError(f"draws = {service.draws}: must be from 1 to {MAX_DRAWS}")
+    if not 0 <= service.seed < 2**64:
+        raise InputError(f"seed = {service.seed}: must be from 0 to 2**64 - 1")
+    if around_ratio is not None and not 0 < around_ratio < 1:
+        raise InputError(f"around_ratio = {around_ratio}: must be above 0 and below 1")
+    uncertain: list[dict[str, Any]] = []
+    request = {
+        "host_cycles_per_s": _number(
+            service.host_cycles_per_s, "host_cycles_per_s", 0, uncertain, None
+        ),
+        "kernels": [_kernel(k, index, uncertain) for index, k in enumerate(service.kernels)],
+        "uncertain": uncertain,
+        "draws": service.draws,
+        "seed": service.seed,
+        "around_ratio": around_ratio,
+    }
+    outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
+    return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
+
+
+def _percent(outcome: dict[str, Any]) -> dict[str, float | None]:
+    return {
+        name.replace("_ratio", "_percent"): None
+        if outcome[name] is None
+        else 100 * (outcome[name] - 1)
+        for name in ("speedup_ratio", "latency_reduction_ratio", "ideal_speedup_ratio")
+    }
+
+
+def _as_in_fig_20(service: Service) -> dict[str, Any]:
+    """The latency reduction with the thread switches of Fig. 20, where that is another number."""
+    others = [k for k in service.kernels if k.threading == "sync_os" and k.thread_switch_cycles]
+    if not others or all(k.latency_thread_switches == FIG_20_SWITCHES for k in others):
+        return {}
+    kernels = [
+        Kernel(**{**_fields(k), "latency_thread_switches": FIG_20_SWITCHES}) if k in others else k
+        for k in service.kernels
+    ]
+    central = Service(**{**_fields(service), "kernels": kernels, "draws": 1})
+    ratio = evaluate(central)["latency_reduction_percent"]
+    return {"latency_reduction_two_switches_percent": ratio}
+
+
+def _fields(item: Service | Kernel) -> dict[str, Any]:
+    return {f.name: getattr(item, f.name) for f in fields(item)}
+
+
+def _kernel(kernel: Kernel, index: int, uncertain: list[dict[str, Any]]) -> dict[str, Any]:
+    def number(name: str) -> float:
+        return _number(getattr(kernel, name), name, index, uncertain, kernel.name)
+
+    row: dict[str, Any] = {
+        name: getattr(kernel, name)
+        for name in (
+            "name",
+            "threading",
+            "placement",
+            "driver_waits",
+            "latency_thread_switches",
+            "all_offloads_per_s",
+            "selection",
+            "scaling",
+        )
+    }
+    for name in (
+        "kernel_share_ratio",
+        "offloads_per_s",
+        "setup_cycles",
+        "transfer_cycles",
+        "transfer_cycles_per_byte",
+        "thread_switch_cycles",
+        "complexity_exponent",
+    ):
+        row[name] = number(name)
+    row["cycles_per_byte"] = None if kernel.cycles_per_byte is None else number("cycles_per_byte")
+    row["acceleration_ratio"] = None
+    if kernel.acceleration_ratio is not None:
+        acceleration = kernel.acceleration_ratio
+        infinite = isinstance(acceleration, float) and math.isinf(acceleration) and acceleration > 0
+        row["acceleration_ratio"] = "inf" if infinite else number("acceleration_ratio")
+    row["queue"] = _queue(kernel, number)
+    row["sizes"] = None if kernel.sizes is None else _sizes(kernel.sizes, kernel.name)
+    return row
+
+
+def _queue(kernel: Kernel, number: Any) -> Any:
+    queue = kernel.queue_cycles
+    if isinstance(queue, Queue):
+        return asdict(queue)
+    if isinstance(queue, Sequence):
+        return [_finite(wait, f"queue_cycles[{i}]", kernel.name) for i, wait in enumerate(queue)]
+    return number("queue_cycles")
+
+
+def _sizes(sizes: Sizes, kernel: str) -> dict[str, Any]:
+    def column(name: str) -> list[float]:
+        values = getattr(sizes, name)
+        return [_finite(v, f"sizes.{name}[{i}]", kernel) for i, v in enumerate(values)]
+
+    return {
+        "bytes": column("bytes"),
+        "cumulative_ratio": column("cumulative_ratio"),
+        "interpolation": sizes.interpolation,
+    }
+
+
+def _number(
+    value: Any, name: str, index: int, uncertain: list[dict[str, Any]], kernel: str | None
+) -> float:
+    if not isinstance(value, Range):
+        return _finite(value, name, kernel)
+    place = f"{kernel}.{name}" if kernel else name
+    given = {
+        key: _finite(v, f"{name}.{key}", kernel)
+        for key, v in asdict(value).items()
+        if v is not None
+    }
+    if sorted(given) not in (["max", "min"], ["max", "min", "mode"], ["mean", "sd"]):
+        raise InputError(
+            f"{place} = a range of {', '.join(given) or 'nothing'}: must have min and max, or min,"
+            " mode and max, or mean and sd"
+        )
+    uncertain.append({"kernel": index, "field": name, **given})
+    return value.central
+
+
+def _finite(value: Any, name: str, kernel: str | None) -> float:
+    place = f"{kernel}.{name}" if kernel else name
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{place} = {value!r}: must be a number")
+    if not math.isfinite(value):
+        raise AccelflowError(f"{place} = {value}: must be a finite number")
+    return float(value)

@@ -1,0 +1,55 @@
+"""What it costs to leave a part of the RPC layer on the core: Cerebros's analytic model.
+
+Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021, sections 5 and 6.1, Fig. 6.
+"""
+
+import json
+import math
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import InputError
+
+#: The name and version of the object that :func:`designs` returns.
+SCHEMA: Final = "accelflow.cerebros/1"
+
+#: How many times fewer cycles than None the paper prints for UniqueId; the other two designs are
+#: bars or clauses without a figure.
+PAPER_SPEEDUPS: Final = {"OP: P-Only": 1.7, "P+H": 2.3, "Full": 50.0}
+
+_COUNTS: Final = ("header_tasks", "payload_tasks", "traversals", "coalesced_traversals")
+PARAMETERS: Final = (
+    "rpc_cycles",
+    "payload_share_ratio",
+    "dispatch_share_ratio",
+    "accelerator_cycles",
+    "traversal_cycles",
+    "low_diameter_cycles",
+    *_COUNTS,
+)
+
+
+def designs(**parameters: float) -> dict[str, Any]:
+    """Return the RPC layer's cycles for one request under each design.
+
+    Without `parameters` (see :data:`PARAMETERS`) they are those of the microservice UniqueId, and
+    each design has `paper_speedup_ratio`, None where the paper prints none. Raises InputError for
+    an unknown parameter or a value of the wrong kind, AccelflowError for one out of range.
+    """
+    for name, value in parameters.items():
+        if name not in PARAMETERS:
+            raise InputError(f"unknown parameter '{name}'; known are {', '.join(PARAMETERS)}")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise InputError(f"{name} = {value!r}: must be a finite number")
+        if name in _COUNTS and not (value == int(value) and 0 <= value < 2**32):
+            raise InputError(f"{name} = {value!r}: must be a whole number from 0 upwards")
+    whole = {n: int(v) if n in _COUNTS else float(v) for n, v in parameters.items()}
+    outcome = json.loads(_native.cerebros_designs(json.dumps(whole)))
+    for design in outcome["designs"]:
+        paper = None if parameters else PAPER_SPEEDUPS.get(design["design"])
+        design["paper_speedup_ratio"] = paper
+    return {"schema": SCHEMA, **outcome}
