@@ -18,6 +18,11 @@ pub enum CheckError {
         "'{0}' is not a trace name: 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     Name(String),
+    /// A tail to what cannot be registered, such as a part that the compiler made.
+    #[error(
+        "tail '{0}' names no trace: a name is 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
+    )]
+    TailName(String),
     /// Nothing to do.
     #[error("the trace is empty; it must begin with an accelerator")]
     Empty,
@@ -220,7 +225,10 @@ impl Checker {
                 }
                 Ok(BTreeSet::new())
             }
-            Node::Tail(_) => {
+            Node::Tail(next) => {
+                if !is_name(next) {
+                    return Err(CheckError::TailName(next.clone()));
+                }
                 require_no_transform(before)?;
                 if before.contains(&Before::Ran(Accel::Ldb)) {
                     return Err(CheckError::AfterLdb(describe(node)));

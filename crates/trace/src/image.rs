@@ -403,10 +403,6 @@ impl Image {
             } else {
                 Role::Part
             };
-            check(&part.nodes, role).map_err(|error| LinkError::Check {
-                word: name.clone(),
-                error,
-            })?;
             for (link, to) in self.links(i)? {
                 let message = match self.words.get(to.index()) {
                     None => format!(
@@ -424,6 +420,10 @@ impl Image {
                     message,
                 });
             }
+            check(&part.nodes, role).map_err(|error| LinkError::Check {
+                word: name.clone(),
+                error,
+            })?;
         }
         Ok(())
     }

@@ -162,6 +162,16 @@ fn the_impossible_is_an_error() {
 }
 
 #[test]
+fn a_tail_names_what_can_be_registered() {
+    // A part of another trace has an address too, but only its own trace may enter it.
+    for name in ["", "a b", "T6.1", "9lives", &"x".repeat(49)] {
+        let mut nodes = seq(&["Ser", "Encr", "TCP"]).unwrap();
+        nodes.push(tail(name));
+        assert_eq!(refused(nodes), CheckError::TailName(name.to_owned()));
+    }
+}
+
+#[test]
 fn links_are_checked_when_all_traces_are_known() {
     let mut library = Library::new();
     let to = |name: &str| {

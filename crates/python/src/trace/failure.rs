@@ -181,7 +181,7 @@ fn whole(word: &str) -> &str {
 
 fn check_reason(error: &CheckError) -> &'static str {
     match error {
-        CheckError::Name(_) => "bad_name",
+        CheckError::Name(_) | CheckError::TailName(_) => "bad_name",
         CheckError::Empty => "empty_trace",
         CheckError::Start(_) => "bad_start",
         CheckError::Unreachable(_) => "unreachable",
