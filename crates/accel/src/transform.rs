@@ -16,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use bson::raw::{RawArray, RawBsonRef, RawDocument};
 use bson::{Bson, Document};
 use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 use crate::error::AccelError;
 use crate::job::Job;
@@ -139,7 +140,7 @@ fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
 
 fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
     check_json_depth(bytes, limits)?;
-    let value: serde_json::Value = serde_json::from_slice(bytes).map_err(AccelError::from_json)?;
+    let value: Value = serde_json::from_slice(bytes).map_err(AccelError::from_json)?;
     match Bson::try_from(value).map_err(bad_bson)? {
         Bson::Document(document) => document.to_vec().map_err(bad_bson),
         other => {
@@ -156,8 +157,30 @@ fn bson_to_json(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
     let raw = RawDocument::from_bytes(bytes).map_err(bad_bson)?;
     check_document(raw, 1, limits)?;
     let document = Document::try_from(raw).map_err(bad_bson)?;
-    let json = Bson::Document(document).into_relaxed_extjson();
-    serde_json::to_vec(&json).map_err(AccelError::from_json)
+    serde_json::to_vec(&relaxed(Bson::Document(document))).map_err(AccelError::from_json)
+}
+
+/// The last millisecond of the year 9999, in milliseconds since 1970. Relaxed Extended JSON has no
+/// text for dates after it.
+const LAST_TEXT_DATE_MS: i64 = 253_402_300_799_999;
+
+/// Relaxed Extended JSON. The library takes dates beyond its own calendar for the end of the year
+/// 9999, which would change them.
+fn relaxed(value: Bson) -> Value {
+    match value {
+        Bson::Document(document) => {
+            let members = document.into_iter();
+            Value::Object(members.map(|(name, it)| (name, relaxed(it))).collect())
+        }
+        Bson::Array(items) => Value::Array(items.into_iter().map(relaxed).collect()),
+        Bson::DateTime(date) if date.timestamp_millis() > LAST_TEXT_DATE_MS => {
+            json!({"$date": {"$numberLong": date.timestamp_millis().to_string()}})
+        }
+        Bson::JavaScriptCodeWithScope(code) => {
+            json!({"$code": code.code, "$scope": relaxed(Bson::Document(code.scope))})
+        }
+        other => other.into_relaxed_extjson(),
+    }
 }
 
 /// Walks a document before anything recursive does: depth, and every element readable.

@@ -249,3 +249,41 @@ fn compressed_data_is_bounded_and_whole() {
         "unknown_codec"
     );
 }
+
+#[test]
+fn dates_beyond_the_year_9999_stay_what_they_are() {
+    let limits = Limits::default();
+    let (there, back) = (
+        step(Format::Bson, Format::Json),
+        step(Format::Json, Format::Bson),
+    );
+    for (ms, json) in [
+        (
+            253_402_300_799_999_i64,
+            r#"{"$date":"9999-12-31T23:59:59.999Z"}"#,
+        ),
+        (
+            253_402_300_800_000,
+            r#"{"$date":{"$numberLong":"253402300800000"}}"#,
+        ),
+        (
+            i64::MAX,
+            r#"{"$date":{"$numberLong":"9223372036854775807"}}"#,
+        ),
+        (-1, r#"{"$date":{"$numberLong":"-1"}}"#),
+        (
+            i64::MIN,
+            r#"{"$date":{"$numberLong":"-9223372036854775808"}}"#,
+        ),
+    ] {
+        // {"a": [date]}
+        let array = [&b"\x10\0\0\0\x090\0"[..], &ms.to_le_bytes(), b"\0"].concat();
+        let bson = [&b"\x18\0\0\0\x04a\0"[..], &array, b"\0"].concat();
+        let text = transform::convert(&bson, there, &limits).unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&text),
+            format!(r#"{{"a":[{json}]}}"#)
+        );
+        assert_eq!(transform::convert(&text, back, &limits).unwrap(), bson);
+    }
+}
