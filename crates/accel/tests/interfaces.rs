@@ -117,3 +117,26 @@ fn refusals_name_line_and_column() {
             .contains("more than 127 fields")
     );
 }
+
+#[test]
+fn typedefs_that_double_are_refused() {
+    let doubling: String = (1..60)
+        .map(|n| format!("typedef map<T{}, T{}> T{n}\n", n - 1, n - 1))
+        .collect();
+    for text in [
+        format!("typedef i32 T0\n{doubling}struct S {{ 1: T59 a }}"),
+        "typedef map<A, A> A\nstruct S { 1: A a }".to_owned(),
+    ] {
+        let why = refusal(&text).why;
+        assert!(
+            why.contains("more than 1024 types") || why.contains("leads to itself"),
+            "{why}"
+        );
+    }
+    // Each field counts for itself.
+    let fields: String = (1..=100).map(|id| format!("{id}: T6 f{id}, ")).collect();
+    Schema::parse(&format!(
+        "typedef i32 T0\n{doubling}struct S {{ {fields} }}"
+    ))
+    .unwrap();
+}

@@ -274,6 +274,10 @@ const MAX_FIELDS: usize = 127;
 /// How many typedefs may lead to one another.
 const MAX_TYPEDEFS: usize = 64;
 
+/// How many types the type of one field may consist of. Each typedef for a map of another doubles
+/// them, so a few lines could otherwise ask for more than there is memory.
+const MAX_TYPES: usize = 1024;
+
 impl Builder {
     fn new(document: Document) -> Result<Builder, IdlError> {
         let mut struct_names = HashMap::new();
@@ -320,7 +324,7 @@ impl Builder {
         for function in service.functions {
             let mut result = self.fields(&function.throws)?;
             if let Some(ty) = &function.returns {
-                result.insert(0, field(0, "success", self.resolve(ty, 0)?, false));
+                result.insert(0, field(0, "success", self.resolve(ty, 0, &mut 0)?, false));
             }
             let arguments = self.fields(&function.arguments)?;
             let arguments = self.add(format!("{}_args", function.name.text), arguments);
@@ -380,26 +384,32 @@ impl Builder {
         }
         let mut fields = Vec::with_capacity(declared.len() + 1);
         for decl in declared {
-            let ty = self.resolve(&decl.ty, 0)?;
+            let ty = self.resolve(&decl.ty, 0, &mut 0)?;
             fields.push(field(decl.id, &decl.name.text, ty, decl.required));
         }
         fields.sort_by_key(|field| field.id);
         Ok(fields)
     }
 
-    fn resolve(&self, ty: &TypeRef, steps: usize) -> Result<Ty, IdlError> {
+    /// The type behind `ty`; `named` counts the names met in the type of the same field.
+    fn resolve(&self, ty: &TypeRef, steps: usize, named: &mut usize) -> Result<Ty, IdlError> {
         Ok(match ty {
-            TypeRef::List(element) => Ty::List(Box::new(self.resolve(element, steps)?)),
-            TypeRef::Set(element) => Ty::Set(Box::new(self.resolve(element, steps)?)),
+            TypeRef::List(element) => Ty::List(Box::new(self.resolve(element, steps, named)?)),
+            TypeRef::Set(element) => Ty::Set(Box::new(self.resolve(element, steps, named)?)),
             TypeRef::Map(pair) => Ty::Map(Box::new((
-                self.resolve(&pair.0, steps)?,
-                self.resolve(&pair.1, steps)?,
+                self.resolve(&pair.0, steps, named)?,
+                self.resolve(&pair.1, steps, named)?,
             ))),
-            TypeRef::Named(name) => self.resolve_name(name, steps)?,
+            TypeRef::Named(name) => self.resolve_name(name, steps, named)?,
         })
     }
 
-    fn resolve_name(&self, name: &Name, steps: usize) -> Result<Ty, IdlError> {
+    fn resolve_name(&self, name: &Name, steps: usize, named: &mut usize) -> Result<Ty, IdlError> {
+        *named += 1;
+        if *named > MAX_TYPES {
+            let why = format!("the type of a field is made of more than {MAX_TYPES} types");
+            return Err(name.place.error(why));
+        }
         Ok(match name.text.as_str() {
             "bool" => Ty::Bool,
             "byte" | "i8" => Ty::I8,
@@ -429,7 +439,7 @@ impl Builder {
                         .place
                         .error(format!("typedef '{other}' leads to itself")));
                 }
-                self.resolve(target, steps + 1)?
+                self.resolve(target, steps + 1, named)?
             }
         })
     }
