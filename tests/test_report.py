@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,30 @@ def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None
         write_whole(path, fail)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, lambda path: path.write_text("new"))
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert list(tmp_path.iterdir()) == [pipe]
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    file, link = tmp_path / "there" / "file", tmp_path / "link"
+    link.symlink_to(file)
+    file.parent.mkdir()
+    for content in ("made", "replaced"):
+        write_whole(link, lambda path, text=content: path.write_text(text))
+        assert file.read_text() == content
+    assert link.is_symlink()
+    assert list(file.parent.iterdir()) == [file]
 
 
 def test_plots_are_the_same_bytes_for_the_same_results(
