@@ -103,6 +103,13 @@ fn break_even_sizes_in_closed_form() {
     let window = offload(0.5, 0.0, 0.01).lucrative(SYNC);
     assert!((window.from_bytes.sqrt() - (100.0 - 5_000_f64.sqrt())).abs() < 1e-9);
     assert!((window.to_bytes.sqrt() - (100.0 + 5_000_f64.sqrt())).abs() < 1e-9);
+    // So close to linear that the turning points are beyond 8 EiB: as if linear.
+    for complexity in [0.999, 1.001] {
+        let near = offload(complexity, 0.0, 1.0).lucrative(SYNC);
+        assert!((near.from_bytes / 50.0 - 1.0).abs() < 0.01, "{near:?}");
+        assert_eq!(near.to_bytes, f64::INFINITY);
+        assert!(offload(complexity, 0.0, 2.5).lucrative(SYNC).is_never());
+    }
     // An accelerator that is no faster never pays for who waits for it.
     let slow = Offload {
         acceleration: 1.0,

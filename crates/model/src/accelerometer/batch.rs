@@ -1,10 +1,15 @@
 //! The equations over columns of values: sweeps, heat maps, samples.
 
+use std::ops::Range;
+
 use super::design::{Coefficients, Design};
 use super::granularity::Offload;
 use super::point::Point;
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 use crate::ModelError;
+
+/// Points that are evaluated in one go: few enough for a processor's first cache.
+const BLOCK: usize = 256;
 
 /// The values of one parameter: one for all points, or one for each.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +21,19 @@ pub enum Column {
 }
 
 impl Column {
+    /// The values of the points in `range`, repeated in `scratch` if there is one for all.
+    #[inline]
+    fn slice<'a>(&'a self, range: Range<usize>, scratch: &'a mut [f64; BLOCK]) -> &'a [f64] {
+        match self {
+            Column::Each(values) => &values[range],
+            Column::One(value) => {
+                let repeated = &mut scratch[..range.len()];
+                repeated.fill(*value);
+                repeated
+            }
+        }
+    }
+
     #[inline]
     fn at(&self, index: usize) -> f64 {
         match self {
@@ -39,13 +57,17 @@ impl Column {
                 format!("{} values", values.len()),
                 format!("must have one, or one for each of {points} points"),
             )),
-            Column::Each(values) => match values.iter().position(|value| !allowed(*value)) {
-                Some(index) => {
-                    let place = format!("{place}[{index}]");
-                    Err(ModelError::new(place, values[index], rule))
+            Column::Each(values) => {
+                // Without an early exit within a block, so that blocks are checked many at a time.
+                let good = |block: &[f64]| block.iter().fold(true, |all, v| all & allowed(*v));
+                if values.chunks(BLOCK).all(good) {
+                    return Ok(());
                 }
-                None => Ok(()),
-            },
+                let bad = values.iter().position(|value| !allowed(*value));
+                let index = bad.unwrap_or_default();
+                let place = format!("{place}[{index}]");
+                Err(ModelError::new(place, values[index], rule))
+            }
         }
     }
 }
@@ -132,27 +154,48 @@ impl Sweep {
         self.offloads
             .check("offloads_per_s", points, FROM_ZERO, from_zero)?;
         self.costs.check(points)?;
-        let (host_side, request_side) = design.coefficients();
-        let outputs = speedup.iter_mut().zip(latency_reduction);
-        for (index, (speedup, latency)) in outputs.enumerate() {
-            let point = self.point(index);
-            *speedup = 1.0 / point.remaining(host_side);
-            *latency = 1.0 / point.remaining(request_side);
+        let outputs = speedup
+            .chunks_mut(BLOCK)
+            .zip(latency_reduction.chunks_mut(BLOCK));
+        for (number, (speedup, latency)) in outputs.enumerate() {
+            self.block(design, number * BLOCK, speedup, latency);
         }
         Ok(())
     }
 
-    #[inline]
-    fn point(&self, index: usize) -> Point {
-        let costs = &self.costs;
-        Point {
-            kernel_share: self.kernel_share.at(index),
-            offload_rate: OffloadsPerSecond(self.offloads.at(index))
-                / CyclesPerSecond(self.host.at(index)),
-            setup: MeanCycles(costs.setup.at(index)),
-            interface: MeanCycles(costs.transfer.at(index) + costs.queue.at(index)),
-            thread_switch: MeanCycles(costs.thread_switch.at(index)),
-            acceleration: costs.acceleration.at(index),
+    /// Fills the ratios of the points from `first` on, in a loop that compilers vectorise.
+    fn block(&self, design: Design, first: usize, speedup: &mut [f64], latency: &mut [f64]) {
+        let points = speedup.len();
+        let range = || first..first + points;
+        let mut scratch = [[0.0; BLOCK]; 8];
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = &mut scratch;
+        let (host, share) = (
+            self.host.slice(range(), s0),
+            self.kernel_share.slice(range(), s1),
+        );
+        let (offloads, costs) = (self.offloads.slice(range(), s2), &self.costs);
+        let (setup, transfer) = (
+            costs.setup.slice(range(), s3),
+            costs.transfer.slice(range(), s4),
+        );
+        let (queue, switch) = (
+            costs.queue.slice(range(), s5),
+            costs.thread_switch.slice(range(), s6),
+        );
+        let acceleration = costs.acceleration.slice(range(), s7);
+        let (host_side, request_side) = design.coefficients();
+        let latency = &mut latency[..points];
+        for i in 0..points {
+            let point = Point {
+                kernel_share: share[i],
+                offload_rate: OffloadsPerSecond(offloads[i]) / CyclesPerSecond(host[i]),
+                setup: MeanCycles(setup[i]),
+                interface: MeanCycles(transfer[i] + queue[i]),
+                thread_switch: MeanCycles(switch[i]),
+                acceleration: acceleration[i],
+            };
+            speedup[i] = 1.0 / point.remaining(host_side);
+            latency[i] = 1.0 / point.remaining(request_side);
         }
     }
 }

@@ -3,6 +3,9 @@
 use super::design::Coefficients;
 use super::quantity::MeanCycles;
 
+/// 8 EiB: for complexities near 1, turning points can be beyond any number.
+const LARGEST: f64 = (1_u64 << 63) as f64;
+
 /// One offload as a function of its size g in bytes.
 ///
 /// The host needs `cycles_per_byte` g^`complexity` cycles for it. Moving it takes `transfer`
@@ -76,7 +79,7 @@ impl Offload {
     ///
     /// In closed form where there is one: for a transfer that does not depend on the size, and for
     /// a linear kernel. Otherwise the gain has at most one turning point, which brackets the roots,
-    /// and bisection finds them to the last bit.
+    /// and bisection finds them to the last bit; sizes above 2^63 B are not looked at.
     pub fn lucrative(&self, c: Coefficients) -> Lucrative {
         let (saved, fixed, per_byte) = self.terms(c);
         let beta = self.complexity;
@@ -98,9 +101,12 @@ impl Offload {
             // Where saved g^beta is at least twice either cost, it is at least their sum.
             let enough = libm::pow(2.0 * fixed / saved, 1.0 / beta)
                 .max(libm::pow(2.0 * per_byte / saved, 1.0 / (beta - 1.0)));
-            return Lucrative::from(bisect(0.0, enough, |g| !gains(g)));
+            if enough > LARGEST && !gains(LARGEST) {
+                return Lucrative::NEVER;
+            }
+            return Lucrative::from(bisect(0.0, enough.min(LARGEST), |g| !gains(g)));
         }
-        let best = libm::pow(beta * saved / per_byte, 1.0 / (1.0 - beta));
+        let best = libm::pow(beta * saved / per_byte, 1.0 / (1.0 - beta)).min(LARGEST);
         if !gains(best) {
             return Lucrative::NEVER;
         }
@@ -111,7 +117,11 @@ impl Offload {
             } else {
                 bisect(0.0, best, |g| !gains(g))
             },
-            to_bytes: bisect(best, too_large, gains),
+            to_bytes: if too_large > LARGEST && gains(LARGEST) {
+                f64::INFINITY
+            } else {
+                bisect(best, too_large.min(LARGEST), gains)
+            },
         }
     }
 

@@ -21,6 +21,7 @@ pub struct MeanCycles(pub f64);
 impl Div<CyclesPerSecond> for OffloadsPerSecond {
     type Output = OffloadsPerCycle;
 
+    #[inline]
     fn div(self, cycles: CyclesPerSecond) -> OffloadsPerCycle {
         OffloadsPerCycle(self.0 / cycles.0)
     }
@@ -30,6 +31,7 @@ impl Mul<MeanCycles> for OffloadsPerCycle {
     /// The share of the host's cycles.
     type Output = f64;
 
+    #[inline]
     fn mul(self, cycles: MeanCycles) -> f64 {
         self.0 * cycles.0
     }
@@ -38,6 +40,7 @@ impl Mul<MeanCycles> for OffloadsPerCycle {
 impl Add for MeanCycles {
     type Output = MeanCycles;
 
+    #[inline]
     fn add(self, other: MeanCycles) -> MeanCycles {
         MeanCycles(self.0 + other.0)
     }
@@ -46,6 +49,7 @@ impl Add for MeanCycles {
 impl Mul<MeanCycles> for f64 {
     type Output = MeanCycles;
 
+    #[inline]
     fn mul(self, cycles: MeanCycles) -> MeanCycles {
         MeanCycles(self * cycles.0)
     }
