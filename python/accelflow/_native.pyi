@@ -15,6 +15,10 @@ __all__ = [
     "TraceLibrary",
     "TraceNode",
     "TraceRun",
+    "arcus_parameters",
+    "arcus_release",
+    "arcus_shape",
+    "arcus_table2",
     "accelerometer_break_even",
     "accelerometer_evaluate",
     "accelerometer_sweep",
@@ -367,6 +371,30 @@ def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool
 
     Raises TraceError for an unknown method.
     """
+
+def arcus_table2() -> str:
+    """The rows of ARCUS's Table 2 as a JSON list: registers, the paper's rate and ours."""
+
+def arcus_shape(values: tuple[int, int, int, int], unit: str) -> str:
+    """What the registers (refill, bucket, interval, clock in hertz) allow, as JSON.
+
+    Use `accelflow.arcus.shape`. Raises AccelflowError for a value out of range.
+    """
+
+def arcus_release(
+    values: tuple[int, int, int, int],
+    unit: str,
+    messages: Sequence[tuple[int, int]],
+    split: tuple[int, int] | None = None,
+) -> list[tuple[int, int, bool, int, int, int]]:
+    """The segments of `messages`: (message, index, last, bytes, granted ps, released ps).
+
+    Use `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a message that
+    could never pass, and times that run backwards.
+    """
+
+def arcus_parameters() -> str:
+    """Every number that the shaper rests on, as a JSON list."""
 
 def version() -> str:
     """The version of the engines, which is that of the whole project."""

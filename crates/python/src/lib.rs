@@ -11,6 +11,7 @@ mod cerebros;
 mod errors;
 mod execution;
 mod recording;
+mod shaping;
 mod simulation;
 mod trace;
 
@@ -37,6 +38,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::recording::{executed_operations, machine_name, record_services};
+
+    #[pymodule_export]
+    use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};
 
     #[pymodule_export]
     use crate::simulation::{

@@ -31,6 +31,18 @@ impl Splitting {
         Ok(splitting)
     }
 
+    /// How many segments a message of `size` bytes makes.
+    pub fn count(self, size: Bytes) -> u64 {
+        match self {
+            Splitting::Segments { segment, header } if size > segment => {
+                // Every segment but the last takes this much of what is left.
+                let payload = segment.beyond(header).get().max(1);
+                size.beyond(segment).get().div_ceil(payload) + 1
+            }
+            _ => 1,
+        }
+    }
+
     pub(crate) fn check(self) -> Result<(), ShapingError> {
         match self {
             Splitting::Segments { segment, header } if segment <= header => {

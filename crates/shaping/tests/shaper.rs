@@ -300,6 +300,8 @@ proptest! {
             let sum: u64 = own.iter().map(|it| it.size.get()).sum();
             prop_assert_eq!(sum - header * (own.len() as u64 - 1), size);
             prop_assert!(own.iter().all(|it| it.size <= Bytes(20)));
+            let count = configs[0].splitting.count(Bytes(size));
+            prop_assert_eq!(own.len() as u64, count);
             prop_assert_eq!(own.iter().filter(|it| it.last).count(), 1);
         }
     }

@@ -12,6 +12,7 @@ import click
 
 import accelflow
 from accelflow.cli.accelerometer import accelerometer
+from accelflow.cli.arcus import arcus
 from accelflow.cli.cerebros import cerebros
 from accelflow.cli.compare import compare
 from accelflow.cli.explain import explain
@@ -29,6 +30,7 @@ COMMANDS: tuple[click.Command, ...] = (
     explain,
     accelerometer,
     cerebros,
+    arcus,
 )
 
 

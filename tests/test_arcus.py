@@ -1,0 +1,161 @@
+"""ARCUS's mechanism from Python and from the command line."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accelflow import InputError, arcus
+from accelflow.arcus import RateLimiter
+
+SCRIPT = Path(sys.executable).with_name("accelflow")
+
+#: The paper's rate and ours, in Gbit/s, by refill, bucket and interval in cycles.
+TABLE_2 = {
+    (1024, 512, 1000): (1.0, 1.024),
+    (4096, 4096, 800): (10.0, 10.24),
+    (16384, 65536, 320): (100.0, 102.4),
+    (32768, 1048576, 64): (1000.0, 1024.0),
+}
+
+
+def limiter(refill: int, bucket: int, interval: int, **options: Any) -> RateLimiter:
+    return RateLimiter(refill=refill, bucket=bucket, interval=interval, **options)
+
+
+def accelflow(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, "arcus", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_table_2_is_exact_with_the_cap_of_its_first_row() -> None:
+    rows = arcus.table2()["rows"]
+    found = {
+        (row["refill_bytes"], row["bucket_bytes"], row["interval_cycles"]): (
+            row["paper_gbit_per_s"],
+            row["gbit_per_s"],
+        )
+        for row in rows
+    }
+    assert found == TABLE_2
+    assert [row["bytes_per_interval"] for row in rows] == [512, 4096, 16384, 32768]
+    for registers, (_, ours) in TABLE_2.items():
+        assert arcus.shape(limiter(*registers))["gbit_per_s"] == ours
+
+
+def test_shape_follows_the_clock_and_the_unit() -> None:
+    doubled = arcus.shape(limiter(4096, 4096, 800, clock_mhz=500))
+    assert (doubled["gbit_per_s"], doubled["interval_ns"]) == (20.48, 1600.0)
+    # 300 K operations a second, the first user of the paper's Fig. 6.
+    operations = arcus.shape(limiter(3, 32, 2500, unit="operations"))
+    assert (operations["tokens_per_s"], operations["gbit_per_s"]) == (300_000.0, None)
+    assert operations["burst_tokens"] == 32
+    assert operations["most_tokens_within_an_interval"] == 35
+
+
+def test_messages_are_let_pass_at_the_cycle_of_their_tokens() -> None:
+    messages = [(0.0, 4096), (1.0, 2048), (1.5, 2048), (1.6, 1)]
+    passed = arcus.release(messages, limiter(4096, 4096, 800))
+    assert [(it.message, it.granted_ns, it.released_ns) for it in passed] == [
+        (0, 0.0, 36.0),
+        (1, 3200.0, 3236.0),
+        (2, 3204.0, 3240.0),
+        (3, 6400.0, 6436.0),
+    ]
+    assert all(it.last and it.index == 0 for it in passed)
+
+
+def test_a_tight_bucket_loses_what_messages_leave_over() -> None:
+    def rate(size: int, bucket: int) -> float:
+        passed = arcus.release([(0, size)] * 2000, limiter(512, bucket, 1000))
+        later = passed[1000:]
+        ns = later[-1].granted_ns - later[0].granted_ns
+        return (len(later) - 1) * size * 8 / ns
+
+    assert rate(512, 512) == 1.024
+    assert rate(300, 512) == 0.6  # 300 of 512 bytes every 4 us
+    assert rate(300, 512 + 299) == pytest.approx(1.024, rel=2e-3)
+
+
+def test_long_messages_are_split() -> None:
+    passed = arcus.release([(0, 250)], limiter(100, 100, 10), segment_bytes=100, header_bytes=16)
+    assert [(it.index, it.last, it.size_bytes) for it in passed] == [
+        (0, False, 100),
+        (1, False, 100),
+        (2, True, 82),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"refill": 0}, "refill = 0 tokens"),
+        ({"bucket": 0}, "bucket = 0 tokens"),
+        ({"interval": 0}, "interval = 0 cycles"),
+        ({"clock_mhz": 0}, "clock = 0 Hz"),
+        ({"clock_mhz": 2e6}, "clock = 2000000000000 Hz"),
+        ({"clock_mhz": math.nan}, "clock_mhz = nan"),
+        ({"refill": 2**32}, "refill = 4294967296: must be from 1 to 4294967295"),
+        ({"bucket": -1}, "bucket = -1: must be a whole number"),
+        ({"interval": 1.5}, "interval = 1.5: must be a whole number"),
+        ({"unit": "bits"}, "unknown unit 'bits'; known are bytes, operations"),
+    ],
+)
+def test_registers_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+    wrong = limiter(**({"refill": 1, "bucket": 1, "interval": 1} | change))
+    with pytest.raises(InputError, match=message):
+        arcus.shape(wrong)
+    with pytest.raises(InputError, match=message):
+        arcus.release([], wrong)
+
+
+@pytest.mark.parametrize(
+    ("messages", "options", "message"),
+    [
+        ([(0, 101)], {}, "message 0 = 101 bytes: a bucket of 100 tokens can never pass it"),
+        ([(0, 1), (0, 0)], {}, "message 1 = 0 bytes"),
+        ([(1, 1), (0, 1)], {}, "must not be before 1000 ps"),
+        ([(-1, 1)], {}, "time of message 0 = -1 ns: must be"),
+        ([(0, 1)], {"segment_bytes": 101}, "segment = 101 bytes: a bucket of 100 tokens"),
+        ([(0, 1)], {"segment_bytes": 8, "header_bytes": 8}, "more than the header of 8 bytes"),
+        ([(0, 2**60)], {"segment_bytes": 64}, "must be at most 10000000 in one call"),
+    ],
+)
+def test_messages_that_cannot_pass_are_refused(
+    messages: list[tuple[float, int]], options: dict[str, int], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        arcus.release(messages, limiter(100, 100, 10), **options)
+
+
+def test_every_parameter_says_where_it_comes_from() -> None:
+    table = {row["key"]: row for row in arcus.parameters()}
+    assert table["shaping.latency"]["value"] == 36
+    assert table["shaping.reconfiguration"]["value"] == 10
+    assert {row["provenance"] for row in table.values()} == {"paper", "derived", "assumed"}
+    assert all(row["source"] for row in table.values())
+
+
+def test_commands_print_json_of_what_python_returns() -> None:
+    assert json.loads(accelflow("table2", "--json").stdout) == arcus.table2()
+    assert json.loads(accelflow("parameters", "--json").stdout) == arcus.parameters()
+    options = ["--refill=1024", "--bucket=512", "--interval=1000", "--clock-mhz=500", "--json"]
+    shaped = json.loads(accelflow("shape", *options).stdout)
+    assert shaped == arcus.shape(limiter(1024, 512, 1000, clock_mhz=500))
+
+
+def test_wrong_registers_are_one_line_and_exit_2() -> None:
+    done = accelflow("shape", "--refill=1", "--bucket=0", "--interval=1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "accelflow: error: bucket = 0 tokens: must be from 1 to 4294967295\n"
+
+
+def test_help_says_what_is_not_there() -> None:
+    text = " ".join(accelflow("--help").stdout.split())
+    assert "Not there yet are the simulated platform" in text
+    assert "the control plane" in text
