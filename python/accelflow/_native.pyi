@@ -24,6 +24,7 @@ __all__ = [
     "arcus_table2",
     "cerebros_designs",
     "demo_request",
+    "demo_secrets",
     "executed_operations",
     "machine_name",
     "orchestrator_names",
@@ -58,6 +59,7 @@ def accelerometer_evaluate(request: str) -> str:
 
 def accelerometer_sweep(
     design: _Design,
+    first: int,
     host: _Values,
     kernel_share: _Values,
     offloads: _Values,
@@ -69,11 +71,13 @@ def accelerometer_sweep(
 
     `design` is threading, placement, whether the driver waits, and the thread switches in the
     latency of Sync-OS; `costs` are setup, transfer, queue and thread switch in cycles, and the
-    acceleration. Raises AccelflowError for a value out of range, naming its column and index.
+    acceleration. Points are numbered from `first` on. Raises AccelflowError for a value out of
+    range, naming its column and number.
     """
 
 def accelerometer_break_even(
     design: _Design,
+    first: int,
     in_latency: bool,
     cycles_per_byte: _Values,
     complexity: _Values,
@@ -317,7 +321,8 @@ class TraceExecutor:
         """Run the trace `name` of `image` on `payload`.
 
         Without `call` on packets from the demo's client, with it on JSON to be sent as that kind of
-        message. Raises TraceError, with the step, for the first thing that cannot be done.
+        message, or for a cache's response on packets again. Raises TraceError, with the step, for
+        the first thing that cannot be done.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:
@@ -371,6 +376,9 @@ def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool
 
     Raises TraceError for an unknown method.
     """
+
+def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
+    """The TLS application traffic secrets of a demo connection: the client's, the server's."""
 
 def arcus_table2() -> str:
     """The rows of ARCUS's Table 2 as a JSON list: registers, the paper's rate and ours."""

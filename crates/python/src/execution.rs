@@ -1,11 +1,12 @@
 //! Traces on bytes (`accelflow_runtime`) for `accelflow.trace.run_trace`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::rpc::ThriftCall;
-use accelflow_accel::storage::{Operation, StorageCall};
+use accelflow_accel::storage::{Operation, Role, StorageCall};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call};
 use accelflow_runtime::{Answers, Executor, Message, Outcome, demo};
@@ -41,8 +42,8 @@ impl PyExecutor {
     }
 
     /// Runs the trace `name` of `image` on `payload`: without `call` on packets from the demo's
-    /// client, with it on JSON to be sent as that kind of message. Raises TraceError, with the
-    /// step, for the first thing that cannot be done.
+    /// client, with it on JSON to be sent as that kind of message, or for a cache's response on
+    /// packets again. Raises TraceError, with the step, for the first thing that cannot be done.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -54,7 +55,13 @@ impl PyExecutor {
     ) -> PyResult<PyRun> {
         let message = match call {
             None => Message::received(payload),
-            Some(call) => Message::json(payload, read_call(&call)?),
+            Some(call) => match read_call(&call)? {
+                Call::Storage(call) if call.role == Role::Response => Message {
+                    call: Call::Storage(call),
+                    ..Message::received(payload)
+                },
+                call => Message::json(payload, call),
+            },
         };
         let done = py.detach(|| {
             let mut executor = self.lock();
@@ -96,9 +103,8 @@ fn read_call(words: &[String]) -> Result<Call, Failure> {
         ThriftCall::request(&schema, method, Protocol::Binary, 0).map_err(refused)
     };
     let storage = |operation, collection, key| {
-        Ok(Call::Storage(StorageCall::request(
-            operation, collection, key,
-        )))
+        let call = StorageCall::request(operation, collection, key);
+        Ok(Call::Storage(call))
     };
     match words.as_slice() {
         ["rpc", method] => Ok(Call::Thrift(thrift(method)?)),
@@ -107,13 +113,17 @@ fn read_call(words: &[String]) -> Result<Call, Failure> {
         ["cache_set", collection, key] => storage(Operation::CacheSet, collection, key),
         ["db_find", collection, key] => storage(Operation::DbFind, collection, key),
         ["db_insert", collection, key] => storage(Operation::DbInsert, collection, key),
+        ["cache_response", collection, key] => Ok(Call::Storage(StorageCall {
+            role: Role::Response,
+            ..StorageCall::request(Operation::CacheGet, collection, key)
+        })),
         ["http", host, target] => Ok(Call::Http(HttpCall::post(host, target))),
         other => Err(Failure::new(
             "bad_call",
             format!(
                 "call is {other:?}; allowed are (rpc, METHOD), (reply, METHOD), \
-                 (cache_get, COLLECTION, KEY), cache_set, db_find and db_insert likewise, and \
-                 (http, HOST, TARGET)"
+                 (cache_get, COLLECTION, KEY), cache_set, db_find, db_insert and cache_response \
+                 likewise, and (http, HOST, TARGET)"
             ),
         )),
     }
@@ -218,4 +228,12 @@ pub(crate) fn demo_request(
     compressed: bool,
 ) -> PyResult<Vec<u8>> {
     Ok(demo::request(method, seed, index, compressed).map_err(refused)?)
+}
+
+/// The TLS application traffic secrets of a demo connection: the client's, the server's.
+#[pyfunction]
+#[pyo3(signature = (number=0))]
+pub(crate) fn demo_secrets(number: u64) -> (Cow<'static, [u8]>, Cow<'static, [u8]>) {
+    let [client, server] = demo::secrets(number).map(|secret| Cow::Owned(secret.to_vec()));
+    (client, server)
 }

@@ -34,7 +34,7 @@ mod _native {
     use crate::errors::{AccelflowError, TraceError};
 
     #[pymodule_export]
-    use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request};
+    use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]
     use crate::recording::{executed_operations, machine_name, record_services};

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL};
 use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::storage::Role;
 use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::tls::{CipherSuite, TlsSession};
@@ -22,8 +23,21 @@ use crate::peer::{Answers, LoopbackPeer};
 /// The method that the demo's client has called when an error subtrace answers it.
 pub const CALLER_METHOD: &str = "ComposePost";
 
+/// The TLS application traffic secrets of a connection: of what its client sends, of what its
+/// server sends. With them any other implementation can read and write its packets.
+pub fn secrets(number: u64) -> [[u8; 32]; 2] {
+    [1, 2].map(|direction| {
+        let mut secret = [direction; 32];
+        secret[..8].copy_from_slice(&number.to_be_bytes());
+        secret
+    })
+}
+
 /// Both ends of a connection: the client's, the server's. Equal numbers give equal connections,
-/// different ones different addresses and keys.
+/// different ones different addresses and keys ([`secrets`]).
+///
+/// The client of number `256 * x + y` is at 10.0.x.y and the server at 10.1.x.y. Both send from
+/// TCP sequence number 1 and TLS record number 0 on.
 ///
 /// # Errors
 /// None in practice; the constructors are the fallible ones that users have.
@@ -33,12 +47,7 @@ pub fn connection(number: u64) -> Result<(Session, Session), AccelError> {
     let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, high, low), port);
     let server = SocketAddrV4::new(Ipv4Addr::new(10, 1, high, low), 9_090);
     let tcp = TcpSession::new(client, server, 1, 1);
-    let secret = |direction: u8| {
-        let mut secret = [direction; 32];
-        secret[..8].copy_from_slice(&number.to_be_bytes());
-        secret
-    };
-    let (up, down) = (secret(1), secret(2));
+    let [up, down] = secrets(number);
     let tls = |write, read| TlsSession::from_secrets(CipherSuite::Aes128GcmSha256, write, read);
     let ours = Session {
         tls: Some(tls(&up, &down)?),
@@ -117,8 +126,8 @@ pub fn run_trace<B: Bodies>(
     )
 }
 
-/// Runs a trace on a message of any kind. What is received, and replies, travel over the demo
-/// client's connection; requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces
+/// Runs a trace on a message of any kind. What is received (with the call of a store's response it
+/// is read as one), and replies, travel over the demo client's connection; requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces
 /// answer the demo's client, which has called [`CALLER_METHOD`].
 ///
 /// # Errors
@@ -158,7 +167,8 @@ fn conversation(message: &Message<'_>) -> Result<Conversation, AccelError> {
                 MessageType::Reply | MessageType::Exception
             )
         }
-        Call::Storage(_) | Call::Http(_) => false,
+        Call::Storage(call) => call.role == Role::Response,
+        Call::Http(_) => false,
     };
     if with_client {
         return Ok(Conversation {

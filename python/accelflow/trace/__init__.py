@@ -26,7 +26,14 @@ from accelflow.trace.nodes import (
     trans,
     transform,
 )
-from accelflow.trace.run import Arrival, Run, demo_request, run_counters, run_trace
+from accelflow.trace.run import (
+    Arrival,
+    Run,
+    demo_request,
+    demo_secrets,
+    run_counters,
+    run_trace,
+)
 from accelflow.trace.store import Image, load, save
 from accelflow.trace.traces import (
     LIBRARY,
@@ -52,6 +59,7 @@ __all__ = [
     "TraceWarning",
     "branch",
     "demo_request",
+    "demo_secrets",
     "fork",
     "load",
     "notify",

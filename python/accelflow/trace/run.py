@@ -33,7 +33,8 @@ def run_trace(
     as :func:`demo_request` makes. For a trace that begins by sending it is JSON, and `call` says
     what kind of message it becomes: ``("rpc", METHOD)``, ``("reply", METHOD)``, ``("cache_get",
     COLLECTION, KEY)``, ``cache_set``, ``db_find`` and ``db_insert`` likewise, or ``("http", HOST,
-    TARGET)``.
+    TARGET)``. With ``("cache_response", COLLECTION, KEY)`` the payload is packets again: what T5
+    receives.
 
     Raises TraceError for anything that goes wrong, with `reason`, `trace` and `step`. The payload
     is untouched then, and the CPU can do the work.
@@ -54,3 +55,13 @@ def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool
     Equal arguments give equal bytes. Raises TraceError for an unknown method.
     """
     return _native.demo_request(method, seed=seed, index=index, compressed=compressed)
+
+
+def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
+    """Return the TLS 1.3 application traffic secrets of a demo connection: client's, server's.
+
+    Connection 0 is the demo client's; the others lead to peers. The client of number 256 x + y is
+    at 10.0.x.y and the server at 10.1.x.y. The suite is TLS_AES_128_GCM_SHA256; both ends send from
+    TCP sequence number 1 and record number 0 on. So other software can read and write the packets.
+    """
+    return _native.demo_secrets(number)
