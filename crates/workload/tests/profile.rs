@@ -262,6 +262,21 @@ fn a_recording_survives_its_file() {
 }
 
 #[test]
+fn a_recordings_numbers_are_read_to_the_bit() {
+    // The first is one unit in the last place off where a reader takes a short cut.
+    let mut recording = recording();
+    let numbers = [188_169.535_782_248_01, 0.1 + 0.2, 1e12_f64.next_down()];
+    for number in numbers {
+        let RecordedPhase::Chains(chains) = &mut recording.services[0].phases[0] else {
+            panic!("a service begins with a chain");
+        };
+        chains[0].steps[0].cost_ns = number;
+        let text = recording.to_json().unwrap();
+        assert_eq!(Recording::from_json(&text).unwrap(), recording);
+    }
+}
+
+#[test]
 fn a_recording_gives_each_operation_its_own_cost_and_sizes() {
     let profile = measured(&recording()).unwrap();
     let unique_id = profile.service("UniqId").unwrap();
