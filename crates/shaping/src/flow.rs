@@ -133,7 +133,7 @@ impl Flow {
             arrived,
         });
         if self.queue.len() == 1 {
-            self.find_ready(arrived);
+            self.find_ready();
         }
         Ok(())
     }
@@ -144,9 +144,7 @@ impl Flow {
             self.check_message(queued.tag, queued.left, registers)?;
         }
         self.bucket.write(registers, at);
-        if let Some(head) = self.queue.front() {
-            self.find_ready(head.arrived);
-        }
+        self.find_ready();
         Ok(())
     }
 
@@ -168,20 +166,19 @@ impl Flow {
         if cut.last {
             self.queue.pop_front();
         }
-        self.ready = None;
-        if let Some(head) = self.queue.front() {
-            self.find_ready(head.arrived.max(cycle));
-        }
+        self.find_ready();
         Some(cut)
     }
 
-    fn find_ready(&mut self, from: Cycles) {
-        if let Some(head) = self.queue.front() {
+    fn find_ready(&mut self) {
+        self.ready = self.queue.front().map(|head| {
             let (size, _) = self.config.splitting.cut(head.left);
-            let ready = self.bucket.ready(cost(self.config.unit, size), from);
+            let ready = self
+                .bucket
+                .ready(cost(self.config.unit, size), head.arrived);
             // None is a cycle beyond the last that can be counted.
-            self.ready = Some(ready.unwrap_or(Cycles(u64::MAX)));
-        }
+            ready.unwrap_or(Cycles(u64::MAX))
+        });
     }
 
     fn check_segment(&self, registers: Registers) -> Result<(), ShapingError> {
