@@ -61,13 +61,13 @@ pub(crate) fn record_services(
     }
 }
 
+/// (phase, chain, trace, arm, accelerator) of a step.
+type ExecutedOperation = (usize, usize, String, usize, &'static str);
+
 /// One invocation of a service on real bytes: (phase, chain, trace, arm, accelerator) of each
 /// step, in order within a chain. Raises AccelflowError for an unknown service.
 #[pyfunction]
-pub(crate) fn executed_operations(
-    name: &str,
-    seed: u64,
-) -> PyResult<Vec<(usize, usize, String, usize, &'static str)>> {
+pub(crate) fn executed_operations(name: &str, seed: u64) -> PyResult<Vec<ExecutedOperation>> {
     let image = templates().map_err(failure)?.link().map_err(failure)?;
     let services = social_network().map_err(failure)?;
     let service = find_service(&services, name)?;

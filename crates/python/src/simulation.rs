@@ -356,6 +356,9 @@ pub(crate) fn simulation_parameters() -> String {
     Value::Array(PARAMETERS.iter().map(row).collect()).to_string()
 }
 
+/// (phase, chain, trace, accelerator, whether on a core) of an operation.
+type SimulatedOperation = (usize, usize, String, &'static str, bool);
+
 /// One invocation of a service on an idle simulated server: (phase, chain, trace, accelerator,
 /// whether on a core) of each operation, in the order of simulated time. Raises AccelflowError for
 /// an unknown service or orchestrator.
@@ -363,7 +366,7 @@ pub(crate) fn simulation_parameters() -> String {
 pub(crate) fn simulated_operations(
     name: &str,
     orchestrator_id: &str,
-) -> PyResult<Vec<(usize, usize, String, &'static str, bool)>> {
+) -> PyResult<Vec<SimulatedOperation>> {
     let all = social_network().map_err(failure)?;
     find_service(&all, name)?;
     let service = all
