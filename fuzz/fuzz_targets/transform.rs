@@ -7,6 +7,7 @@ use accelflow_accel::Limits;
 use accelflow_accel::transform::convert;
 use accelflow_trace::{Format, Transform};
 use libfuzzer_sys::fuzz_target;
+use serde::de::IgnoredAny;
 
 fuzz_target!(|input: (u8, u8, &[u8])| {
     let (src, dst, bytes) = input;
@@ -19,7 +20,8 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     if dst != Format::Bson {
-        serde_json::from_slice::<serde_json::Value>(&first).expect("JSON or its text");
+        // By the grammar alone: numbers may be beyond every type.
+        serde_json::from_slice::<IgnoredAny>(&first).expect("JSON or its text");
     }
     let returned = convert(&first, back, &limits).expect("the first way was possible");
     let second = convert(&returned, there, &limits).expect("the first way was possible");
