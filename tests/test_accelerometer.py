@@ -302,6 +302,9 @@ def test_sweep_takes_views_scalars_and_infinity() -> None:
     single = sweep(**design, kernel_share_ratio=np.float64(0.5), acceleration_ratio=np.array(2))
     assert single.speedup_ratio.shape == ()
     assert single.speedup_ratio == 1 / 0.75
+    many = np.linspace(0, 0.9, 40_000).reshape(200, 200)
+    found = sweep(**design, kernel_share_ratio=many, acceleration_ratio=np.inf)
+    np.testing.assert_allclose(found.speedup_ratio, 1 / (1 - many))
     assert sweep(**design, kernel_share_ratio=[], acceleration_ratio=2).speedup_ratio.size == 0
 
 
@@ -318,6 +321,10 @@ def test_sweep_refuses_what_it_cannot_use() -> None:
 
     with pytest.raises(AccelflowError, match=r"acceleration_ratio\[1\] = 0: must be above 0"):
         call(acceleration_ratio=[1, 0])
+    late = np.full(50_000, 2.0)
+    late[40_000] = -1
+    with pytest.raises(AccelflowError, match=r"acceleration_ratio\[40000\] = -1: must be above 0"):
+        call(acceleration_ratio=late)
     with pytest.raises(AccelflowError, match=r"kernel_share_ratio\[0\] = NaN: must be from 0 to 1"):
         call(kernel_share_ratio=[np.nan])
     with pytest.raises(

@@ -153,7 +153,7 @@ proptest! {
             offloads: Column::One(2e5), costs,
         };
         let mut out = (vec![0.0; shares.len()], vec![0.0; shares.len()]);
-        sweep.evaluate(design, &mut out.0, &mut out.1).unwrap();
+        sweep.evaluate(design, 0, &mut out.0, &mut out.1).unwrap();
         for (index, kernel_share) in shares.into_iter().enumerate() {
             let offload_rate = OffloadsPerSecond(2e5) / CyclesPerSecond(2e9);
             let point = Point { kernel_share, offload_rate, ..POINT };
@@ -180,13 +180,21 @@ fn batch_names_the_column_and_the_index() {
         costs: costs.clone(),
     };
     let design = design(Threading::Sync, Placement::OffChip, None);
-    let error = sweep.evaluate(design, &mut out.0, &mut out.1).unwrap_err();
+    let error = sweep
+        .evaluate(design, 0, &mut out.0, &mut out.1)
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "acceleration_ratio[1] = 0: must be above 0 (inf for an ideal accelerator)"
     );
+    let error = sweep
+        .evaluate(design, 40, &mut out.0, &mut out.1)
+        .unwrap_err();
+    assert!(error.to_string().contains("[41] = 0"), "{error}");
     sweep.costs.acceleration = Column::Each(vec![27.0; 3]);
-    let error = sweep.evaluate(design, &mut out.0, &mut out.1).unwrap_err();
+    let error = sweep
+        .evaluate(design, 0, &mut out.0, &mut out.1)
+        .unwrap_err();
     assert!(error.to_string().contains("each of 2 points"), "{error}");
     let sizes = BreakEven {
         cycles_per_byte: Column::Each(vec![5.62, 5.62]),
@@ -197,7 +205,7 @@ fn batch_names_the_column_and_the_index() {
             ..costs
         },
     };
-    sizes.evaluate(SYNC, &mut out.0, &mut out.1).unwrap();
+    sizes.evaluate(SYNC, 0, &mut out.0, &mut out.1).unwrap();
     assert_eq!(out.0[0].round(), 425.0);
     assert!((out.0[1] * out.0[1] / out.0[0] - 1.0).abs() < 1e-12);
     assert_eq!(out.1, [f64::INFINITY; 2]);

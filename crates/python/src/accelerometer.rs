@@ -89,12 +89,14 @@ fn fill(
 }
 
 /// Fills `speedup` and `latency_reduction`, writable buffers of float64 with one place for each
-/// point. Raises AccelflowError for a value out of range, naming its column and index.
+/// point, numbered from `first` on. Raises AccelflowError for a value out of range, naming its column
+/// and number.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parameters of the equations")]
 pub(crate) fn accelerometer_sweep(
     py: Python<'_>,
     design: DesignNames,
+    first: usize,
     host: Values,
     kernel_share: Values,
     offloads: Values,
@@ -109,8 +111,8 @@ pub(crate) fn accelerometer_sweep(
         offloads: offloads.column(py)?,
         costs: self::costs(py, &costs)?,
     };
-    fill(py, [&speedup, &latency_reduction], |first, second| {
-        sweep.evaluate(design, first, second)
+    fill(py, [&speedup, &latency_reduction], |speedup, latency| {
+        sweep.evaluate(design, first, speedup, latency)
     })
 }
 
@@ -121,6 +123,7 @@ pub(crate) fn accelerometer_sweep(
 pub(crate) fn accelerometer_break_even(
     py: Python<'_>,
     design: DesignNames,
+    first: usize,
     in_latency: bool,
     cycles_per_byte: Values,
     complexity: Values,
@@ -138,6 +141,6 @@ pub(crate) fn accelerometer_break_even(
         costs: self::costs(py, &costs)?,
     };
     fill(py, [&from_bytes, &to_bytes], |from, to| {
-        sizes.evaluate(coefficients, from, to)
+        sizes.evaluate(coefficients, first, from, to)
     })
 }

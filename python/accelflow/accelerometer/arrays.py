@@ -1,6 +1,6 @@
 """The equations over arrays: sweeps and heat maps of millions of points."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,9 @@ from accelflow.errors import InputError
 #: A number for all points, or an array that broadcasts against the other arrays.
 Values = npt.ArrayLike
 Floats = npt.NDArray[np.float64]
+
+#: Points that are given to the engine at once.
+_CHUNK: Final = 1 << 14
 
 _GOALS: Final = ("speedup", "latency")
 
@@ -71,16 +74,10 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
         thread_switch_cycles=thread_switch_cycles,
         acceleration_ratio=acceleration_ratio,
     )
+    design = (threading, placement, driver_waits, latency_thread_switches)
     speedup, latency = np.empty(shape), np.empty(shape)
-    _native.accelerometer_sweep(
-        (threading, placement, driver_waits, latency_thread_switches),
-        values[0],
-        values[1],
-        values[2],
-        (values[3], values[4], values[5], values[6], values[7]),
-        speedup.reshape(-1),
-        latency.reshape(-1),
-    )
+    for first, (host, share, offloads, *costs), one, two in _chunks(values, speedup, latency):
+        _native.accelerometer_sweep(design, first, host, share, offloads, _five(costs), one, two)
     return Sweep(speedup, latency)
 
 
@@ -118,18 +115,32 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
         thread_switch_cycles=thread_switch_cycles,
         acceleration_ratio=acceleration_ratio,
     )
+    design = (threading, placement, driver_waits, latency_thread_switches)
     above, below = np.empty(shape), np.empty(shape)
-    _native.accelerometer_break_even(
-        (threading, placement, driver_waits, latency_thread_switches),
-        goal == "latency",
-        values[0],
-        values[1],
-        values[2],
-        (values[3], values[4], values[5], values[6], values[7]),
-        above.reshape(-1),
-        below.reshape(-1),
-    )
+    for first, (cost, power, per_byte, *costs), one, two in _chunks(values, above, below):
+        _native.accelerometer_break_even(
+            design, first, goal == "latency", cost, power, per_byte, _five(costs), one, two
+        )
     return BreakEven(above, below)
+
+
+def _chunks(
+    values: Sequence[Any], one: Floats, two: Floats
+) -> Iterator[tuple[int, list[Any], Floats, Floats]]:
+    """Pieces of the arguments and of both results that stay in a processor's cache.
+
+    One piece without points if there are none, so that the design is checked in any case.
+    """
+    one, two = one.reshape(-1), two.reshape(-1)
+    for first in range(0, max(one.size, 1), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        pieces = [value[part] if isinstance(value, np.ndarray) else value for value in values]
+        yield first, pieces, one[part], two[part]
+
+
+def _five(costs: list[Any]) -> tuple[Any, Any, Any, Any, Any]:
+    setup, transfer, queue, thread_switch, acceleration = costs
+    return setup, transfer, queue, thread_switch, acceleration
 
 
 def _broadcast(**arguments: Values) -> tuple[Sequence[Any], tuple[int, ...]]:

@@ -17,6 +17,7 @@ from accelflow.cli.cerebros import cerebros
 from accelflow.cli.compare import compare
 from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
+from accelflow.cli.profile import profile
 from accelflow.cli.service import service
 from accelflow.cli.trace import trace
 
@@ -29,6 +30,7 @@ COMMANDS: tuple[click.Command, ...] = (
     service,
     explain,
     accelerometer,
+    profile,
     cerebros,
     arcus,
 )

@@ -45,7 +45,7 @@ impl Column {
     fn check(
         &self,
         place: &str,
-        points: usize,
+        (first, points): (usize, usize),
         rule: &str,
         allowed: impl Fn(f64) -> bool,
     ) -> Result<(), ModelError> {
@@ -65,7 +65,7 @@ impl Column {
                 }
                 let bad = values.iter().position(|value| !allowed(*value));
                 let index = bad.unwrap_or_default();
-                let place = format!("{place}[{index}]");
+                let place = format!("{place}[{}]", first + index);
                 Err(ModelError::new(place, values[index], rule))
             }
         }
@@ -99,7 +99,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    fn check(&self, points: usize) -> Result<(), ModelError> {
+    fn check(&self, points: (usize, usize)) -> Result<(), ModelError> {
         for (place, column) in [
             ("setup_cycles", &self.setup),
             ("transfer_cycles", &self.transfer),
@@ -128,7 +128,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Fills speedup (C / C_S) and latency reduction (C / C_L), one of each for each point.
+    /// Fills speedup (C / C_S) and latency reduction (C / C_L), one of each for each point. The
+    /// points are numbered from `first` on in messages, for callers that pass them piece by piece.
     ///
     /// # Errors
     /// [`ModelError`] for a value out of range, naming its column and index, and for columns of
@@ -136,6 +137,7 @@ impl Sweep {
     pub fn evaluate(
         &self,
         design: Design,
+        first: usize,
         speedup: &mut [f64],
         latency_reduction: &mut [f64],
     ) -> Result<(), ModelError> {
@@ -145,6 +147,7 @@ impl Sweep {
             let rule = format!("must have {points}, as the speedups have");
             return Err(ModelError::new("latency_reduction", found, rule));
         }
+        let points = (first, points);
         self.host
             .check("host_cycles_per_s", points, ABOVE_ZERO, above_zero)?;
         self.kernel_share
@@ -215,13 +218,14 @@ pub struct BreakEven {
 
 impl BreakEven {
     /// Fills the sizes between which offloads pay, by what `coefficients` count; both are infinite
-    /// where none does.
+    /// where none does. `first` is as for [`Sweep::evaluate`].
     ///
     /// # Errors
     /// As [`Sweep::evaluate`].
     pub fn evaluate(
         &self,
         coefficients: Coefficients,
+        first: usize,
         from_bytes: &mut [f64],
         to_bytes: &mut [f64],
     ) -> Result<(), ModelError> {
@@ -231,6 +235,7 @@ impl BreakEven {
             let rule = format!("must have {points}, as from_bytes has");
             return Err(ModelError::new("to_bytes", found, rule));
         }
+        let points = (first, points);
         self.cycles_per_byte
             .check("cycles_per_byte", points, ABOVE_ZERO, above_zero)?;
         self.complexity

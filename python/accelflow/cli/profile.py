@@ -1,0 +1,67 @@
+"""`accelflow profile`: a measured profile in categories that accelerators could take."""
+
+import json
+from pathlib import Path
+
+import click
+
+from accelflow import profiles
+from accelflow.profiles.rules import DEFAULT
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("profile")
+@click.argument("file", type=_FILE, required=False)
+@click.option("--rules", "rules_file", type=_FILE, metavar="FILE.toml", help="Rules of your own.")
+@click.option("--print-rules", is_flag=True, help="Print the built-in rules, to edit, and end.")
+@click.option(
+    "--acceleration",
+    "acceleration_ratio",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="How many times as fast an accelerator of each category is.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def profile(
+    file: Path | None,
+    rules_file: Path | None,
+    acceleration_ratio: float,
+    *,
+    print_rules: bool,
+    as_json: bool,
+) -> None:
+    """Put the profile in FILE into the categories of the Accelerometer paper.
+
+    FILE has folded stacks, or what `perf script` prints. Shares are of all weight; speedups are
+    bounds without any cost of offloading, which `accelflow accelerometer` takes into account.
+    """
+    if print_rules:
+        click.echo(DEFAULT, nl=False)
+        return
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
+    rules = profiles.Rules.read(rules_file) if rules_file else None
+    result = profiles.breakdown(profiles.read(file), rules, acceleration_ratio=acceleration_ratio)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    for view, title in (("leaf", "leaf functions"), ("functionality", "functionalities")):
+        fast = f"{acceleration_ratio:g}x"
+        click.echo(f"{title:24}{'share':>9}{fast:>10}{'removed':>10}")
+        for row in result[view]:
+            if row["weight"]:
+                click.echo(_line(row))
+        unclaimed = ", ".join(f["function"] for f in result[view][-1]["functions"][:5])
+        if unclaimed:
+            click.echo(f"  other is mostly {unclaimed}")
+
+
+def _line(row: dict[str, float | str | None]) -> str:
+    ideal = row["ideal_speedup_percent"]
+    bound = f"{'-':>10}" if ideal is None else f"{ideal:8.1f} %"
+    return (
+        f"  {row['category']:22}{100 * float(row['share_ratio'] or 0):7.1f} %"
+        f"{row['speedup_percent']:8.1f} %{bound}"
+    )

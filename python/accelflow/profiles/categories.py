@@ -1,0 +1,47 @@
+"""The categories of Tables 2 and 3 of the Accelerometer paper, with the suggestions of Table 4."""
+
+from enum import StrEnum
+from typing import Final
+
+#: What no rule claims. The paper's "miscellaneous" leaves are in it.
+OTHER: Final = "other"
+
+
+class Leaf(StrEnum):
+    """What the innermost function of a stack does (Table 2)."""
+
+    MEMORY = "memory"
+    KERNEL = "kernel"
+    HASHING = "hashing"
+    SYNCHRONIZATION = "synchronization"
+    ZSTD = "zstd"
+    MATH = "math"
+    SSL = "ssl"
+    C_LIBRARIES = "c_libraries"
+
+
+class Functionality(StrEnum):
+    """What a whole stack is for (Table 3)."""
+
+    IO = "secure_and_insecure_io"
+    IO_PROCESSING = "io_processing"
+    COMPRESSION = "compression"
+    SERIALIZATION = "serialization"
+    FEATURE_EXTRACTION = "feature_extraction"
+    PREDICTION = "prediction_ranking"
+    APPLICATION = "application_logic"
+    LOGGING = "logging"
+    THREAD_POOL = "thread_pool_management"
+
+
+#: What the paper's Table 4 suggests for a category, where it suggests something.
+OPPORTUNITIES: Final = {
+    Leaf.MEMORY: "dense copies by SIMD, copies in DRAM, I/O AT, DMA; faster frees",
+    Leaf.KERNEL: "coalesced I/O, user-space drivers, in-line accelerators, kernel bypass",
+    Leaf.SYNCHRONIZATION: "thread pool tuning, TSX, coalesced I/O, vDSO",
+    Leaf.ZSTD: "bit-plane or buddy compression, compression hardware",
+    Functionality.IO: "kernel bypass, multi-queue NICs, RDMA-style notification",
+    Functionality.COMPRESSION: "bit-plane or buddy compression, compression hardware",
+    Functionality.LOGGING: "smaller and fewer log updates",
+    Functionality.THREAD_POOL: "thread pool tuning and scheduling",
+}
