@@ -228,6 +228,12 @@ def test_times_and_ranges_of_files_become_cycles(tmp_path: Path) -> None:
     assert "intervals" in accelerometer.evaluate(accelerometer.read(path))
 
 
+def test_ideal_accelerator_may_be_infinite(tmp_path: Path) -> None:
+    result = from_file(TOML.replace("= 27", "= inf").replace("us = 1", "us = 0"), tmp_path)
+    assert result["speedup_percent"] == pytest.approx(result["ideal_speedup_percent"])
+    assert result["kernels"][0]["limit"] == "rest_of_service"
+
+
 def test_queue_of_a_shared_accelerator() -> None:
     queue = Queue(servers=2, hosts=30, service_scv_ratio=1.0)
     shared = replace(FEED1, kernels=[replace(COMPRESSION, queue_cycles=queue)])
@@ -385,9 +391,9 @@ def test_errors_are_one_line_and_exit_codes(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(nine_lines("aes_ni").replace("0.165844", "1.5"))
     for arguments, code, part in (
-        ([str(path)], 1, "kernel_share_ratio = 1.5: must be from 0 to 1"),
+        ([str(path)], 2, "bad.txt: kernel.kernel_share_ratio = 1.5: must be from 0 to 1"),
         ([str(tmp_path / "none.txt")], 2, "none.txt"),
-        ([str(path), "--sensitivity", "2"], 2, "around_ratio = 2.0: must be above 0"),
+        ([str(path), "--sensitivity", "2"], 2, "--sensitivity 2.0: must be above 0"),
     ):
         done = command("accelerometer", *arguments)
         assert done.returncode == code
@@ -443,4 +449,4 @@ def test_cerebros_refuses_what_it_cannot_use() -> None:
     with pytest.raises(AccelflowError, match="payload_share_ratio = 2: must be from 0 to 1"):
         cerebros.designs(payload_share_ratio=2)
     done = command("cerebros", "--rpc-cycles", "-1")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

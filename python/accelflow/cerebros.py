@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import InputError
+from accelflow.errors import AccelflowError, InputError
 
 #: The name and version of the object that :func:`designs` returns.
 SCHEMA: Final = "accelflow.cerebros/1"
@@ -34,7 +34,7 @@ def designs(**parameters: float) -> dict[str, Any]:
 
     Without `parameters` (see :data:`PARAMETERS`) they are those of the microservice UniqueId, and
     each design has `paper_speedup_ratio`, None where the paper prints none. Raises InputError for
-    an unknown parameter or a value of the wrong kind, AccelflowError for one out of range.
+    an unknown parameter and for a value of the wrong kind or out of range.
     """
     for name, value in parameters.items():
         if name not in PARAMETERS:
@@ -48,7 +48,10 @@ def designs(**parameters: float) -> dict[str, Any]:
         if name in _COUNTS and not (value == int(value) and 0 <= value < 2**32):
             raise InputError(f"{name} = {value!r}: must be a whole number from 0 upwards")
     whole = {n: int(v) if n in _COUNTS else float(v) for n, v in parameters.items()}
-    outcome = json.loads(_native.cerebros_designs(json.dumps(whole)))
+    try:
+        outcome = json.loads(_native.cerebros_designs(json.dumps(whole)))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
     for design in outcome["designs"]:
         paper = None if parameters else PAPER_SPEEDUPS.get(design["design"])
         design["paper_speedup_ratio"] = paper

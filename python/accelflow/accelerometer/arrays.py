@@ -1,6 +1,7 @@
 """The equations over arrays: sweeps and heat maps of millions of points."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accelflow import _native
-from accelflow.errors import InputError
+from accelflow.errors import AccelflowError, InputError
 
 #: A number for all points, or an array that broadcasts against the other arrays.
 Values = npt.ArrayLike
@@ -61,8 +62,8 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
     """Evaluate equations (1), (3), (5), (6) and (8) for every point.
 
     The design is the same for all points; every other argument may be an array. Works without the
-    interpreter's lock. Raises InputError for shapes that do not broadcast, AccelflowError for a
-    value out of range, naming the argument and its place.
+    interpreter's lock. Raises InputError for shapes that do not broadcast, and for a value out of
+    range, naming the argument and its place.
     """
     values, shape = _broadcast(
         host_cycles_per_s=host_cycles_per_s,
@@ -77,7 +78,10 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
     design = (threading, placement, driver_waits, latency_thread_switches)
     speedup, latency = np.empty(shape), np.empty(shape)
     for first, (host, share, offloads, *costs), one, two in _chunks(values, speedup, latency):
-        _native.accelerometer_sweep(design, first, host, share, offloads, _five(costs), one, two)
+        with _input():
+            _native.accelerometer_sweep(
+                design, first, host, share, offloads, _five(costs), one, two
+            )
     return Sweep(speedup, latency)
 
 
@@ -118,10 +122,19 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     design = (threading, placement, driver_waits, latency_thread_switches)
     above, below = np.empty(shape), np.empty(shape)
     for first, (cost, power, per_byte, *costs), one, two in _chunks(values, above, below):
-        _native.accelerometer_break_even(
-            design, first, goal == "latency", cost, power, per_byte, _five(costs), one, two
-        )
+        with _input():
+            _native.accelerometer_break_even(
+                design, first, goal == "latency", cost, power, per_byte, _five(costs), one, two
+            )
     return BreakEven(above, below)
+
+
+@contextmanager
+def _input() -> Iterator[None]:
+    try:
+        yield
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
 
 
 def _chunks(

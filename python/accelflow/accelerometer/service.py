@@ -134,8 +134,8 @@ def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str
     Ranges count with their central value, and add `intervals`. With `around_ratio`, the speedups
     with each input that much lower and higher (or at the ends of its range) are in `sensitivity`.
 
-    Raises InputError for a value of the wrong kind, AccelflowError for one that is out of range,
-    missing, or contradicts another.
+    Raises InputError for a value of the wrong kind, out of range or missing, and for values that
+    contradict each other.
     """
     if not 1 <= service.draws <= MAX_DRAWS:
         raise InputError(f"draws = {service.draws}: must be from 1 to {MAX_DRAWS}")
@@ -154,7 +154,10 @@ def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str
         "seed": service.seed,
         "around_ratio": around_ratio,
     }
-    outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
+    try:
+        outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
     return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
 
 
@@ -176,9 +179,16 @@ def _as_in_fig_20(service: Service) -> dict[str, Any]:
         Kernel(**{**_fields(k), "latency_thread_switches": FIG_20_SWITCHES}) if k in others else k
         for k in service.kernels
     ]
-    central = Service(**{**_fields(service), "kernels": kernels, "draws": 1})
+    central = Service(
+        host_cycles_per_s=_central(service.host_cycles_per_s),
+        kernels=[Kernel(**{n: _central(v) for n, v in _fields(k).items()}) for k in kernels],
+    )
     ratio = evaluate(central)["latency_reduction_percent"]
     return {"latency_reduction_two_switches_percent": ratio}
+
+
+def _central(value: Any) -> Any:
+    return value.central if isinstance(value, Range) else value
 
 
 def _fields(item: Service | Kernel) -> dict[str, Any]:
@@ -269,5 +279,5 @@ def _finite(value: Any, name: str, kernel: str | None) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{place} = {value!r}: must be a number")
     if not math.isfinite(value):
-        raise AccelflowError(f"{place} = {value}: must be a finite number")
+        raise InputError(f"{place} = {value}: must be a finite number")
     return float(value)

@@ -9,6 +9,7 @@ import click
 
 from accelflow import accelerometer as model
 from accelflow.accelerometer.files import is_nine_lines
+from accelflow.errors import InputError
 
 _LIMITS: Final = {
     "rest_of_service": "the rest of the service (Amdahl)",
@@ -47,7 +48,12 @@ def accelerometer(
     n, o0, Q, L, o1, A and Threading, each with its value.
     """
     service = model.read(file)
-    result = model.evaluate(service, around_ratio=around_ratio)
+    if around_ratio is not None and not 0 < around_ratio < 1:
+        raise InputError(f"--sensitivity {around_ratio}: must be above 0 and below 1")
+    try:
+        result = model.evaluate(service, around_ratio=around_ratio)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
     if is_nine_lines(file):
         result |= _authors(service)
     if directory is not None:
