@@ -146,7 +146,17 @@ def _sensitivity(result: Mapping[str, Any]) -> Figure:
 
 
 def _plain(value: float) -> str:
-    return f"{value / 1e9:.4g} billion" if value >= 1e9 else f"{value:,.5g}"
+    if value >= 1e9:
+        return f"{value / 1e9:.4g} billion"
+    return f"{value:,.0f}" if value >= 1e3 else f"{value:.4g}"
+
+
+def _short(value: float) -> str:
+    """Return a tick's number with a suffix, which fits between its neighbours."""
+    for factor, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:g}{suffix}"
+    return f"{value:g}"
 
 
 def _ends(swing: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -189,14 +199,13 @@ def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure
         acceleration, transfer, gain, cmap="PuOr", vmin=-limit, vmax=limit, shading="nearest"
     )
     if gain.min() < 0 < gain.max():
-        lines = axes.contour(acceleration, transfer, gain, levels=[0.0], colors="black")
-        axes.clabel(lines, fmt="no gain", fontsize=8)
+        axes.contour(acceleration, transfer, gain, levels=[0.0], colors="black")
     if np.isfinite(given_a):
         axes.plot(given_a, given_l, marker="*", markersize=12, color="black", clip_on=False)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("acceleration A (star: as given)")
+    axes.set_xlabel("acceleration A (star: as given; line: no gain)")
     axes.set_ylabel("transfer L (cycles an offload)")
     axes.set_title(f"{kernel.name} alone: {kernel.threading}, {kernel.placement}", fontsize=9.5)
     figure.colorbar(colors, ax=axes, label="speedup of the service (%)")
@@ -242,7 +251,7 @@ def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
         shares.set_ylabel("share of offloads up to the size", color="#009E73")
         shares.set_ylim(0, 1.02)
     axes.set_xlabel("size of the offload (bytes)")
-    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    plain = FuncFormatter(lambda value, _: _short(value))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(plain)
         axis.set_minor_formatter(NullFormatter())
