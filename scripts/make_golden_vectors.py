@@ -5,7 +5,7 @@
         cramjam==2.14.0 cryptography==50.0.2 pymongo==4.20.0
     venv/bin/python scripts/make_golden_vectors.py [--corpora DIR]
 
-Thrift bytes come from the Apache Thrift library's protocols, and are compared here with thriftpy2's.
+Thrift bytes come from the Apache Thrift library's protocols, and are compared with thriftpy2's.
 With --corpora DIR (holding bson_corpus/ and json/JSONTestSuite_test_parsing.tgz) a few published
 cases are copied too; without it those files are left as they are.
 """
@@ -73,40 +73,119 @@ def thrift_cases():
             frame = apache_frame(protocol, method, kind, spec, value)
             other = other_struct(protocol, getattr(holder, method + suffix), spec, value)
             assert frame.endswith(other), (method, protocol)
-            cases.append({"interface": idl, "method": method, "kind": kind, "protocol": protocol,
-                          "sequence": 7, "json": value, "frame": frame.hex()})
-    return {"source": "Apache Thrift 0.25.0 for Python, compared with thriftpy2 0.7.1", "cases": cases}
+            cases.append(
+                {
+                    "interface": idl,
+                    "method": method,
+                    "kind": kind,
+                    "protocol": protocol,
+                    "sequence": 7,
+                    "json": value,
+                    "frame": frame.hex(),
+                }
+            )
+    return {
+        "source": "Apache Thrift 0.25.0 for Python, compared with thriftpy2 0.7.1",
+        "cases": cases,
+    }
 
 
 def thrift_messages():
     carrier = {"uber-trace-id": "00000000000000a1:00000000000000b2:00000000000000c3:1"}
     creator = {"user_id": 17, "username": "username_17"}
-    post = {"post_id": 2**62 + 1, "creator": creator, "req_id": -5, "text": "h\u00e9llo \"w\\orld\"\n\u2603",
-            "user_mentions": [creator, {"user_id": 961, "username": "username_961"}],
-            "media": [{"media_id": 999999999999999999, "media_type": "png"}] * 16,
-            "urls": [], "timestamp": 1695947455229, "post_type": 3}
+    post = {
+        "post_id": 2**62 + 1,
+        "creator": creator,
+        "req_id": -5,
+        "text": 'h\u00e9llo "w\\orld"\n\u2603',
+        "user_mentions": [creator, {"user_id": 961, "username": "username_961"}],
+        "media": [{"media_id": 999999999999999999, "media_type": "png"}] * 16,
+        "urls": [],
+        "timestamp": 1695947455229,
+        "post_type": 3,
+    }
     base = {"req_id": 9223372036854775807, "carrier": carrier}
     social = ("social", "social_network")
-    yield *social, "UniqueIdService", "ComposeUniqueId", "call", {"req_id": 1, "post_type": 0, "carrier": carrier}
+    yield (
+        *social,
+        "UniqueIdService",
+        "ComposeUniqueId",
+        "call",
+        {"req_id": 1, "post_type": 0, "carrier": carrier},
+    )
     yield *social, "UniqueIdService", "ComposeUniqueId", "reply", {"success": -9223372036854775808}
-    yield *social, "ComposePostService", "ComposePost", "call", {
-        "req_id": 12, "username": "username_3", "user_id": 3, "text": "t" * 300, "media_ids": [1, -1, 2**40],
-        "media_types": ["png", "", "jpeg"], "post_type": 1, "carrier": {}}
+    yield (
+        *social,
+        "ComposePostService",
+        "ComposePost",
+        "call",
+        {
+            "req_id": 12,
+            "username": "username_3",
+            "user_id": 3,
+            "text": "t" * 300,
+            "media_ids": [1, -1, 2**40],
+            "media_types": ["png", "", "jpeg"],
+            "post_type": 1,
+            "carrier": {},
+        },
+    )
     yield *social, "ComposePostService", "ComposePost", "reply", {}
-    yield *social, "ComposePostService", "ComposePost", "reply", {"se": {"errorCode": 2, "message": "no"}}
-    yield *social, "PostStorageService", "StorePost", "call", {"req_id": 4, "post": post, "carrier": carrier}
+    yield (
+        *social,
+        "ComposePostService",
+        "ComposePost",
+        "reply",
+        {"se": {"errorCode": 2, "message": "no"}},
+    )
+    yield (
+        *social,
+        "PostStorageService",
+        "StorePost",
+        "call",
+        {"req_id": 4, "post": post, "carrier": carrier},
+    )
     yield *social, "HomeTimelineService", "ReadHomeTimeline", "reply", {"success": [post, post]}
-    yield *social, "UserService", "Login", "call", {
-        "req_id": base["req_id"], "username": "u", "password": "", "carrier": carrier}
+    yield (
+        *social,
+        "UserService",
+        "Login",
+        "call",
+        {"req_id": base["req_id"], "username": "u", "password": "", "carrier": carrier},
+    )
     yield *social, "UserService", "Login", "reply", {"success": "token"}
     yield *social, "UrlShortenService", "ComposeUrls", "reply", {"success": []}
     point = {"x": 1.5, "y": -0.0, "label": "p"}
-    yield "kinds", "kinds", "KindsService", "echo", "call", {"kinds": {
-        "yes": True, "no": False, "tiny": -128, "small": -32768, "medium": 2147483647, "large": -1,
-        "real": 1e-300, "text": "\u0000\U0001f600", "blob": base64.b64encode(bytes(range(256))).decode(),
-        "colour": 7, "flags": [True, False, True], "numbers": list(range(-8, 8)), "names": ["one"],
-        "counts": {"a": 1, "": -300}, "points": [[-7, point], [8, {"x": 0.0, "y": 2.0}]],
-        "nested": [[], ["x"], ["y", "z"]], "point": point, "path": [point] * 3, "empty": {}}}
+    yield (
+        "kinds",
+        "kinds",
+        "KindsService",
+        "echo",
+        "call",
+        {
+            "kinds": {
+                "yes": True,
+                "no": False,
+                "tiny": -128,
+                "small": -32768,
+                "medium": 2147483647,
+                "large": -1,
+                "real": 1e-300,
+                "text": "\u0000\U0001f600",
+                "blob": base64.b64encode(bytes(range(256))).decode(),
+                "colour": 7,
+                "flags": [True, False, True],
+                "numbers": list(range(-8, 8)),
+                "names": ["one"],
+                "counts": {"a": 1, "": -300},
+                "points": [[-7, point], [8, {"x": 0.0, "y": 2.0}]],
+                "nested": [[], ["x"], ["y", "z"]],
+                "point": point,
+                "path": [point] * 3,
+                "empty": {},
+            }
+        },
+    )
     yield "kinds", "kinds", "KindsService", "echo", "reply", {"success": {"no": True, "path": []}}
 
 
@@ -126,8 +205,10 @@ def envelope_cases():
     social = thriftpy2.load(str(CRATE / "idl/social_network.thrift"), "social_thrift")
     arguments = social.UserService.Login_args
     text = json.dumps({"req_id": 5, "username": "username_5", "password": "x" * 50, "carrier": {}})
-    blobs = {1: zstandard.ZstdCompressor(level=1).compress(text.encode()),
-             2: bytes(cramjam.snappy.compress_raw(text.encode()))}
+    blobs = {
+        1: zstandard.ZstdCompressor(level=1).compress(text.encode()),
+        2: bytes(cramjam.snappy.compress_raw(text.encode())),
+    }
     spec = {32000: (TType.BYTE, "codec", False), 32001: (TType.BINARY, "data", False)}
     cases = []
     for codec, blob in blobs.items():
@@ -172,8 +253,15 @@ def wire_type(ttype):
 
 
 def apache_value(out, ttype, parameters, value):
-    simple = {TType.BOOL: "writeBool", TType.BYTE: "writeByte", TType.I16: "writeI16", TType.I32: "writeI32",
-              TType.I64: "writeI64", TType.DOUBLE: "writeDouble", TType.STRING: "writeString"}
+    simple = {
+        TType.BOOL: "writeBool",
+        TType.BYTE: "writeByte",
+        TType.I16: "writeI16",
+        TType.I32: "writeI32",
+        TType.I64: "writeI64",
+        TType.DOUBLE: "writeDouble",
+        TType.STRING: "writeString",
+    }
     if ttype in simple:
         getattr(out, simple[ttype])(value)
     elif ttype == TType.BINARY:
@@ -182,7 +270,11 @@ def apache_value(out, ttype, parameters, value):
         apache_struct(out, parameters.thrift_spec, value)
     elif ttype in (TType.LIST, TType.SET):
         element, inner = split(parameters)
-        begin, end = ("writeListBegin", "writeListEnd") if ttype == TType.LIST else ("writeSetBegin", "writeSetEnd")
+        begin, end = (
+            ("writeListBegin", "writeListEnd")
+            if ttype == TType.LIST
+            else ("writeSetBegin", "writeSetEnd")
+        )
         getattr(out, begin)(wire_type(element), len(value))
         for item in value:
             apache_value(out, element, inner, item)
@@ -246,18 +338,49 @@ def tls_cases():
     cases = []
     for suite, size in (("aes128", 32), ("aes256", 48)):
         secret = bytes(range(7, 7 + size))
-        for sequence, text, padding in ((0, b"", 0), (0, b"ping", 0), (1, b"padded", 13), (2**40 + 5, bytes(200), 0)):
+        for sequence, text, padding in (
+            (0, b"", 0),
+            (0, b"ping", 0),
+            (1, b"padded", 13),
+            (2**40 + 5, bytes(200), 0),
+        ):
             record = protect(suite, secret, sequence, text, padding)
-            cases.append({"suite": suite, "secret": secret.hex(), "sequence": sequence, "padding": padding,
-                          "plaintext": text.hex(), "record": record.hex()})
+            cases.append(
+                {
+                    "suite": suite,
+                    "secret": secret.hex(),
+                    "sequence": sequence,
+                    "padding": padding,
+                    "plaintext": text.hex(),
+                    "record": record.hex(),
+                }
+            )
     # RFC 8448, section 3: the server's first application data record.
     secret = bytes.fromhex("a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643")
     record = protect("aes128", secret, 1, bytes(range(50)))
-    assert record.hex().startswith("17030300432e937e11ef4ac740e538ad36005fc4a46932fc3225d05f82aa1b36"), record.hex()
-    cases.append({"suite": "aes128", "secret": secret.hex(), "sequence": 1, "padding": 0,
-                  "plaintext": bytes(range(50)).hex(), "record": record.hex(), "note": "RFC 8448, section 3"})
+    assert record.hex().startswith(
+        "17030300432e937e11ef4ac740e538ad36005fc4a46932fc3225d05f82aa1b36"
+    ), record.hex()
+    cases.append(
+        {
+            "suite": "aes128",
+            "secret": secret.hex(),
+            "sequence": 1,
+            "padding": 0,
+            "plaintext": bytes(range(50)).hex(),
+            "record": record.hex(),
+            "note": "RFC 8448, section 3",
+        }
+    )
     alert = protect("aes128", bytes(32), 0, b"\x01\x00", content_type=21)
-    refused = [{"suite": "aes128", "secret": bytes(32).hex(), "record": alert.hex(), "reason": "unexpected_content_type"}]
+    refused = [
+        {
+            "suite": "aes128",
+            "secret": bytes(32).hex(),
+            "record": alert.hex(),
+            "reason": "unexpected_content_type",
+        }
+    ]
     return {"source": "Python cryptography 50.0.2", "cases": cases, "refused": refused}
 
 
@@ -270,18 +393,40 @@ def compression_cases():
     for name, data in (("empty", b""), ("one", b"x"), ("text", text)):
         for level in (1, 19):
             frame = zstandard.ZstdCompressor(level=level).compress(data)
-            cases.append({"codec": "zstd", "name": f"{name} level {level}", "data": data.hex(), "compressed": frame.hex()})
-        unsized = zstandard.ZstdCompressor(level=3, write_content_size=False, write_checksum=True).compressobj()
+            cases.append(
+                {
+                    "codec": "zstd",
+                    "name": f"{name} level {level}",
+                    "data": data.hex(),
+                    "compressed": frame.hex(),
+                }
+            )
+        unsized = zstandard.ZstdCompressor(
+            level=3, write_content_size=False, write_checksum=True
+        ).compressobj()
         frame = unsized.compress(data) + unsized.flush()
-        cases.append({"codec": "zstd", "name": f"{name} without size, with checksum", "data": data.hex(),
-                      "compressed": frame.hex()})
+        cases.append(
+            {
+                "codec": "zstd",
+                "name": f"{name} without size, with checksum",
+                "data": data.hex(),
+                "compressed": frame.hex(),
+            }
+        )
         block = bytes(cramjam.snappy.compress_raw(data))
-        cases.append({"codec": "snappy", "name": name, "data": data.hex(), "compressed": block.hex()})
+        cases.append(
+            {"codec": "snappy", "name": name, "data": data.hex(), "compressed": block.hex()}
+        )
     bomb = zstandard.ZstdCompressor(level=19).compress(bytes(1 << 22))
     streamed = zstandard.ZstdCompressor(level=19, write_content_size=False).compressobj()
-    bombs = [{"codec": "zstd", "compressed": bomb.hex()},
-             {"codec": "zstd", "compressed": (streamed.compress(bytes(1 << 22)) + streamed.flush()).hex()},
-             {"codec": "snappy", "compressed": "ffffffff07"}]
+    bombs = [
+        {"codec": "zstd", "compressed": bomb.hex()},
+        {
+            "codec": "zstd",
+            "compressed": (streamed.compress(bytes(1 << 22)) + streamed.flush()).hex(),
+        },
+        {"codec": "snappy", "compressed": "ffffffff07"},
+    ]
     return {"source": "Python zstandard 0.25.0, cramjam 2.14.0", "cases": cases, "bombs": bombs}
 
 
@@ -289,17 +434,37 @@ def compression_cases():
 
 
 def bson_cases():
-    documents = [{}, {"a": 1, "b": -1, "c": 2**40, "d": 1.5, "e": "t\u00e9xt", "f": None, "g": True},
-                 {"list": [1, "two", [3.25], {"four": 4}], "doc": {"inner": {"deep": []}}},
-                 {"post_id": 2**62, "text": "x" * 200, "media": [{"media_id": 1, "media_type": "png"}]}]
+    documents = [
+        {},
+        {"a": 1, "b": -1, "c": 2**40, "d": 1.5, "e": "t\u00e9xt", "f": None, "g": True},
+        {"list": [1, "two", [3.25], {"four": 4}], "doc": {"inner": {"deep": []}}},
+        {"post_id": 2**62, "text": "x" * 200, "media": [{"media_id": 1, "media_type": "png"}]},
+    ]
     options = json_util.RELAXED_JSON_OPTIONS
-    cases = [{"bson": bson.encode(d).hex(), "json": json_util.dumps(d, json_options=options)} for d in documents]
+    cases = [
+        {"bson": bson.encode(d).hex(), "json": json_util.dumps(d, json_options=options)}
+        for d in documents
+    ]
     return {"source": "PyMongo 4.20.0", "cases": cases}
 
 
 def bson_corpus_cases(corpora):
-    names = ("array", "binary", "boolean", "datetime", "document", "double", "int32", "int64", "null", "oid",
-             "string", "timestamp", "regex", "top")
+    names = (
+        "array",
+        "binary",
+        "boolean",
+        "datetime",
+        "document",
+        "double",
+        "int32",
+        "int64",
+        "null",
+        "oid",
+        "string",
+        "timestamp",
+        "regex",
+        "top",
+    )
     cases, refused = [], []
     for name in names:
         data = json.loads((corpora / "bson_corpus" / f"{name}.json").read_text())
@@ -308,20 +473,43 @@ def bson_corpus_cases(corpora):
             canonical_only = "relaxed_extjson" not in case and "$number" in relaxed
             if canonical_only or case.get("lossy") or "NaN" in relaxed or "Infinity" in relaxed:
                 continue
-            cases.append({"name": f"{name}: {case['description']}", "bson": case["canonical_bson"].lower(),
-                          "json": relaxed})
+            cases.append(
+                {
+                    "name": f"{name}: {case['description']}",
+                    "bson": case["canonical_bson"].lower(),
+                    "json": relaxed,
+                }
+            )
         for case in data.get("decodeErrors", [])[:3]:
             refused.append({"name": f"{name}: {case['description']}", "bson": case["bson"].lower()})
-    return {"source": "mongodb/bson-rust 27166baa, src/tests/spec/json/bson-corpus (MIT)", "cases": cases,
-            "refused": refused}
+    return {
+        "source": "mongodb/bson-rust 27166baa, src/tests/spec/json/bson-corpus (MIT)",
+        "cases": cases,
+        "refused": refused,
+    }
 
 
 def json_suite_cases(corpora):
-    wanted = ("y_array_heterogeneous", "y_number_real_exponent", "y_object_duplicated_key", "y_string_unicode_U+2064_invisible_plus",
-              "y_string_surrogates_U+1D11E_MUSICAL_SYMBOL_G_CLEF", "y_structure_lonely_null", "y_number_0e+1",
-              "n_array_extra_comma", "n_number_-01", "n_number_NaN", "n_object_trailing_comma", "n_string_unescaped_tab",
-              "n_string_single_quote", "n_structure_unclosed_array_partial_null", "n_structure_null-byte-outside-string",
-              "n_string_invalid_utf8_after_escape", "n_structure_double_array", "n_number_hex_1_digit")
+    wanted = (
+        "y_array_heterogeneous",
+        "y_number_real_exponent",
+        "y_object_duplicated_key",
+        "y_string_unicode_U+2064_invisible_plus",
+        "y_string_surrogates_U+1D11E_MUSICAL_SYMBOL_G_CLEF",
+        "y_structure_lonely_null",
+        "y_number_0e+1",
+        "n_array_extra_comma",
+        "n_number_-01",
+        "n_number_NaN",
+        "n_object_trailing_comma",
+        "n_string_unescaped_tab",
+        "n_string_single_quote",
+        "n_structure_unclosed_array_partial_null",
+        "n_structure_null-byte-outside-string",
+        "n_string_invalid_utf8_after_escape",
+        "n_structure_double_array",
+        "n_number_hex_1_digit",
+    )
     cases = []
     with tarfile.open(corpora / "json" / "JSONTestSuite_test_parsing.tgz") as archive:
         members = {pathlib.PurePath(member.name).stem: member for member in archive.getmembers()}

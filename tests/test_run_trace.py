@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+import accelflow
+import accelflow.trace
 from accelflow import TraceError
 from accelflow.trace import LIBRARY, demo_request, run_counters, run_trace
 from test_trace import LISTING_1
@@ -105,3 +107,22 @@ def test_failures_name_reason_trace_and_step_and_are_counted() -> None:
     assert (error.reason, error.trace, error.step) == ("unknown_trace", "T13", None)
     assert error_of(lambda: run_trace("T2", b"{}", call=("fax", "x"))).reason == "bad_call"
     assert error_of(lambda: demo_request("Frobnicate")).reason == "unknown_method"
+
+
+def test_a_fallback_gets_the_payload_untouched_and_its_result_is_returned() -> None:
+    garbage = bytes(range(64))
+    assert run_trace("T1", garbage, cpu_fallback=lambda payload: payload[::-1]) == garbage[::-1]
+    request = demo_request("Login")
+    outcome = run_trace("T1", request, cpu_fallback=lambda _: pytest.fail("nothing went wrong"))
+    assert outcome.arrivals
+
+    def broken(_: bytes) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_trace("T1", garbage, cpu_fallback=broken)
+
+
+def test_the_package_itself_has_the_names_of_the_listings() -> None:
+    for name in ("Trace", "seq", "branch", "trans", "transform", "run_trace", "TraceError"):
+        assert getattr(accelflow, name) is getattr(accelflow.trace, name)

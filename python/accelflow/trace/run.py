@@ -4,10 +4,11 @@ The connection is that of a demo: fixed addresses and keys, anew for each run, a
 process that answer what a trace asks. Nothing here protects anything.
 """
 
-from collections.abc import Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias, TypeVar, overload
 
 from accelflow import _native
+from accelflow.errors import TraceError
 from accelflow.trace.traces import LIBRARY, Library
 
 #: What a run did: arrivals at cores, visits, accelerator calls, messages sent.
@@ -20,13 +21,34 @@ Arrival: TypeAlias = _native.TraceArrival
 _EXECUTOR: Final = _native.TraceExecutor(cores=36)
 
 
+_Fallen = TypeVar("_Fallen")
+
+
+@overload
+def run_trace(
+    name: str, payload: bytes, *, call: Sequence[str] | None = None, library: Library = LIBRARY
+) -> Run: ...
+
+
+@overload
 def run_trace(
     name: str,
     payload: bytes,
     *,
+    cpu_fallback: Callable[[bytes], _Fallen],
     call: Sequence[str] | None = None,
     library: Library = LIBRARY,
-) -> Run:
+) -> Run | _Fallen: ...
+
+
+def run_trace(
+    name: str,
+    payload: bytes,
+    *,
+    cpu_fallback: Callable[[bytes], _Fallen] | None = None,
+    call: Sequence[str] | None = None,
+    library: Library = LIBRARY,
+) -> Run | _Fallen:
     """Run the trace called `name`, tails included, and return what it did.
 
     `payload` is the input of the first accelerator: packets for a trace that begins with TCP, such
@@ -37,11 +59,17 @@ def run_trace(
     receives.
 
     Raises TraceError for anything that goes wrong, with `reason`, `trace` and `step`. The payload
-    is untouched then, and the CPU can do the work.
+    is untouched then, and the CPU can do the work: with a `cpu_fallback`, nothing is raised for it,
+    and what that routine makes of the payload is returned.
 
     Source: AccelFlow, section V.4 and Listing 2.
     """
-    return _EXECUTOR.run(library.link(), name, payload, call=call)
+    try:
+        return _EXECUTOR.run(library.link(), name, payload, call=call)
+    except TraceError:
+        if cpu_fallback is None:
+            raise
+    return cpu_fallback(payload)
 
 
 def run_counters() -> tuple[int, dict[str, int]]:
