@@ -1,5 +1,6 @@
 """The command line: exit codes and one-line errors; commands have files of their own."""
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
@@ -121,6 +122,24 @@ def test_broken_pipe_is_quiet() -> None:
         child.stdout.close()
         assert child.stderr.read() == b""
     assert child.returncode == 141
+
+
+def test_a_full_disk_under_our_output_is_no_internal_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(failing(OSError(errno.ENOSPC, "No space left on device")), []) == 1
+    assert capsys.readouterr().err == "accelflow: error: output: No space left on device\n"
+
+
+def test_an_argument_that_is_no_utf_8_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = failing(UnicodeEncodeError("utf-8", "T\udcff", 1, 2, "surrogates not allowed"))
+    assert run(wrong, []) == 2
+    assert "no UTF-8" in capsys.readouterr().err
+
+
+def test_without_standard_output_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(command_that(lambda: None), []) == 0
 
 
 def test_success_is_0() -> None:

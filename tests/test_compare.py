@@ -224,3 +224,15 @@ def test_every_default_says_where_it_comes_from() -> None:
         assert row.provenance in done.stdout
         if row.key == "speedup.TCP":
             break
+
+
+def test_a_parameter_set_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "twice.toml"
+    file.write_text('"accelerator.pes" = 3\n[accelerator]\npes = 4\n')
+    with pytest.raises(InputError, match=r"accelerator\.pes is set twice"):
+        simulation.read_config(file)
+
+
+def test_a_file_without_end_is_refused() -> None:
+    with pytest.raises(InputError, match="more than 67108864 bytes"):
+        simulation.read_config(Path("/dev/zero"))

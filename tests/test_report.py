@@ -181,6 +181,12 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
+def test_results_go_to_folders_of_any_name(comparison: Comparison, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff") / "results.parquet"
+    write_parquet(comparison, path)
+    assert path.read_bytes().startswith(b"PAR1")
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     file, link = tmp_path / "there" / "file", tmp_path / "link"
     link.symlink_to(file)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from accelflow import _native
-from accelflow.files import write_whole
+from accelflow.files import read_text, write_whole
 
 __all__ = ["calibrated", "executed_operations", "kept_recording", "measure"]
 
@@ -36,7 +36,7 @@ def calibrated(
     kept = kept_recording()
     if not anew:
         try:
-            return kept.read_text(encoding="utf-8"), f"costs as recorded in {kept}"
+            return read_text(kept), f"costs as recorded in {kept}"
         except (OSError, UnicodeDecodeError):
             pass
     recording = measure(progress)

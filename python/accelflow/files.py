@@ -1,11 +1,27 @@
 """Files that appear whole or not at all."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["read_text", "write_whole"]
+
+#: Hundreds of times what a recording of all services takes.
+_MAX_TEXT_BYTES = 64 << 20
+
+
+def read_text(path: Path) -> str:
+    """Read a file of UTF-8. Raises OSError, also for a file of more than 64 MiB, or UnicodeError.
+
+    The limit is for what never ends, such as ``/dev/zero``.
+    """
+    with path.open("rb") as file:
+        data = file.read(_MAX_TEXT_BYTES + 1)
+    if len(data) > _MAX_TEXT_BYTES:
+        raise OSError(errno.EFBIG, f"more than {_MAX_TEXT_BYTES} bytes", str(path))
+    return data.decode()
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -21,7 +37,13 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         write(path)
         return
     place = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(prefix=f".{place.stem}-", suffix=path.suffix, dir=place.parent)
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{place.stem}-", suffix=path.suffix, dir=place.parent
+        )
+    except OSError as error:
+        error.filename = str(path)  # nobody knows the scratch file
+        raise
     os.close(handle)
     scratch = Path(name)
     try:

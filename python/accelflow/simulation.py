@@ -12,6 +12,7 @@ from typing import Any
 
 from accelflow import _native
 from accelflow.errors import InputError
+from accelflow.files import read_text
 from accelflow.report.results import SCHEMA
 
 __all__ = [
@@ -191,11 +192,16 @@ def read_config(path: Path) -> dict[str, float]:
     cannot be read, is not TOML, or sets something that is no parameter or out of range.
     """
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        tree = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: {error}") from error
     known = {parameter.key: parameter for parameter in parameters()}
-    values = dict(_flatten(tree, "", path))
+    settings = _flatten(tree, "", path)
+    values = dict(settings)
+    if len(values) < len(settings):  # "a.b" in quotes and b in [a] are two keys to TOML
+        keys = [key for key, _ in settings]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"{path}: {twice} is set twice")
     for key, value in values.items():
         if key not in known:
             near = sorted(k for k in known if k.startswith(key.split(".")[0] + "."))

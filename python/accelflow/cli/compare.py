@@ -1,7 +1,6 @@
 """`accelflow compare`: one workload under several orchestrators."""
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from accelflow import simulation
 from accelflow.calibration import calibrated
 from accelflow.errors import InputError
-from accelflow.files import write_whole
+from accelflow.files import read_text, write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.report.export import to_json
 
@@ -125,11 +124,19 @@ def compare(workload: str, **options: Any) -> None:
     comparison = Comparison.from_dict(results)
     written = _write(comparison, recording, out)
     if as_json:
-        sys.stdout.write(to_json(comparison))
+        click.echo(to_json(comparison), nl=False)
     else:
-        print_comparison(comparison, Console())
-    console.print(f"wrote {', '.join(str(path) for path in written)}", highlight=False)
+        print_comparison(comparison, _Output())
+    wrote = f"wrote {', '.join(str(path) for path in written)}"
+    console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+
+
+class _Output(Console):
+    """Leaves a reader that is gone to the command line, which has an exit code for it."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
 
 
 def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
@@ -137,14 +144,14 @@ def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
         return None
     if profile != "measured":
         try:
-            return Path(profile).read_text(encoding="utf-8")
+            return read_text(Path(profile))
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"--profile is measured, paper or a recording; '{profile}' cannot be read: {error}"
             ) from error
     with _bar(console, "measuring real bytes") as advance:
         recording, note = calibrated(anew=anew, progress=advance)
-    console.print(note, highlight=False)
+    console.print(note, highlight=False, markup=False, soft_wrap=True)
     return recording
 
 

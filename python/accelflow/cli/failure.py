@@ -24,9 +24,13 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     try:
         with command.make_context("accelflow", list(arguments)) as context:
             command.invoke(context)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a shell's `>&-` takes it away
+            sys.stdout.flush()
     except click.exceptions.Exit as early:  # after --help or --version
         return early.exit_code
+    except click.exceptions.NoArgsIsHelpError as help_instead:
+        print(help_instead.format_message(), file=sys.stderr)
+        return WRONG_USE
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -40,24 +44,34 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
 
 
 def _report(error: BaseException) -> int:
-    match error:
-        case click.exceptions.NoArgsIsHelpError():
-            print(error.format_message(), file=sys.stderr)
-            return WRONG_USE
-        case click.UsageError():
-            where = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
-            return _say(error.format_message() + where, WRONG_USE)
-        case click.ClickException():
-            return _say(error.format_message(), error.exit_code)
-        case AccelflowError():
-            return _say(str(error), getattr(error, "exit_code", FAILED))
-        case OSError(strerror=str(reason), filename=place) if place is not None:
-            return _say(f"{os.fsdecode(place)}: {reason}", FAILED)
+    known = _message(error)
+    if known is not None:
+        return _say(*known)
     # A defect of ours, a panic of the extension (which derives from BaseException) included.
     if os.environ.get(DEBUG_VARIABLE):
         raise error
     hint = f"set {DEBUG_VARIABLE}=1 for the traceback"
     return _say(f"internal error: {type(error).__name__}: {error} ({hint})", FAILED)
+
+
+def _message(error: BaseException) -> tuple[str, int] | None:
+    """What to say about an error that is none of ours, and the exit code."""
+    said: tuple[str, int] | None = None
+    match error:
+        case click.UsageError():
+            where = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
+            said = error.format_message() + where, WRONG_USE
+        case click.ClickException():
+            said = error.format_message(), error.exit_code
+        case AccelflowError():
+            said = str(error), getattr(error, "exit_code", FAILED)
+        case OSError(strerror=str(reason)):
+            # Files have names; what has none is our own output.
+            place = "output" if error.filename is None else os.fsdecode(error.filename)
+            said = f"{place}: {reason}", FAILED
+        case UnicodeEncodeError(object=text, reason="surrogates not allowed"):
+            said = f"{text!r} is no UTF-8", WRONG_USE
+    return said
 
 
 def _say(message: str, exit_code: int) -> int:

@@ -29,7 +29,12 @@ def write_json(comparison: Comparison, path: Path) -> None:
 def write_parquet(comparison: Comparison, path: Path) -> None:
     """Write :func:`to_table` to `path`. Raises OSError when the place cannot be written."""
     table = to_table(comparison)
-    write_whole(path, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+
+    def write(scratch: Path) -> None:
+        with scratch.open("wb") as file:  # pyarrow opens no name that is not UTF-8
+            pq.write_table(table, file, compression="zstd")
+
+    write_whole(path, write)
 
 
 def to_table(comparison: Comparison) -> pa.Table:
