@@ -1,6 +1,7 @@
 """`accelflow compare` from the command line and from Python."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -211,6 +212,35 @@ def test_more_load_than_the_server_can_hold_is_called_saturated() -> None:
 def test_a_broken_recording_is_refused(recording: str) -> None:
     with pytest.raises(AccelflowError):
         simulation.compare(small(recording=recording))
+
+
+def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    file.write_text('{"format": "something else"}')
+    done = run("compare", "socialnetwork", "--profile", str(file), "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert str(file) in done.stderr
+
+
+def test_a_damaged_kept_recording_is_measured_anew(tmp_path: Path) -> None:
+    arguments = ("compare", "socialnetwork", "--requests", "200", "--json", "--out", str(tmp_path))
+    assert run(*arguments, cache=tmp_path).returncode == 0
+    (kept,) = (tmp_path / "accelflow").iterdir()
+    kept.write_text("{")
+    done = run(*arguments, cache=tmp_path)
+    assert done.returncode == 0
+    assert "costs were measured" in done.stderr
+
+
+def test_an_interrupt_ends_a_long_comparison_without_files(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "accelflow", "compare", "socialnetwork", "--profile", "paper"]
+    command += ["--requests", "2000000", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=8)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_default_says_where_it_comes_from() -> None:

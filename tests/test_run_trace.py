@@ -126,3 +126,15 @@ def test_a_fallback_gets_the_payload_untouched_and_its_result_is_returned() -> N
 def test_the_package_itself_has_the_names_of_the_listings() -> None:
     for name in ("Trace", "seq", "branch", "trans", "transform", "run_trace", "TraceError"):
         assert getattr(accelflow, name) is getattr(accelflow.trace, name)
+
+
+def test_a_trace_that_cannot_be_linked_does_not_stop_the_others() -> None:
+    library = accelflow.trace.Library()
+    trace = accelflow.Trace(library=library)
+    trace.build(accelflow.seq("Ser", "TCP", accelflow.tail("nowhere")))
+    trace.register(name="lost")
+    request = demo_request("Login")
+    assert run_trace("T1", request, library=library).arrivals
+    with pytest.raises(TraceError) as caught:
+        run_trace("lost", b"{}", library=library, call=("rpc", "Login"))
+    assert caught.value.reason == "unknown_tail"

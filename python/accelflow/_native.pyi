@@ -23,6 +23,7 @@ __all__ = [
     "arcus_shape",
     "arcus_table2",
     "cerebros_designs",
+    "check_recording",
     "demo_request",
     "demo_secrets",
     "executed_operations",
@@ -221,6 +222,11 @@ class TraceLibrary:
 
         Raises TraceError for a tail to nothing, a chain that never ends, too many conditions or a
         full memory.
+        """
+    def link_from(self, name: str) -> TraceImage:
+        """Lay out the trace called `name` and those that its tails lead to.
+
+        Raises TraceError as link does, but only for what these say.
         """
     def __contains__(self, key: str, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -449,3 +455,6 @@ def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int
 
     Use `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
     """
+
+def check_recording(text: str) -> None:
+    """Raise AccelflowError if `text` is no recording."""

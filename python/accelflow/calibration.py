@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from accelflow import _native
+from accelflow.errors import AccelflowError
 from accelflow.files import read_text, write_whole
 
 __all__ = ["calibrated", "executed_operations", "kept_recording", "measure"]
@@ -36,9 +37,12 @@ def calibrated(
     kept = kept_recording()
     if not anew:
         try:
-            return read_text(kept), f"costs as recorded in {kept}"
-        except (OSError, UnicodeDecodeError):
-            pass
+            recording = read_text(kept)
+            _native.check_recording(recording)
+        except (OSError, UnicodeDecodeError, AccelflowError):
+            pass  # none, or damaged: it is measured and kept anew
+        else:
+            return recording, f"costs as recorded in {kept}"
     recording = measure(progress)
     try:
         write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))

@@ -37,7 +37,7 @@ mod _native {
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]
-    use crate::recording::{executed_operations, machine_name, record_services};
+    use crate::recording::{check_recording, executed_operations, machine_name, record_services};
 
     #[pymodule_export]
     use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};

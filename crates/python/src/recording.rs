@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use accelflow_runtime::record::{RecordOptions, machine, record};
 use accelflow_runtime::{Executor, run_service};
 use accelflow_trace::templates;
+use accelflow_workload::profile::Recording;
 use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 
@@ -13,6 +14,12 @@ use crate::simulation::find_service;
 
 fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
+}
+
+/// Raises AccelflowError if `text` is no recording.
+#[pyfunction]
+pub(crate) fn check_recording(text: &str) -> PyResult<()> {
+    Recording::from_json(text).map(drop).map_err(failure)
 }
 
 /// The processor and system of this machine.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -11,7 +13,7 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use crate::config::Config;
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
-use crate::server::{Load, Run, SimError, simulate};
+use crate::server::{Load, Run, SimError, simulate_until};
 use crate::stats::{Fallback, Outcome};
 
 /// How services are placed on servers. The paper's "average load per service" leaves it open.
@@ -96,8 +98,8 @@ pub struct SystemResult {
     pub services: Vec<ServiceResult>,
 }
 
-/// Runs `comparison`; `progress` is told how many of how many simulations have ended, and stops
-/// the rest by returning `false`. `None` if it did.
+/// Runs `comparison`; `progress` is told now and then how many of how many simulations have
+/// ended, and stops them by returning `false`. `None` if it did.
 ///
 /// # Errors
 /// [`SimError`] of the first simulation, in the order of the results, that cannot run.
@@ -134,34 +136,38 @@ pub fn compare(
     Ok(Some(systems))
 }
 
-/// Simulates the cells on worker threads; the outcomes, in the order of the cells.
+/// Simulates the cells on worker threads; the outcomes, in the order of the cells. `progress` is
+/// asked often enough that a person does not wait for an answer.
 fn run_cells(
     comparison: &Comparison<'_>,
     cells: &[(usize, &[usize])],
     progress: &(dyn Fn(usize, usize) -> bool + Sync),
 ) -> Option<Vec<Result<Outcome, SimError>>> {
-    let next = AtomicUsize::new(0);
-    let done = AtomicUsize::new(0);
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let stop = AtomicBool::new(false);
     let outcomes: Vec<Mutex<Option<Result<Outcome, SimError>>>> =
         cells.iter().map(|_| Mutex::new(None)).collect();
     let worker = || {
-        while let Some((cell, slot)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            cells.get(index).zip(outcomes.get(index))
-        } {
-            let outcome = run_cell(comparison, cell);
+        while !stop.load(Ordering::Relaxed)
+            && let index = next.fetch_add(1, Ordering::Relaxed)
+            && let Some((cell, slot)) = cells.get(index).zip(outcomes.get(index))
+        {
+            let outcome = run_cell(comparison, cell, &stop).transpose();
             if let Ok(mut slot) = slot.lock() {
-                *slot = Some(outcome);
+                *slot = outcome;
             }
-            let ended = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if !progress(ended, cells.len()) {
-                next.store(cells.len(), Ordering::Relaxed);
-            }
+            done.fetch_add(1, Ordering::Relaxed);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..comparison.threads.clamp(1, cells.len().max(1)) {
-            scope.spawn(worker);
+        let workers: Vec<_> = (0..comparison.threads.clamp(1, cells.len().max(1)))
+            .map(|_| scope.spawn(worker))
+            .collect();
+        while !workers.iter().all(ScopedJoinHandle::is_finished) {
+            std::thread::sleep(BETWEEN_REPORTS);
+            if !progress(done.load(Ordering::Relaxed), cells.len()) {
+                stop.store(true, Ordering::Relaxed);
+            }
         }
     });
     outcomes
@@ -170,23 +176,28 @@ fn run_cells(
         .collect()
 }
 
+/// How often `progress` is asked.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
+
 fn run_cell(
     comparison: &Comparison<'_>,
     &(system, group): &(usize, &[usize]),
-) -> Result<Outcome, SimError> {
+    stop: &AtomicBool,
+) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| Load {
         service,
         arrivals: comparison.arrivals.clone(),
         requests: comparison.requests,
         warmup: comparison.warmup,
     };
-    simulate(&Run {
+    let run = Run {
         config: comparison.config,
         plan: comparison.plan,
         orchestrator: comparison.orchestrators[system],
         loads: &group.iter().map(load).collect::<Vec<_>>(),
         seed: comparison.seed,
-    })
+    };
+    simulate_until(&run, stop)
 }
 
 impl ServiceResult {

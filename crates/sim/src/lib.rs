@@ -15,4 +15,4 @@ pub mod stats;
 
 pub use config::Config;
 pub use hardware::{Network, Place};
-pub use server::{Load, Run, SimError, simulate, simulate_logged};
+pub use server::{Load, Run, SimError, simulate, simulate_logged, simulate_until};

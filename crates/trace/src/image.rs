@@ -188,6 +188,25 @@ impl Library {
             .collect();
         link(parts)
     }
+
+    /// Lays out the trace called `name` and those that its tails lead to, and no others: what is
+    /// wrong with the others does not matter.
+    ///
+    /// # Errors
+    /// [`LinkError`], as for [`Library::link`].
+    pub fn link_from(&self, name: &str) -> Result<Image, LinkError> {
+        let mut reached: Vec<&Registered> = self.get(name).into_iter().collect();
+        let mut next = 0;
+        while let Some(&trace) = reached.get(next) {
+            for tail in tails(&trace.source) {
+                let known = reached.iter().any(|it| it.name == tail);
+                reached.extend(self.get(tail).filter(|_| !known));
+            }
+            next += 1;
+        }
+        let parts = reached.into_iter().flat_map(|t| t.parts.iter().cloned());
+        link(parts.collect())
+    }
 }
 
 /// Lays `parts` out in a trace memory, in their order.

@@ -379,3 +379,21 @@ fn forks_that_multiply_along_tails_are_refused() {
         "trace 't6' can turn into 128 parallel executions; at most 64"
     );
 }
+
+#[test]
+fn a_trace_is_linked_with_what_it_reaches_and_nothing_else() {
+    let mut library = templates().unwrap();
+    let mut broken = seq(&["Ser", "TCP"]).unwrap();
+    broken.push(tail("nowhere"));
+    library.register("broken", broken).unwrap();
+    assert!(library.link().is_err());
+    let image = library.link_from("T4").unwrap();
+    let entries: Vec<&str> = image
+        .names()
+        .iter()
+        .map(String::as_str)
+        .filter(|n| !n.contains('.'))
+        .collect();
+    assert_eq!(entries, ["T4", "T5", "T6", "T6_error", "T7", "T7_error"]);
+    assert!(library.link_from("broken").is_err());
+}

@@ -12,9 +12,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from accelflow import simulation
+from accelflow import _native, simulation
 from accelflow.calibration import calibrated
-from accelflow.errors import InputError
+from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.report.export import to_json
@@ -115,6 +115,7 @@ def compare(workload: str, **options: Any) -> None:
     config = simulation.read_config(config_file) if config_file else {}
     experiment = simulation.Experiment(workload=workload, config=config, **options)
     simulation.check(experiment, threads)
+    _check_place(out)
     recording = _recording(profile, console, anew=anew)
     if recording is not None:
         name = "measured" if profile == "measured" else "recording"
@@ -139,16 +140,27 @@ class _Output(Console):
         raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
 
 
+def _check_place(out: Path) -> None:
+    """Refuse a place that cannot be written before anything is simulated."""
+    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InputError(f"--out {out}: {existing} is not a folder that can be written")
+
+
 def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
     if profile == "paper":
         return None
     if profile != "measured":
         try:
-            return read_text(Path(profile))
+            recording = read_text(Path(profile))
+            _native.check_recording(recording)
+            return recording
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"--profile is measured, paper or a recording; '{profile}' cannot be read: {error}"
             ) from error
+        except AccelflowError as error:
+            raise InputError(f"{profile}: {error}") from error
     with _bar(console, "measuring real bytes") as advance:
         recording, note = calibrated(anew=anew, progress=advance)
     console.print(note, highlight=False, markup=False, soft_wrap=True)

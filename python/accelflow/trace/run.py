@@ -65,11 +65,19 @@ def run_trace(
     Source: AccelFlow, section V.4 and Listing 2.
     """
     try:
-        return _EXECUTOR.run(library.link(), name, payload, call=call)
+        return _EXECUTOR.run(_memory(library, name), name, payload, call=call)
     except TraceError:
         if cpu_fallback is None:
             raise
     return cpu_fallback(payload)
+
+
+def _memory(library: Library, name: str) -> _native.TraceImage:
+    """The trace memory to run in: a trace that cannot be linked does not stop the others."""
+    try:
+        return library.link()
+    except TraceError:
+        return library.link_from(name)
 
 
 def run_counters() -> tuple[int, dict[str, int]]:

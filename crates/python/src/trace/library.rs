@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use accelflow_trace::{
-    Image, Library, LinkError, Part, Registered, Role, TEMPLATES, check, register_templates,
-    templates,
+    Image, Library, LinkError, Part, Registered, Role, TEMPLATES, Warning, check,
+    register_templates, templates,
 };
 use pyo3::prelude::*;
 
@@ -64,16 +64,20 @@ impl PyLibrary {
     ) -> PyResult<Vec<String>> {
         let nodes = unwrap(&nodes)?;
         let mut state = self.lock();
-        let mut changed = state.library.clone();
-        if replace && changed.get(name).is_some_and(|t| t.source != nodes) {
+        let known = state.library.get(name).map(|t| t.source == nodes);
+        let words = |warnings: &[Warning]| warnings.iter().map(ToString::to_string).collect();
+        if replace && known == Some(false) {
+            // On a copy, for the trace stays if the new one is refused.
+            let mut changed = state.library.clone();
             changed.remove(name);
+            let words = words(changed.register(name, nodes).map_err(Failure::from)?);
+            (state.library, state.linked) = (changed, None);
+            return Ok(words);
         }
-        let warnings = changed.register(name, nodes).map_err(Failure::from)?;
-        let words = warnings.iter().map(ToString::to_string).collect();
-        *state = State {
-            library: changed,
-            linked: None,
-        };
+        let words = words(state.library.register(name, nodes).map_err(Failure::from)?);
+        if known.is_none() {
+            state.linked = None;
+        }
         Ok(words)
     }
 
@@ -117,6 +121,16 @@ impl PyLibrary {
             state.linked = Some(image.clone());
             Ok(image)
         };
+        Ok(PyImage::new(
+            py.detach(link)
+                .map_err(|error: LinkError| Failure::from(error))?,
+        ))
+    }
+
+    /// Lays out the trace called `name` and those that its tails lead to. Raises TraceError as
+    /// link does, but only for what these say.
+    fn link_from(&self, py: Python<'_>, name: &str) -> PyResult<PyImage> {
+        let link = || self.lock().library.link_from(name);
         Ok(PyImage::new(
             py.detach(link)
                 .map_err(|error: LinkError| Failure::from(error))?,

@@ -1,5 +1,7 @@
 //! The event loop and the state it works on.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use accelflow_kernel::{BusyTime, Calendar, Priority, TimeAverage, attribute};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -13,6 +15,9 @@ use crate::stats::{Fallback, Operated, Outcome, ServiceStats, Totals};
 
 /// The attribute of a request that says which core its message is steered to.
 pub(super) const HOME_CORE: u64 = 0;
+
+/// Events between two looks at whether the run is to stop: some milliseconds.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 pub(super) struct Engine<'r> {
     pub(super) run: Run<'r>,
@@ -35,6 +40,8 @@ pub(super) struct Engine<'r> {
     pub(super) events: u64,
     /// Results that were given an output entry and have not been decided on.
     pub(super) unblocked: Vec<JobId>,
+    /// Ends the run early when it is set.
+    pub(super) stop: Option<&'r AtomicBool>,
     /// Every operation, if they are asked for.
     pub(super) log: Option<Vec<Operated>>,
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
@@ -93,6 +100,7 @@ impl<'r> Engine<'r> {
             window: None,
             events: 0,
             unblocked: Vec::new(),
+            stop: None,
             log: None,
             arms: Vec::new(),
             run: run.clone(),
@@ -105,11 +113,18 @@ impl<'r> Engine<'r> {
         }
         while let Some((now, event)) = self.calendar.pop() {
             self.events += 1;
+            if self.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped() {
+                break;
+            }
             self.handle(event, now)?;
             self.settle(now)?;
         }
         let log = self.log.take().unwrap_or_default();
         Ok((self.report(), log))
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {

@@ -7,6 +7,8 @@ mod flow;
 mod report;
 mod state;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use accelflow_trace::Fault;
 use accelflow_workload::arrivals::{ArrivalProcess, ArrivalsError};
 
@@ -98,6 +100,17 @@ pub enum SimError {
 /// [`SimError`] for a server that cannot exist and a plan or load that cannot be executed.
 pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
     Ok(Engine::new(run)?.run()?.0)
+}
+
+/// Simulates like [`simulate`] until `stop` is set; `None` if it was.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_until(run: &Run<'_>, stop: &AtomicBool) -> Result<Option<Outcome>, SimError> {
+    let mut engine = Engine::new(run)?;
+    engine.stop = Some(stop);
+    let (outcome, _) = engine.run()?;
+    Ok((!stop.load(Ordering::Relaxed)).then_some(outcome))
 }
 
 /// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.
