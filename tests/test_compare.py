@@ -107,6 +107,15 @@ def test_orchestrators_and_services_can_be_chosen(tmp_path: Path) -> None:
     assert [s["service"] for system in systems for s in system["services"]] == ["Login", "Login"]
 
 
+def test_the_papers_spellings_are_understood() -> None:
+    spelled = ["Non-acc", "cpu-centric", "RELIEF", "Cohort", "AccelFlow", "ideal"]
+    results = simulation.compare(small(orchestrators=spelled, services=["UniqId"]))
+    ids = [system["orchestrator"] for system in results["systems"]]
+    assert ids == [name for name, _ in simulation.orchestrators()]
+    with pytest.raises(InputError, match="'relief' is named twice"):
+        simulation.compare(small(orchestrators=["relief", "RELIEF"]))
+
+
 def test_measured_costs_are_kept_so_that_runs_can_be_repeated(tmp_path: Path) -> None:
     arguments = ("compare", "socialnetwork", "--requests", "200", "--json", "--out", str(tmp_path))
     first, second = run(*arguments, cache=tmp_path), run(*arguments, cache=tmp_path)

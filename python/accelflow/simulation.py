@@ -71,7 +71,8 @@ class Parameter:
 class Experiment:
     """What to compare. The defaults are those of `accelflow compare`.
 
-    `orchestrators` and `services` are identifiers, all of them if empty. `recording` is the text
+    `orchestrators` and `services` are identifiers, all of them if empty; the paper's spellings of
+    orchestrators are understood. `recording` is the text
     of a recording (docs/recording-format.md) that costs and sizes are taken from; without one the
     costs follow from the paper's shares and `tcp_cost_ns`, what TCP costs a core. `config` sets
     parameters of the server by key. Rates are per service.
@@ -115,7 +116,8 @@ def compare(
     threads = threads if threads is not None else os.cpu_count() or 1
     check(experiment, threads)
     sizes = experiment.sizes or ("fleet" if experiment.recording is None else "socialnetwork")
-    ids = list(experiment.orchestrators) or [name for name, _ in orchestrators()]
+    ids = [_orchestrator(name) for name in experiment.orchestrators]
+    ids = ids or [name for name, _ in orchestrators()]
     request = {
         "services": list(experiment.services),
         "orchestrators": ids,
@@ -248,7 +250,8 @@ def check(experiment: Experiment, threads: int = 1) -> None:
     ):
         if value not in allowed:
             raise InputError(f"unknown {name} '{value}'; known are {', '.join(allowed)}")
-    _check_names("orchestrator", experiment.orchestrators, [i for i, _ in orchestrators()])
+    ids = [_orchestrator(name) for name in experiment.orchestrators]
+    _check_names("orchestrator", ids, [name for name, _ in orchestrators()])
     _check_names("service", experiment.services, services())
     if not 100 <= experiment.requests <= MAX_REQUESTS:
         raise InputError(
@@ -261,6 +264,12 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         raise InputError(f"rate_rps = {experiment.rate_rps:g}; must be from 0.001 to 1e9")
     if not 0 < experiment.tcp_cost_ns <= 1e9:
         raise InputError(f"tcp_cost_ns is {experiment.tcp_cost_ns}; must be above 0, at most 1e9")
+
+
+def _orchestrator(name: str) -> str:
+    """The identifier that `name`, in the paper's spelling or any case, stands for; else itself."""
+    plain = name.casefold().replace("-", "_")
+    return plain if plain in {known for known, _ in orchestrators()} else name
 
 
 def _check_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:
