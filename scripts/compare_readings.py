@@ -14,6 +14,7 @@ import itertools
 import math
 import statistics
 from pathlib import Path
+from typing import Any
 
 from accelflow import simulation
 from accelflow.files import write_whole
@@ -101,8 +102,8 @@ def row(reading: dict[str, object], requests: int, seeds: range) -> str:
 
 def one(reading: dict[str, object], requests: int, seed: int) -> Comparison:
     """One run of one reading."""
-    fields: dict[str, object] = {**reading, "requests": requests, "seed": seed}
-    experiment = simulation.Experiment(**fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {**reading, "requests": requests, "seed": seed}
+    experiment = simulation.Experiment(**fields)
     return Comparison.from_dict(simulation.compare(experiment))
 
 

@@ -275,3 +275,26 @@ def test_a_parameter_set_twice_is_refused(tmp_path: Path) -> None:
 def test_a_file_without_end_is_refused() -> None:
     with pytest.raises(InputError, match="more than 67108864 bytes"):
         simulation.read_config(Path("/dev/zero"))
+
+
+def test_the_costs_of_the_papers_profile_say_where_they_come_from() -> None:
+    rows = {row["name"]: row for row in simulation.profile_parameters()}
+    assert rows["tcp_cost_ns"]["value"] == simulation.ASSUMED_TCP_COST_NS
+    assert rows["tcp_cost_ns"]["provenance"] == "assumed"
+    done = run("explain", "profile.tcp_cost_ns")
+    assert done.stdout.startswith("profile.tcp_cost_ns = 7000  assumed\n")
+    assert all(f"profile.{name} = " in run("explain", "profile").stdout for name in list(rows)[:3])
+    assert run("explain", "profile.nothing").returncode == 2
+
+
+def test_what_tcp_costs_a_core_scales_the_papers_profile(tmp_path: Path) -> None:
+    chosen = ("--orchestrator", "non_acc", "--service", "UniqId", "--json", "--out", str(tmp_path))
+    means = []
+    for cost in ("7000", "14000"):
+        done = run("compare", "socialnetwork", *SMALL, *chosen, "--tcp-cost", cost)
+        (system,) = json.loads(done.stdout)["systems"]
+        means.append(system["services"][0]["mean_us"])
+    assert means[1] > 1.8 * means[0]
+    done = run("compare", "socialnetwork", *SMALL, "--tcp-cost", "-1")
+    assert done.returncode == 2
+    assert "tcp_cost_ns is -1" in done.stderr

@@ -29,6 +29,7 @@ __all__ = [
     "executed_operations",
     "machine_name",
     "orchestrator_names",
+    "profile_parameters",
     "record_services",
     "service_names",
     "service_walk",
@@ -458,3 +459,6 @@ def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int
 
 def check_recording(text: str) -> None:
     """Raise AccelflowError if `text` is no recording."""
+
+def profile_parameters(tcp_cost_ns: float) -> str:
+    """The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core."""

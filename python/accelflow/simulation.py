@@ -27,6 +27,7 @@ __all__ = [
     "compare",
     "orchestrators",
     "parameters",
+    "profile_parameters",
     "read_config",
     "service",
     "services",
@@ -72,10 +73,10 @@ class Experiment:
     """What to compare. The defaults are those of `accelflow compare`.
 
     `orchestrators` and `services` are identifiers, all of them if empty; the paper's spellings of
-    orchestrators are understood. `recording` is the text
-    of a recording (docs/recording-format.md) that costs and sizes are taken from; without one the
-    costs follow from the paper's shares and `tcp_cost_ns`, what TCP costs a core. `config` sets
-    parameters of the server by key. Rates are per service.
+    orchestrators are understood. `recording` is the text of a recording (docs/recording-format.md)
+    that costs and sizes are taken from; without one the costs follow from the paper's shares and
+    `tcp_cost_ns`, what TCP costs a core. `config` sets parameters of the server by key. Rates are
+    per service.
     """
 
     workload: str = "socialnetwork"
@@ -185,6 +186,12 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
 def parameters() -> list[Parameter]:
     """Every parameter of the simulated server."""
     return [Parameter(**row) for row in json.loads(_native.simulation_parameters())]
+
+
+def profile_parameters() -> list[dict[str, Any]]:
+    """The numbers that the profile `paper` rests on: name, value, provenance and note of each."""
+    found: list[dict[str, Any]] = json.loads(_native.profile_parameters(ASSUMED_TCP_COST_NS))
+    return found
 
 
 def read_config(path: Path) -> dict[str, float]:

@@ -44,8 +44,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::simulation::{
-        orchestrator_names, service_names, service_walk, simulate_comparison, simulated_operations,
-        simulation_parameters,
+        orchestrator_names, profile_parameters, service_names, service_walk, simulate_comparison,
+        simulated_operations, simulation_parameters,
     };
 
     #[pymodule_export]

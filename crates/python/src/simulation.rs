@@ -139,18 +139,7 @@ impl Prepared {
         let services = wanted_services(&request.services)?;
         let profile = profile(request, recording, &services, &image)?;
         let sizes = PayloadSizes::preset(pick("payload sizes", &request.sizes, &sizes)?);
-        let profile_parameters = profile
-            .parameters()
-            .iter()
-            .map(|p| {
-                json!({
-                    "name": p.name,
-                    "value": p.value,
-                    "provenance": format!("{:?}", p.provenance).to_lowercase(),
-                    "note": p.note,
-                })
-            })
-            .collect();
+        let profile_parameters = parameters_json(&profile);
         Ok(Prepared {
             plan: Plan::new(&profile, &image, &sizes).map_err(failure)?,
             config,
@@ -174,6 +163,30 @@ impl Prepared {
             threads: request.threads,
         }
     }
+}
+
+fn parameters_json(profile: &Profile) -> Vec<Value> {
+    let row = |p: &accelflow_workload::profile::Parameter| {
+        json!({
+            "name": p.name,
+            "value": p.value,
+            "provenance": format!("{:?}", p.provenance).to_lowercase(),
+            "note": p.note,
+        })
+    };
+    profile.parameters().iter().map(row).collect()
+}
+
+/// The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core.
+#[pyfunction]
+pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
+    let options = PaperOptions {
+        tcp_cost: Time::from_ns_f64(tcp_cost_ns),
+        ..PaperOptions::default()
+    };
+    let all = social_network().map_err(failure)?;
+    let profile = Profile::paper(&all, &memory()?, &options).map_err(failure)?;
+    Ok(Value::Array(parameters_json(&profile)).to_string())
 }
 
 fn wanted_services(names: &[String]) -> PyResult<Vec<Service>> {

@@ -70,6 +70,14 @@ from accelflow.report.export import to_json
     help="Requests per second of each service.",
 )
 @click.option(
+    "--tcp-cost",
+    "tcp_cost_ns",
+    type=float,
+    default=simulation.ASSUMED_TCP_COST_NS,
+    show_default=True,
+    help="With --profile paper: what TCP costs a core, in ns; all other costs follow.",
+)
+@click.option(
     "--sizes",
     metavar="NAME",
     help="Payload sizes: socialnetwork, fleet, fleet_whole, "

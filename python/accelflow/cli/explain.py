@@ -9,6 +9,8 @@ import click
 from accelflow import simulation
 from accelflow.errors import InputError
 
+PROFILE = "profile"
+
 
 @click.command("explain")
 @click.argument("key", required=False)
@@ -16,8 +18,12 @@ from accelflow.errors import InputError
 def explain(key: str | None, as_json: bool) -> None:
     """Say where the parameter KEY comes from; without KEY, list all parameters.
 
-    KEY may also be the beginning of several keys, such as `relief`.
+    KEY may also be the beginning of several keys, such as `relief`. `profile` lists what the costs
+    of the profile `paper` rest on.
     """
+    if key is not None and (key == PROFILE or key.startswith(f"{PROFILE}.")):
+        _explain_profile(key.removeprefix(PROFILE).removeprefix("."), as_json=as_json)
+        return
     table = simulation.parameters()
     found = [p for p in table if key is None or p.key == key or p.key.startswith(f"{key}.")]
     if not found:
@@ -39,3 +45,17 @@ def explain(key: str | None, as_json: bool) -> None:
     if p.why:
         lead = "why         "
         click.echo(textwrap.fill(p.why, 96, initial_indent=lead, subsequent_indent=" " * len(lead)))
+
+
+def _explain_profile(name: str, *, as_json: bool) -> None:
+    rows = simulation.profile_parameters()
+    found = [row for row in rows if name in {"", row["name"]}]
+    if not found:
+        names = ", ".join(f"{PROFILE}.{row['name']}" for row in rows)
+        raise InputError(f"unknown parameter '{PROFILE}.{name}'; known are {names}")
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    for row in found:
+        click.echo(f"{PROFILE}.{row['name']} = {row['value']:g}  {row['provenance']}")
+        click.echo(textwrap.indent(textwrap.fill(row["note"], 92), "    "))
