@@ -167,9 +167,9 @@ fn every_parameter_has_an_origin_and_the_scale_is_assumed() {
     };
     assert_eq!(origin("tcp_cost_ns"), Provenance::Assumed);
     assert_eq!(origin("share.(De)Ser"), Provenance::Paper);
-    assert_eq!(origin("cost.AppLogic_ns"), Provenance::Assumed);
+    assert_eq!(origin("cost.AppLogic_ns"), Provenance::Derived);
     assert_eq!(origin("size_share.TCP"), Provenance::Assumed);
-    assert_eq!(origin("remote_wait.other_ns"), Provenance::Derived);
+    assert_eq!(origin("remote_wait.other_ns"), Provenance::Assumed);
 }
 
 #[test]
