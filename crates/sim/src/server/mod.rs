@@ -2,8 +2,11 @@
 
 mod arrivals;
 mod cores;
+mod decide;
+mod elements;
 mod engine;
 mod flow;
+mod read;
 mod report;
 mod state;
 

@@ -1,0 +1,149 @@
+//! At the output dispatcher: what comes next, and who sees to it.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::SimError;
+use super::engine::Engine;
+use super::state::{Event, Job, JobId, Task, Transfer, TransferKind};
+use crate::hardware::Place;
+use crate::orchestrators::{Completion, Next};
+
+impl Engine<'_> {
+    /// A result is in the output queue: the trace says what comes next, the orchestrator who
+    /// sees to it.
+    pub(super) fn decide(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let mut job = *self.jobs.get(id);
+        self.totals.element_blocked += now - job.deposited;
+        let from = job.accel;
+        let size = job.operation.output;
+        // Only a new request is given to a core; responses go to the one that started it.
+        if from == Accel::Ldb && self.requests.get(job.request).phase == 0 {
+            let core = self.least_loaded();
+            self.requests.get_mut(job.request).core = core;
+        }
+        let (read, arms) = self.read_all(&mut job)?;
+        if from == Accel::Tcp && job.next == Next::End {
+            self.respond_if_last(job.request, now);
+        }
+        let completion = Completion {
+            from,
+            next: job.next,
+            branches: read.branches,
+            loads: read.loads,
+            transforms: read.transforms,
+            size,
+        };
+        let decision =
+            self.run
+                .orchestrator
+                .decide(&completion, self.run.config, &self.run.plan.links);
+        job.decision = decision;
+        // From here on the job is an entry of the output queue of `from`.
+        job.accel = from;
+        *self.jobs.get_mut(id) = job;
+        if decision.instructions > 0 {
+            self.dispatches += 1;
+            self.instructions += decision.instructions;
+        }
+        let done = self.station(from).dispatch(decision.dispatcher, now);
+        self.schedule(done, Event::Dispatched(id));
+        for arm in arms {
+            self.add_arm(id, arm);
+        }
+        Ok(())
+    }
+
+    /// Adds an execution that `parent` has forked, to be started with the parent's next step.
+    pub(super) fn add_arm(&mut self, parent: JobId, arm: Job) -> JobId {
+        self.requests.get_mut(arm.request).outstanding += 1;
+        let arm = self.jobs.insert(arm);
+        self.arms.push((parent, arm));
+        arm
+    }
+
+    /// Starts the other executions of a fork, once it is decided, each with a copy of the payload
+    /// from memory.
+    pub(super) fn start_arms(&mut self, parent: JobId, now: Time) -> Result<(), SimError> {
+        let arms = self.take_arms(parent);
+        if !self.run.orchestrator.parks() && !arms.is_empty() {
+            // A dispatcher reads all arms itself; otherwise the core starts each.
+            let request = self.jobs.get(parent).request;
+            let core = self.requests.get(request).core;
+            let cost = self.run.orchestrator.start(self.run.config) * arms.len() as u64;
+            self.push_task(core, Task::Notice, cost, now);
+        }
+        for id in arms {
+            let job = *self.jobs.get(id);
+            let Next::Forward(accel) = job.next else {
+                match job.next {
+                    Next::Park => self.park(id, now),
+                    _ => self.notify(id, now),
+                }
+                continue;
+            };
+            let (kind, to) = if self.station(accel).reserve_input() {
+                (TransferKind::Forward, Place::Accel(accel))
+            } else if self.station(accel).reserve_overflow() {
+                (TransferKind::Spill, Place::Memory)
+            } else {
+                self.fall_back(id, None, now)?;
+                continue;
+            };
+            let size = self.entry_size(job.operation.input);
+            let duration = self.network.transfer(Place::Memory, to, size);
+            let source = None;
+            let transfer = Transfer {
+                job: id,
+                kind,
+                source,
+            };
+            self.transfer(transfer, duration, now);
+        }
+        Ok(())
+    }
+
+    /// The executions that `parent` has forked.
+    pub(super) fn take_arms(&mut self, parent: JobId) -> Vec<JobId> {
+        let taken = self
+            .arms
+            .iter()
+            .filter(|arm| arm.0 == parent)
+            .map(|arm| arm.1)
+            .collect();
+        self.arms.retain(|arm| arm.0 != parent);
+        taken
+    }
+
+    pub(super) fn dispatched(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+        match self.jobs.get(job).decision.manager {
+            Some(visit) => {
+                let start = self.manager_free.max(now);
+                self.manager_free = start + visit.occupancy;
+                self.manager.charge(visit.occupancy);
+                self.schedule(
+                    start + visit.latency.max(visit.occupancy),
+                    Event::Managed(job),
+                );
+                Ok(())
+            }
+            None => self.managed(job, now),
+        }
+    }
+
+    pub(super) fn managed(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+        let Job {
+            request, decision, ..
+        } = *self.jobs.get(job);
+        let core = self.requests.get(request).core;
+        if decision.background > Time::ZERO {
+            self.push_task(core, Task::Notice, decision.background, now);
+        }
+        if decision.core > Time::ZERO {
+            self.push_task(core, Task::Decide(job), decision.core, now);
+            Ok(())
+        } else {
+            self.forward(job, now)
+        }
+    }
+}
