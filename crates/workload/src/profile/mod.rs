@@ -16,7 +16,7 @@ pub use recording::{
     Direction, FORMAT, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
     RecordingError, Spot, VERSION,
 };
-pub use waits::RemoteWaits;
+pub use waits::{RemoteWaits, WaitDistribution};
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
@@ -223,6 +223,35 @@ impl Profile {
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
             .retain(|it| names.contains(&it.service.name()));
+        self
+    }
+
+    /// The same costs, where the application logic of an invocation takes what `time` says of a
+    /// service, in equal parts for its CPU phases; services that it says nothing of stay as they
+    /// are.
+    #[must_use]
+    pub fn with_app_times(mut self, time: impl Fn(&str) -> Option<Time>) -> Profile {
+        for it in &mut self.services {
+            let name = it.service.name().to_owned();
+            let mut phases = it.service.cpu_phases() as u64;
+            let Some(time) = time(&name).filter(|_| phases > 0) else {
+                continue;
+            };
+            let mut left_ps = time.as_ps();
+            for phase in &mut it.phases {
+                if let PhaseProfile::Cpu(part) = phase {
+                    *part = Time::from_ps(left_ps / phases);
+                    left_ps -= part.as_ps();
+                    phases -= 1;
+                }
+            }
+            self.parameters.push(Parameter {
+                name: format!("app.{name}_ns"),
+                value: time.as_ns_f64(),
+                provenance: Provenance::Derived,
+                note: "application logic of an invocation, as the workload states it".to_owned(),
+            });
+        }
         self
     }
 

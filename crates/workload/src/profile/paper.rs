@@ -150,12 +150,31 @@ impl Profile {
         image: &Image,
         options: &PaperOptions,
     ) -> Result<Profile, PaperProfileError> {
+        Profile::paper_like(services, services, image, options)
+    }
+
+    /// The costs of [`Profile::paper`] for `reference`, applied to `services`.
+    ///
+    /// For suites that the paper prints no shares of: "services from other suites are similar"
+    /// (section III, Q1) is read as equal costs of equal operations, so that a service's shares
+    /// follow from what it does. Operations that no service does have the same costs when a
+    /// branch leads to them.
+    ///
+    /// # Errors
+    /// As for [`Profile::paper`], for `services` and `reference`.
+    pub fn paper_like(
+        services: &[Service],
+        reference: &[Service],
+        image: &Image,
+        options: &PaperOptions,
+    ) -> Result<Profile, PaperProfileError> {
         check(options)?;
-        let walks: Vec<Vec<PhaseWalk>> = services
-            .iter()
-            .map(|service| service.walk(image))
-            .collect::<Result<_, _>>()?;
-        let counts: Vec<[f64; 7]> = walks.iter().map(|phases| count(phases)).collect();
+        let walk_all = |services: &[Service]| -> Result<Vec<Vec<PhaseWalk>>, ServiceError> {
+            services.iter().map(|service| service.walk(image)).collect()
+        };
+        let walks = walk_all(services)?;
+        let of_reference = walk_all(reference)?;
+        let counts: Vec<[f64; 7]> = of_reference.iter().map(|phases| count(phases)).collect();
         for (index, kind) in ShareKind::ALL.into_iter().enumerate() {
             if counts.iter().all(|of| of[index] == 0.0) {
                 return Err(PaperProfileError::NoOperations(kind));
@@ -173,11 +192,13 @@ impl Profile {
             }
         });
         let waits = options.waits.clone();
-        Ok(Profile::new(
-            profiles.collect(),
-            waits,
-            parameters(&costs, options),
-        ))
+        let mut profile = Profile::new(profiles.collect(), waits, parameters(&costs, options));
+        for accel in Accel::ALL {
+            let cost = costs[ShareKind::of(accel) as usize];
+            let share = options.size_shares[accel.index()];
+            profile.typical[accel.index()].get_or_insert(Cost::new(cost, share));
+        }
+        Ok(profile)
     }
 }
 

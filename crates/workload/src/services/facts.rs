@@ -2,14 +2,16 @@
 
 use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
-use super::{Chain, Place, ServiceError};
+use super::odds::OddsTable;
+use super::{Chain, DrawnFacts, FactOdds, Place, ServiceError};
 
 /// The facts of one chain, by address of the trace and number of the field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChainFacts {
     entry: AtmAddress,
     fields: usize,
     table: Vec<Option<i64>>,
+    odds: OddsTable,
 }
 
 /// What the payload of one trace says; answers conditions without comparing names.
@@ -51,7 +53,16 @@ impl ChainFacts {
             entry: address(chain.entry())?,
             fields: names.len(),
             table,
+            odds: OddsTable::default(),
         })
+    }
+
+    /// The same facts, of which those with `odds` are drawn for each request. `place` is the
+    /// chain's phase and number, which keep its draws apart from those of other chains.
+    #[must_use]
+    pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
+        self.odds = OddsTable::resolve(&self, odds, place, image);
+        self
     }
 
     /// Where the chain begins.
@@ -59,8 +70,17 @@ impl ChainFacts {
         self.entry
     }
 
-    /// What the payload says in the trace that begins at `trace` (the address of its first word,
-    /// also while a later word of it executes). Nothing for an address outside the memory.
+    /// What the payload of request number `request` says in the trace that begins at `trace`: a
+    /// function of the arguments alone, so the same in every system. Without odds it is what
+    /// [`ChainFacts::of`] says.
+    #[inline]
+    pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
+        let common = self.of(trace);
+        self.odds.of(common, trace, self.fields, seed, request)
+    }
+
+    /// What the payload says on the most common path in the trace that begins at `trace` (the
+    /// address of its first word, also while a later word of it executes). Nothing for an address outside the memory.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
         let row = trace.index() * self.fields;

@@ -6,12 +6,27 @@
 //!
 //! [`Walker`]: accelflow_trace::Walker
 
+mod chains;
 mod facts;
+mod hotel_reservation;
+mod media_services;
+mod odds;
+mod outcomes;
+mod serverless;
 mod social_network;
+mod train_ticket;
 mod walk;
 
 pub use facts::{ChainFacts, PayloadFacts};
+pub use hotel_reservation::hotel_reservation;
+pub use media_services::media_services;
+pub use odds::{DrawnFacts, FactOdds, Odds, OddsError};
+pub use outcomes::{ChainOutcome, Sequence, branching_share, sequences};
+pub use serverless::{
+    AZURE_SEXTILES, DURATION_SCALE, serverless, serverless_app_time, serverless_rate_share,
+};
 pub use social_network::{SOCIAL_NETWORK_NAMES, social_network};
+pub use train_ticket::train_ticket;
 pub use walk::{ChainWalk, Counts, Operation, PhaseWalk, invocations};
 
 use std::fmt;
@@ -168,7 +183,7 @@ impl Service {
         &self.name
     }
 
-    /// The remote procedure in DeathStarBench's Thrift interface, such as `ComposePost`.
+    /// The remote procedure in the suite's interface, such as `ComposePost`.
     pub fn method(&self) -> &str {
         &self.method
     }

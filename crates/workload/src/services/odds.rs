@@ -1,0 +1,174 @@
+//! Facts drawn for each request instead of those of the most common path.
+
+use accelflow_kernel::attribute_unit;
+use accelflow_trace::{AtmAddress, Facts, Field, Image};
+
+use super::{ChainFacts, PayloadFacts};
+
+/// How probable it is that a field is 1, by what it is on the most common path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Odds {
+    /// Where the most common path has 1.
+    pub where_one: f64,
+    /// Where the most common path has 0.
+    pub where_zero: f64,
+}
+
+/// Odds that are no probabilities.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("odds of {trace}.{field}: {value} is no probability; allowed is 0 to 1")]
+pub struct OddsError {
+    /// The trace.
+    pub trace: String,
+    /// The field.
+    pub field: String,
+    /// What was given.
+    pub value: f64,
+}
+
+/// The odds of the fields that remote sides decide, by trace and field. Fields without odds are
+/// those of the most common path.
+///
+/// Whether a fact deviates is drawn independently for each request, chain, trace and field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FactOdds {
+    known: Vec<(String, String, Odds)>,
+}
+
+impl Odds {
+    /// The same probability of 1 everywhere.
+    pub const fn of(probability: f64) -> Odds {
+        Odds {
+            where_one: probability,
+            where_zero: probability,
+        }
+    }
+
+    /// The value of the most common path but for a share `other`.
+    pub fn common_but(other: f64) -> Odds {
+        Odds {
+            where_one: 1.0 - other,
+            where_zero: other,
+        }
+    }
+
+    fn at(self, common: i64) -> f64 {
+        if common == 0 {
+            self.where_zero
+        } else {
+            self.where_one
+        }
+    }
+}
+
+impl FactOdds {
+    /// No odds: every request takes the most common path.
+    pub fn none() -> FactOdds {
+        FactOdds::default()
+    }
+
+    /// The same, where `field` of the payload of `trace` has the odds `odds`.
+    ///
+    /// # Errors
+    /// [`OddsError`] for a number that is no probability.
+    pub fn with(mut self, trace: &str, field: &str, odds: Odds) -> Result<FactOdds, OddsError> {
+        let valid = |value: &f64| (0.0..=1.0).contains(value);
+        if let Some(value) = [odds.where_one, odds.where_zero]
+            .into_iter()
+            .find(|value| !valid(value))
+        {
+            return Err(OddsError {
+                trace: trace.to_owned(),
+                field: field.to_owned(),
+                value,
+            });
+        }
+        self.known.retain(|it| it.0 != trace || it.1 != field);
+        self.known.push((trace.to_owned(), field.to_owned(), odds));
+        Ok(self)
+    }
+
+    /// The odds of `field` in `trace`, if they are stated.
+    pub fn of(&self, trace: &str, field: &str) -> Option<Odds> {
+        let found = self.known.iter().find(|it| it.0 == trace && it.1 == field);
+        found.map(|it| it.2)
+    }
+}
+
+/// The odds of a chain as a table, beside its facts: see [`ChainFacts::with_odds`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct OddsTable {
+    /// By trace and field like the facts; empty if nothing is drawn.
+    odds: Vec<Option<f64>>,
+    place: u64,
+}
+
+/// What the payload of one trace of one request says.
+#[derive(Clone, Copy, Debug)]
+pub struct DrawnFacts<'a> {
+    common: PayloadFacts<'a>,
+    odds: &'a [Option<f64>],
+    /// Seed and number of the request, and the index of the trace's first field.
+    key: (u64, u64, u64),
+}
+
+/// What keeps draws of facts apart from other attributes of a request.
+const KIND: u64 = 0xFAC7 << 48;
+
+impl OddsTable {
+    pub(super) fn resolve(
+        facts: &ChainFacts,
+        odds: &FactOdds,
+        place: (u16, u16),
+        image: &Image,
+    ) -> OddsTable {
+        let names = image.predicates().fields();
+        let mut table = vec![None; image.words().len() * names.len()];
+        for (index, slot) in table.iter_mut().enumerate() {
+            let (row, column) = (index / names.len(), index % names.len());
+            let Some(trace) = AtmAddress::new(row).filter(|at| image.is_entry(*at)) else {
+                continue;
+            };
+            let field = Field {
+                index: column,
+                name: &names[column],
+            };
+            let stated = odds.of(image.name(trace), field.name);
+            let common = facts.of(trace).get(field);
+            *slot = stated.zip(common).map(|(odds, common)| odds.at(common));
+        }
+        OddsTable {
+            odds: table,
+            place: u64::from(place.0) << 32 | u64::from(place.1) << 16,
+        }
+    }
+
+    #[inline]
+    pub(super) fn of<'a>(
+        &'a self,
+        common: PayloadFacts<'a>,
+        trace: AtmAddress,
+        fields: usize,
+        seed: u64,
+        request: u64,
+    ) -> DrawnFacts<'a> {
+        let row = trace.index() * fields;
+        DrawnFacts {
+            common,
+            odds: self.odds.get(row..row + fields).unwrap_or(&[]),
+            key: (seed, request, KIND | self.place | row as u64),
+        }
+    }
+}
+
+impl Facts for DrawnFacts<'_> {
+    #[inline]
+    fn get(&self, field: Field<'_>) -> Option<i64> {
+        let Some(odds) = self.odds.get(field.index).copied().flatten() else {
+            return self.common.get(field);
+        };
+        let (seed, request, first) = self.key;
+        let drawn = attribute_unit(seed, request, first + field.index as u64);
+        Some(i64::from(drawn < odds))
+    }
+}

@@ -1,0 +1,146 @@
+//! What the branches of a chain can do, and how many of a suite's sequences branch.
+//!
+//! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
+//! involvement" and how many of them have a conditional. A *sequence* is read here as a step
+//! between the CPU phases of a path as Table IV prints it: what a message or a core starts, up to
+//! the notification of the core, through all tails and waits; `4x(T9-T10)` is one sequence that four
+//! requests follow at once, and different chains of one phase are different sequences. With this
+//! reading Table IV gives 18 of 26 sequences, 69.2 %, as printed for SocialNetwork.
+
+use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Link, PositionMark, step};
+
+use super::{Chain, Place, Service, ServiceError};
+
+/// One way through a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainOutcome {
+    /// The chain with exactly the facts that its branches ask for on this way.
+    pub chain: Chain,
+    /// The branches on it, arms of forks included.
+    pub conditionals: u32,
+}
+
+/// A step between CPU phases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// The trace that begins it; with or without compression is the same sequence.
+    pub entry: String,
+    /// The most branches that one execution of it resolves.
+    pub conditionals: u32,
+}
+
+impl Chain {
+    /// All ways through this chain: one for each set of outcomes of the branches met, with fields
+    /// that are 0 or 1 (as all conditions of the paper's traces test bits). Facts of this chain are
+    /// not looked at. `place` is for the message of an error.
+    ///
+    /// # Errors
+    /// [`ServiceError`] for an unknown trace and for traces that cannot go on.
+    pub fn outcomes(
+        &self,
+        place: &Place,
+        image: &Image,
+    ) -> Result<Vec<ChainOutcome>, ServiceError> {
+        let unknown = || ServiceError::UnknownTrace {
+            place: place.clone(),
+            trace: self.entry.clone(),
+        };
+        let entry = image.entry(&self.entry).ok_or_else(unknown)?;
+        let mut found = Vec::new();
+        let mut open = vec![Chain::new(&self.entry)];
+        while let Some(chain) = open.pop() {
+            match execute(&chain, entry, image) {
+                Ok(conditionals) => found.push(ChainOutcome {
+                    chain,
+                    conditionals,
+                }),
+                Err((trace, Fault::MissingField(field))) => {
+                    open.extend([0, 1].map(|value| chain.clone().with(&trace, &field, value)));
+                }
+                Err((trace, fault)) => {
+                    return Err(ServiceError::Fault {
+                        place: place.clone(),
+                        trace,
+                        fault,
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Follows `chain` to its end and counts branches; else the trace that could not go on, and why.
+fn execute(chain: &Chain, entry: AtmAddress, image: &Image) -> Result<u32, (String, Fault)> {
+    let mut open = vec![(entry, entry, PositionMark::START)];
+    let mut branches = 0;
+    while let Some((mut trace, mut address, mut mark)) = open.pop() {
+        loop {
+            let name = image.name(trace);
+            let failed = |fault| (name.to_owned(), fault);
+            let facts = |field: Field<'_>| chain.fact(name, field.name);
+            let word = image.word(address).map_err(failed)?;
+            let step = step(word, mark, image.predicates(), &facts).map_err(failed)?;
+            branches += u32::from(step.branches);
+            mark = step.next;
+            match step.action {
+                Action::Forward(_) | Action::Transform(_) => {}
+                Action::Fork { arm } => open.push((trace, address, arm)),
+                Action::Notify => break,
+                Action::LoadAtm {
+                    address: next,
+                    link,
+                } => {
+                    (address, mark) = (next, PositionMark::START);
+                    if link == Link::Next {
+                        trace = next;
+                    }
+                }
+            }
+        }
+    }
+    Ok(branches)
+}
+
+/// The sequences of `service`, in order.
+///
+/// # Errors
+/// As for [`Chain::outcomes`].
+pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, ServiceError> {
+    let mut found: Vec<(usize, Sequence)> = Vec::new();
+    for (place, chain) in service.chains() {
+        let entry = chain.entry().split('+').next().unwrap_or(chain.entry());
+        if found
+            .iter()
+            .any(|(phase, it)| *phase == place.phase && it.entry == entry)
+        {
+            continue;
+        }
+        let outcomes = chain.outcomes(&place, image)?;
+        let most = outcomes.iter().map(|outcome| outcome.conditionals).max();
+        let sequence = Sequence {
+            entry: entry.to_owned(),
+            conditionals: most.unwrap_or(0),
+        };
+        found.push((place.phase, sequence));
+    }
+    Ok(found.into_iter().map(|(_, sequence)| sequence).collect())
+}
+
+/// The share of the sequences of `services` with at least one conditional; 0 without sequences.
+///
+/// # Errors
+/// As for [`Chain::outcomes`].
+pub fn branching_share(services: &[Service], image: &Image) -> Result<f64, ServiceError> {
+    let (mut all, mut branching) = (0_usize, 0_usize);
+    for service in services {
+        let sequences = sequences(service, image)?;
+        all += sequences.len();
+        branching += sequences.iter().filter(|it| it.conditionals > 0).count();
+    }
+    Ok(if all == 0 {
+        0.0
+    } else {
+        branching as f64 / all as f64
+    })
+}
