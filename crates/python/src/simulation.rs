@@ -390,12 +390,7 @@ pub(crate) fn simulated_operations(
     let profile = Profile::paper(&all, &image, &PaperOptions::default()).map_err(failure)?;
     let sizes = PayloadSizes::preset(SizePreset::SocialNetwork);
     let plan = Plan::new(&profile, &image, &sizes).map_err(failure)?;
-    let load = Load {
-        service,
-        arrivals: ArrivalProcess::Poisson { rate_rps: 1.0 },
-        requests: 1,
-        warmup: 0,
-    };
+    let load = Load::new(service, ArrivalProcess::Poisson { rate_rps: 1.0 }, 1, 0);
     let (_, log) = simulate_logged(&Run {
         config: &Config::default(),
         plan: &plan,

@@ -83,7 +83,7 @@ pub struct ServiceResult {
     pub manager_utilization: f64,
     /// Operations that ran on a core instead, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// The longest queue, if requests arrived faster than they ended.
+    /// The cause, if requests arrived faster than they ended.
     pub saturated: Option<String>,
     /// Mean instructions of an output dispatcher's operation.
     pub dispatcher_instructions: Option<f64>,
@@ -184,11 +184,13 @@ fn run_cell(
     &(system, group): &(usize, &[usize]),
     stop: &AtomicBool,
 ) -> Result<Option<Outcome>, SimError> {
-    let load = |&service: &usize| Load {
-        service,
-        arrivals: comparison.arrivals.clone(),
-        requests: comparison.requests,
-        warmup: comparison.warmup,
+    let load = |&service: &usize| {
+        Load::new(
+            service,
+            comparison.arrivals.clone(),
+            comparison.requests,
+            comparison.warmup,
+        )
     };
     let run = Run {
         config: comparison.config,
@@ -225,7 +227,7 @@ impl ServiceResult {
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
             manager_utilization: outcome.manager_utilization,
             fallbacks: stats.fallbacks.clone(),
-            saturated: outcome.saturated.clone(),
+            saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
             dispatcher_instructions: outcome.dispatcher_instructions,
         }
     }

@@ -13,17 +13,28 @@ pub enum Fallback {
     EnqueueDenied,
     /// A dispatcher found the next accelerator's queue and overflow area full.
     OverflowFull,
+    /// An exception that could not be repaired stopped the accelerator.
+    Exception,
+    /// A message did not come in time; the core terminated the request.
+    TimedOut,
 }
 
 impl Fallback {
     /// All reasons.
-    pub const ALL: [Fallback; 2] = [Fallback::EnqueueDenied, Fallback::OverflowFull];
+    pub const ALL: [Fallback; 4] = [
+        Fallback::EnqueueDenied,
+        Fallback::OverflowFull,
+        Fallback::Exception,
+        Fallback::TimedOut,
+    ];
 
     /// The reason in results.
     pub const fn name(self) -> &'static str {
         match self {
             Fallback::EnqueueDenied => "enqueue_denied",
             Fallback::OverflowFull => "overflow_full",
+            Fallback::Exception => "exception",
+            Fallback::TimedOut => "timed_out",
         }
     }
 }
@@ -33,8 +44,23 @@ impl Fallback {
 pub struct ServiceStats {
     /// Requests that arrived, all of them.
     pub arrived: u64,
-    /// Requests that ended, all of them.
+    /// Requests that ended with a response, all of them.
     pub completed: u64,
+    /// Requests that were terminated because a message did not come in time, all of them. They
+    /// have no response time.
+    pub timed_out: u64,
+    /// Requests after the warm-up that had an SLO.
+    pub with_slo: u64,
+    /// Those of them whose response came later, or never.
+    pub slo_missed: u64,
+    /// Operations that ended with a deadline.
+    pub deadlines: u64,
+    /// Those of them that ended after it.
+    pub deadlines_missed: u64,
+    /// Entries that changed places with an earlier one to meet their deadlines.
+    pub exchanged: u64,
+    /// Entries that could not, and were expected to miss theirs.
+    pub expected_late: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
     /// When the last request after the warm-up arrived, and the first.
@@ -58,6 +84,36 @@ pub struct AccelStats {
     pub peak_input: usize,
 }
 
+/// What a tenant has experienced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantStats {
+    /// The number that its loads give.
+    pub tenant: u16,
+    /// Traces that began to run on accelerators, and arms of forks.
+    pub started: u64,
+    /// The most that ran at once.
+    pub peak_running: u64,
+    /// Traces that had to wait for others of the tenant to end.
+    pub waited: u64,
+    /// How long they waited, in all.
+    pub waiting_time: Time,
+}
+
+/// Why a server cannot hold its load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saturation {
+    /// The busiest of those resources that ever more work waits for or that turn work away.
+    pub cause: String,
+    /// Share of its time that it was busy in the measured window.
+    pub utilization: f64,
+    /// What waited for it at the beginning of the window, and at the end.
+    pub waiting: (usize, usize),
+    /// Traces that it turned away in the window, as its queues were full.
+    pub turned_away: u64,
+    /// What the most work waited for at the end.
+    pub longest_queue: String,
+}
+
 /// Sums over a whole run, for the conservation laws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -71,6 +127,10 @@ pub struct Totals {
     pub element_busy: Time,
     /// Time that elements waited for an output entry.
     pub element_blocked: Time,
+    /// Time that elements were stopped by exceptions.
+    pub element_stopped: Time,
+    /// Exceptions that stopped an element.
+    pub exceptions: u64,
     /// The integral of the number of requests in the system over time, in picoseconds.
     pub population_ps: u128,
     /// The sum of all response times, in picoseconds.
@@ -94,8 +154,10 @@ pub struct Outcome {
     pub dma_utilization: f64,
     /// Mean instructions of an output dispatcher operation, if there were any.
     pub dispatcher_instructions: Option<f64>,
-    /// The longest queue at the end of the arrivals, if requests arrived faster than they ended.
-    pub saturated: Option<String>,
+    /// By tenant, in the order of their numbers.
+    pub tenants: Vec<TenantStats>,
+    /// The cause, if requests arrived faster than they ended.
+    pub saturated: Option<Saturation>,
     /// Length of the measured window.
     pub window: Time,
     /// Events simulated.

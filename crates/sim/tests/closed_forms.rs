@@ -32,12 +32,7 @@ fn only_tcp(operation: &Operation) -> f64 {
 
 /// Mean response times in seconds, one of each replication, and all response times.
 fn replicate(config: &Config, plan: &Plan, id: &str, rate_rps: f64) -> (Vec<f64>, Samples) {
-    let load = Load {
-        service: 0,
-        arrivals: ArrivalProcess::Poisson { rate_rps },
-        requests: 22_000,
-        warmup: 2_000,
-    };
+    let load = Load::new(0, ArrivalProcess::Poisson { rate_rps }, 22_000, 2_000);
     let mut all = Samples::new();
     let means = (1..=REPLICATIONS).map(|seed| {
         let outcome = run(config, plan, id, std::slice::from_ref(&load), seed);
@@ -197,14 +192,14 @@ fn an_accelerator_is_m_d_k() {
 fn elements_are_busy_for_the_offered_load() {
     let plan = fixed_plan(&sink(), NOTHING_NS, 0, &only_tcp);
     let config = frictionless();
-    let load = Load {
-        service: 0,
-        arrivals: ArrivalProcess::Poisson {
+    let load = Load::new(
+        0,
+        ArrivalProcess::Poisson {
             rate_rps: 8.0 * 0.6 / SERVICE_S,
         },
-        requests: 100_000,
-        warmup: 5_000,
-    };
+        100_000,
+        5_000,
+    );
     let outcome = run(&config, &plan, "ideal", &[load], 5);
     let tcp = &outcome.accelerators[Accel::Tcp.index()];
     assert!((tcp.utilization - 0.6).abs() < 0.01, "{tcp:?}");

@@ -124,12 +124,7 @@ fn shares_are_shares(outcome: &Outcome) {
 }
 
 fn loads(services: &[usize], arrivals: &ArrivalProcess, requests: u64) -> Vec<Load> {
-    let load = |&service: &usize| Load {
-        service,
-        arrivals: arrivals.clone(),
-        requests,
-        warmup: requests / 10,
-    };
+    let load = |&service: &usize| Load::new(service, arrivals.clone(), requests, requests / 10);
     services.iter().map(load).collect()
 }
 

@@ -63,12 +63,12 @@ const REQUESTS: u64 = 2_000;
 fn outcome(orchestrator: &dyn Orchestrator) -> Outcome {
     let config = Config::default();
     let plan = fixed_plan(&uniq_id(), 5_000.0, 1_024, &round_cost);
-    let loads = [Load {
-        service: 0,
-        arrivals: ArrivalProcess::Poisson { rate_rps: 20_000.0 },
-        requests: REQUESTS,
-        warmup: 0,
-    }];
+    let loads = [Load::new(
+        0,
+        ArrivalProcess::Poisson { rate_rps: 20_000.0 },
+        REQUESTS,
+        0,
+    )];
     let run = Run {
         config: &config,
         plan: &plan,

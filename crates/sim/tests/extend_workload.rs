@@ -40,12 +40,12 @@ fn simulate_two_reads(
     services.push(two_reads()?);
     let profile = Profile::paper(&services, &image, &PaperOptions::default())?;
     let plan = Plan::new(&profile, &image, &PayloadSizes::preset(SizePreset::Fleet))?;
-    let load = Load {
-        service: services.len() - 1,
-        arrivals: ArrivalProcess::Poisson { rate_rps: 13_400.0 },
+    let load = Load::new(
+        services.len() - 1,
+        ArrivalProcess::Poisson { rate_rps: 13_400.0 },
         requests,
-        warmup: requests / 10,
-    };
+        requests / 10,
+    );
     Ok(simulate(&Run {
         config: &Config::default(),
         plan: &plan,

@@ -176,9 +176,17 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
         ("relief", "RELIEF", 0.8, 2.0, true, false),
         ("cohort", "Cohort", 0.05, 5.0, true, false),
         ("accelflow", "AccelFlow", 0.05, 0.05, true, true),
+        (
+            "accelflow_deadline",
+            "AccelFlow+Deadlines",
+            0.05,
+            0.05,
+            true,
+            true,
+        ),
         ("ideal", "Ideal", 0.0, 0.0, true, true),
     ];
-    assert_eq!(ORCHESTRATORS.map(|it| it.id()), ALL);
+    assert_eq!(ORCHESTRATORS.len(), expected.len());
     for (it, (id, name, start, notified, accelerated, parks)) in
         ORCHESTRATORS.into_iter().zip(expected)
     {
@@ -191,7 +199,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     assert_eq!(
         orchestrator("centaur").err().unwrap().to_string(),
         "unknown orchestrator 'centaur'; known are non_acc, cpu_centric, relief, cohort, \
-         accelflow, ideal"
+         accelflow, accelflow_deadline, ideal"
     );
 }
 
@@ -307,12 +315,12 @@ fn a_request_stays_with_the_core_that_its_first_trace_chose() {
     ];
     let service = Service::new("StoreP", "StorePost", path).unwrap();
     let plan = fixed_plan(&service, 100_000.0, 0, &|_| NOTHING_NS);
-    let load = Load {
-        service: 0,
-        arrivals: ArrivalProcess::Trace(vec![Time::from_us(1), Time::from_us(103)]),
-        requests: 2,
-        warmup: 0,
-    };
+    let load = Load::new(
+        0,
+        ArrivalProcess::Trace(vec![Time::from_us(1), Time::from_us(103)]),
+        2,
+        0,
+    );
     let outcome = run(&frictionless(), &plan, "ideal", &[load], 1);
     let found: Vec<u64> = outcome.services[0]
         .latency
@@ -325,11 +333,13 @@ fn a_request_stays_with_the_core_that_its_first_trace_chose() {
 }
 
 fn loads(requests: u64) -> Vec<Load> {
-    let load = |service| Load {
-        service,
-        arrivals: ArrivalProcess::Poisson { rate_rps: 2_000.0 },
-        requests,
-        warmup: 20,
+    let load = |service| {
+        Load::new(
+            service,
+            ArrivalProcess::Poisson { rate_rps: 2_000.0 },
+            requests,
+            20,
+        )
     };
     (0..8).map(load).collect()
 }

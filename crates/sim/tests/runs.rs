@@ -112,12 +112,7 @@ fn a_service_that_sends_nothing_ends_when_its_core_knows() {
 }
 
 fn load(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
-    Load {
-        service,
-        arrivals,
-        requests,
-        warmup,
-    }
+    Load::new(service, arrivals, requests, warmup)
 }
 
 #[test]

@@ -4,8 +4,8 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
-    AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, NetworkConfig,
-    ReliefConfig,
+    AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, ExceptionConfig,
+    NetworkConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -46,6 +46,8 @@ pub(super) fn blank() -> Config {
             transform_per_kib: Time::ZERO,
         },
         accelerator: AcceleratorConfig {
+            instances: 0,
+            enqueue_attempts: 0,
             pes: 0,
             input_entries: 0,
             output_entries: 0,
@@ -53,7 +55,23 @@ pub(super) fn blank() -> Config {
             overflow_entries: 0,
             scratchpad_latency: Time::ZERO,
             scratchpad_bandwidth: ONE_BYTE_PER_S,
+            scratchpad: Bytes(1),
+            wipe_bandwidth: ONE_BYTE_PER_S,
+            service_state: Bytes(0),
+            speedup_half: Bytes(0),
             speedup: [1.0; Accel::COUNT],
+        },
+        exception: ExceptionConfig {
+            per_million: 0.0,
+            handling: Time::ZERO,
+            fall_back_share: 0.0,
+        },
+        scheduling: SchedulingConfig {
+            policy: Policy::Fifo,
+        },
+        tenant: TenantConfig { max_traces: 0 },
+        tcp: TcpConfig {
+            timeout: Time::ZERO,
         },
         dispatcher: DispatcherConfig {
             plain: 0,

@@ -10,6 +10,7 @@ mod table;
 use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
+pub use crate::hardware::Policy;
 pub use parameters::{Parameter, Provenance};
 pub use table::PARAMETERS;
 
@@ -56,6 +57,14 @@ pub struct Config {
     pub core: CoreConfig,
     /// The accelerators.
     pub accelerator: AcceleratorConfig,
+    /// Exceptions that stop an accelerator.
+    pub exception: ExceptionConfig,
+    /// Input dispatchers.
+    pub scheduling: SchedulingConfig,
+    /// Limits of tenants.
+    pub tenant: TenantConfig,
+    /// TCP accelerators.
+    pub tcp: TcpConfig,
     /// Output dispatchers.
     pub dispatcher: DispatcherConfig,
     /// Wires and DMA engines.
@@ -90,7 +99,11 @@ pub struct CoreConfig {
 /// The accelerators and their queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceleratorConfig {
-    /// Processing elements of each accelerator.
+    /// Instances of each accelerator.
+    pub instances: usize,
+    /// How often a core tries to find a free input entry before it goes on in software.
+    pub enqueue_attempts: u64,
+    /// Processing elements of each instance.
     pub pes: usize,
     /// Entries of each input queue.
     pub input_entries: usize,
@@ -104,8 +117,49 @@ pub struct AcceleratorConfig {
     pub scratchpad_latency: Time,
     /// Rate from a queue to a scratchpad.
     pub scratchpad_bandwidth: Bandwidth,
+    /// Size of an element's scratchpad.
+    pub scratchpad: Bytes,
+    /// Rate at which a scratchpad is wiped between tenants.
+    pub wipe_bandwidth: Bandwidth,
+    /// What Ser and Dser load when an element goes on with another service.
+    pub service_state: Bytes,
+    /// The payload at which an accelerator has half of the speedup that it has for endless ones;
+    /// 0 for a speedup that does not depend on the payload.
+    pub speedup_half: Bytes,
     /// How often faster an accelerator is than a core, by [`Accel::index`].
     pub speedup: [f64; Accel::COUNT],
+}
+
+/// Exceptions that stop an accelerator and interrupt a core (section IV.A).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExceptionConfig {
+    /// Operations that raise one, of a million.
+    pub per_million: f64,
+    /// What the operating system does about one, beside taking the interrupt.
+    pub handling: Time,
+    /// Share of them after which the core goes on in software.
+    pub fall_back_share: f64,
+}
+
+/// Input dispatchers (section IV.C).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulingConfig {
+    /// In which order they load ready entries.
+    pub policy: Policy,
+}
+
+/// What a tenant may use (section IV.D).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TenantConfig {
+    /// Traces that may run at once; 0 for no limit.
+    pub max_traces: u64,
+}
+
+/// TCP accelerators.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// How long a trace waits for a message before its request is terminated.
+    pub timeout: Time,
 }
 
 /// Instructions of an output dispatcher (section VII.B.2).

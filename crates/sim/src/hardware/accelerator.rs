@@ -3,23 +3,50 @@ use std::collections::VecDeque;
 use accelflow_kernel::BusyTime;
 use accelflow_units::Time;
 
-/// One accelerator: input queue with its overflow area, processing elements, output queue.
+use super::input_queue::{Elements, Entry, InputQueue, Owner, Placed, Policy};
+
+/// How many of each thing an accelerator has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub elements: usize,
+    pub input: usize,
+    pub overflow: usize,
+    pub output: usize,
+}
+
+/// An operation that an element begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Started<T> {
+    pub item: T,
+    /// The element holds the state of another tenant.
+    pub wipes: bool,
+    /// The element does not hold the state of this service.
+    pub reloads: bool,
+}
+
+/// One instance of an accelerator: input queue with its overflow area, processing elements, output
+/// queue.
 ///
 /// `T` names what is queued. An input entry is taken from the moment it is reserved (its data may
 /// still be under way) until a processing element loads it; an output entry from the end of the
 /// operation until its data has left.
 #[derive(Clone, Debug)]
 pub(crate) struct Station<T> {
-    ready: VecDeque<T>,
+    ready: InputQueue<T>,
     overflow: VecDeque<T>,
-    blocked: VecDeque<T>,
+    blocked: VecDeque<(T, Owner)>,
     input_used: usize,
     input_entries: usize,
     overflow_used: usize,
     overflow_entries: usize,
     output_used: usize,
     output_entries: usize,
-    idle: usize,
+    /// What idle elements hold; the one that became idle last is taken first.
+    idle: Vec<Option<Owner>>,
+    elements: u64,
+    /// Operations that run, and the sum of the times at which they are to end.
+    running: u64,
+    ends: Time,
     dispatcher_free: Time,
     pub(crate) busy: BusyTime,
     /// Time with at least one processing element busy.
@@ -27,27 +54,33 @@ pub(crate) struct Station<T> {
     pub(crate) operations: u64,
     pub(crate) work: Time,
     pub(crate) peak_input: usize,
+    /// Traces that a core went on with, as queue and overflow area were full.
+    pub(crate) turned_away: u64,
 }
 
 impl<T: Copy> Station<T> {
-    pub(crate) fn new(pes: usize, input: usize, overflow: usize, output: usize) -> Station<T> {
+    pub(crate) fn new(sizes: Sizes, policy: Policy) -> Station<T> {
         Station {
-            ready: VecDeque::with_capacity(input),
+            ready: InputQueue::new(policy, sizes.input),
             overflow: VecDeque::new(),
             blocked: VecDeque::new(),
             input_used: 0,
-            input_entries: input,
+            input_entries: sizes.input,
             overflow_used: 0,
-            overflow_entries: overflow,
+            overflow_entries: sizes.overflow,
             output_used: 0,
-            output_entries: output,
-            idle: pes,
+            output_entries: sizes.output,
+            idle: vec![None; sizes.elements],
+            elements: sizes.elements as u64,
+            running: 0,
+            ends: Time::ZERO,
             dispatcher_free: Time::ZERO,
             busy: BusyTime::new(Time::ZERO),
             any: BusyTime::new(Time::ZERO),
             operations: 0,
             work: Time::ZERO,
             peak_input: 0,
+            turned_away: 0,
         }
     }
 
@@ -66,9 +99,26 @@ impl<T: Copy> Station<T> {
         free
     }
 
-    /// Marks a reserved input entry as ready.
-    pub(crate) fn ready(&mut self, entry: T) {
-        self.ready.push_back(entry);
+    /// Marks a reserved input entry as ready: where the dispatcher puts it.
+    pub(crate) fn ready(&mut self, entry: Entry<T>, now: Time) -> Placed {
+        let elements = Elements {
+            count: self.elements,
+            idle: !self.idle.is_empty() && self.ready.len() == 0,
+            remaining: self.ends.saturating_sub(now * self.running),
+        };
+        self.ready.push(entry, elements, now)
+    }
+
+    /// Gives up a reserved input entry that was never ready; the overflow entry that it is given
+    /// to.
+    pub(crate) fn release_input(&mut self) -> Option<T> {
+        self.input_used -= 1;
+        self.refill()
+    }
+
+    /// Gives up a reserved overflow entry that never arrived.
+    pub(crate) fn release_overflow(&mut self) {
+        self.overflow_used -= 1;
     }
 
     /// Marks a reserved overflow entry as waiting for an input entry; the entry to move into the
@@ -79,18 +129,38 @@ impl<T: Copy> Station<T> {
     }
 
     /// The next ready entry for an idle processing element, whose input entry becomes free.
-    pub(crate) fn start(&mut self, now: Time) -> Option<T> {
-        if self.idle == 0 {
+    pub(crate) fn start(&mut self, now: Time) -> Option<Started<T>> {
+        if self.idle.is_empty() || self.ready.len() == 0 {
             return None;
         }
-        let entry = self.ready.pop_front()?;
-        self.idle -= 1;
+        let (held, entry) = (self.idle.pop()?, self.ready.pop()?);
         self.input_used -= 1;
         if self.busy.busy() == 0 {
             self.any.begin(now);
         }
         self.busy.begin(now);
-        Some(entry)
+        Some(Started {
+            item: entry.item,
+            wipes: held.is_some_and(|owner| owner.tenant != entry.owner.tenant),
+            reloads: held != Some(entry.owner),
+        })
+    }
+
+    /// An element's operation is to end at `end`.
+    pub(crate) fn runs_until(&mut self, end: Time) {
+        self.running += 1;
+        self.ends += end;
+    }
+
+    /// The operation that was to end at `end` has stopped or ended.
+    pub(crate) fn stops(&mut self, end: Time) {
+        self.running -= 1;
+        self.ends = self.ends.saturating_sub(end);
+    }
+
+    /// An element whose operation has stopped is free, without a result.
+    pub(crate) fn abandon(&mut self, owner: Owner, now: Time) {
+        self.free_element(owner, now);
     }
 
     /// The overflow entry that a free input entry is given to.
@@ -104,14 +174,14 @@ impl<T: Copy> Station<T> {
 
     /// An operation has ended: whether its result has an output entry. If not, the result waits
     /// in the processing element, which stays taken.
-    pub(crate) fn deposit(&mut self, entry: T, now: Time) -> bool {
+    pub(crate) fn deposit(&mut self, entry: T, owner: Owner, now: Time) -> bool {
         self.operations += 1;
         if self.output_used < self.output_entries {
             self.output_used += 1;
-            self.free_element(now);
+            self.free_element(owner, now);
             true
         } else {
-            self.blocked.push_back(entry);
+            self.blocked.push_back((entry, owner));
             false
         }
     }
@@ -119,8 +189,8 @@ impl<T: Copy> Station<T> {
     /// The data of an output entry has left; the blocked result that is given the entry.
     pub(crate) fn withdraw(&mut self, now: Time) -> Option<T> {
         match self.blocked.pop_front() {
-            Some(entry) => {
-                self.free_element(now);
+            Some((entry, owner)) => {
+                self.free_element(owner, now);
                 Some(entry)
             }
             None => {
@@ -141,6 +211,11 @@ impl<T: Copy> Station<T> {
         self.ready.len() + self.overflow_used
     }
 
+    /// Input entries that are taken: what choosing between instances looks at.
+    pub(crate) fn taken(&self) -> usize {
+        self.input_used + self.overflow_used
+    }
+
     /// Whether nothing is queued or running.
     pub(crate) fn is_idle(&self) -> bool {
         self.input_used == 0
@@ -149,8 +224,8 @@ impl<T: Copy> Station<T> {
             && self.busy.busy() == 0
     }
 
-    fn free_element(&mut self, now: Time) {
-        self.idle += 1;
+    fn free_element(&mut self, owner: Owner, now: Time) {
+        self.idle.push(Some(owner));
         self.busy.end(now);
         if self.busy.busy() == 0 {
             self.any.end(now);
@@ -162,17 +237,57 @@ impl<T: Copy> Station<T> {
 mod tests {
     use super::*;
 
+    const ME: Owner = Owner {
+        tenant: 1,
+        service: 1,
+    };
+
     fn at(ns: u64) -> Time {
         Time::from_ns(ns)
     }
 
+    fn station<T: Copy>(
+        elements: usize,
+        input: usize,
+        overflow: usize,
+        output: usize,
+    ) -> Station<T> {
+        let sizes = Sizes {
+            elements,
+            input,
+            overflow,
+            output,
+        };
+        Station::new(sizes, Policy::Fifo)
+    }
+
+    fn of<T>(item: T, owner: Owner) -> Entry<T> {
+        Entry {
+            item,
+            owner,
+            priority: 0,
+            due: Time::MAX,
+            work: Time::ZERO,
+        }
+    }
+
+    impl Station<char> {
+        fn is_ready(&mut self, item: char) {
+            self.ready(of(item, ME), at(0));
+        }
+
+        fn next(&mut self, now: Time) -> Option<char> {
+            self.start(now).map(|started| started.item)
+        }
+    }
+
     #[test]
     fn an_input_entry_is_taken_from_its_reservation_to_the_load() {
-        let mut station = Station::new(1, 2, 0, 1);
+        let mut station = station(1, 2, 0, 1);
         assert!(station.reserve_input() && station.reserve_input());
         assert!(!station.reserve_input());
-        station.ready('a');
-        assert_eq!(station.start(at(1)), Some('a'));
+        station.is_ready('a');
+        assert_eq!(station.next(at(1)), Some('a'));
         assert!(station.reserve_input());
         assert!(!station.reserve_input());
         assert_eq!(station.peak_input, 2);
@@ -180,30 +295,30 @@ mod tests {
 
     #[test]
     fn entries_start_in_the_order_in_which_they_are_ready() {
-        let mut station = Station::new(2, 3, 0, 2);
+        let mut station = station(2, 3, 0, 2);
         for entry in ['a', 'b', 'c'] {
             assert!(station.reserve_input());
-            station.ready(entry);
+            station.is_ready(entry);
         }
-        assert_eq!(station.start(at(0)), Some('a'));
-        assert_eq!(station.start(at(0)), Some('b'));
-        assert_eq!(station.start(at(0)), None, "both elements are busy");
+        assert_eq!(station.next(at(0)), Some('a'));
+        assert_eq!(station.next(at(0)), Some('b'));
+        assert_eq!(station.next(at(0)), None, "both elements are busy");
         assert_eq!(station.backlog(), 1);
-        assert!(station.deposit('b', at(5)));
-        assert_eq!(station.start(at(5)), Some('c'));
+        assert!(station.deposit('b', ME, at(5)));
+        assert_eq!(station.next(at(5)), Some('c'));
     }
 
     #[test]
     fn overflow_entries_move_up_in_order_when_an_input_entry_is_free() {
-        let mut station = Station::new(1, 1, 2, 1);
+        let mut station = station(1, 1, 2, 1);
         assert!(station.reserve_input());
         assert!(station.reserve_overflow() && station.reserve_overflow());
         assert!(!station.reserve_overflow());
         assert_eq!(station.spilled('b'), None);
         assert_eq!(station.spilled('c'), None);
-        station.ready('a');
+        station.is_ready('a');
         assert_eq!(station.refill(), None, "the input queue is full");
-        assert_eq!(station.start(at(0)), Some('a'));
+        assert_eq!(station.next(at(0)), Some('a'));
         assert_eq!(station.refill(), Some('b'));
         assert!(!station.reserve_input(), "the entry is b's");
         assert!(station.reserve_overflow(), "b's place is free");
@@ -212,26 +327,26 @@ mod tests {
 
     #[test]
     fn an_entry_that_spills_into_a_queue_with_room_moves_up_at_once() {
-        let mut station = Station::new(1, 1, 1, 1);
+        let mut station = station(1, 1, 1, 1);
         assert!(station.reserve_overflow());
         assert_eq!(station.spilled('a'), Some('a'));
-        station.ready('a');
-        assert_eq!(station.start(at(0)), Some('a'));
-        assert!(station.deposit('a', at(1)));
+        station.is_ready('a');
+        assert_eq!(station.next(at(0)), Some('a'));
+        assert!(station.deposit('a', ME, at(1)));
         assert_eq!(station.withdraw(at(2)), None);
         assert!(station.is_idle());
     }
 
     #[test]
     fn a_result_without_an_output_entry_keeps_its_element() {
-        let mut station = Station::new(2, 2, 0, 1);
+        let mut station = station(2, 2, 0, 1);
         for entry in ['a', 'b'] {
             assert!(station.reserve_input());
-            station.ready(entry);
-            assert_eq!(station.start(at(0)), Some(entry));
+            station.is_ready(entry);
+            assert_eq!(station.next(at(0)), Some(entry));
         }
-        assert!(station.deposit('a', at(10)));
-        assert!(!station.deposit('b', at(10)));
+        assert!(station.deposit('a', ME, at(10)));
+        assert!(!station.deposit('b', ME, at(10)));
         assert_eq!(station.busy.busy(), 1);
         // The entry passes from a to b, and b's element is free.
         assert_eq!(station.withdraw(at(15)), Some('b'));
@@ -246,10 +361,89 @@ mod tests {
 
     #[test]
     fn the_dispatcher_serves_one_after_the_other() {
-        let mut station = Station::<char>::new(1, 1, 0, 1);
+        let mut station = station::<char>(1, 1, 0, 1);
         assert_eq!(station.dispatch(at(6), at(100)), at(106));
         assert_eq!(station.dispatch(at(6), at(101)), at(112));
         assert_eq!(station.dispatch(at(6), at(112)), at(118));
         assert_eq!(station.dispatch(at(6), at(200)), at(206));
+    }
+
+    #[test]
+    fn an_entry_given_up_goes_to_the_oldest_in_the_overflow_area() {
+        let mut station = station(1, 1, 2, 1);
+        assert!(station.reserve_input() && station.reserve_overflow());
+        assert_eq!(station.spilled('b'), None);
+        assert!(station.reserve_overflow());
+        assert_eq!(station.release_input(), Some('b'));
+        assert!(!station.reserve_input());
+        station.release_overflow();
+        station.is_ready('b');
+        assert_eq!(station.next(at(0)), Some('b'));
+        assert_eq!(station.taken(), 0);
+    }
+
+    #[test]
+    fn nobody_gets_past_what_waits_in_the_overflow_area() {
+        let mut station = station(1, 2, 3, 1);
+        assert!(station.reserve_input() && station.reserve_input());
+        for entry in ['c', 'd', 'e'] {
+            assert!(station.reserve_overflow());
+            assert_eq!(station.spilled(entry), None);
+        }
+        station.is_ready('a');
+        station.is_ready('b');
+        for (running, refilled) in [('a', 'c'), ('b', 'd'), ('c', 'e')] {
+            assert_eq!(station.next(at(0)), Some(running));
+            assert_eq!(station.refill(), Some(refilled));
+            assert!(!station.reserve_input(), "{refilled} has the entry");
+            station.is_ready(refilled);
+            assert!(station.deposit(running, ME, at(1)));
+            assert_eq!(station.withdraw(at(1)), None);
+        }
+    }
+
+    #[test]
+    fn an_element_knows_whose_state_it_holds() {
+        let other_service = Owner { service: 2, ..ME };
+        let other_tenant = Owner { tenant: 2, ..ME };
+        let mut station = station(1, 1, 0, 1);
+        let mut begin = |owner| {
+            assert!(station.reserve_input());
+            station.ready(of('a', owner), at(0));
+            let started = station.start(at(0)).map(|s| (s.wipes, s.reloads));
+            assert!(station.deposit('a', owner, at(0)));
+            assert_eq!(station.withdraw(at(0)), None);
+            started
+        };
+        // Nobody's state needs no wiping, but the service's is to be loaded.
+        assert_eq!(begin(ME), Some((false, true)));
+        assert_eq!(begin(ME), Some((false, false)));
+        assert_eq!(begin(other_service), Some((false, true)));
+        assert_eq!(begin(other_tenant), Some((true, true)));
+        assert_eq!(begin(other_tenant), Some((false, false)));
+    }
+
+    #[test]
+    fn what_remains_of_running_operations_counts_for_deadlines() {
+        let sizes = Sizes {
+            elements: 1,
+            input: 3,
+            overflow: 0,
+            output: 3,
+        };
+        let due = |item, due_ns| Entry {
+            due: at(due_ns),
+            work: at(10),
+            ..of(item, ME)
+        };
+        // One operation runs until 50 ns; at 30 ns the next one starts 20 ns later.
+        for (deadline, placed) in [(60, Placed::InOrder), (59, Placed::Late)] {
+            let mut station = Station::new(sizes, Policy::Deadline);
+            assert!(station.reserve_input() && station.reserve_input());
+            assert_eq!(station.ready(due('a', 0), at(0)), Placed::InOrder);
+            assert_eq!(station.next(at(0)), Some('a'));
+            station.runs_until(at(50));
+            assert_eq!(station.ready(due('b', deadline), at(30)), placed);
+        }
     }
 }

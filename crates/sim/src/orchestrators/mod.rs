@@ -5,6 +5,7 @@
 //! same objects for all of them.
 
 mod accelflow;
+mod accelflow_deadline;
 mod cohort;
 mod cpu_centric;
 mod ideal;
@@ -16,7 +17,7 @@ use std::collections::BTreeSet;
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 
-use crate::config::Config;
+use crate::config::{Config, Policy};
 
 /// What a dispatcher has found at the end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +93,11 @@ pub trait Orchestrator: Send + Sync {
         false
     }
 
+    /// In which order input dispatchers load what is ready.
+    fn policy(&self, config: &Config) -> Policy {
+        config.scheduling.policy
+    }
+
     /// What it costs the core to start a chain of operations.
     fn start(&self, config: &Config) -> Time;
 
@@ -104,12 +110,13 @@ pub trait Orchestrator: Send + Sync {
 }
 
 /// All orchestrators, in the order in which the paper presents them.
-pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
+pub const ORCHESTRATORS: [&dyn Orchestrator; 7] = [
     &non_acc::NonAcc,
     &cpu_centric::CpuCentric,
     &relief::Relief,
     &cohort::Cohort,
     &accelflow::AccelFlow,
+    &accelflow_deadline::AccelFlowDeadline,
     &ideal::Ideal,
 ];
 

@@ -4,7 +4,7 @@ use accelflow_kernel::Stream;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, Arrivals};
 
-use super::engine::{Engine, HOME_CORE, Window};
+use super::engine::{Engine, HOME_CORE, HOME_TCP, Window};
 use super::state::{CoreId, Event, Request};
 use super::{Load, Run, SimError};
 
@@ -18,6 +18,9 @@ pub(super) struct Source {
     scheduled: u64,
     warmup: u64,
     next: u64,
+    tenant: u16,
+    priority: u8,
+    slo: Option<Time>,
 }
 
 impl Source {
@@ -44,6 +47,9 @@ impl Source {
             scheduled: 0,
             warmup: load.warmup,
             next: 0,
+            tenant: load.tenant,
+            priority: load.priority,
+            slo: load.slo,
         })
     }
 }
@@ -83,6 +89,8 @@ impl Engine<'_> {
         let service = source.service;
         let measured = (source.warmup..source.total).contains(&source.next);
         source.next += 1;
+        let (tenant, priority) = (source.tenant, source.priority);
+        let due = source.slo.map_or(Time::MAX, |slo| now + slo);
         self.schedule_arrival(load);
         // Numbers are the service's, so that two loads on it have different requests.
         let number = self.services[usize::from(service)].arrived;
@@ -95,9 +103,18 @@ impl Engine<'_> {
             core: 0,
             measured,
             responded: false,
+            terminated: false,
+            tenant: self.tenant_index(tenant),
+            priority,
+            due,
+            tcp: 0,
         };
         let cores = self.run.config.core.count as u64;
         request.core = (self.attribute(&request, HOME_CORE) % cores) as CoreId;
+        let instances = self.run.config.accelerator.instances as u64;
+        if instances > 1 {
+            request.tcp = (self.attribute(&request, HOME_TCP) % instances) as u8;
+        }
         let stats = &mut self.services[usize::from(service)];
         stats.arrived += 1;
         if request.measured {

@@ -80,10 +80,19 @@ impl Engine<'_> {
 
     /// One execution less; with the last one the request goes on to its next phase. `running`
     /// says that its thread has the core already.
-    fn execution_ended(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), SimError> {
+    pub(super) fn execution_ended(
+        &mut self,
+        id: RequestId,
+        running: bool,
+        now: Time,
+    ) -> Result<(), SimError> {
         let request = self.requests.get_mut(id);
         request.outstanding -= 1;
         if request.outstanding > 0 {
+            return Ok(());
+        }
+        if request.terminated {
+            self.requests.remove(id);
             return Ok(());
         }
         request.phase += 1;
@@ -105,6 +114,7 @@ impl Engine<'_> {
         running: bool,
         now: Time,
     ) -> Result<(), SimError> {
+        self.trace_ended(id);
         let duration = self.software(id, now)?;
         let core = self.requests.get(self.jobs.get(id).request).core;
         if running {
@@ -126,6 +136,7 @@ impl Engine<'_> {
             while let Next::Forward(accel) = job.next {
                 self.log(&job, true, now);
                 total += job.operation.core;
+                job.due = self.advance_deadline(&job);
                 self.totals.on_cores[accel.index()] += 1;
                 let output = job.operation.output;
                 let (read, arms) = self.read_all(&mut job)?;
@@ -159,6 +170,12 @@ impl Engine<'_> {
             }
             Task::Decide(job) => self.forward(job, now),
             Task::Software(job) => self.software_done(job, now),
+            Task::Enqueue(job) => self.enqueue_by_core(job, true, now),
+            Task::Handle(job) => {
+                self.resume_element(job, now);
+                Ok(())
+            }
+            Task::TakeOver(job) => self.take_over(job, now),
             Task::Notice => Ok(()),
         }
     }
@@ -201,7 +218,7 @@ impl Engine<'_> {
 
     /// Goes on with the thread that has the core. Called while its last task ends, so the core
     /// starts it next.
-    fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+    pub(super) fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
         if let Some(duration) = self.cores[usize::from(core)].resume(task, duration, now) {
             self.schedule(now + duration, Event::CoreDone(core));
         }

@@ -16,6 +16,7 @@ impl Engine<'_> {
         let mut job = *self.jobs.get(id);
         self.totals.element_blocked += now - job.deposited;
         let from = job.accel;
+        let here = job.unit();
         let size = job.operation.output;
         // Only a new request is given to a core; responses go to the one that started it.
         if from == Accel::Ldb && self.requests.get(job.request).phase == 0 {
@@ -46,7 +47,7 @@ impl Engine<'_> {
             self.dispatches += 1;
             self.instructions += decision.instructions;
         }
-        let done = self.station(from).dispatch(decision.dispatcher, now);
+        let done = self.station(here).dispatch(decision.dispatcher, now);
         self.schedule(done, Event::Dispatched(id));
         for arm in arms {
             self.add_arm(id, arm);
@@ -57,6 +58,7 @@ impl Engine<'_> {
     /// Adds an execution that `parent` has forked, to be started with the parent's next step.
     pub(super) fn add_arm(&mut self, parent: JobId, arm: Job) -> JobId {
         self.requests.get_mut(arm.request).outstanding += 1;
+        self.count_arm(&arm);
         let arm = self.jobs.insert(arm);
         self.arms.push((parent, arm));
         arm
@@ -82,13 +84,13 @@ impl Engine<'_> {
                 }
                 continue;
             };
-            let (kind, to) = if self.station(accel).reserve_input() {
-                (TransferKind::Forward, Place::Accel(accel))
-            } else if self.station(accel).reserve_overflow() {
-                (TransferKind::Spill, Place::Memory)
-            } else {
+            let Some(kind) = self.reserve(id, accel) else {
                 self.fall_back(id, None, now)?;
                 continue;
+            };
+            let to = match kind {
+                TransferKind::Spill => Place::Memory,
+                _ => Place::Accel(accel),
             };
             let size = self.entry_size(job.operation.input);
             let duration = self.network.transfer(Place::Memory, to, size);

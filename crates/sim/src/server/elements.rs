@@ -5,8 +5,9 @@ use accelflow_units::{Bytes, Time};
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Event, JobId, Transfer, TransferKind};
-use crate::hardware::Place;
+use super::state::{Event, Job, JobId, Task, Transfer, TransferKind, Unit};
+use super::tenants::Waiting;
+use crate::hardware::{Entry, Place, Placed, Policy, Started, Station};
 use crate::plan::Operation;
 use crate::stats::Fallback;
 
@@ -18,37 +19,130 @@ impl Engine<'_> {
         message: bool,
         now: Time,
     ) -> Result<(), SimError> {
-        let accel = self.jobs.get(job).accel;
         if message {
-            return self.admit_message(job, now);
+            return match self.may_run(Waiting::Message(job), now) {
+                true => self.admit_message(job, now),
+                false => Ok(()),
+            };
         }
-        if !self.station(accel).reserve_input() {
-            // The thread that has tried has the core.
-            self.count_fallback(self.jobs.get(job).request, Fallback::EnqueueDenied);
-            return self.run_software(job, true, now);
+        match self.may_run(Waiting::Enqueue(job), now) {
+            true => self.enqueue_by_core(job, true, now),
+            false => Ok(()),
         }
-        let size = self.entry_size(self.jobs.get(job).operation.input);
-        let duration = self
-            .network
-            .transfer(Place::Memory, Place::Accel(accel), size);
-        self.transfer(
-            Transfer {
-                job,
-                kind: TransferKind::Forward,
-                source: None,
-            },
-            duration,
-            now,
-        );
+    }
+
+    /// A core executes Enqueue. It does not see the queues, so it asks one instance after the
+    /// other, and gives up after some attempts: "if, after multiple attempts, the core cannot
+    /// find it, trace execution falls back to the core" (AccelFlow, section IV.A). `running` says
+    /// that the thread has the core.
+    pub(super) fn enqueue_by_core(
+        &mut self,
+        id: JobId,
+        running: bool,
+        now: Time,
+    ) -> Result<(), SimError> {
+        let config = &self.run.config.accelerator;
+        let (instances, limit) = (config.instances as u64, config.enqueue_attempts);
+        let Job {
+            request,
+            accel,
+            attempts,
+            ..
+        } = *self.jobs.get(id);
+        let core = self.requests.get(request).core;
+        let instance = ((u64::from(core) + u64::from(attempts)) % instances) as u8;
+        let unit = Unit { accel, instance };
+        if self.station(unit).reserve_input() {
+            self.jobs.get_mut(id).instance = instance;
+            self.deliver_payload(id, unit, now);
+            return Ok(());
+        }
+        self.jobs.get_mut(id).attempts += 1;
+        if u64::from(attempts) + 1 >= limit {
+            self.station(unit).turned_away += 1;
+            self.count_fallback(request, Fallback::EnqueueDenied);
+            return self.run_software(id, running, now);
+        }
+        let again = self.run.orchestrator.start(self.run.config);
+        if running {
+            self.resume_task(core, Task::Enqueue(id), again, now);
+        } else {
+            let again = self.run.config.core.context_switch + again;
+            self.push_task(core, Task::Enqueue(id), again, now);
+        }
         Ok(())
+    }
+
+    /// Enqueue has stored the trace in an entry; an A-DMA engine collects the payload.
+    fn deliver_payload(&mut self, job: JobId, unit: Unit, now: Time) {
+        self.expect(job, 2);
+        self.delivered(job, now);
+        let size = self.entry_size(self.jobs.get(job).operation.input);
+        let there = Place::Accel(unit.accel);
+        let duration = self.network.transfer(Place::Memory, there, size);
+        let transfer = Transfer {
+            job,
+            kind: TransferKind::Forward,
+            source: None,
+        };
+        self.transfer(transfer, duration, now);
+    }
+
+    /// The reserved input entry of `job` is ready when so many sources have delivered to it.
+    pub(super) fn expect(&mut self, job: JobId, sources: u8) {
+        self.jobs.get_mut(job).missing = sources;
+    }
+
+    /// A source has delivered to the input entry of `job`: "the dispatcher marks the entry as
+    /// ready when all data has arrived" (AccelFlow, section IV.A).
+    pub(super) fn delivered(&mut self, job: JobId, now: Time) {
+        let entry = self.jobs.get_mut(job);
+        entry.missing = entry.missing.saturating_sub(1);
+        if entry.missing == 0 {
+            self.enqueue(job, now);
+        }
+    }
+
+    /// Takes an entry for `job` at the instance of `accel` that it is to go to: in the input
+    /// queue, or in the overflow area; `None` if both are full.
+    pub(super) fn reserve(&mut self, id: JobId, accel: Accel) -> Option<TransferKind> {
+        let instance = self.instance_for(id, accel);
+        let job = self.jobs.get_mut(id);
+        (job.accel, job.instance, job.missing) = (accel, instance, 1);
+        let unit = job.unit();
+        let station = self.station(unit);
+        if station.reserve_input() {
+            Some(TransferKind::Forward)
+        } else if station.reserve_overflow() {
+            Some(TransferKind::Spill)
+        } else {
+            None
+        }
+    }
+
+    /// Responses leave by the TCP that has the connection, which is in its state; else the
+    /// instance with the fewest entries taken, the first of equals.
+    fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
+        let instances = self.run.config.accelerator.instances;
+        if instances == 1 {
+            return 0;
+        }
+        let request = self.requests.get(self.jobs.get(id).request);
+        if accel == Accel::Tcp && self.is_last_phase(request) {
+            return request.tcp;
+        }
+        let of_type = accel.index() * instances..(accel.index() + 1) * instances;
+        let taken = self.stations[of_type].iter().map(Station::taken);
+        let least = taken.enumerate().min_by_key(|&(_, taken)| taken);
+        least.map_or(0, |(instance, _)| instance as u8)
     }
 
     /// A message arrives at a TCP: from outside, so no DMA engine is involved.
     pub(super) fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
-        let accel = self.jobs.get(job).accel;
-        if self.station(accel).reserve_input() {
+        let unit = self.jobs.get(job).unit();
+        if self.station(unit).reserve_input() {
             self.enqueue(job, now);
-        } else if self.station(accel).reserve_overflow() {
+        } else if self.station(unit).reserve_overflow() {
             self.spilled(job, now);
         } else {
             return self.fall_back(job, None, now);
@@ -57,52 +151,107 @@ impl Engine<'_> {
     }
 
     /// A reserved input entry is ready.
-    pub(super) fn enqueue(&mut self, job: JobId, now: Time) {
-        let accel = self.jobs.get(job).accel;
-        self.station(accel).ready(job);
-        self.start_elements(accel, now);
+    pub(super) fn enqueue(&mut self, id: JobId, now: Time) {
+        let job = *self.jobs.get(id);
+        let request = self.requests.get(job.request);
+        let mut entry = Entry {
+            item: id,
+            owner: request.owner(),
+            priority: request.priority,
+            due: Time::MAX,
+            work: Time::ZERO,
+        };
+        if self.policy == Policy::Deadline {
+            let due = self.advance_deadline(self.jobs.get(id));
+            (entry.due, entry.work) = (due, self.element_time(id));
+            self.jobs.get_mut(id).due = due;
+        }
+        let placed = self.station(job.unit()).ready(entry, now);
+        if placed != Placed::InOrder {
+            let service = usize::from(entry.owner.service);
+            let stats = &mut self.services[service];
+            stats.exchanged += u64::from(placed == Placed::Exchanged);
+            stats.expected_late += u64::from(placed == Placed::Late);
+        }
+        self.start_elements(job.unit(), now);
     }
 
-    pub(super) fn start_elements(&mut self, accel: Accel, now: Time) {
-        while let Some(job) = self.station(accel).start(now) {
-            let work = self.element_time(job);
+    pub(super) fn start_elements(&mut self, unit: Unit, now: Time) {
+        while let Some(started) = self.station(unit).start(now) {
+            let job = started.item;
+            let work = self.element_time(job) + self.preparation(unit.accel, started);
             self.totals.element_work += work;
-            self.station(accel).work += work;
-            self.schedule(now + work, Event::Operated(job));
-            if let Some(refill) = self.station(accel).refill() {
+            self.station(unit).work += work;
+            self.jobs.get_mut(job).steps += 1;
+            match self.exception(job, work) {
+                Some(exception) => self.raise(job, exception, now),
+                None => self.run_element(job, work, now),
+            }
+            if let Some(refill) = self.station(unit).refill() {
                 self.refill(refill, now);
             }
         }
+    }
+
+    /// "The hardware clears the state of a PE and its scratchpad in between executions of entries
+    /// from different tenants" (AccelFlow, section IV.D); what a service's requests share is
+    /// loaded when the element goes on with another service.
+    fn preparation(&self, accel: Accel, started: Started<JobId>) -> Time {
+        let config = &self.run.config.accelerator;
+        let mut time = Time::ZERO;
+        if started.wipes {
+            time += config.wipe_bandwidth.transfer(config.scratchpad);
+        }
+        let described = matches!(accel, Accel::Ser | Accel::Dser);
+        if started.reloads && described && config.service_state > Bytes(0) {
+            let there = Place::Accel(accel);
+            time += self
+                .network
+                .transfer(Place::Memory, there, config.service_state);
+        }
+        time
     }
 
     /// Load into the scratchpad, compute, write back; the parts beyond the queue entry come from
     /// and go to memory.
     pub(super) fn element_time(&self, job: JobId) -> Time {
         let job = self.jobs.get(job);
+        self.operation_time(job.accel, job.operation)
+    }
+
+    /// The same for any operation. What does not fit the scratchpad passes through it in pieces,
+    /// each of which pays the latencies anew.
+    pub(super) fn operation_time(&self, accel: Accel, operation: Operation) -> Time {
         let hardware = &self.run.config.accelerator;
         let pad = |size: Bytes| {
             hardware.scratchpad_latency + hardware.scratchpad_bandwidth.transfer(size)
         };
+        let here = Place::Accel(accel);
         let beyond = |size: Bytes| match size.beyond(hardware.inline) {
             Bytes(0) => Time::ZERO,
+            rest => self.network.transfer(Place::Memory, here, rest),
+        };
+        let pieces = |size: Bytes| match size.beyond(hardware.scratchpad) {
+            Bytes(0) => Time::ZERO,
             rest => {
-                let here = Place::Accel(job.accel);
-                self.network.transfer(Place::Memory, here, rest)
+                let more = rest.get().div_ceil(hardware.scratchpad.get());
+                let latencies = self.network.transfer(Place::Memory, here, Bytes(0));
+                (latencies + hardware.scratchpad_latency) * more
             }
         };
         let Operation {
             core,
             input,
             output,
-        } = job.operation;
-        let compute = self.run.config.accelerated(job.accel, core);
-        let moved = |size: Bytes| pad(self.inline(size)) + beyond(size);
+        } = operation;
+        let compute = self.compute(accel, core, input);
+        let moved = |size: Bytes| pad(self.inline(size)) + beyond(size) + pieces(size);
         moved(input) + compute + moved(output)
     }
 
     pub(super) fn spilled(&mut self, job: JobId, now: Time) {
-        let accel = self.jobs.get(job).accel;
-        if let Some(refill) = self.station(accel).spilled(job) {
+        let unit = self.jobs.get(job).unit();
+        if let Some(refill) = self.station(unit).spilled(job) {
             self.refill(refill, now);
         }
     }
@@ -118,32 +267,44 @@ impl Engine<'_> {
 
     /// An operation has completed in its processing element.
     pub(super) fn operated(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
-        let accel = self.jobs.get(job).accel;
         let entry = *self.jobs.get(job);
+        let unit = entry.unit();
         self.log(&entry, false, now);
-        self.totals.on_accelerators[accel.index()] += 1;
+        self.totals.on_accelerators[entry.accel.index()] += 1;
         self.jobs.get_mut(job).deposited = now;
-        if self.station(accel).deposit(job, now) {
-            self.start_elements(accel, now);
+        let owner = self.requests.get(entry.request).owner();
+        if entry.due < Time::MAX {
+            let stats = &mut self.services[usize::from(owner.service)];
+            stats.deadlines += 1;
+            stats.deadlines_missed += u64::from(now > entry.due);
+        }
+        self.station(unit).stops(entry.ends);
+        if self.station(unit).deposit(job, owner, now) {
+            self.start_elements(unit, now);
             self.decide(job, now)?;
         }
         Ok(())
     }
 
-    pub(super) fn withdraw(&mut self, accel: Accel, now: Time) {
-        if let Some(blocked) = self.station(accel).withdraw(now) {
+    pub(super) fn withdraw(&mut self, unit: Unit, now: Time) {
+        if let Some(blocked) = self.station(unit).withdraw(now) {
             self.unblocked.push(blocked);
         }
     }
 
-    /// Lets results go on that were given an output entry.
+    /// Lets results go on that were given an output entry, and traces start that waited for
+    /// others of their tenants to end.
     pub(super) fn settle(&mut self, now: Time) -> Result<(), SimError> {
-        while let Some(job) = self.unblocked.pop() {
-            let accel = self.jobs.get(job).accel;
-            self.start_elements(accel, now);
-            self.decide(job, now)?;
+        loop {
+            if let Some(job) = self.unblocked.pop() {
+                self.start_elements(self.jobs.get(job).unit(), now);
+                self.decide(job, now)?;
+            } else if let Some(tenant) = self.admissible.pop() {
+                self.admit_waiting(tenant, now)?;
+            } else {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// What of a payload is in a queue entry; the rest is in memory already.

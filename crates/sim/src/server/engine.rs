@@ -7,14 +7,17 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::arrivals::Source;
-use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer};
+use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer, Unit};
+use super::tenants::{Tenant, tenants};
 use super::{Run, SimError};
-use crate::hardware::{Core, Dma, Network, Station};
+use crate::hardware::{Core, Dma, Network, Policy, Sizes, Station};
 use crate::plan::{ChainPlan, Message, PhasePlan};
 use crate::stats::{Fallback, Operated, Outcome, ServiceStats, Totals};
 
 /// The attribute of a request that says which core its message is steered to.
 pub(super) const HOME_CORE: u64 = 0;
+/// The attribute that says which TCP its connection is with.
+pub(super) const HOME_TCP: u64 = 1;
 
 /// Events between two looks at whether the run is to stop: some milliseconds.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
@@ -27,7 +30,10 @@ pub(super) struct Engine<'r> {
     pub(super) requests: Slab<Request>,
     pub(super) jobs: Slab<Job>,
     pub(super) cores: Vec<Core<Task>>,
+    /// By type, then by instance.
     pub(super) stations: Vec<Station<JobId>>,
+    /// In which order they load what is ready.
+    pub(super) policy: Policy,
     pub(super) dma: Dma<Transfer>,
     pub(super) manager_free: Time,
     pub(super) manager: BusyTime,
@@ -46,6 +52,13 @@ pub(super) struct Engine<'r> {
     pub(super) log: Option<Vec<Operated>>,
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
     pub(super) arms: Vec<(JobId, JobId)>,
+    pub(super) tenants: Vec<Tenant>,
+    /// Tenants with fewer traces running than before, and others that wait.
+    pub(super) admissible: Vec<u16>,
+    /// From each phase of each service to its end on an idle server, if deadlines are set.
+    pub(super) unloaded: Vec<Vec<Time>>,
+    /// By accelerator, the speedup for endless payloads over the mean.
+    pub(super) endless: [f64; Accel::COUNT],
 }
 
 /// The measured window: from the end of the warm-up to the last arrival.
@@ -73,22 +86,23 @@ impl<'r> Engine<'r> {
             .map(|load| Source::new(run, load))
             .collect::<Result<_, SimError>>()?;
         let hardware = &run.config.accelerator;
-        let station = |_| {
-            Station::new(
-                hardware.pes,
-                hardware.input_entries,
-                hardware.overflow_entries,
-                hardware.output_entries,
-            )
+        let sizes = Sizes {
+            elements: hardware.pes,
+            input: hardware.input_entries,
+            overflow: hardware.overflow_entries,
+            output: hardware.output_entries,
         };
-        Ok(Engine {
+        let policy = run.orchestrator.policy(run.config);
+        let stations = Accel::COUNT * hardware.instances;
+        let mut engine = Engine {
             network: Network::new(run.config),
             calendar: Calendar::with_capacity(1024),
             sources,
             requests: Slab::new(),
             jobs: Slab::new(),
             cores: (0..run.config.core.count).map(|_| Core::new()).collect(),
-            stations: Accel::ALL.map(station).into(),
+            stations: (0..stations).map(|_| Station::new(sizes, policy)).collect(),
+            policy,
             dma: Dma::new(run.config.network.dma_engines),
             manager_free: Time::ZERO,
             manager: BusyTime::new(Time::ZERO),
@@ -103,8 +117,16 @@ impl<'r> Engine<'r> {
             stop: None,
             log: None,
             arms: Vec::new(),
+            tenants: tenants(run.loads),
+            admissible: Vec::new(),
+            unloaded: Vec::new(),
+            endless: super::curve::endless(run),
             run: run.clone(),
-        })
+        };
+        if policy == Policy::Deadline {
+            engine.unloaded = engine.unloaded();
+        }
+        Ok(engine)
     }
 
     pub(super) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
@@ -139,6 +161,11 @@ impl<'r> Engine<'r> {
                 Ok(())
             }
             Event::Answered(job) => self.answered(job, now),
+            Event::TimedOut(job) => {
+                self.timed_out(job, now);
+                Ok(())
+            }
+            Event::Terminated(job) => self.terminated(job, now),
             Event::Notified(job) => self.notified(job, now),
             Event::CoreDone(core) => self.core_done(core, now),
         }
@@ -159,7 +186,7 @@ impl<'r> Engine<'r> {
         chain.message(trace, self.request_seed(request), request.number)
     }
 
-    fn request_seed(&self, request: &Request) -> u64 {
+    pub(super) fn request_seed(&self, request: &Request) -> u64 {
         self.run.seed ^ (u64::from(request.service) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
@@ -203,8 +230,9 @@ impl<'r> Engine<'r> {
         *self.services[service].fallbacks.entry(reason).or_default() += 1;
     }
 
-    pub(super) fn station(&mut self, accel: Accel) -> &mut Station<JobId> {
-        &mut self.stations[accel.index()]
+    pub(super) fn station(&mut self, unit: Unit) -> &mut Station<JobId> {
+        let instances = self.run.config.accelerator.instances;
+        &mut self.stations[unit.accel.index() * instances + usize::from(unit.instance)]
     }
 
     /// The core with the fewest tasks; the first of equals.

@@ -5,7 +5,8 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Event, Held, Job, JobId, Transfer, TransferKind};
+use super::state::{Event, Held, Job, JobId, Transfer, TransferKind, Unit};
+use super::tenants::Waiting;
 use crate::hardware::Place;
 use crate::orchestrators::Next;
 use crate::stats::Fallback;
@@ -17,26 +18,19 @@ impl Engine<'_> {
             self.start_arms(id, now)?;
         }
         let job = *self.jobs.get(id);
-        let source = Some(job.accel);
+        let source = Some(job.unit());
         let here = Place::Accel(job.accel);
         match job.next {
             Next::Forward(to) => {
                 let size = self.entry_size(job.operation.input);
-                self.jobs.get_mut(id).accel = to;
-                let (kind, duration) = if self.station(to).reserve_input() {
-                    let there = Place::Accel(to);
-                    (
-                        TransferKind::Forward,
-                        self.network.transfer(here, there, size),
-                    )
-                } else if self.station(to).reserve_overflow() {
-                    (
-                        TransferKind::Spill,
-                        self.network.transfer(here, Place::Memory, size),
-                    )
-                } else {
+                let Some(kind) = self.reserve(id, to) else {
                     return self.fall_back(id, source, now);
                 };
+                let there = match kind {
+                    TransferKind::Spill => Place::Memory,
+                    _ => Place::Accel(to),
+                };
+                let duration = self.network.transfer(here, there, size);
                 self.transfer(
                     Transfer {
                         job: id,
@@ -48,7 +42,7 @@ impl Engine<'_> {
                 );
             }
             Next::Park => {
-                self.withdraw(job.accel, now);
+                self.withdraw(job.unit(), now);
                 self.park(id, now);
             }
             Next::End => {
@@ -72,13 +66,19 @@ impl Engine<'_> {
     /// The next trace waits at this TCP for a message. Where the accelerators keep it, it takes
     /// an entry there; otherwise the core has posted a buffer, and the message finds the TCP.
     pub(super) fn park(&mut self, id: JobId, now: Time) {
+        self.trace_ended(id);
+        let here = Unit {
+            accel: Accel::Tcp,
+            instance: self.jobs.get(id).instance,
+        };
         let held = if !self.run.orchestrator.parks() {
             Held::Nowhere
-        } else if self.station(Accel::Tcp).reserve_input() {
+        } else if self.station(here).reserve_input() {
             Held::Input
-        } else if self.station(Accel::Tcp).reserve_overflow() {
+        } else if self.station(here).reserve_overflow() {
             Held::Overflow
         } else {
+            self.station(here).turned_away += 1;
             let request = self.jobs.get(id).request;
             self.count_fallback(request, Fallback::OverflowFull);
             Held::Core
@@ -89,11 +89,29 @@ impl Engine<'_> {
 
     pub(super) fn await_message(&mut self, id: JobId, now: Time) {
         let wait = self.run.plan.wait(self.jobs.get(id).trace);
-        self.schedule(now + wait, Event::Answered(id));
+        let timeout = self.run.config.tcp.timeout;
+        let job = self.jobs.get_mut(id);
+        if job.due < Time::MAX {
+            job.due += wait.scale(job.stretch);
+        }
+        // What comes after the time-out finds nobody, so it need not come at all.
+        if wait > timeout {
+            self.schedule(now + timeout, Event::TimedOut(id));
+        } else {
+            self.schedule(now + wait, Event::Answered(id));
+        }
     }
 
     /// The message that a parked job waits for is there.
     pub(super) fn answered(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        if self.jobs.get(id).held != Held::Core && !self.may_run(Waiting::Answer(id), now) {
+            return Ok(());
+        }
+        self.resume_parked(id, now)
+    }
+
+    /// A parked job goes on with its message.
+    pub(super) fn resume_parked(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         let mut job = *self.jobs.get(id);
         self.read(&mut job, &mut Vec::new())?;
         let held = std::mem::take(&mut job.held);
@@ -123,7 +141,7 @@ impl Engine<'_> {
             self.withdraw(source, now);
         }
         match transfer.kind {
-            TransferKind::Forward => self.enqueue(transfer.job, now),
+            TransferKind::Forward => self.delivered(transfer.job, now),
             TransferKind::Spill => self.spilled(transfer.job, now),
             TransferKind::Result => self.notify(transfer.job, now),
             TransferKind::Rescue => self.run_software(transfer.job, false, now)?,
@@ -132,6 +150,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn notify(&mut self, job: JobId, now: Time) {
+        self.trace_ended(job);
         let clock = self.run.config.core.clock;
         let latency = self.run.config.network.notification.at(clock);
         self.schedule(now + latency, Event::Notified(job));
@@ -142,14 +161,15 @@ impl Engine<'_> {
     pub(super) fn fall_back(
         &mut self,
         job: JobId,
-        source: Option<Accel>,
+        source: Option<Unit>,
         now: Time,
     ) -> Result<(), SimError> {
         let Job {
             request, operation, ..
         } = *self.jobs.get(job);
         self.count_fallback(request, Fallback::OverflowFull);
-        let Some(from) = source else {
+        self.station(self.jobs.get(job).unit()).turned_away += 1;
+        let Some(Unit { accel: from, .. }) = source else {
             return self.run_software(job, false, now);
         };
         let size = self.inline(operation.input);

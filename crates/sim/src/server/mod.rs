@@ -2,17 +2,24 @@
 
 mod arrivals;
 mod cores;
+mod curve;
+mod deadlines;
 mod decide;
 mod elements;
 mod engine;
+mod exceptions;
 mod flow;
 mod read;
 mod report;
+mod saturation;
 mod state;
+mod tenants;
+mod timeouts;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use accelflow_trace::Fault;
+use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, ArrivalsError};
 
 use crate::config::{Config, ConfigError};
@@ -32,6 +39,48 @@ pub struct Load {
     pub requests: u64,
     /// How many of the first ones are left out of the statistics.
     pub warmup: u64,
+    /// Whose requests they are: what the limit on running traces counts by, and what elements
+    /// wipe their state between (AccelFlow, section IV.D).
+    pub tenant: u16,
+    /// The level that queues in order of priority serve them at; higher goes first.
+    pub priority: u8,
+    /// Within what time a request is to have its response (AccelFlow, section IV.C): what its
+    /// deadlines are set from, and what violations are counted against.
+    pub slo: Option<Time>,
+}
+
+impl Load {
+    /// `requests` requests to the service number `service`, the first `warmup` of them outside
+    /// the statistics: of tenant 0, at the lowest priority, without an SLO.
+    pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
+        Load {
+            service,
+            arrivals,
+            requests,
+            warmup,
+            tenant: 0,
+            priority: 0,
+            slo: None,
+        }
+    }
+
+    /// The same of the tenant `tenant`.
+    pub fn of_tenant(self, tenant: u16) -> Load {
+        Load { tenant, ..self }
+    }
+
+    /// The same at the level `priority`.
+    pub fn at_priority(self, priority: u8) -> Load {
+        Load { priority, ..self }
+    }
+
+    /// The same with responses due within `slo`.
+    pub fn within(self, slo: Time) -> Load {
+        Load {
+            slo: Some(slo),
+            ..self
+        }
+    }
 }
 
 /// One simulation.

@@ -42,6 +42,7 @@ impl Engine<'_> {
             word: entry,
             mark: PositionMark::START,
             accel: Accel::Tcp,
+            instance: self.requests.get(request).tcp,
             operation: Operation {
                 core: Time::ZERO,
                 input: Bytes(0),
@@ -53,8 +54,16 @@ impl Engine<'_> {
             decision: Decision::default(),
             deposited: Time::ZERO,
             held: Held::Nowhere,
+            missing: 0,
+            attempts: 0,
+            counted: false,
+            due: Time::MAX,
+            stretch: 0.0,
+            ends: Time::ZERO,
+            steps: 0,
         };
         self.read(&mut job, &mut Vec::new())?;
+        self.set_deadlines(&mut job);
         Ok(self.jobs.insert(job))
     }
 

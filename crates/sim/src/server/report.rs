@@ -4,8 +4,8 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::engine::{Engine, Window};
-use super::state::RequestId;
-use crate::hardware::Core;
+use super::saturation::{Queues, saturation};
+use super::state::{Request, RequestId};
 use crate::stats::{AccelStats, Outcome};
 
 /// Busy times since the start of the run.
@@ -16,6 +16,8 @@ pub(super) struct Busy {
     dma: Time,
     /// All elements together, and any of them.
     accelerators: [(Time, Time); Accel::COUNT],
+    /// What waits for each resource.
+    pub(super) queues: Queues,
 }
 
 /// What is read off when the last request has arrived.
@@ -23,7 +25,6 @@ pub(super) struct Busy {
 pub(super) struct Closing {
     at: Time,
     busy: Busy,
-    backlog: (String, usize),
     in_flight: usize,
 }
 
@@ -35,12 +36,14 @@ const SATURATED_SHARE: f64 = 0.05;
 impl Engine<'_> {
     /// The response of a request has left, if this was its last phase.
     pub(super) fn respond_if_last(&mut self, id: RequestId, now: Time) {
-        let request = self.requests.get(id);
-        let service = usize::from(request.service);
-        let last = self.run.plan.services[service].phases.len() - 1;
-        if usize::from(request.phase) == last {
+        if self.is_last_phase(self.requests.get(id)) {
             self.respond(id, now);
         }
+    }
+
+    pub(super) fn is_last_phase(&self, request: &Request) -> bool {
+        let service = usize::from(request.service);
+        usize::from(request.phase) + 1 == self.run.plan.services[service].phases.len()
     }
 
     /// The request has its response, unless it had it before: with the first message that its
@@ -54,6 +57,7 @@ impl Engine<'_> {
         let request = *request;
         let service = usize::from(request.service);
         let (measured, latency) = (request.measured, now - request.arrived);
+        let with_slo = measured && request.due < Time::MAX;
         self.population.decrease(now);
         self.totals.latency_ps += u128::from(latency.as_ps());
         let arrives = self.arrives(request.service);
@@ -62,14 +66,38 @@ impl Engine<'_> {
         if measured {
             stats.latency.record(latency);
         }
+        stats.with_slo += u64::from(with_slo);
+        stats.slo_missed += u64::from(with_slo && now > request.due);
         stats.completed_in_window += u64::from(arrives && stats.measured.is_some());
+    }
+
+    /// The request goes no further. Without a response it has no response time either, so it is
+    /// counted beside those that have.
+    pub(super) fn terminate(&mut self, id: RequestId, now: Time) {
+        let request = self.requests.get_mut(id);
+        request.terminated = true;
+        if std::mem::replace(&mut request.responded, true) {
+            return;
+        }
+        let request = *request;
+        self.population.decrease(now);
+        self.totals.latency_ps += u128::from((now - request.arrived).as_ps());
+        let with_slo = request.measured && request.due < Time::MAX;
+        let stats = &mut self.services[usize::from(request.service)];
+        stats.timed_out += 1;
+        stats.with_slo += u64::from(with_slo);
+        stats.slo_missed += u64::from(with_slo);
     }
 
     /// All busy times up to `now`.
     pub(super) fn busy(&self, now: Time) -> Busy {
         let mut accelerators = [(Time::ZERO, Time::ZERO); Accel::COUNT];
-        for (station, times) in self.stations.iter().zip(&mut accelerators) {
-            *times = (station.busy.total_at(now), station.any.total_at(now));
+        let instances = self.run.config.accelerator.instances;
+        for (type_, times) in self.stations.chunks(instances).zip(&mut accelerators) {
+            for station in type_ {
+                times.0 += station.busy.total_at(now);
+                times.1 += station.any.total_at(now);
+            }
         }
         Busy {
             cores: self.cores.iter().map(|core| core.busy.total_at(now)).sum(),
@@ -80,12 +108,12 @@ impl Engine<'_> {
                 .saturating_sub(self.manager_free.saturating_sub(now)),
             dma: self.dma.busy.total_at(now),
             accelerators,
+            queues: self.queues(now),
         }
     }
 
     pub(super) fn close_window(&mut self, now: Time) {
         let busy = self.busy(now);
-        let backlog = self.longest_queue(now);
         let in_flight = self.requests.live();
         if let Some(window) = &mut self.window
             && window.closed.is_none()
@@ -93,32 +121,9 @@ impl Engine<'_> {
             window.closed = Some(Closing {
                 at: now,
                 busy,
-                backlog,
                 in_flight,
             });
         }
-    }
-
-    /// The component that the most work waits for, and how much.
-    fn longest_queue(&self, now: Time) -> (String, usize) {
-        let behind_the_running = |core: &Core<_>| core.load().saturating_sub(1);
-        let waiting = self.cores.iter().map(behind_the_running).sum();
-        let occupancy = self.run.config.relief.occupancy.as_ps().max(1);
-        let manager = self.manager_free.saturating_sub(now).as_ps() / occupancy;
-        let accelerators = Accel::ALL
-            .into_iter()
-            .zip(&self.stations)
-            .map(|(accel, station)| (accel.name().to_owned(), station.backlog()));
-        let others = [
-            ("cores".to_owned(), waiting),
-            ("manager".to_owned(), manager as usize),
-            ("A-DMA engines".to_owned(), self.dma.backlog()),
-        ];
-        others
-            .into_iter()
-            .chain(accelerators)
-            .max_by_key(|(_, backlog)| *backlog)
-            .unwrap_or_default()
     }
 
     pub(super) fn report(mut self) -> Outcome {
@@ -132,21 +137,25 @@ impl Engine<'_> {
         self.totals.drained = self.requests.live() == 0
             && self.jobs.live() == 0
             && self.stations.iter().all(|station| station.is_idle())
-            && self.cores.iter().all(|core| core.load() == 0);
+            && self.cores.iter().all(|core| core.load() == 0)
+            && self.held_back() == 0;
         let measured: u64 = self.services.iter().map(|s| s.latency.count() as u64).sum();
+        let instances = self.run.config.accelerator.instances;
+        let of_type = |i: usize| &self.stations[i * instances..(i + 1) * instances];
         let mut outcome = Outcome {
             services: std::mem::take(&mut self.services),
             accelerators: std::array::from_fn(|i| AccelStats {
                 utilization: 0.0,
                 any_busy: 0.0,
-                operations: self.stations[i].operations,
-                peak_input: self.stations[i].peak_input,
+                operations: of_type(i).iter().map(|it| it.operations).sum(),
+                peak_input: of_type(i).iter().map(|it| it.peak_input).max().unwrap_or(0),
             }),
             core_utilization: 0.0,
             manager_utilization: 0.0,
             dma_utilization: 0.0,
             dispatcher_instructions: (self.dispatches > 0)
                 .then(|| self.instructions as f64 / self.dispatches as f64),
+            tenants: self.tenants.iter().map(|tenant| tenant.stats).collect(),
             saturated: None,
             window: Time::ZERO,
             events: self.events,
@@ -160,7 +169,8 @@ impl Engine<'_> {
         {
             self.fill_shares(&mut outcome, *from, before, closing);
             let limit = SATURATED_BACKLOG.max((measured as f64 * SATURATED_SHARE) as usize);
-            outcome.saturated = (closing.in_flight > limit).then(|| closing.backlog.0.clone());
+            outcome.saturated = (closing.in_flight > limit)
+                .then(|| saturation(&before.queues, &closing.busy.queues, &outcome));
         }
         outcome
     }
@@ -183,8 +193,9 @@ impl Engine<'_> {
         outcome.dma_utilization = share(before.dma, after.dma, config.network.dma_engines);
         let pairs = before.accelerators.iter().zip(&after.accelerators);
         for (stats, (before, after)) in outcome.accelerators.iter_mut().zip(pairs) {
-            stats.utilization = share(before.0, after.0, config.accelerator.pes);
-            stats.any_busy = share(before.1, after.1, 1);
+            let instances = config.accelerator.instances;
+            stats.utilization = share(before.0, after.0, config.accelerator.pes * instances);
+            stats.any_busy = share(before.1, after.1, instances);
         }
     }
 }

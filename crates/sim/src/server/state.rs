@@ -3,6 +3,7 @@
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::Time;
 
+use crate::hardware::Owner;
 use crate::orchestrators::{Decision, Next};
 use crate::plan::{Message, Operation};
 
@@ -12,6 +13,13 @@ pub(super) type RequestId = u32;
 pub(super) type JobId = u32;
 /// Index of a core.
 pub(super) type CoreId = u16;
+
+/// One instance of an accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub accel: Accel,
+    pub instance: u8,
+}
 
 /// A request on its way through its service's path.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +34,24 @@ pub(super) struct Request {
     pub core: CoreId,
     pub measured: bool,
     pub responded: bool,
+    /// A time-out has ended it: it goes no further than what runs already.
+    pub terminated: bool,
+    /// Index of its tenant.
+    pub tenant: u16,
+    pub priority: u8,
+    /// When its response is due; [`Time::MAX`] without an SLO.
+    pub due: Time,
+    /// The TCP that its connection is with.
+    pub tcp: u8,
+}
+
+impl Request {
+    pub(super) fn owner(&self) -> Owner {
+        Owner {
+            tenant: self.tenant,
+            service: self.service,
+        }
+    }
 }
 
 /// One execution of a trace: what a queue entry carries.
@@ -40,6 +66,8 @@ pub(super) struct Job {
     pub mark: PositionMark,
     /// The accelerator that has, runs or is to run the current operation.
     pub accel: Accel,
+    /// Which of them.
+    pub instance: u8,
     pub operation: Operation,
     /// Number of the trace within its chain, and the message it handles.
     pub ordinal: u16,
@@ -50,6 +78,41 @@ pub(super) struct Job {
     pub deposited: Time,
     /// Where the job waits for a message.
     pub held: Held,
+    /// Sources that have not delivered to its input entry.
+    pub missing: u8,
+    /// How often its core has tried to enqueue it.
+    pub attempts: u16,
+    /// Whether it counts as a running trace of its tenant.
+    pub counted: bool,
+    /// When the current step is to have ended; [`Time::MAX`] without deadlines.
+    pub due: Time,
+    /// How much longer than unloaded each step may take.
+    pub stretch: f64,
+    /// When the operation that runs is to end, or, while it is stopped, how long it has to go.
+    pub ends: Time,
+    /// Operations begun.
+    pub steps: u16,
+}
+
+impl Job {
+    /// Where it is.
+    pub(super) fn unit(&self) -> Unit {
+        Unit {
+            accel: self.accel,
+            instance: self.instance,
+        }
+    }
+}
+
+/// What an operation meets that the hardware cannot handle (AccelFlow, section IV.A).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Exception {
+    /// What the operation has to go when it is resumed.
+    pub left: Time,
+    /// What the operating system does about it, beside taking the interrupt.
+    pub handling: Time,
+    /// Whether the element goes on afterwards; otherwise the core goes on in software.
+    pub resumes: bool,
 }
 
 /// Where a job waits for a message.
@@ -83,6 +146,10 @@ pub(super) enum Event {
     Refilled(JobId),
     /// A message for a parked job has arrived.
     Answered(JobId),
+    /// The message for a parked job has not come in time.
+    TimedOut(JobId),
+    /// A core has been told that a message has not come.
+    Terminated(JobId),
     /// A core has been told that a job has ended.
     Notified(JobId),
     /// A core has completed its task.
@@ -95,7 +162,7 @@ pub(super) struct Transfer {
     pub job: JobId,
     pub kind: TransferKind,
     /// The accelerator whose output entry is freed at the end; none if the data was in memory.
-    pub source: Option<Accel>,
+    pub source: Option<Unit>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +184,12 @@ pub(super) enum Task {
     Application(RequestId),
     /// Decides what an accelerator cannot, while the job waits.
     Decide(JobId),
+    /// Tries once more to enqueue a job.
+    Enqueue(JobId),
+    /// Handles an exception, after which the element goes on.
+    Handle(JobId),
+    /// Handles an exception, after which the core goes on.
+    TakeOver(JobId),
     /// Executes a trace in software up to its end or until it waits for a message.
     Software(JobId),
     /// Sees a notification, or handles an interrupt that nobody waits for.

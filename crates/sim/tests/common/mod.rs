@@ -184,12 +184,12 @@ pub(crate) fn run(config: &Config, plan: &Plan, id: &str, loads: &[Load], seed: 
 
 /// `count` requests of the first service, all at 1 us.
 pub(crate) fn together(count: u64) -> Vec<Load> {
-    vec![Load {
-        service: 0,
-        arrivals: ArrivalProcess::Trace(vec![Time::from_us(1); count as usize]),
-        requests: count,
-        warmup: 0,
-    }]
+    vec![Load::new(
+        0,
+        ArrivalProcess::Trace(vec![Time::from_us(1); count as usize]),
+        count,
+        0,
+    )]
 }
 
 /// The response times of `count` requests that arrive together, in ascending order.

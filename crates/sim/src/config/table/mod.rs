@@ -4,9 +4,13 @@ mod accelerator;
 mod cohort;
 mod core;
 mod dispatcher;
+mod exception;
 mod network;
 mod relief;
+mod scheduling;
 mod speedup;
+mod tcp;
+mod tenant;
 
 use super::parameters::Parameter;
 
@@ -15,6 +19,10 @@ const SECTIONS: &[&[Parameter]] = &[
     core::ROWS,
     accelerator::ROWS,
     speedup::ROWS,
+    exception::ROWS,
+    scheduling::ROWS,
+    tenant::ROWS,
+    tcp::ROWS,
     dispatcher::ROWS,
     network::ROWS,
     relief::ROWS,

@@ -1,0 +1,328 @@
+use std::collections::VecDeque;
+
+use accelflow_units::Time;
+
+/// In which order an input dispatcher loads ready entries (AccelFlow, section IV.C).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// In the order in which they became ready.
+    #[default]
+    Fifo,
+    /// The highest level first, and in that order within a level.
+    Priority,
+    /// In that order, unless an entry would miss its deadline and can change places with an
+    /// earlier one that has the slack.
+    Deadline,
+}
+
+impl Policy {
+    /// All, in the order of their numbers.
+    pub const ALL: [Policy; 3] = [Policy::Fifo, Policy::Priority, Policy::Deadline];
+
+    /// The name in commands and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Policy::Fifo => "fifo",
+            Policy::Priority => "priority",
+            Policy::Deadline => "deadline",
+        }
+    }
+
+    /// The value of `scheduling.policy` that stands for it.
+    pub(crate) const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The policy that the value of `scheduling.policy` stands for.
+    pub(crate) fn of_number(number: f64) -> Policy {
+        let mut all = Policy::ALL.into_iter();
+        all.find(|policy| f64::from(policy.number()) == number)
+            .unwrap_or_default()
+    }
+}
+
+/// Whose state an element holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub tenant: u16,
+    pub service: u16,
+}
+
+/// A ready entry, as the input dispatcher reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry<T> {
+    pub item: T,
+    pub owner: Owner,
+    pub priority: u8,
+    /// When the operation is to have ended; [`Time::MAX`] without a deadline.
+    pub due: Time,
+    /// How long the operation is expected to hold an element.
+    pub work: Time,
+}
+
+/// What the dispatcher knows of its elements when it estimates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Elements {
+    pub count: u64,
+    pub idle: bool,
+    /// What remains of the operations that run.
+    pub remaining: Time,
+}
+
+/// Where an entry was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// Where the policy puts it without looking further.
+    InOrder,
+    /// In the place of an earlier entry, which now has its place.
+    Exchanged,
+    /// Behind the others, though it is expected to miss its deadline there.
+    Late,
+}
+
+/// The ready entries of an input queue.
+#[derive(Clone, Debug)]
+pub(crate) struct InputQueue<T> {
+    policy: Policy,
+    entries: VecDeque<Entry<T>>,
+}
+
+impl<T: Copy> InputQueue<T> {
+    pub(crate) fn new(policy: Policy, capacity: usize) -> InputQueue<T> {
+        InputQueue {
+            policy,
+            entries: VecDeque::with_capacity(capacity),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Entry<T>> {
+        self.entries.pop_front()
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
+        match self.policy {
+            Policy::Fifo => {
+                self.entries.push_back(entry);
+                Placed::InOrder
+            }
+            Policy::Priority => {
+                // Higher levels are in front, so the queue is sorted.
+                let behind = |other: &Entry<T>| other.priority >= entry.priority;
+                let place = self.entries.partition_point(behind);
+                self.entries.insert(place, entry);
+                Placed::InOrder
+            }
+            Policy::Deadline => self.push_by_deadline(entry, elements, now),
+        }
+    }
+
+    /// "The input dispatcher reads its deadline and estimates whether it will meet its deadline.
+    /// If it will not, the dispatcher checks earlier requests. If any has a large slack, the
+    /// dispatcher can change the processing order so that both requests meet deadlines."
+    fn push_by_deadline(&mut self, new: Entry<T>, elements: Elements, now: Time) -> Placed {
+        let last = self.entries.len();
+        self.entries.push_back(new);
+        if elements.idle || new.due == Time::MAX || self.ends(last, elements, now) <= new.due {
+            return Placed::InOrder;
+        }
+        // The nearest first: whoever changes places loses the least.
+        for earlier in (0..last).rev() {
+            self.entries.swap(earlier, last);
+            if self.all_meet(earlier, last, elements, now) {
+                return Placed::Exchanged;
+            }
+            self.entries.swap(earlier, last);
+        }
+        Placed::Late
+    }
+
+    /// Whether, with `earlier` and `last` having changed places, both meet their deadlines and
+    /// nobody between them comes to miss one.
+    fn all_meet(&self, earlier: usize, last: usize, elements: Elements, now: Time) -> bool {
+        let meets = |place: usize| self.ends(place, elements, now) <= self.entries[place].due;
+        let longer = self.entries[earlier].work > self.entries[last].work;
+        meets(earlier)
+            && meets(last)
+            && (!longer
+                || (earlier + 1..last)
+                    .all(|place| meets(place) || self.missed(place, last, elements, now, earlier)))
+    }
+
+    /// Whether the entry at `place` would have missed its deadline before the exchange, too.
+    fn missed(
+        &self,
+        place: usize,
+        last: usize,
+        elements: Elements,
+        now: Time,
+        earlier: usize,
+    ) -> bool {
+        let (new, old) = (self.entries[earlier].work, self.entries[last].work);
+        let delay = Time::from_ps((new.as_ps() - old.as_ps()) / elements.count);
+        self.ends(place, elements, now).saturating_sub(delay) > self.entries[place].due
+    }
+
+    /// When the operation at `place` is expected to end: the work before it is spread over all
+    /// elements.
+    fn ends(&self, place: usize, elements: Elements, now: Time) -> Time {
+        let ahead: Time = self.entries.range(..place).map(|entry| entry.work).sum();
+        now + (elements.remaining + ahead) / elements.count + self.entries[place].work
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: Owner = Owner {
+        tenant: 0,
+        service: 0,
+    };
+
+    fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    fn entry(item: char, due_ns: u64, work_ns: u64) -> Entry<char> {
+        Entry {
+            item,
+            owner: OWNER,
+            priority: 0,
+            due: at(due_ns),
+            work: at(work_ns),
+        }
+    }
+
+    fn order(queue: &mut InputQueue<char>) -> String {
+        std::iter::from_fn(|| queue.pop().map(|entry| entry.item)).collect()
+    }
+
+    /// Two busy elements with 20 ns to go in all, at 100 ns.
+    fn deadline(entries: &[Entry<char>]) -> (String, Vec<Placed>) {
+        let elements = Elements {
+            count: 2,
+            idle: false,
+            remaining: at(20),
+        };
+        let mut queue = InputQueue::new(Policy::Deadline, 8);
+        let placed = entries
+            .iter()
+            .map(|&entry| queue.push(entry, elements, at(100)))
+            .collect();
+        (order(&mut queue), placed)
+    }
+
+    #[test]
+    fn fifo_keeps_the_order_whatever_the_entries_say() {
+        let mut queue = InputQueue::new(Policy::Fifo, 8);
+        let elements = Elements {
+            count: 1,
+            idle: false,
+            remaining: at(9),
+        };
+        for (item, priority) in [('a', 0), ('b', 7), ('c', 3)] {
+            let entry = Entry {
+                priority,
+                ..entry(item, 0, 5)
+            };
+            assert_eq!(queue.push(entry, elements, at(50)), Placed::InOrder);
+        }
+        assert_eq!(order(&mut queue), "abc");
+    }
+
+    #[test]
+    fn higher_levels_go_first_and_a_level_is_fifo() {
+        let mut queue = InputQueue::new(Policy::Priority, 8);
+        let elements = Elements {
+            count: 1,
+            idle: false,
+            remaining: at(9),
+        };
+        for (item, priority) in [('a', 1), ('b', 0), ('c', 2), ('d', 1), ('e', 2), ('f', 0)] {
+            let entry = Entry {
+                priority,
+                ..entry(item, 0, 5)
+            };
+            queue.push(entry, elements, at(50));
+        }
+        assert_eq!(order(&mut queue), "ceadbf");
+    }
+
+    #[test]
+    fn an_entry_that_meets_its_deadline_stays_behind_the_others() {
+        // a takes from 110 to 140; b starts at (20 + 30) / 2 = 25, ends 10 later: at 135.
+        let slack = entry('a', 1_000, 30);
+        let (order, placed) = deadline(&[slack, entry('b', 135, 10)]);
+        assert_eq!(order, "ab");
+        assert_eq!(placed, [Placed::InOrder, Placed::InOrder]);
+    }
+
+    #[test]
+    fn an_entry_that_would_miss_its_deadline_changes_places_with_one_that_has_slack() {
+        let (order, placed) = deadline(&[entry('a', 1_000, 30), entry('b', 134, 10)]);
+        assert_eq!(order, "ba");
+        assert_eq!(placed, [Placed::InOrder, Placed::Exchanged]);
+    }
+
+    #[test]
+    fn slack_is_large_if_the_deadline_is_met_in_the_later_place() {
+        // In b's place a starts at (20 + 10) / 2 = 15 and ends at 145.
+        assert_eq!(
+            deadline(&[entry('a', 145, 30), entry('b', 134, 10)]).0,
+            "ba"
+        );
+        let (order, placed) = deadline(&[entry('a', 144, 30), entry('b', 134, 10)]);
+        assert_eq!(order, "ab");
+        assert_eq!(placed, [Placed::InOrder, Placed::Late]);
+    }
+
+    #[test]
+    fn the_nearest_entry_whose_place_is_early_enough_gives_it_up() {
+        // c ends at 100 + (20 + 40) / 2 + 10 = 140 behind both, at 130 in b's place.
+        let earlier = [entry('a', 1_000, 20), entry('b', 1_000, 20)];
+        let with = |due| deadline(&[earlier[0], earlier[1], entry('c', due, 10)]).0;
+        assert_eq!(with(140), "abc");
+        assert_eq!(with(139), "acb");
+        assert_eq!(with(130), "acb");
+        assert_eq!(with(129), "cba");
+        assert_eq!(with(120), "cba");
+        assert_eq!(with(119), "abc", "not even the first place is early enough");
+    }
+
+    #[test]
+    fn nobody_between_the_two_comes_to_miss_a_deadline() {
+        // x ends at 100 + (20 + 10) / 2 + 10 = 125; with c's 30 before it instead of a's 10, at
+        // 135. c itself ends at 140 in the first place and at 150 behind x.
+        let c = entry('c', 145, 30);
+        let with = |due| deadline(&[entry('a', 1_000, 10), entry('x', due, 10), c]).0;
+        assert_eq!(with(135), "cxa");
+        assert_eq!(with(134), "axc");
+        // Who misses it anyway does not keep the others from meeting theirs.
+        assert_eq!(with(124), "cxa");
+    }
+
+    #[test]
+    fn without_deadlines_or_with_an_idle_element_the_order_is_kept() {
+        let forever = |item| Entry {
+            due: Time::MAX,
+            ..entry(item, 0, 30)
+        };
+        assert_eq!(deadline(&[forever('a'), forever('b')]).0, "ab");
+        // Without a deadline slack has no end.
+        assert_eq!(deadline(&[forever('a'), entry('b', 120, 10)]).0, "ba");
+        let mut queue = InputQueue::new(Policy::Deadline, 8);
+        let idle = Elements {
+            count: 2,
+            idle: true,
+            remaining: at(20),
+        };
+        assert_eq!(
+            queue.push(entry('a', 0, 10), idle, at(100)),
+            Placed::InOrder
+        );
+    }
+}

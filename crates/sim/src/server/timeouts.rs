@@ -1,0 +1,57 @@
+//! Messages that do not come in time.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::SimError;
+use super::engine::Engine;
+use super::state::{Event, Held, JobId, Task, Unit};
+use crate::stats::Fallback;
+
+impl Engine<'_> {
+    /// "These input queue entries in a TCP accelerator are not held indefinitely waiting for a
+    /// response. After a specified timeout, the core is notified and terminates the request"
+    /// (AccelFlow, section IV.B).
+    pub(super) fn timed_out(&mut self, id: JobId, now: Time) {
+        let job = *self.jobs.get(id);
+        let unit = Unit {
+            accel: Accel::Tcp,
+            instance: job.instance,
+        };
+        match job.held {
+            Held::Input => {
+                if let Some(refill) = self.station(unit).release_input() {
+                    self.refill(refill, now);
+                }
+            }
+            Held::Overflow => self.station(unit).release_overflow(),
+            Held::Core | Held::Nowhere => {}
+        }
+        self.count_fallback(job.request, Fallback::TimedOut);
+        let mut at = now;
+        if self.run.orchestrator.accelerated() {
+            at += self
+                .run
+                .config
+                .network
+                .notification
+                .at(self.run.config.core.clock);
+        }
+        self.schedule(at, Event::Terminated(id));
+    }
+
+    /// The core knows that a message has not come.
+    pub(super) fn terminated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let request = self.jobs.get(id).request;
+        self.jobs.remove(id);
+        if self.run.orchestrator.accelerated() {
+            let cost = self.run.orchestrator.notified(self.run.config);
+            let core = self.requests.get(request).core;
+            if cost > Time::ZERO {
+                self.push_task(core, Task::Notice, cost, now);
+            }
+        }
+        self.terminate(request, now);
+        self.execution_ended(request, false, now)
+    }
+}
