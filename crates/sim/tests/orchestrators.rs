@@ -5,7 +5,7 @@
 mod common;
 
 use accelflow_sim::orchestrators::{
-    Completion, Decision, Links, Manager, Next, ORCHESTRATORS, orchestrator,
+    Completion, Decision, Links, Manager, Next, ORCHESTRATORS, SYSTEMS, orchestrator,
 };
 use accelflow_sim::plan::{PhasePlan, Plan};
 use accelflow_sim::{Config, Load};
@@ -186,10 +186,9 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
         ),
         ("ideal", "Ideal", 0.0, 0.0, true, true),
     ];
-    assert_eq!(ORCHESTRATORS.len(), expected.len());
-    for (it, (id, name, start, notified, accelerated, parks)) in
-        ORCHESTRATORS.into_iter().zip(expected)
-    {
+    assert_eq!(ORCHESTRATORS.map(|it| it.id()), ALL);
+    assert_eq!(SYSTEMS.len(), expected.len());
+    for (it, (id, name, start, notified, accelerated, parks)) in SYSTEMS.into_iter().zip(expected) {
         assert_eq!((it.id(), it.paper_name()), (id, name));
         assert_eq!(it.start(&config), us(start), "{id}");
         assert_eq!(it.notified(&config), us(notified), "{id}");
