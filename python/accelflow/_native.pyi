@@ -22,15 +22,19 @@ __all__ = [
     "arcus_release",
     "arcus_shape",
     "arcus_table2",
+    "area_model",
     "cerebros_designs",
     "check_recording",
     "demo_request",
     "demo_secrets",
+    "energy_model",
     "executed_operations",
     "machine_name",
     "orchestrator_names",
+    "power_model",
     "profile_parameters",
     "record_services",
+    "relief_suite",
     "service_names",
     "service_walk",
     "simulate_comparison",
@@ -89,6 +93,30 @@ def accelerometer_break_even(
     to_bytes: npt.NDArray[np.float64],
 ) -> None:
     """Fill `from_bytes` and `to_bytes` with the sizes between which an offload pays."""
+
+def relief_suite(request: str) -> str:
+    """Maximum throughput of RELIEF's applications. `request` and the outcome are JSON.
+
+    Raises AccelflowError for an unknown application and for what cannot be simulated.
+    """
+
+def area_model(changes: str) -> str:
+    """The areas of AccelFlow, section VI. `changes` (JSON) replaces inputs by name.
+
+    Raises AccelflowError for an unknown input and a value out of range.
+    """
+
+def power_model(area_changes: str, power_changes: str) -> str:
+    """The maximum powers of AccelFlow, section VII.B.5; the changes are JSON.
+
+    Raises AccelflowError for an unknown input and a value out of range.
+    """
+
+def energy_model(request: str) -> str:
+    """The energy in joules of what a system did in a window; `request` and outcome are JSON.
+
+    Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+    """
 
 def cerebros_designs(request: str) -> str:
     """Return the RPC layer's cycles under each design, as JSON; `request` (JSON) sets parameters.

@@ -8,6 +8,8 @@
 
 mod accelerometer;
 mod cerebros;
+mod chip;
+mod dag;
 mod errors;
 mod execution;
 mod recording;
@@ -29,6 +31,12 @@ mod _native {
 
     #[pymodule_export]
     use crate::cerebros::cerebros_designs;
+
+    #[pymodule_export]
+    use crate::chip::{area_model, energy_model, power_model};
+
+    #[pymodule_export]
+    use crate::dag::relief_suite;
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, TraceError};

@@ -13,11 +13,14 @@ import click
 import accelflow
 from accelflow.cli.accelerometer import accelerometer
 from accelflow.cli.arcus import arcus
+from accelflow.cli.area import area
 from accelflow.cli.cerebros import cerebros
 from accelflow.cli.compare import compare
 from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
+from accelflow.cli.power import power
 from accelflow.cli.profile import profile
+from accelflow.cli.relief_suite import relief_suite
 from accelflow.cli.service import service
 from accelflow.cli.trace import trace
 
@@ -33,6 +36,9 @@ COMMANDS: tuple[click.Command, ...] = (
     profile,
     cerebros,
     arcus,
+    area,
+    power,
+    relief_suite,
 )
 
 

@@ -1,0 +1,289 @@
+//! Operations, tasks and their graphs.
+
+use accelflow_units::{Bytes, Time};
+
+/// A request that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{place} = {value}: {allowed}")]
+pub struct DagError {
+    /// What is wrong.
+    pub place: String,
+    /// Its value.
+    pub value: String,
+    /// What is allowed, as a clause that can follow the value.
+    pub allowed: String,
+}
+
+impl DagError {
+    pub(crate) fn new(place: &str, value: impl ToString, allowed: impl Into<String>) -> DagError {
+        DagError {
+            place: place.to_owned(),
+            value: value.to_string(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+/// The kinds of accelerator in RELIEF's release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Canny's non-maximum suppression.
+    CannyNonMax,
+    /// Convolution with a kernel of up to 5 x 5.
+    Convolution,
+    /// Edge tracking by hysteresis.
+    EdgeTracking,
+    /// Operations on the elements of one or two matrices.
+    ElementWise,
+    /// Colour to grey.
+    Grayscale,
+    /// Harris's non-maximum suppression.
+    HarrisNonMax,
+    /// The image signal processor: raw sensor data to colour.
+    Isp,
+}
+
+impl Kind {
+    /// Number of kinds.
+    pub const COUNT: usize = 7;
+    /// All of them, in the order of their index.
+    pub const ALL: [Kind; Kind::COUNT] = [
+        Kind::CannyNonMax,
+        Kind::Convolution,
+        Kind::EdgeTracking,
+        Kind::ElementWise,
+        Kind::Grayscale,
+        Kind::HarrisNonMax,
+        Kind::Isp,
+    ];
+
+    /// The position in [`Kind::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::CannyNonMax => "canny_non_max",
+            Kind::Convolution => "convolution",
+            Kind::EdgeTracking => "edge_tracking",
+            Kind::ElementWise => "element_wise",
+            Kind::Grayscale => "grayscale",
+            Kind::HarrisNonMax => "harris_non_max",
+            Kind::Isp => "isp",
+        }
+    }
+}
+
+/// What a task computes on an image of 128 x 128, or a matrix of that size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Non-maximum suppression of gradients along their direction.
+    CannyNonMax,
+    /// Convolution with 3 x 3.
+    Convolution3,
+    /// Convolution with 5 x 5.
+    Convolution5,
+    /// Double threshold and edge tracking.
+    EdgeTracking,
+    /// Sum of two matrices.
+    Add,
+    /// Difference of two matrices.
+    Sub,
+    /// Product of two matrices' elements.
+    Mul,
+    /// Quotient of two matrices' elements.
+    Div,
+    /// Direction of two matrices' elements.
+    Atan2,
+    /// Square.
+    Sqr,
+    /// Square root.
+    Sqrt,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Logistic function.
+    Sigmoid,
+    /// Colour to grey.
+    Grayscale,
+    /// Non-maximum suppression of Harris's response.
+    HarrisNonMax,
+    /// Raw sensor data to colour.
+    Isp,
+}
+
+impl Operation {
+    /// The accelerator that does it.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Operation::CannyNonMax => Kind::CannyNonMax,
+            Operation::Convolution3 | Operation::Convolution5 => Kind::Convolution,
+            Operation::EdgeTracking => Kind::EdgeTracking,
+            Operation::Grayscale => Kind::Grayscale,
+            Operation::HarrisNonMax => Kind::HarrisNonMax,
+            Operation::Isp => Kind::Isp,
+            _ => Kind::ElementWise,
+        }
+    }
+
+    /// Time to compute it, from RELIEF's release.
+    ///
+    /// The release's times are known to the microsecond (637, 1,546, 11 and 8 us), and so are the
+    /// totals of the bottleneck unit of each application (2,820, 15,456, 1,249, 5,912 and
+    /// 1,470 us). The decimals of the four times are derived: the middle of what all five totals
+    /// allow.
+    pub const fn compute(self) -> Time {
+        let ns = match self {
+            Operation::CannyNonMax => 400_000,
+            Operation::Convolution3 => 637_400,
+            Operation::Convolution5 => 1_545_600,
+            Operation::EdgeTracking => 220_000,
+            Operation::Add
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Div
+            | Operation::Atan2 => 10_920,
+            Operation::Sqr | Operation::Sqrt | Operation::Tanh | Operation::Sigmoid => 8_350,
+            Operation::Grayscale => 10_000,
+            Operation::HarrisNonMax => 105_000,
+            Operation::Isp => 35_000,
+        };
+        Time::from_ns(ns)
+    }
+
+    /// Size of the result: one byte an element of masks, three of colour, four otherwise.
+    pub const fn output(self) -> Bytes {
+        match self {
+            Operation::EdgeTracking | Operation::HarrisNonMax => Bytes::from_kib(16),
+            Operation::Isp => Bytes::from_kib(48),
+            _ => Bytes::from_kib(64),
+        }
+    }
+}
+
+/// Where a task's input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Memory: raw data, weights, convolution kernels.
+    Memory(Bytes),
+    /// The task with this number.
+    Task(usize),
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What it computes.
+    pub operation: Operation,
+    /// Its inputs, in the order in which they are loaded.
+    pub sources: Vec<Source>,
+}
+
+impl Task {
+    /// How many of its inputs are other tasks' results.
+    pub fn parents(&self) -> usize {
+        let of_task = |source: &&Source| matches!(source, Source::Task(_));
+        self.sources.iter().filter(of_task).count()
+    }
+}
+
+/// An application: tasks, each of which may use the results of earlier ones, and a deadline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dag {
+    name: &'static str,
+    deadline: Time,
+    tasks: Vec<Task>,
+    children: Vec<Vec<usize>>,
+}
+
+impl Dag {
+    /// An application without tasks, which must be done `deadline` after it arrived.
+    pub fn new(name: &'static str, deadline: Time) -> Dag {
+        Dag {
+            name,
+            deadline,
+            tasks: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+
+    /// Adds a task and returns its number.
+    ///
+    /// # Errors
+    /// [`DagError`] for a source that is not an earlier task, which also makes cycles impossible,
+    /// and for anything but one or two sources: the accelerators have two inputs.
+    pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, DagError> {
+        let number = self.tasks.len();
+        if !(1..=2).contains(&sources.len()) {
+            return Err(DagError::new("sources", sources.len(), "must be 1 or 2"));
+        }
+        for source in sources {
+            if let Source::Task(from) = *source
+                && from >= number
+            {
+                let allowed = format!("must be below {number}, the number of the task itself");
+                return Err(DagError::new("source", from, allowed));
+            }
+        }
+        for source in sources {
+            if let Source::Task(from) = *source {
+                self.children[from].push(number);
+            }
+        }
+        self.tasks.push(Task {
+            operation,
+            sources: sources.to_vec(),
+        });
+        self.children.push(Vec::new());
+        Ok(number)
+    }
+
+    /// The application's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The time from its arrival in which it must be done.
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The tasks by number.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The tasks that use the result of `task`; one that uses it twice is there twice.
+    pub fn children(&self, task: usize) -> &[usize] {
+        &self.children[task]
+    }
+
+    /// How many results of tasks are inputs of others.
+    pub fn edges(&self) -> usize {
+        self.children.iter().map(Vec::len).sum()
+    }
+
+    /// The size of an input.
+    pub fn bytes(&self, source: Source) -> Bytes {
+        match source {
+            Source::Memory(bytes) => bytes,
+            Source::Task(task) => self.tasks[task].operation.output(),
+        }
+    }
+
+    /// The time that all tasks of `kind` compute.
+    pub fn compute_of(&self, kind: Kind) -> Time {
+        let of_kind = |task: &&Task| task.operation.kind() == kind;
+        let tasks = self.tasks.iter().filter(of_kind);
+        tasks.map(|task| task.operation.compute()).sum()
+    }
+
+    /// The kind of accelerator that computes longest.
+    pub fn bottleneck(&self) -> Kind {
+        Kind::ALL
+            .into_iter()
+            .max_by_key(|kind| self.compute_of(*kind))
+            .unwrap_or(Kind::Isp)
+    }
+}

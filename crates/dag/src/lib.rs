@@ -1,0 +1,32 @@
+//! Applications that are graphs of coarse-grained accelerator tasks: the image-processing and
+//! recurrent-network suite of RELIEF (HPCA 2024), on which AccelFlow's Fig. 15 rests.
+//!
+//! * [`dag`]: operations, tasks and their graphs.
+//! * [`suite`]: the five applications.
+//! * [`platform`]: accelerators, DMA engines and managers, with the origin of every value.
+//! * [`simulate`]: a graph many times over under an [`Orchestrator`].
+//! * [`throughput`]: what "maximum throughput" may mean, and its bound.
+//!
+//! Results are a function of the arguments, to the bit.
+//!
+//! ```
+//! use accelflow_dag::{Load, Orchestrator, Platform, simulate, suite};
+//!
+//! let canny = suite::canny();
+//! let alone = Load::closed(1, 1);
+//! let run = simulate(&canny, &Platform::default(), Orchestrator::Relief, &alone)?;
+//! assert!(run.makespan > canny.compute_of(canny.bottleneck()));
+//! # Ok::<(), accelflow_dag::DagError>(())
+//! ```
+
+pub mod dag;
+mod flow;
+mod managed;
+pub mod platform;
+mod run;
+pub mod suite;
+pub mod throughput;
+
+pub use dag::{Dag, DagError};
+pub use platform::{Manager, Order, Payload, Platform};
+pub use run::{Arrivals, Load, Orchestrator, Outcome, simulate};

@@ -1,0 +1,203 @@
+//! The five applications of RELIEF's suite as graphs.
+//!
+//! Each follows the textbook algorithm on 128 x 128 pixels: Canny's edge detector, deblurring by
+//! five iterations of Richardson and Lucy, Harris's corner detector, and eight time steps of a GRU
+//! and an LSTM whose gates have element-wise weights. Numbers of tasks, kinds and deadlines are
+//! those of the suite.
+
+use accelflow_units::{Bytes, Time};
+
+use crate::dag::Operation::{
+    Add, Atan2, CannyNonMax, Convolution3, Convolution5, Div, EdgeTracking, Grayscale,
+    HarrisNonMax, Isp, Mul, Sigmoid, Sqr, Sqrt, Sub, Tanh,
+};
+use crate::dag::{Dag, Operation, Source};
+
+/// Frames at 60 a second.
+const FRAME: Time = Time::from_us(16_667);
+/// What the suite grants the recurrent networks.
+const RECURRENT: Time = Time::from_us(7_000);
+const RAW: Source = Source::Memory(Bytes(130 * 130));
+const MATRIX: Source = Source::Memory(Bytes::from_kib(64));
+const KERNEL_3: Source = Source::Memory(Bytes(3 * 3 * 4));
+const KERNEL_5: Source = Source::Memory(Bytes(5 * 5 * 4));
+const SCALAR: Source = Source::Memory(Bytes(4));
+/// Iterations of Richardson and Lucy.
+const ITERATIONS: usize = 5;
+/// Time steps of the recurrent networks.
+const STEPS: usize = 8;
+
+/// What the statistics of RELIEF's release say of an application, run alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Release {
+    /// The application.
+    pub name: &'static str,
+    /// Its tasks.
+    pub tasks: usize,
+    /// From start to end under RELIEF, in microseconds.
+    pub relief_us: f64,
+    /// The same under FCFS.
+    pub fcfs_us: f64,
+    /// Computation of the busiest kind of accelerator, in microseconds.
+    pub bottleneck_us: f64,
+    /// Time that the manager served interrupts, in microseconds.
+    pub manager_us: f64,
+    /// Inputs that were forwarded under RELIEF.
+    pub forwards: u64,
+}
+
+const fn release(
+    name: &'static str,
+    tasks: usize,
+    [relief_us, fcfs_us, bottleneck_us, manager_us]: [f64; 4],
+    forwards: u64,
+) -> Release {
+    Release {
+        name,
+        tasks,
+        relief_us,
+        fcfs_us,
+        bottleneck_us,
+        manager_us,
+        forwards,
+    }
+}
+
+/// The release's statistics, in the order of [`all`].
+pub const RELEASE: [Release; 5] = [
+    release("canny", 12, [3_704.0, 3_707.0, 2_820.0, 71.0], 12),
+    release("deblur", 22, [16_082.0, 16_052.0, 15_456.0, 133.0], 26),
+    release("gru", 120, [3_349.0, 3_965.0, 1_249.0, 536.0], 103),
+    release("harris", 18, [6_328.0, 6_436.0, 5_912.0, 110.0], 18),
+    release("lstm", 144, [3_850.0, 5_303.0, 1_470.0, 632.0], 119),
+];
+
+/// All five, in the order of the paper's figures.
+pub fn all() -> [Dag; 5] {
+    [canny(), deblur(), gru(), harris(), lstm()]
+}
+
+/// The application called `name`.
+pub fn find(name: &str) -> Option<Dag> {
+    all().into_iter().find(|dag| dag.name() == name)
+}
+
+/// A graph under construction whose sources are always earlier tasks.
+struct Sketch(Dag);
+
+impl Sketch {
+    fn new(name: &'static str, deadline: Time) -> Sketch {
+        Sketch(Dag::new(name, deadline))
+    }
+
+    /// Adds a task and returns its result as a source. Only sources that this function returned
+    /// reach it, so the graph never refuses one.
+    fn add(&mut self, operation: Operation, sources: &[Source]) -> Source {
+        let number = self.0.tasks().len();
+        Source::Task(self.0.task(operation, sources).unwrap_or(number))
+    }
+
+    /// From the sensor to a grey image.
+    fn grey(&mut self) -> Source {
+        let colour = self.add(Isp, &[RAW]);
+        self.add(Grayscale, &[colour])
+    }
+
+    /// A weighted and biased input through `function`.
+    fn gate(&mut self, input: Source, function: Operation) -> Source {
+        let weighted = self.add(Mul, &[input, MATRIX]);
+        let biased = self.add(Add, &[weighted, MATRIX]);
+        self.add(function, &[biased])
+    }
+}
+
+/// Canny's edge detector: grey, Gauss, derivatives by Sobel, magnitude and direction of the
+/// gradient, non-maximum suppression, hysteresis. 12 tasks.
+pub fn canny() -> Dag {
+    let mut s = Sketch::new("canny", FRAME);
+    let grey = s.grey();
+    let smooth = s.add(Convolution5, &[grey, KERNEL_5]);
+    let x = s.add(Convolution3, &[smooth, KERNEL_3]);
+    let y = s.add(Convolution3, &[smooth, KERNEL_3]);
+    let xx = s.add(Sqr, &[x]);
+    let direction = s.add(Atan2, &[x, y]);
+    let yy = s.add(Sqr, &[y]);
+    let sum = s.add(Add, &[xx, yy]);
+    let magnitude = s.add(Sqrt, &[sum]);
+    let thin = s.add(CannyNonMax, &[magnitude, direction]);
+    s.add(EdgeTracking, &[thin]);
+    s.0
+}
+
+/// Deblurring: in each iteration the estimate is blurred, the observation divided by that, the
+/// quotient blurred with the mirrored kernel, and the estimate multiplied by that. 22 tasks.
+pub fn deblur() -> Dag {
+    let mut s = Sketch::new("deblur", FRAME);
+    let observed = s.grey();
+    let (mut blurred_from, mut estimate) = (observed, MATRIX);
+    for _ in 0..ITERATIONS {
+        let blurred = s.add(Convolution5, &[blurred_from, KERNEL_5]);
+        let ratio = s.add(Div, &[observed, blurred]);
+        let correction = s.add(Convolution5, &[ratio, KERNEL_5]);
+        estimate = s.add(Mul, &[estimate, correction]);
+        blurred_from = estimate;
+    }
+    s.0
+}
+
+/// Gated recurrent units: an update and a reset gate a step. 120 tasks.
+pub fn gru() -> Dag {
+    let mut s = Sketch::new("gru", RECURRENT);
+    let mut hidden = MATRIX;
+    for _ in 0..STEPS {
+        let state = s.add(Add, &[hidden, MATRIX]);
+        let update = s.gate(state, Sigmoid);
+        let kept = s.add(Mul, &[hidden, update]);
+        let reset = s.gate(state, Sigmoid);
+        let forgotten = s.add(Mul, &[reset, hidden]);
+        let joined = s.add(Add, &[forgotten, MATRIX]);
+        let candidate = s.gate(joined, Tanh);
+        let new = s.add(Mul, &[update, candidate]);
+        hidden = s.add(Add, &[kept, new]);
+    }
+    s.0
+}
+
+/// Harris's corner detector: derivatives, structure tensor smoothed by Gauss, response
+/// det - k trace squared, non-maximum suppression. 18 tasks.
+pub fn harris() -> Dag {
+    let mut s = Sketch::new("harris", FRAME);
+    let grey = s.grey();
+    let x = s.add(Convolution3, &[grey, KERNEL_3]);
+    let y = s.add(Convolution3, &[grey, KERNEL_3]);
+    let tensor = [s.add(Sqr, &[x]), s.add(Mul, &[x, y]), s.add(Sqr, &[y])];
+    let [xx, xy, yy] = tensor.map(|part| s.add(Convolution5, &[part, KERNEL_5]));
+    let product = s.add(Mul, &[xx, yy]);
+    let mixed = s.add(Sqr, &[xy]);
+    let trace = s.add(Add, &[xx, yy]);
+    let determinant = s.add(Sub, &[product, mixed]);
+    let squared = s.add(Sqr, &[trace]);
+    let scaled = s.add(Mul, &[squared, SCALAR]);
+    let response = s.add(Sub, &[determinant, scaled]);
+    s.add(HarrisNonMax, &[response]);
+    s.0
+}
+
+/// Long short-term memory: forget, input and output gates a step. 144 tasks.
+pub fn lstm() -> Dag {
+    let mut s = Sketch::new("lstm", RECURRENT);
+    let (mut cell, mut hidden) = (MATRIX, MATRIX);
+    for _ in 0..STEPS {
+        let input = s.add(Add, &[hidden, MATRIX]);
+        let forget = s.gate(input, Sigmoid);
+        let kept = s.add(Mul, &[cell, forget]);
+        let admit = s.gate(input, Sigmoid);
+        let candidate = s.gate(input, Tanh);
+        let new = s.add(Mul, &[admit, candidate]);
+        cell = s.add(Add, &[kept, new]);
+        let output = s.gate(input, Sigmoid);
+        let squashed = s.add(Tanh, &[cell]);
+        hidden = s.add(Mul, &[squashed, output]);
+    }
+    s.0
+}

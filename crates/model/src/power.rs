@@ -1,0 +1,458 @@
+//! Maximum power, and the energy of a run (AccelFlow, section VII.B.5).
+//!
+//! The paper prints four numbers: 12.5 W for the accelerators, which is 3.1 % of the server's
+//! maximum, and 5.0 W for the orchestration, 1.2 %. The server's maximum follows, and with it
+//! what is left for cores, caches and memory. A run's energy is then
+//!
+//! * the server without accelerators at rest for the whole window, plus a share of its maximum in
+//!   proportion to the busy cores (power is close to linear in utilisation: Fan, Weber and
+//!   Barroso, ISCA 2007);
+//! * the leakage of the added hardware for the whole window;
+//! * for each second of a busy processing element its accelerator's dynamic power, and for each
+//!   instruction of a dispatcher and each byte moved the energy at which the structure reaches its
+//!   maximum power.
+//!
+//! ```
+//! use accelflow_model::area::Area;
+//! use accelflow_model::power::Power;
+//!
+//! let area = Area::new(Area::inputs()).expect("the defaults are in range");
+//! let power = Power::new(Power::inputs(), &area).expect("the defaults are in range");
+//! assert_eq!(format!("{:.1}", power.server_max_w()), "403.2");
+//! ```
+
+use crate::ModelError;
+use crate::area::{ACCELERATORS, Area, Group};
+use crate::input::{Input, Inputs, Provenance};
+
+const fn input(
+    name: &'static str,
+    value: f64,
+    max: f64,
+    provenance: Provenance,
+    source: &'static str,
+) -> Input {
+    let whole = false;
+    Input {
+        name,
+        value,
+        min: 0.0,
+        max,
+        whole,
+        provenance,
+        source,
+    }
+}
+
+/// Every input of the model; areas come from [`crate::area::INPUTS`].
+pub const INPUTS: &[Input] = &[
+    input(
+        "accelerators_max_w",
+        12.5,
+        1e4,
+        Provenance::Paper,
+        "AccelFlow, section VII.B.5",
+    ),
+    input(
+        "accelerators_server_share",
+        0.031,
+        1.0,
+        Provenance::Paper,
+        "AccelFlow, section VII.B.5",
+    ),
+    input(
+        "orchestration_max_w",
+        5.0,
+        1e4,
+        Provenance::Paper,
+        "AccelFlow, section VII.B.5",
+    ),
+    input(
+        "orchestration_server_share",
+        0.012,
+        1.0,
+        Provenance::Paper,
+        "AccelFlow, section VII.B.5",
+    ),
+    input(
+        "server_idle_share",
+        0.3,
+        1.0,
+        Provenance::Assumed,
+        "power at rest over maximum power of the server without accelerators: 0.5 in Barroso and Hoelzle, IEEE Computer 2007, less in later servers; 0 counts the energy of the work alone",
+    ),
+    input(
+        "leakage_share",
+        0.3,
+        1.0,
+        Provenance::Assumed,
+        "the part of the maximum power of accelerators and orchestration that flows whenever they are on",
+    ),
+    input(
+        "dispatcher_clock_ghz",
+        2.4,
+        10.0,
+        Provenance::Assumed,
+        "one instruction a cycle at the cores' clock of Table III",
+    ),
+    input(
+        "adma_gbyte_per_s",
+        38.4,
+        1e4,
+        Provenance::Derived,
+        "peak of an A-DMA engine and of a router: a link of 16 B a cycle at 2.4 GHz, Table III",
+    ),
+    input(
+        "queue_gbyte_per_s",
+        100.0,
+        1e4,
+        Provenance::Paper,
+        "peak of a queue: AccelFlow, Table III",
+    ),
+    input(
+        "manager_w",
+        0.2,
+        100.0,
+        Provenance::Assumed,
+        "RELIEF's manager: a small in-order core at 1.6 GHz, always on",
+    ),
+];
+
+/// Which of the added hardware a system has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hardware {
+    /// None: a server without accelerators.
+    Baseline,
+    /// Accelerators, A-DMA engines and their network, orchestrated by cores.
+    Accelerators,
+    /// The same under RELIEF's manager.
+    Managed,
+    /// Accelerators with AccelFlow's queues and dispatchers.
+    AccelFlow,
+}
+
+impl Hardware {
+    /// The hardware of the system with this identifier in results; `None` for an unknown one.
+    /// Systems between RELIEF and AccelFlow in the paper's Fig. 13 have AccelFlow's hardware.
+    pub fn of_system(id: &str) -> Option<Hardware> {
+        match id {
+            "non_acc" => Some(Hardware::Baseline),
+            "cpu_centric" | "cohort" => Some(Hardware::Accelerators),
+            "relief" => Some(Hardware::Managed),
+            "per_acc_type_q" | "direct" | "cntr_flow" | "accelflow" | "accelflow_deadline"
+            | "ideal" => Some(Hardware::AccelFlow),
+            _ => None,
+        }
+    }
+}
+
+/// What a server did in a window of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Activity {
+    /// Length of the window, in seconds.
+    pub window_s: f64,
+    /// Busy time of all cores together, in seconds.
+    pub busy_core_s: f64,
+    /// Busy time of all processing elements of each accelerator, in the order of
+    /// [`ACCELERATORS`], in seconds.
+    pub busy_pe_s: [f64; ACCELERATORS.len()],
+    /// Instructions of all dispatchers.
+    pub dispatcher_instructions: f64,
+    /// Bytes moved between queues, or between memory and accelerators.
+    pub moved_bytes: f64,
+}
+
+/// The energy of a run by where it went, in joules.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// The server without accelerators, at rest.
+    pub idle_j: f64,
+    /// What busy cores, their caches and memory added to it.
+    pub cores_j: f64,
+    /// Leakage of accelerators and orchestration.
+    pub leakage_j: f64,
+    /// Busy processing elements.
+    pub accelerators_j: f64,
+    /// Dispatchers' instructions.
+    pub dispatchers_j: f64,
+    /// Bytes through A-DMA engines, network and queues.
+    pub transfers_j: f64,
+    /// RELIEF's manager.
+    pub manager_j: f64,
+}
+
+impl Energy {
+    /// The sum.
+    pub fn total_j(&self) -> f64 {
+        self.idle_j
+            + self.cores_j
+            + self.leakage_j
+            + self.accelerators_j
+            + self.dispatchers_j
+            + self.transfers_j
+            + self.manager_j
+    }
+}
+
+/// The powers of one server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Power {
+    inputs: Inputs,
+    server_max_w: f64,
+    cores: f64,
+    cores_ratio: f64,
+    accelerators_w: [f64; ACCELERATORS.len()],
+    pes: f64,
+    dispatchers: f64,
+    queues: f64,
+    engines: f64,
+    instances: f64,
+    dispatcher_w: f64,
+    queues_w: f64,
+    adma_w: f64,
+    network_w: f64,
+}
+
+impl Power {
+    /// The inputs with the paper's values.
+    pub fn inputs() -> Inputs {
+        Inputs::new(INPUTS)
+    }
+
+    /// The powers that follow from `inputs` for the processor of `area`. Power of a part is in
+    /// proportion to its area, but for dispatchers: they are Dser engines with one processing
+    /// element (section VII.B.5: "modeled as Dser engines").
+    ///
+    /// # Errors
+    /// [`ModelError`] for a share or rate of 0, and where the added hardware has more than the
+    /// server's power or dispatchers more than the orchestration's.
+    pub fn new(inputs: Inputs, area: &Area) -> Result<Power, ModelError> {
+        for name in [
+            "accelerators_server_share",
+            "dispatcher_clock_ghz",
+            "adma_gbyte_per_s",
+            "queue_gbyte_per_s",
+        ] {
+            if inputs.get(name) <= 0.0 {
+                return Err(ModelError::new(name, inputs.get(name), "must be above 0"));
+            }
+        }
+        let printed = Area::new(Area::inputs())?;
+        let (accelerators_max_w, orchestration_max_w) = (
+            inputs.get("accelerators_max_w"),
+            inputs.get("orchestration_max_w"),
+        );
+        let server_max_w = accelerators_max_w / inputs.get("accelerators_server_share");
+        if accelerators_max_w + orchestration_max_w >= server_max_w {
+            let allowed =
+                format!("with the accelerators' it must stay below the server's {server_max_w} W");
+            return Err(ModelError::new(
+                "orchestration_max_w",
+                orchestration_max_w,
+                allowed,
+            ));
+        }
+        let mm2 = |area: &Area, name: &str| area.part_mm2(name).unwrap_or(0.0);
+        let watt_per_mm2 = accelerators_max_w / printed.accelerators_mm2();
+        let printed_pe_w = watt_per_mm2 * mm2(&printed, "Dser") / printed.get("pes");
+        let of_printed = 2.0 * ACCELERATORS.len() as f64 * printed_pe_w;
+        let rest_w = orchestration_max_w - of_printed;
+        if rest_w < 0.0 {
+            let allowed = format!("must be at least the {of_printed} W of the dispatchers");
+            return Err(ModelError::new(
+                "orchestration_max_w",
+                orchestration_max_w,
+                allowed,
+            ));
+        }
+        let rest_mm2 = printed.group_mm2(Group::Orchestration) - mm2(&printed, "dispatchers");
+        let rest = |name: &str| rest_w * mm2(area, name) / rest_mm2;
+        let instances = area.get("instances");
+        let queues = 2.0 * ACCELERATORS.len() as f64 * instances;
+        Ok(Power {
+            server_max_w,
+            cores: area.get("cores"),
+            cores_ratio: area.get("cores") / printed.get("cores"),
+            accelerators_w: ACCELERATORS.map(|(name, _)| watt_per_mm2 * mm2(area, name)),
+            pes: area.get("pes") * instances,
+            dispatchers: queues,
+            queues,
+            engines: area.get("adma_engines"),
+            instances,
+            dispatcher_w: printed_pe_w,
+            queues_w: rest("queues"),
+            adma_w: rest("A-DMA engines"),
+            network_w: rest("accelerator network"),
+            inputs,
+        })
+    }
+
+    /// The server's maximum power, from the accelerators' 12.5 W and 3.1 %.
+    pub fn server_max_w(&self) -> f64 {
+        self.server_max_w
+    }
+
+    /// The server's maximum power as the orchestration's 5.0 W and 1.2 % give it; infinite where
+    /// that share is 0.
+    pub fn server_max_by_orchestration_w(&self) -> f64 {
+        self.inputs.get("orchestration_max_w") / self.inputs.get("orchestration_server_share")
+    }
+
+    /// The server powers that all four printed numbers allow, each taken to be rounded to its
+    /// last digit: the overlap of 12.45 to 12.55 W over 3.05 to 3.15 % and 4.95 to 5.05 W over
+    /// 1.15 to 1.25 %.
+    pub fn server_max_range_w(&self) -> (f64, f64) {
+        let range = |watt: f64, share: f64| {
+            (
+                (watt - 0.05) / (share + 0.0005),
+                (watt + 0.05) / (share - 0.0005),
+            )
+        };
+        let get = |name| self.inputs.get(name);
+        let (a, b) = (
+            range(get("accelerators_max_w"), get("accelerators_server_share")),
+            range(
+                get("orchestration_max_w"),
+                get("orchestration_server_share"),
+            ),
+        );
+        (a.0.max(b.0), a.1.min(b.1))
+    }
+
+    /// The maximum power of everything but accelerators and orchestration.
+    pub fn baseline_max_w(&self) -> f64 {
+        let added = self.inputs.get("accelerators_max_w") + self.inputs.get("orchestration_max_w");
+        (self.server_max_w - added) * self.cores_ratio
+    }
+
+    /// The maximum power of each accelerator, in the order of [`ACCELERATORS`].
+    pub fn accelerators_w(&self) -> [f64; ACCELERATORS.len()] {
+        self.accelerators_w
+    }
+
+    /// The maximum power of each part of the orchestration.
+    pub fn orchestration_w(&self) -> [(&'static str, f64); 4] {
+        [
+            ("queues", self.queues_w),
+            ("dispatchers", self.dispatchers_w()),
+            ("A-DMA engines", self.adma_w),
+            ("accelerator network", self.network_w),
+        ]
+    }
+
+    fn dispatchers_w(&self) -> f64 {
+        self.dispatcher_w * self.dispatchers
+    }
+
+    fn dynamic(&self) -> f64 {
+        1.0 - self.inputs.get("leakage_share")
+    }
+
+    /// The energy of one instruction of a dispatcher, in joules.
+    pub fn dispatcher_instruction_j(&self) -> f64 {
+        self.dynamic() * self.dispatcher_w / (self.inputs.get("dispatcher_clock_ghz") * 1e9)
+    }
+
+    /// The energy of moving one byte by an A-DMA engine over the accelerators' network, in joules.
+    pub fn transfer_byte_j(&self) -> f64 {
+        let rate = self.inputs.get("adma_gbyte_per_s") * 1e9;
+        // A link for each of the nine accelerators' routers is busy at the network's maximum.
+        let routers = ACCELERATORS.len() as f64 * self.instances;
+        self.dynamic() * (self.adma_w / self.engines + self.network_w / routers) / rate
+    }
+
+    /// The energy of writing one byte to a queue and reading it, in joules.
+    pub fn queue_byte_j(&self) -> f64 {
+        let rate = self.inputs.get("queue_gbyte_per_s") * 1e9;
+        2.0 * self.dynamic() * self.queues_w / self.queues / rate
+    }
+
+    /// The power of the system's added hardware while it does nothing.
+    pub fn leakage_w(&self, hardware: Hardware) -> f64 {
+        let accelerators: f64 = self.accelerators_w.iter().sum();
+        let transport = self.adma_w + self.network_w;
+        let maximum = match hardware {
+            Hardware::Baseline => 0.0,
+            Hardware::Accelerators | Hardware::Managed => accelerators + transport,
+            Hardware::AccelFlow => accelerators + transport + self.queues_w + self.dispatchers_w(),
+        };
+        self.inputs.get("leakage_share") * maximum
+    }
+
+    /// The energy of `activity` on a server with `hardware`. What the hardware does not have
+    /// costs nothing, whatever `activity` says of it.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a window that is not above 0 and for negative or infinite amounts, and
+    /// for more busy time than there are cores or processing elements.
+    pub fn energy(&self, hardware: Hardware, activity: &Activity) -> Result<Energy, ModelError> {
+        self.check(activity)?;
+        let idle = self.inputs.get("server_idle_share");
+        let baseline = self.baseline_max_w();
+        let mut energy = Energy {
+            idle_j: idle * baseline * activity.window_s,
+            cores_j: (1.0 - idle) * baseline * activity.busy_core_s / self.cores,
+            leakage_j: self.leakage_w(hardware) * activity.window_s,
+            ..Energy::default()
+        };
+        if hardware == Hardware::Baseline {
+            return Ok(energy);
+        }
+        let watts = self.accelerators_w.iter().zip(activity.busy_pe_s);
+        let of_pes: f64 = watts.map(|(watt, busy_s)| watt / self.pes * busy_s).sum();
+        energy.accelerators_j = self.dynamic() * of_pes;
+        energy.transfers_j = self.transfer_byte_j() * activity.moved_bytes;
+        if hardware == Hardware::AccelFlow {
+            energy.transfers_j += self.queue_byte_j() * activity.moved_bytes;
+            energy.dispatchers_j =
+                self.dispatcher_instruction_j() * activity.dispatcher_instructions;
+        }
+        if hardware == Hardware::Managed {
+            energy.manager_j = self.inputs.get("manager_w") * activity.window_s;
+        }
+        Ok(energy)
+    }
+
+    fn check(&self, activity: &Activity) -> Result<(), ModelError> {
+        let window = activity.window_s;
+        if !(window > 0.0 && window.is_finite()) {
+            return Err(ModelError::new(
+                "window_s",
+                window,
+                "must be a number above 0",
+            ));
+        }
+        // Busy time beyond what exists by rounding alone is no mistake of the caller's.
+        let most = |servers: f64| servers * window * (1.0 + 1e-9);
+        let mut amounts = vec![
+            ("busy_core_s", activity.busy_core_s, most(self.cores)),
+            (
+                "dispatcher_instructions",
+                activity.dispatcher_instructions,
+                f64::MAX,
+            ),
+            ("moved_bytes", activity.moved_bytes, f64::MAX),
+        ];
+        amounts.extend(
+            ACCELERATORS
+                .iter()
+                .zip(activity.busy_pe_s)
+                .map(|((name, _), busy)| (*name, busy, most(self.pes))),
+        );
+        for (place, value, limit) in amounts {
+            if !(0.0..=limit).contains(&value) {
+                return Err(ModelError::new(
+                    place,
+                    value,
+                    format!("must be from 0 to {limit}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The inputs in use.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Input, f64)> + '_ {
+        self.inputs.rows()
+    }
+}

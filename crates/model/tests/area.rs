@@ -1,0 +1,140 @@
+//! The areas of AccelFlow, section VI, to the printed digit, and how they scale.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_model::area::{Area, Group};
+
+fn area(changes: &[(&str, f64)]) -> Area {
+    let mut inputs = Area::inputs();
+    for (name, value) in changes {
+        inputs.set(name, *value).unwrap();
+    }
+    Area::new(inputs).unwrap()
+}
+
+fn printed(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+#[test]
+fn every_printed_area_comes_out_to_the_digit() {
+    let area = area(&[]);
+    let part = |name| area.part_mm2(name).unwrap();
+    for (name, paper) in [
+        ("cores", "83.1"),
+        ("LLC", "38.2"),
+        ("core network", "1.0"),
+        ("Ser", "0.6"),
+        ("Dser", "0.9"),
+        ("Cmp", "9.1"),
+        ("Dcmp", "5.2"),
+        ("TCP", "9.1"),
+        ("Encr", "9.1"),
+        ("Decr", "9.1"),
+        ("RPC", "0.9"),
+        ("LdB", "0.9"),
+        ("A-DMA engines", "1.3"),
+        ("accelerator network", "0.4"),
+    ] {
+        assert_eq!(printed(part(name)), paper, "{name}");
+    }
+    assert_eq!(printed(part("queues") + part("dispatchers")), "3.4");
+    assert_eq!(printed(area.group_mm2(Group::Baseline)), "122.3");
+    assert_eq!(printed(area.accelerators_mm2()), "44.9");
+    assert_eq!(printed(area.group_mm2(Group::Orchestration)), "5.1");
+    assert_eq!(printed(area.total_mm2()), "172.3");
+}
+
+#[test]
+fn the_shares_are_the_papers_and_2_9_is_the_difference_of_the_rounded_two() {
+    let area = area(&[]);
+    let both = 1.0 - area.group_mm2(Group::Baseline) / area.total_mm2();
+    assert_eq!(printed(100.0 * both), "29.0");
+    assert_eq!(printed(100.0 * area.accelerators_share()), "26.1");
+    assert_eq!(printed(29.0 - 26.1), "2.9");
+    assert_eq!(format!("{:.2}", 100.0 * area.orchestration_share()), "2.96");
+}
+
+#[test]
+fn the_queues_hold_2_4_megabytes() {
+    assert_eq!(area(&[]).queue_bytes(), 9.0 * 128.0 * 2_100.0);
+    assert_eq!(printed(area(&[]).queue_bytes() / 1e6), "2.4");
+    assert_ne!(
+        printed(area(&[("input_entries", 60.0)]).queue_bytes() / 1e6),
+        "2.4"
+    );
+}
+
+#[test]
+fn each_part_grows_with_what_it_is_said_to_and_with_nothing_else() {
+    let base = area(&[]);
+    for (change, doubled) in [
+        (("cores", 72.0), vec!["cores", "LLC", "core network"]),
+        (
+            ("pes", 16.0),
+            vec![
+                "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
+            ],
+        ),
+        (("entry_bytes", 4_200.0), vec!["queues"]),
+        (("adma_engines", 20.0), vec!["A-DMA engines"]),
+    ] {
+        let changed = area(&[change]);
+        for (before, after) in base.parts().iter().zip(changed.parts()) {
+            let factor = if doubled.contains(&before.name) {
+                2.0
+            } else {
+                1.0
+            };
+            assert_eq!(after.mm2, factor * before.mm2, "{change:?} {}", before.name);
+        }
+    }
+    let twice = area(&[("instances", 2.0)]);
+    assert_eq!(twice.accelerators_mm2(), 2.0 * base.accelerators_mm2());
+    assert_eq!(
+        twice.group_mm2(Group::Baseline),
+        base.group_mm2(Group::Baseline)
+    );
+    assert_eq!(
+        twice.part_mm2("A-DMA engines"),
+        base.part_mm2("A-DMA engines")
+    );
+    assert_eq!(
+        twice.part_mm2("queues"),
+        base.part_mm2("queues").map(|mm2| 2.0 * mm2)
+    );
+}
+
+#[test]
+fn impossible_inputs_are_refused_with_what_is_allowed() {
+    let mut inputs = Area::inputs();
+    for (name, value, said) in [
+        ("pes", 0.0, "pes = 0: must be a whole number from 1 to 256"),
+        (
+            "pes",
+            1.5,
+            "pes = 1.5: must be a whole number from 1 to 256",
+        ),
+        (
+            "Cmp_mm2",
+            -1.0,
+            "Cmp_mm2 = -1: must be a number from 0 to 10000",
+        ),
+        (
+            "Cmp_mm2",
+            f64::NAN,
+            "Cmp_mm2 = NaN: must be a number from 0 to 10000",
+        ),
+    ] {
+        assert_eq!(inputs.set(name, value).unwrap_err().to_string(), said);
+    }
+    let unknown = inputs.set("gpus", 1.0).unwrap_err().to_string();
+    assert!(unknown.starts_with("gpus = 1: is not an input; known are cores_mm2"));
+    inputs.set("dispatcher_mm2", 0.9).unwrap();
+    assert!(
+        Area::new(inputs)
+            .unwrap_err()
+            .to_string()
+            .contains("16.2 mm2")
+    );
+}

@@ -1,0 +1,169 @@
+//! The area of a processor with accelerators, its power, and the energy of a run.
+
+use std::collections::BTreeMap;
+
+use accelflow_model::ModelError;
+use accelflow_model::area::{ACCELERATORS, Area, Group};
+use accelflow_model::input::{Input, Inputs};
+use accelflow_model::power::{Activity, Energy, Hardware, Power};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::errors::AccelflowError;
+
+/// Inputs that differ from the paper's, by name.
+type Changes = BTreeMap<String, f64>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnergyRequest {
+    area: Changes,
+    power: Changes,
+    system: String,
+    window_s: f64,
+    busy_core_s: f64,
+    busy_pe_s: BTreeMap<String, f64>,
+    dispatcher_instructions: f64,
+    moved_bytes: f64,
+}
+
+/// The areas of section VI as JSON; `changes` (JSON) replaces inputs by name. Raises
+/// AccelflowError for an unknown input and a value out of range.
+#[pyfunction]
+pub(crate) fn area_model(changes: &str) -> PyResult<String> {
+    let area = area(&parse(changes)?)?;
+    let part = |part: &accelflow_model::area::Part| {
+        json!({
+            "part": part.name,
+            "group": part.group.name(),
+            "area_mm2": part.mm2,
+            "share_ratio": part.mm2 / area.total_mm2(),
+            "scaling": part.scaling,
+        })
+    };
+    Ok(json!({
+        "inputs": inputs_json(area.rows()),
+        "parts": area.parts().iter().map(part).collect::<Vec<_>>(),
+        "baseline_mm2": area.group_mm2(Group::Baseline),
+        "accelerators_mm2": area.accelerators_mm2(),
+        "orchestration_mm2": area.group_mm2(Group::Orchestration),
+        "total_mm2": area.total_mm2(),
+        "accelerators_share_ratio": area.accelerators_share(),
+        "orchestration_share_ratio": area.orchestration_share(),
+        "queue_bytes": area.queue_bytes(),
+    })
+    .to_string())
+}
+
+/// The powers of section VII.B.5 as JSON, for a processor with the changed inputs of `area_changes`
+/// and `power_changes` (JSON). Raises AccelflowError for an unknown input and a value out of range.
+#[pyfunction]
+pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<String> {
+    let power = power(&parse(area_changes)?, &parse(power_changes)?)?;
+    let accelerators: BTreeMap<&str, f64> = names().zip(power.accelerators_w()).collect();
+    let orchestration: BTreeMap<&str, f64> = power.orchestration_w().into_iter().collect();
+    let (low, high) = power.server_max_range_w();
+    Ok(json!({
+        "inputs": inputs_json(power.rows()),
+        "server_max_w": power.server_max_w(),
+        "server_max_by_orchestration_w": power.server_max_by_orchestration_w(),
+        "server_max_range_w": [low, high],
+        "baseline_max_w": power.baseline_max_w(),
+        "accelerators_max_w": power.accelerators_w().iter().sum::<f64>(),
+        "orchestration_max_w": power.orchestration_w().iter().map(|(_, w)| w).sum::<f64>(),
+        "accelerators": accelerators,
+        "orchestration": orchestration,
+        "dispatcher_instruction_j": power.dispatcher_instruction_j(),
+        "transfer_byte_j": power.transfer_byte_j(),
+        "queue_byte_j": power.queue_byte_j(),
+    })
+    .to_string())
+}
+
+/// The energy, in joules and as JSON, of what `request` (JSON) says that a system did in a window.
+/// Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+#[pyfunction]
+pub(crate) fn energy_model(request: &str) -> PyResult<String> {
+    let request: EnergyRequest = parse(request)?;
+    let power = power(&request.area, &request.power)?;
+    let hardware = Hardware::of_system(&request.system).ok_or_else(|| {
+        AccelflowError::new_err(format!(
+            "no hardware is known for the system '{}'",
+            request.system
+        ))
+    })?;
+    let mut activity = Activity {
+        window_s: request.window_s,
+        busy_core_s: request.busy_core_s,
+        dispatcher_instructions: request.dispatcher_instructions,
+        moved_bytes: request.moved_bytes,
+        ..Activity::default()
+    };
+    for (name, busy) in &request.busy_pe_s {
+        let Some(index) = names().position(|known| known == name) else {
+            let known: Vec<&str> = names().collect();
+            return Err(AccelflowError::new_err(format!(
+                "unknown accelerator '{name}'; known are {}",
+                known.join(", ")
+            )));
+        };
+        activity.busy_pe_s[index] = *busy;
+    }
+    let energy = power.energy(hardware, &activity).map_err(failure)?;
+    Ok(energy_json(&energy).to_string())
+}
+
+fn energy_json(energy: &Energy) -> Value {
+    json!({
+        "idle_j": energy.idle_j,
+        "cores_j": energy.cores_j,
+        "leakage_j": energy.leakage_j,
+        "accelerators_j": energy.accelerators_j,
+        "dispatchers_j": energy.dispatchers_j,
+        "transfers_j": energy.transfers_j,
+        "manager_j": energy.manager_j,
+        "total_j": energy.total_j(),
+    })
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    ACCELERATORS.into_iter().map(|(name, _)| name)
+}
+
+fn area(changes: &Changes) -> PyResult<Area> {
+    Area::new(changed(Area::inputs(), changes)?).map_err(failure)
+}
+
+fn power(area_changes: &Changes, power_changes: &Changes) -> PyResult<Power> {
+    let inputs = changed(Power::inputs(), power_changes)?;
+    Power::new(inputs, &area(area_changes)?).map_err(failure)
+}
+
+fn changed(mut inputs: Inputs, changes: &Changes) -> PyResult<Inputs> {
+    for (name, value) in changes {
+        inputs.set(name, *value).map_err(failure)?;
+    }
+    Ok(inputs)
+}
+
+fn inputs_json<'i>(rows: impl Iterator<Item = (&'i Input, f64)>) -> Vec<Value> {
+    rows.map(|(input, value)| {
+        json!({
+            "name": input.name,
+            "value": value,
+            "default": input.value,
+            "provenance": input.provenance.to_string(),
+            "source": input.source,
+        })
+    })
+    .collect()
+}
+
+fn parse<T: for<'d> Deserialize<'d>>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|e| AccelflowError::new_err(e.to_string()))
+}
+
+fn failure(error: ModelError) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}

@@ -1,0 +1,213 @@
+"""Area, power and energy of a server with accelerators: AccelFlow, sections VI and VII.B.5.
+
+Every input has a provenance; the outcomes stand beside the paper's figures. Nothing here is fitted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+from accelflow.report.results import Comparison, ServiceResult, SystemResult
+
+__all__ = [
+    "BYTES_PER_TRANSFER",
+    "PAPER_AREA",
+    "PAPER_ENERGY",
+    "area",
+    "energy",
+    "power",
+]
+
+AREA_SCHEMA: Final = "accelflow.area/1"
+POWER_SCHEMA: Final = "accelflow.power/1"
+ENERGY_SCHEMA: Final = "accelflow.energy/1"
+
+#: What section VI prints, by key of :func:`area`.
+PAPER_AREA: Final[Mapping[str, float]] = {
+    "baseline_mm2": 122.3,
+    "accelerators_mm2": 44.9,
+    "orchestration_mm2": 5.1,
+    "accelerators_share_ratio": 0.261,
+    "orchestration_share_ratio": 0.029,
+    "queue_bytes": 2.4e6,
+}
+
+#: What section VII.B.5 prints about energy.
+PAPER_ENERGY: Final[Mapping[str, float]] = {
+    "energy_reduction_vs_non_acc_ratio": 0.74,
+    "perf_per_watt_vs_non_acc_ratio": 7.2,
+    "perf_per_watt_vs_relief_ratio": 2.1,
+}
+
+#: Moved by an A-DMA engine for one invocation where results do not say: one queue entry's data.
+BYTES_PER_TRANSFER: Final = 2048.0
+#: Instructions of one dispatch where results do not say: the mean of section VII.B.2.
+INSTRUCTIONS_PER_DISPATCH: Final = 18.0
+
+
+def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """The areas of a processor, with every input and its provenance.
+
+    `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises InputError for an unknown
+    name and a value out of range.
+    """
+    return {"schema": AREA_SCHEMA, **_call(_native.area_model, _numbers(changes))}
+
+
+def power(
+    changes: Mapping[str, float] | None = None, sizes: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """The maximum power of a server's parts and the energy of its smallest operations.
+
+    `changes` replaces inputs of the power model, `sizes` those of :func:`area`. Raises InputError
+    for an unknown name and a value out of range.
+    """
+    return {
+        "schema": POWER_SCHEMA,
+        **_call(_native.power_model, _numbers(sizes), _numbers(changes)),
+    }
+
+
+def energy(
+    results: Mapping[str, Any],
+    orchestrator: str,
+    *,
+    changes: Mapping[str, float] | None = None,
+    sizes: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """The energy of one system of `results`, an object of schema ``accelflow.compare/1``.
+
+    It is that of a second of the measured window, so the outcome holds watts by place
+    (``power_w``), the rate of completed requests, joules per request, and requests per joule,
+    which is performance per watt. Services that share a server share its watts; where each has a
+    server of its own, all servers count. Dispatches and bytes are those of the results where they
+    are there (``dispatches``, ``moved_bytes``); otherwise each invocation counts as one dispatch
+    and :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` says so.
+
+    Raises InputError for an orchestrator that took no part and for inputs that are not allowed.
+    """
+    comparison = Comparison.from_dict(results)
+    system = comparison.system(orchestrator)
+    if system is None:
+        known = ", ".join(s.orchestrator for s in comparison.systems)
+        raise InputError(f"no system '{orchestrator}' in the results; there are {known}")
+    sizes = {**_sizes_of(comparison), **_numbers(sizes)}
+    servers: list[list[ServiceResult]] = (
+        [list(system.services)]
+        if comparison.placement == "colocated"
+        else [[service] for service in system.services]
+    )
+    watts: dict[str, float] = {}
+    for services in servers:
+        outcome = _call(
+            _native.energy_model,
+            {
+                "area": sizes,
+                "power": _numbers(changes),
+                "system": orchestrator,
+                **_second(comparison, system, services, sizes),
+            },
+        )
+        for place, joules in outcome.items():
+            key = place.removesuffix("_j") + "_w"
+            watts[key] = watts.get(key, 0.0) + joules
+    throughput = math.fsum(service.throughput_rps for service in system.services)
+    total = watts["total_w"]
+    return {
+        "schema": ENERGY_SCHEMA,
+        "orchestrator": orchestrator,
+        "servers": len(servers),
+        "power_w": watts,
+        "throughput_rps": throughput,
+        "joules_per_request": total / throughput if throughput else None,
+        "requests_per_joule": throughput / total,
+        "estimated": not all(_extra(comparison, system, s) for s in system.services),
+    }
+
+
+def _second(
+    comparison: Comparison,
+    system: SystemResult,
+    services: list[ServiceResult],
+    sizes: Mapping[str, float],
+) -> dict[str, Any]:
+    """What one server did in one second."""
+    cores, instances = sizes.get("cores", 36.0), sizes.get("instances", 1.0)
+    pes = sizes.get("pes", 8.0) * instances
+    # Utilisations are the server's, so every service on it reports the same.
+    shared = services[0]
+    instructions = moved = 0.0
+    for service in services:
+        extra = _extra(comparison, system, service)
+        per_request = (
+            extra["dispatches"] / service.completed
+            if extra and service.completed
+            else _invocations(service.service)
+        )
+        bytes_per_request = (
+            extra["moved_bytes"] / service.completed
+            if extra and service.completed
+            else per_request * BYTES_PER_TRANSFER
+        )
+        mean = service.dispatcher_instructions_mean or INSTRUCTIONS_PER_DISPATCH
+        instructions += service.throughput_rps * per_request * mean
+        moved += service.throughput_rps * bytes_per_request
+    busy = shared.accelerator_utilization
+    return {
+        "window_s": 1.0,
+        "busy_core_s": shared.core_utilization * cores,
+        "busy_pe_s": {name: share * pes for name, share in busy.items()},
+        "dispatcher_instructions": instructions,
+        "moved_bytes": moved,
+    }
+
+
+def _extra(
+    comparison: Comparison, system: SystemResult, service: ServiceResult
+) -> dict[str, float] | None:
+    """Dispatches and bytes, if the results have them."""
+    for entry in comparison.source["systems"]:
+        if entry["orchestrator"] == system.orchestrator:
+            for found in entry["services"]:
+                keys = ("dispatches", "moved_bytes")
+                if found["service"] == service.service and all(key in found for key in keys):
+                    return {key: float(found[key]) for key in keys}
+    return None
+
+
+def _invocations(service: str) -> float:
+    try:
+        return float(json.loads(_native.service_walk(service))["accelerators"])
+    except AccelflowError as error:
+        raise InputError(
+            f"the results do not say how often '{service}' invokes accelerators: {error}"
+        ) from error
+
+
+def _sizes_of(comparison: Comparison) -> dict[str, float]:
+    """The sizes of the simulated server that its configuration changed, as inputs of the area."""
+    keys = {"core.count": "cores", "accelerator.pes": "pes"}
+    config = comparison.source.get("config", {})
+    return {name: float(config[key]) for key, name in keys.items() if key in config}
+
+
+def _numbers(changes: Mapping[str, float] | None) -> dict[str, float]:
+    for name, value in (changes or {}).items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"{name} = {value!r}: must be a number")
+        if not math.isfinite(value):
+            raise InputError(f"{name} = {value!r}: must be finite")
+    return {name: float(value) for name, value in (changes or {}).items()}
+
+
+def _call(function: Any, *arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        outcome: dict[str, Any] = json.loads(function(*(json.dumps(a) for a in arguments)))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    return outcome

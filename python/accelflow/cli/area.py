@@ -1,0 +1,45 @@
+"""`accelflow area`: the area of a processor with accelerators."""
+
+import json
+
+import click
+
+from accelflow import chip
+from accelflow.cli.assignments import read_assignments
+
+
+@click.command("area")
+@click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Change an input.")
+@click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def area(changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
+    """Area of cores, accelerators and orchestration at 7 nm, beside the paper's section VI.
+
+    Sizes are inputs too: --set pes=4 halves the accelerators.
+    """
+    given = read_assignments(changes)
+    result = chip.area(given)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    if show_inputs:
+        for row in result["inputs"]:
+            click.echo(f"{row['name']:28}{row['value']:>9g}  {row['provenance']:11}{row['source']}")
+        return
+    click.echo(f"{'':22}{'mm2':>7}{'share':>8}  proportional to")
+    for part in result["parts"]:
+        click.echo(
+            f"{part['part']:22}{part['area_mm2']:7.2f}{part['share_ratio']:8.1%}  {part['scaling']}"
+        )
+    click.echo(f"{'all':22}{result['total_mm2']:7.1f}")
+    paper = {} if given else chip.PAPER_AREA
+    for key, name in (("accelerators", "accelerators"), ("orchestration", "orchestration")):
+        mm2, share = result[f"{key}_mm2"], result[f"{key}_share_ratio"]
+        printed = (
+            f" (paper {paper[f'{key}_mm2']:.1f} mm2, {paper[f'{key}_share_ratio']:.1%})"
+            if paper
+            else ""
+        )
+        click.echo(f"{name}: {mm2:.1f} mm2, {share:.2%} of the processor{printed}")
+    printed = f" (paper {paper['queue_bytes'] / 1e6:.1f})" if paper else ""
+    click.echo(f"queues: {result['queue_bytes'] / 1e6:.1f} MB{printed}")

@@ -1,0 +1,97 @@
+"""`accelflow power`: maximum power of a server, and the energy of simulated runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accelflow import chip
+from accelflow.cli.assignments import read_assignments
+from accelflow.errors import InputError
+from accelflow.files import read_text
+
+
+@click.command("power")
+@click.argument("results", required=False, type=click.Path(path_type=Path))
+@click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Change an input.")
+@click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+def power(results: Path | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
+    """Maximum power of accelerators and orchestration, beside the paper's section VII.B.5.
+
+    With RESULTS, a JSON file of `accelflow compare`, the energy of each system in it.
+    """
+    given = read_assignments(changes)
+    if results is not None:
+        _print_energies(_read(results), given, as_json)
+        return
+    result = chip.power(given)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    elif show_inputs:
+        for row in result["inputs"]:
+            click.echo(f"{row['name']:28}{row['value']:>9g}  {row['provenance']:11}{row['source']}")
+    else:
+        _print_power(result)
+
+
+def _print_power(result: dict[str, Any]) -> None:
+    server = result["server_max_w"]
+    low, high = result["server_max_range_w"]
+    click.echo(f"{'maximum power':22}{'W':>8}{'share':>8}")
+    for group in ("accelerators", "orchestration"):
+        for name, watt in result[group].items():
+            click.echo(f"  {name:20}{watt:8.2f}{watt / server:8.2%}")
+        watt = result[f"{group}_max_w"]
+        click.echo(f"{group:22}{watt:8.1f}{watt / server:8.1%}")
+    click.echo(f"{'everything else':22}{result['baseline_max_w']:8.1f}")
+    other = result["server_max_by_orchestration_w"]
+    click.echo(
+        f"server: {server:.1f} W by the accelerators' share, {other:.1f} W by the orchestration's; "
+        f"as rounded, both allow {low:.1f} to {high:.1f} W"
+    )
+    click.echo(
+        f"a dispatcher's instruction {result['dispatcher_instruction_j'] * 1e12:.2f} pJ, a byte "
+        f"moved {result['transfer_byte_j'] * 1e12:.2f} pJ, through a queue "
+        f"{result['queue_byte_j'] * 1e12:.2f} pJ"
+    )
+
+
+def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: bool) -> None:
+    ids = [system.get("orchestrator", "") for system in results.get("systems", [])]
+    found = {name: chip.energy(results, name, changes=given) for name in ids}
+    if as_json:
+        click.echo(json.dumps(list(found.values()), indent=2))
+        return
+    click.echo(f"{'':16}{'W':>8}{'requests/s':>12}{'mJ/request':>12}{'requests/J':>12}")
+    for name, energy in found.items():
+        joules = energy["joules_per_request"]
+        click.echo(
+            f"{name:16}{energy['power_w']['total_w']:8.1f}{energy['throughput_rps']:12.0f}"
+            + (f"{joules * 1e3:12.2f}" if joules is not None else f"{'-':>12}")
+            + f"{energy['requests_per_joule']:12.1f}"
+        )
+    ours, base = found.get("accelflow"), found.get("non_acc")
+    if ours and base and ours["joules_per_request"] and base["joules_per_request"]:
+        saved = 1 - ours["joules_per_request"] / base["joules_per_request"]
+        paper = chip.PAPER_ENERGY["energy_reduction_vs_non_acc_ratio"]
+        click.echo(f"energy of a request, accelflow below non_acc: {saved:.1%} (paper {paper:.0%})")
+    for rival, key in (("non_acc", "non_acc"), ("relief", "relief")):
+        theirs = found.get(rival)
+        if ours and theirs and theirs["requests_per_joule"]:
+            ratio = ours["requests_per_joule"] / theirs["requests_per_joule"]
+            paper = chip.PAPER_ENERGY[f"perf_per_watt_vs_{key}_ratio"]
+            click.echo(f"requests per joule, accelflow over {rival}: {ratio:.2f} (paper {paper})")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        results = json.loads(read_text(path))
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
+    if not isinstance(results, dict):
+        raise InputError(f"{path} holds no results of `accelflow compare`")
+    return results

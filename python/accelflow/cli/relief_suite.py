@@ -1,0 +1,55 @@
+"""`accelflow relief-suite`: coarse-grained applications under RELIEF and AccelFlow."""
+
+import json
+
+import click
+
+from accelflow import relief_suite as model
+
+
+@click.command("relief-suite")
+@click.option(
+    "--reading",
+    default="release",
+    show_default=True,
+    type=click.Choice(list(model.READINGS)),
+    help="RELIEF's manager: 2.0 us an interrupt (release) or 1.5 us a task (text); AccelFlow: "
+    "results behind pointers, or queues by deadline.",
+)
+@click.option("--graphs", default=330, show_default=True, help="Graphs of a run.")
+@click.option("--seed", default=1, show_default=True, help="Seed of random arrivals.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
+    """Maximum throughput of RELIEF's five applications, beside the paper's Fig. 15.
+
+    Ratios are AccelFlow over RELIEF by several definitions of the maximum; see
+    docs/relief-suite.md.
+    """
+    warmup = min(30, graphs // 10)
+    result = model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo("one graph alone, us (RELIEF's release in brackets)")
+    click.echo(f"{'':8}{'tasks':>6}{'bottleneck':>14}{'RELIEF':>16}{'FCFS':>16}{'AccelFlow':>11}")
+    for app in result["applications"]:
+        systems, release = app["systems"], app["release"]
+        click.echo(
+            f"{app['application']:8}{app['tasks']:6}"
+            f"{app['bottleneck_us']:6.0f} ({release['bottleneck_us']:5.0f})"
+            f"{systems['relief']['solo_us']:8.0f} ({release['relief_us']:5.0f})"
+            f"{systems['fcfs']['solo_us']:8.0f} ({release['fcfs_us']:5.0f})"
+            f"{systems['accelflow']['solo_us']:11.0f}"
+        )
+    keys = [*model.DEFINITIONS, "bound"]
+    click.echo("maximum throughput, AccelFlow over RELIEF")
+    click.echo(" " * 12 + "".join(f"{key:>15}" for key in keys))
+    rows = [(app["application"], app["ratio"]) for app in result["applications"]]
+    for mean in ("arithmetic", "geometric"):
+        rows.append((mean, {key: result["means"][key][mean] for key in keys}))
+    for name, ratios in rows:
+        cells = (ratios[key] for key in keys)
+        click.echo(
+            f"{name:12}" + "".join(f"{'-':>15}" if c is None else f"{c:15.2f}" for c in cells)
+        )
+    click.echo(f"paper: {result['paper_mean_ratio']} on average, definition not stated")

@@ -1,0 +1,121 @@
+"""RELIEF's suite of coarse-grained applications under RELIEF and AccelFlow: Fig. 15.
+
+The paper says "maximum throughput" and 1.8x on average; it does not say how the maximum was found.
+Every definition that it allows is computed, and none is chosen for being nearer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+
+__all__ = ["DEFINITIONS", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
+
+SCHEMA: Final = "accelflow.relief-suite/1"
+
+#: AccelFlow over RELIEF, the average that the paper prints for Fig. 15.
+PAPER_MEAN_RATIO: Final = 1.8
+
+#: What "maximum throughput" of AccelFlow and of RELIEF is: a key of a system's throughput each.
+DEFINITIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "one_at_a_time": ("closed_loop_per_s", "one_at_a_time_per_s"),
+    "closed_loop": ("closed_loop_per_s", "closed_loop_per_s"),
+    "periodic": ("periodic_per_s", "periodic_per_s"),
+    "poisson": ("poisson_per_s", "poisson_per_s"),
+}
+
+_RELEASE: Final[Mapping[str, Any]] = {
+    "manager": {"per_interrupt_us": 2.0},
+    "payload": "in_queue",
+    "order": "fifo",
+}
+
+#: Managers, places of results and orders in AccelFlow's queues that the two papers allow.
+READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "release": _RELEASE,
+    "text": {**_RELEASE, "manager": {"per_task_us": 1.5}},
+    "by_pointer": {**_RELEASE, "payload": "by_pointer"},
+    "deadline": {**_RELEASE, "order": "deadline"},
+}
+
+
+def relief_suite(
+    *,
+    reading: str = "release",
+    applications: Sequence[str] = (),
+    graphs: int = 330,
+    warmup: int = 30,
+    seed: int = 1,
+) -> dict[str, Any]:
+    """Throughput of each application, the ratios of AccelFlow over RELIEF and their means.
+
+    `reading` is a key of :data:`READINGS`: RELIEF's release with 2.0 us of the manager for each
+    interrupt, AccelFlow's text with 1.5 us for each task, AccelFlow with results behind memory
+    pointers, or AccelFlow with queues that take the earliest deadline first. `applications` are
+    names, all five if empty. Each run has `graphs` graphs, of which the first `warmup` have no part
+    in percentiles; `seed` is that of random arrivals.
+
+    ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: one
+    graph at a time under RELIEF against a bottleneck unit that does nothing but compute. A ratio is
+    None where RELIEF meets the deadline at no rate; it has no part in the means.
+
+    Raises InputError for an unknown reading or application and for lengths that cannot be.
+    """
+    if reading not in READINGS:
+        raise InputError(f"unknown reading '{reading}'; known are {', '.join(READINGS)}")
+    for name, value, least in (("graphs", graphs, 1), ("warmup", warmup, 0), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
+            raise InputError(
+                f"{name} = {value!r}: must be a whole number from {least} to 4294967295"
+            )
+    request = {
+        "applications": list(applications),
+        "graphs": graphs,
+        "warmup": warmup,
+        "seed": seed,
+        **READINGS[reading],
+    }
+    try:
+        outcome = json.loads(_native.relief_suite(json.dumps(request)))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    for application in outcome["applications"]:
+        application["ratio"] = _ratios(application)
+    return {
+        "schema": SCHEMA,
+        "reading": reading,
+        "graphs": graphs,
+        "warmup": warmup,
+        "seed": seed,
+        **outcome,
+        "means": {
+            key: _means([a["ratio"][key] for a in outcome["applications"]])
+            for key in (*DEFINITIONS, "bound")
+        },
+        "paper_mean_ratio": PAPER_MEAN_RATIO,
+    }
+
+
+def _ratios(application: Mapping[str, Any]) -> dict[str, float | None]:
+    systems = application["systems"]
+    ratios: dict[str, float | None] = {}
+    for key, (ours, theirs) in DEFINITIONS.items():
+        relief = systems["relief"][theirs]
+        ratios[key] = systems["accelflow"][ours] / relief if relief else None
+    alone = systems["relief"]["one_at_a_time_per_s"]
+    return {**ratios, "bound": application["bound_per_s"] / alone}
+
+
+def _means(ratios: Sequence[float | None]) -> dict[str, float | None]:
+    known = [ratio for ratio in ratios if ratio]
+    if not known:
+        return {"arithmetic": None, "geometric": None}
+    return {
+        "arithmetic": math.fsum(known) / len(known),
+        "geometric": math.exp(math.fsum(math.log(ratio) for ratio in known) / len(known)),
+    }

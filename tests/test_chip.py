@@ -1,0 +1,176 @@
+"""Area, power and energy: the paper's figures, and energy from results of a comparison."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from accelflow import InputError, chip
+from accelflow.cli import program
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(program, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def result(orchestrator: str, core: float, tcp: float, rps: float) -> dict[str, Any]:
+    return {
+        "orchestrator": orchestrator,
+        "services": [
+            {
+                "service": name,
+                "offered_rps": rps,
+                "completed": 100,
+                "mean_us": 1.0,
+                "p50_us": 1.0,
+                "p99_us": 1.0,
+                "p999_us": 1.0,
+                "throughput_rps": rps,
+                "core_utilization": core,
+                "accelerator_utilization": {"TCP": tcp},
+                "fallbacks": {},
+                "saturated": None,
+                "dispatcher_instructions_mean": 18.0,
+            }
+            for name in ("UniqId", "Login")
+        ],
+    }
+
+
+def comparison(placement: str = "colocated", **config: float) -> dict[str, Any]:
+    return {
+        "schema": "accelflow.compare/1",
+        "workload": "socialnetwork",
+        "profile": "paper",
+        "seed": 1,
+        "requests": 100,
+        "warmup_requests": 10,
+        "arrivals": {},
+        "placement": placement,
+        "config": config,
+        "systems": [
+            result("non_acc", 0.9, 0.0, 1000.0),
+            result("relief", 0.3, 0.5, 1000.0),
+            result("accelflow", 0.2, 0.5, 1000.0),
+        ],
+    }
+
+
+def test_every_area_of_the_paper_is_exact_to_the_printed_digit() -> None:
+    found = chip.area()
+    printed = {part["part"]: f"{part['area_mm2']:.1f}" for part in found["parts"]}
+    assert printed["cores"] == "83.1"
+    assert printed["TCP"] == "9.1"
+    assert f"{found['accelerators_mm2']:.1f}" == "44.9"
+    assert f"{found['accelerators_share_ratio']:.3f}" == "0.261"
+    both = found["accelerators_share_ratio"] + found["orchestration_share_ratio"]
+    assert f"{both:.3f}" == "0.290"
+    assert f"{found['queue_bytes'] / 1e6:.1f}" == "2.4"
+    assert {row["provenance"] for row in found["inputs"]} == {"paper", "derived"}
+
+
+def test_inputs_can_be_changed_and_only_sensibly() -> None:
+    assert chip.area({"pes": 4})["accelerators_mm2"] == pytest.approx(44.9 / 2)
+    for changes, said in [
+        ({"gpus": 1.0}, "gpus = 1: is not an input"),
+        ({"pes": 0.5}, "must be a whole number from 1 to 256"),
+        ({"pes": float("nan")}, "must be finite"),
+        ({"pes": True}, "must be a number"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            chip.area(changes)
+
+
+def test_the_servers_power_follows_and_its_parts_add_up() -> None:
+    found = chip.power()
+    assert f"{found['server_max_w']:.1f}" == "403.2"
+    low, high = found["server_max_range_w"]
+    assert low < found["server_max_w"] < high
+    assert sum(found["accelerators"].values()) == pytest.approx(12.5)
+    assert sum(found["orchestration"].values()) == pytest.approx(5.0)
+    parts = found["baseline_max_w"] + 12.5 + 5.0
+    assert parts == pytest.approx(found["server_max_w"])
+
+
+def test_energy_of_a_comparison_is_that_of_what_each_server_did() -> None:
+    results = comparison()
+    power = chip.power()
+    base = chip.energy(results, "non_acc")
+    idle, active = 0.3 * power["baseline_max_w"], 0.7 * power["baseline_max_w"]
+    assert base["power_w"]["total_w"] == pytest.approx(idle + 0.9 * active)
+    assert base["throughput_rps"] == 2000.0
+    assert base["joules_per_request"] == pytest.approx(base["power_w"]["total_w"] / 2000)
+    assert base["requests_per_joule"] == pytest.approx(1 / base["joules_per_request"])
+
+    ours = chip.energy(results, "accelflow")
+    assert ours["estimated"]
+    tcp = 0.7 * power["accelerators"]["TCP"] * 0.5
+    assert ours["power_w"]["accelerators_w"] == pytest.approx(tcp)
+    # UniqId invokes 9 accelerators, Login 29 (Table IV), each once a millisecond.
+    dispatches = (9 + 29) * 1000.0
+    instruction = power["dispatcher_instruction_j"]
+    assert ours["power_w"]["dispatchers_w"] == pytest.approx(dispatches * 18 * instruction)
+    moved = dispatches * chip.BYTES_PER_TRANSFER
+    joules = power["transfer_byte_j"] + power["queue_byte_j"]
+    assert ours["power_w"]["transfers_w"] == pytest.approx(moved * joules)
+    assert ours["requests_per_joule"] > base["requests_per_joule"]
+
+
+def test_servers_of_their_own_count_each() -> None:
+    shared = chip.energy(comparison(), "relief")
+    own = chip.energy(comparison("isolated"), "relief")
+    assert (shared["servers"], own["servers"]) == (1, 2)
+    assert own["power_w"]["idle_w"] == pytest.approx(2 * shared["power_w"]["idle_w"])
+    assert own["power_w"]["transfers_w"] == pytest.approx(shared["power_w"]["transfers_w"])
+
+
+def test_dispatches_and_bytes_of_the_results_replace_the_estimate() -> None:
+    results = comparison()
+    for service in results["systems"][2]["services"]:
+        service |= {"dispatches": 500, "moved_bytes": 100_000}
+    ours = chip.energy(results, "accelflow")
+    assert not ours["estimated"]
+    joules = chip.power()["transfer_byte_j"] + chip.power()["queue_byte_j"]
+    assert ours["power_w"]["transfers_w"] == pytest.approx(2000 * 1000 * joules)
+
+
+def test_the_simulated_servers_size_is_the_powers() -> None:
+    small = chip.energy(comparison(**{"core.count": 18}), "non_acc")
+    full = chip.energy(comparison(), "non_acc")
+    assert small["power_w"]["total_w"] == pytest.approx(full["power_w"]["total_w"] / 2)
+
+
+def test_a_system_that_took_no_part_is_named_with_those_that_did() -> None:
+    with pytest.raises(InputError, match="no system 'ideal' in the results; there are non_acc"):
+        chip.energy(comparison(), "ideal")
+
+
+def test_commands_print_ours_beside_the_papers(tmp_path: Path) -> None:
+    assert "accelerators: 44.9 mm2, 26.06% of the processor (paper 44.9 mm2, 26.1%)" in run("area")
+    assert "paper" not in run("area", "--set", "pes=4")
+    assert json.loads(run("area", "--json"))["schema"] == "accelflow.area/1"
+    assert "derived" in run("area", "--inputs")
+    assert "403.2 W by the accelerators' share, 416.7 W" in run("power")
+    assert json.loads(run("power", "--json"))["schema"] == "accelflow.power/1"
+    assert "assumed" in run("power", "--inputs")
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(comparison()))
+    assert "requests per joule, accelflow over non_acc" in run("power", str(path))
+    assert len(json.loads(run("power", str(path), "--json"))) == 3
+
+
+def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "not.json"
+    path.write_text("[1]")
+    for arguments, said in [
+        (["area", "--set", "pes"], "'pes' is not of the form NAME=NUMBER"),
+        (["power", str(tmp_path / "none")], "cannot read"),
+        (["power", str(path)], "holds no results"),
+    ]:
+        done = CliRunner().invoke(program, arguments)
+        assert isinstance(done.exception, InputError)
+        assert said in str(done.exception)
