@@ -128,13 +128,15 @@ impl ThriftCall {
         &self,
         schema: &'s Schema,
     ) -> Result<(&'s Schema, StructId), AccelError> {
+        if self.message_type == MessageType::Exception {
+            return Ok((&APPLICATION_EXCEPTION.0, APPLICATION_EXCEPTION.1));
+        }
         let function = schema
             .function(self.function)
             .ok_or_else(|| foreign(self.function))?;
         Ok(match self.message_type {
-            MessageType::Call | MessageType::Oneway => (schema, function.arguments),
             MessageType::Reply => (schema, function.result),
-            MessageType::Exception => (&APPLICATION_EXCEPTION.0, APPLICATION_EXCEPTION.1),
+            _ => (schema, function.arguments),
         })
     }
 }
@@ -201,16 +203,66 @@ impl Accelerator for Rpc {
     }
 }
 
+/// What the header of a Thrift message says, whether or not an interface has its method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageHeader<'a> {
+    /// The wire encoding.
+    pub protocol: Protocol,
+    /// Request, reply or exception.
+    pub message_type: MessageType,
+    /// Ties a reply to its request.
+    pub sequence: i32,
+    /// The method, or `service:method` as Thrift's multiplexed protocol writes it.
+    pub name: &'a str,
+    /// Where the body begins.
+    pub body: usize,
+}
+
+impl MessageHeader<'_> {
+    /// The header of the reply that says why a request to an unknown method, or one that cannot be
+    /// read, is refused. As for [`ThriftCall::exception`], its body is a `TApplicationException`.
+    pub fn exception(&self) -> ThriftCall {
+        let (service, method) = self.name.split_once(':').unwrap_or(("", self.name));
+        ThriftCall {
+            // An exception's body is that of no function.
+            function: FunctionId(usize::MAX),
+            service: service.into(),
+            method: method.into(),
+            protocol: self.protocol,
+            message_type: MessageType::Exception,
+            sequence: self.sequence,
+            multiplexed: false,
+        }
+    }
+}
+
 /// Reads frame and header of a message; returns the call and where its body begins.
 ///
 /// # Errors
-/// `truncated`, `trailing_bytes`, `negative_length`, `too_large`, `bad_magic_or_version`,
-/// `bad_message_type`, `bad_utf8`, `bad_varint`, `unknown_service`, `unknown_method`.
+/// Those of [`read_header`]; `unknown_service`, `unknown_method`.
 pub fn read_message(
     schema: &Schema,
     message: &[u8],
     limits: &Limits,
 ) -> Result<(ThriftCall, usize), AccelError> {
+    let header = read_header(message, limits)?;
+    let function = schema.find(header.name)?;
+    let (protocol, sequence) = (header.protocol, header.sequence);
+    let mut call = ThriftCall::new(schema, function, protocol, header.message_type, sequence)?;
+    call.message_type = header.message_type;
+    call.multiplexed = header.name.contains(':');
+    Ok((call, header.body))
+}
+
+/// Reads frame and header of a message of any interface.
+///
+/// # Errors
+/// `truncated`, `trailing_bytes`, `negative_length`, `too_large`, `bad_magic_or_version`,
+/// `bad_message_type`, `bad_utf8`, `bad_varint`.
+pub fn read_header<'a>(
+    message: &'a [u8],
+    limits: &Limits,
+) -> Result<MessageHeader<'a>, AccelError> {
     let mut cursor = read_frame(message, limits)?;
     let start = cursor.at();
     let [first, second] = cursor.array("message header")?;
@@ -238,11 +290,14 @@ pub fn read_message(
         let found = u32::from_be_bytes(found);
         return Err(AccelError::BadMagicOrVersion { at: start, found });
     }
-    let function = schema.find(name)?;
-    let mut call = ThriftCall::new(schema, function, protocol, message_type, sequence)?;
-    call.message_type = message_type;
-    call.multiplexed = name.contains(':');
-    Ok((call, cursor.at()))
+    let body = cursor.at();
+    Ok(MessageHeader {
+        protocol,
+        message_type,
+        sequence,
+        name,
+        body,
+    })
 }
 
 /// Checks that `message` is exactly one frame and returns a cursor behind the length.

@@ -29,3 +29,13 @@ impl Bodies for Ensemble {
         Ensemble::transform(self, step, job)
     }
 }
+
+impl<B: Bodies + ?Sized> Bodies for Box<B> {
+    fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
+        (**self).run(accel, job)
+    }
+
+    fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
+        (**self).transform(step, job)
+    }
+}

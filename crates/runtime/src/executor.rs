@@ -175,8 +175,8 @@ fn unknown_trace(name: &str, image: &Image) -> Failure {
 /// The state of a connection before a run.
 struct Bookmark {
     tcp: Option<TcpSession>,
-    /// Record sequence numbers: read, write.
-    tls: Option<(u64, u64)>,
+    /// Record sequence numbers, read and write, and what was opened ahead.
+    tls: Option<(u64, u64, Vec<u8>)>,
 }
 
 impl Bookmark {
@@ -184,16 +184,20 @@ impl Bookmark {
         let tls = session.tls.as_ref();
         Bookmark {
             tcp: session.tcp.clone(),
-            tls: tls.map(|tls| (tls.read.sequence(), tls.write.sequence())),
+            tls: tls.map(|tls| {
+                let (read, write) = (tls.read.sequence(), tls.write.sequence());
+                (read, write, tls.ahead.clone())
+            }),
         }
     }
 
     /// Sequence numbers of records that never left may be used again: nobody saw the ciphertext.
     fn restore(self, session: &mut Session) {
         session.tcp = self.tcp;
-        if let (Some(tls), Some((read, write))) = (&mut session.tls, self.tls) {
+        if let (Some(tls), Some((read, write, ahead))) = (&mut session.tls, self.tls) {
             tls.read.resume_at(read);
             tls.write.resume_at(write);
+            tls.ahead = ahead;
         }
     }
 }

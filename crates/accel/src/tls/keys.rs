@@ -50,6 +50,10 @@ pub struct TlsSession {
     pub write: RecordKeys,
     /// Keys of what this end receives.
     pub read: RecordKeys,
+    /// Plaintext that was opened before its message was run: a record may hold the end of one
+    /// message and the beginning of the next. Decr gives it first, before the records of its job,
+    /// of which there may then be none.
+    pub ahead: Vec<u8>,
 }
 
 impl TlsSession {
@@ -65,6 +69,7 @@ impl TlsSession {
         Ok(TlsSession {
             write: RecordKeys::from_secret(suite, write_secret)?,
             read: RecordKeys::from_secret(suite, read_secret)?,
+            ahead: Vec::new(),
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::job::{Accelerator, Job};
 use crate::limits::Limits;
 
 pub use keys::{CipherSuite, RecordKeys, TlsSession};
-pub use record::{MAX_PLAINTEXT, open, seal};
+pub use record::{ContentType, MAX_PLAINTEXT, open, open_first, record_length, seal, seal_as};
 
 /// The encryption accelerator: `job.bytes` into application data records under
 /// `job.session.tls.write`.
@@ -45,7 +45,7 @@ impl Accelerator for Encr {
 }
 
 /// The decryption accelerator: records in `job.bytes` into their plaintext under
-/// `job.session.tls.read`.
+/// `job.session.tls.read`, behind what was [opened ahead](TlsSession::ahead).
 #[derive(Debug, Default)]
 pub struct Decr {
     limits: Limits,
@@ -69,7 +69,21 @@ impl Accelerator for Decr {
             .tls
             .as_mut()
             .ok_or(AccelError::NoSession { layer: "TLS" })?;
-        job.bytes = open(&mut session.read, &job.bytes, &self.limits)?;
+        if session.ahead.is_empty() {
+            job.bytes = open(&mut session.read, &job.bytes, &self.limits)?;
+            return Ok(());
+        }
+        let mut plaintext = std::mem::take(&mut session.ahead);
+        if !job.bytes.is_empty() {
+            match open(&mut session.read, &job.bytes, &self.limits) {
+                Ok(rest) => plaintext.extend_from_slice(&rest),
+                Err(error) => {
+                    session.ahead = plaintext;
+                    return Err(error);
+                }
+            }
+        }
+        job.bytes = plaintext;
         Ok(())
     }
 }

@@ -14,6 +14,18 @@ const MAX_CIPHERTEXT: usize = MAX_PLAINTEXT + 256;
 const HEADER: usize = 5;
 const TAG: usize = MAX_TAG_LEN;
 const APPLICATION_DATA: u8 = 23;
+
+/// The content types of records behind protection (RFC 8446, section 5.1), as their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ContentType {
+    /// `close_notify` and errors.
+    Alert = 21,
+    /// Key updates and session tickets.
+    Handshake = 22,
+    /// What the accelerators read and write.
+    ApplicationData = APPLICATION_DATA,
+}
 /// The frozen version of every record header (section 5.1).
 const LEGACY_VERSION: [u8; 2] = [3, 3];
 
@@ -25,6 +37,19 @@ const LEGACY_VERSION: [u8; 2] = [3, 3];
 /// `too_large`, `sequence_exhausted`.
 pub fn seal(
     keys: &mut RecordKeys,
+    plaintext: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    seal_as(keys, ContentType::ApplicationData, plaintext, limits)
+}
+
+/// As [`seal`], for a content of any type: alerts and key updates are the control path's.
+///
+/// # Errors
+/// Those of [`seal`].
+pub fn seal_as(
+    keys: &mut RecordKeys,
+    content: ContentType,
     plaintext: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
@@ -40,7 +65,7 @@ pub fn seal(
         out.extend_from_slice(&header);
         let start = out.len();
         out.extend_from_slice(fragment);
-        out.push(APPLICATION_DATA);
+        out.push(content as u8);
         let next = next_sequence(sequence)?;
         let tag = keys
             .aead()
@@ -71,23 +96,84 @@ pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Ve
     let mut sequence = keys.sequence();
     let mut at = 0;
     while at < records.len() || at == 0 {
-        let length = read_header(records, at)?;
-        let (body, start) = (at + HEADER, out.len());
-        out.extend_from_slice(&records[body..body + length]);
-        let mut header = [0; HEADER];
-        header.copy_from_slice(&records[at..body]);
-        let next = next_sequence(sequence)?;
-        let opened = keys
-            .aead()
-            .open_in_place(keys.nonce(sequence), Aad::from(header), &mut out[start..])
-            .map_err(|_| AccelError::BadTag { at, sequence })?;
-        let content = strip_padding(opened, at)?;
-        out.truncate(start + content);
-        sequence = next;
-        at = body + length;
+        let opened = open_at(keys, sequence, records, at, &mut out)?;
+        if opened.content != ContentType::ApplicationData {
+            let found = opened.content as u8;
+            return Err(AccelError::UnexpectedContentType { at, found });
+        }
+        sequence = next_sequence(sequence)?;
+        at = opened.end;
     }
     keys.resume_at(sequence);
     Ok(out)
+}
+
+/// Opens the first record in `records`, of whatever content, and appends what it holds to `out`.
+/// Returns the content's type and where the record ends; `keys.sequence` advances by 1.
+///
+/// This is for the control path of a connection, which sees to alerts and key updates.
+///
+/// # Errors
+/// Those of [`open`] but `too_large`; `out` and `keys` are then as they were.
+pub fn open_first(
+    keys: &mut RecordKeys,
+    records: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(ContentType, usize), AccelError> {
+    let (sequence, before) = (keys.sequence(), out.len());
+    let next = next_sequence(sequence)?;
+    match open_at(keys, sequence, records, 0, out) {
+        Ok(opened) => {
+            keys.resume_at(next);
+            Ok((opened.content, opened.end))
+        }
+        Err(error) => {
+            out.truncate(before);
+            Err(error)
+        }
+    }
+}
+
+/// The length of the record at the beginning of `bytes` with its header, as soon as the header is
+/// there, and whether it is as long as records get.
+///
+/// # Errors
+/// `bad_record`, `record_overflow` for a header that no protected record has.
+pub fn record_length(bytes: &[u8]) -> Result<Option<(usize, bool)>, AccelError> {
+    if bytes.len() < HEADER {
+        return Ok(None);
+    }
+    let length = check_header(bytes, 0)?;
+    Ok(Some((HEADER + length, length > MAX_PLAINTEXT)))
+}
+
+struct Opened {
+    content: ContentType,
+    end: usize,
+}
+
+fn open_at(
+    keys: &RecordKeys,
+    sequence: u64,
+    records: &[u8],
+    at: usize,
+    out: &mut Vec<u8>,
+) -> Result<Opened, AccelError> {
+    let length = read_header(records, at)?;
+    let (body, start) = (at + HEADER, out.len());
+    out.extend_from_slice(&records[body..body + length]);
+    let mut header = [0; HEADER];
+    header.copy_from_slice(&records[at..body]);
+    let opened = keys
+        .aead()
+        .open_in_place(keys.nonce(sequence), Aad::from(header), &mut out[start..])
+        .map_err(|_| AccelError::BadTag { at, sequence })?;
+    let (length_inside, content) = strip_padding(opened, at)?;
+    out.truncate(start + length_inside);
+    Ok(Opened {
+        content,
+        end: body + length,
+    })
 }
 
 fn header(length: usize) -> [u8; HEADER] {
@@ -118,6 +204,20 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
             have,
         });
     }
+    let length = check_header(records, at)?;
+    if have < HEADER + length {
+        return Err(AccelError::Truncated {
+            what: "record",
+            at,
+            need: HEADER + length,
+            have,
+        });
+    }
+    Ok(length)
+}
+
+/// Checks a whole header and returns the length that it gives.
+fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let head = &records[at..at + HEADER];
     if head[0] != APPLICATION_DATA {
         let why = format!("outer content type {}, protected records have 23", head[0]);
@@ -142,19 +242,12 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
         );
         return Err(AccelError::BadRecord { at: at + 3, why });
     }
-    if have < HEADER + length {
-        return Err(AccelError::Truncated {
-            what: "record",
-            at,
-            need: HEADER + length,
-            have,
-        });
-    }
     Ok(length)
 }
 
-/// The length of the content in an opened record: without zero padding and content type.
-fn strip_padding(opened: &[u8], at: usize) -> Result<usize, AccelError> {
+/// The length of the content in an opened record, without zero padding and content type, and
+/// its type.
+fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), AccelError> {
     if opened.len() > MAX_PLAINTEXT + 1 {
         return Err(AccelError::RecordOverflow {
             at,
@@ -167,7 +260,9 @@ fn strip_padding(opened: &[u8], at: usize) -> Result<usize, AccelError> {
         return Err(AccelError::BadRecord { at, why });
     };
     match opened[end] {
-        APPLICATION_DATA => Ok(end),
+        21 => Ok((end, ContentType::Alert)),
+        22 => Ok((end, ContentType::Handshake)),
+        APPLICATION_DATA => Ok((end, ContentType::ApplicationData)),
         found => Err(AccelError::UnexpectedContentType { at, found }),
     }
 }

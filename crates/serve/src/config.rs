@@ -1,0 +1,53 @@
+//! What a server allows and how long it waits.
+
+use std::time::Duration;
+
+use accelflow_accel::Limits;
+
+/// When a reply is compressed, and so sent by T3 and not T2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Never.
+    Never,
+    /// When the request was: its client knows the field convention of
+    /// `docs/message-conventions.md`.
+    LikeRequest,
+}
+
+/// Bounds and time limits of a server. All are per connection but the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Most connections at once; further ones are closed as soon as they are accepted. With
+    /// `limits.max_message_bytes` it bounds the server's memory. Default 1,024.
+    pub max_connections: usize,
+    /// Bounds on messages, of which `max_message_bytes` is the largest frame. Default
+    /// [`Limits::default`].
+    pub limits: Limits,
+    /// The longest pause between two messages. Default 5 minutes.
+    pub idle_timeout: Duration,
+    /// From the first byte of a message to its last. Default 10 seconds.
+    pub message_timeout: Duration,
+    /// From the connection to the end of the TLS handshake. Default 10 seconds.
+    pub handshake_timeout: Duration,
+    /// From the first byte of a reply to its last. Default 10 seconds.
+    pub write_timeout: Duration,
+    /// When replies are compressed. Default [`Compression::LikeRequest`].
+    pub compression: Compression,
+    /// How many cores LdB balances over. Default: those that the process may use.
+    pub cores: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            max_connections: 1_024,
+            limits: Limits::default(),
+            idle_timeout: Duration::from_secs(300),
+            message_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(10),
+            compression: Compression::LikeRequest,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}

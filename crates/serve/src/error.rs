@@ -1,0 +1,129 @@
+//! Why a server does not start, and why connections end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use accelflow_accel::AccelError;
+use accelflow_accel::thrift::IdlError;
+use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
+
+/// Why a server could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A file could not be read.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The interface is malformed.
+    #[error("{path}: {error}")]
+    Interface {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: IdlError,
+    },
+    /// A certificate or key is of no use.
+    #[error("{path}: {why}")]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A function or a setting that does not exist.
+    #[error(transparent)]
+    Accel(#[from] AccelError),
+    /// A handler for something that is no function of the interface.
+    #[error("handler '{name}': {error}")]
+    Handler {
+        /// What it was registered for.
+        name: String,
+        /// Why there is no such function.
+        error: AccelError,
+    },
+    /// The traces could not be put together.
+    #[error("traces: {0}")]
+    Traces(String),
+    /// The address is not to be had.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Threads or sockets could not be made.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+macro_rules! from_trace_errors {
+    ($($error:ty),*) => {$(
+        impl From<$error> for ServeError {
+            fn from(error: $error) -> ServeError {
+                ServeError::Traces(error.to_string())
+            }
+        }
+    )*};
+}
+from_trace_errors!(TemplateError, SourceError, RegisterError, LinkError);
+
+/// Why a connection ended. [`Close::reason`] is the label that it is counted under.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Close {
+    /// The client has ended it between two messages.
+    #[error("closed by the client")]
+    Done,
+    /// The client has ended it within a message.
+    #[error("closed by the client within a message")]
+    Cut,
+    /// Nothing came for too long.
+    #[error("idle for too long")]
+    Idle,
+    /// A message, a reply or a handshake took too long.
+    #[error("too slow: {0}")]
+    Slow(&'static str),
+    /// No frame, no record or no header of a message.
+    #[error("{0}")]
+    Malformed(AccelError),
+    /// The handshake failed.
+    #[error("TLS: {0}")]
+    Handshake(rustls::Error),
+    /// The client has reported an error of TLS.
+    #[error("TLS alert {0} from the client")]
+    Alert(u8),
+    /// A reply could not be made.
+    #[error("{0}")]
+    Failed(String),
+    /// The socket failed.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+impl Close {
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Close::Done => "done",
+            Close::Cut => "cut",
+            Close::Idle => "idle",
+            Close::Slow(_) => "slow",
+            Close::Malformed(error) => error.reason(),
+            Close::Handshake(_) => "handshake",
+            Close::Alert(_) => "alert",
+            Close::Failed(_) => "failed",
+            Close::Io(_) => "io",
+        }
+    }
+}
+
+impl From<AccelError> for Close {
+    fn from(error: AccelError) -> Close {
+        Close::Malformed(error)
+    }
+}

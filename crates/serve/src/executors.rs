@@ -1,0 +1,128 @@
+//! Executors that connections borrow for a trace, and the core that takes over from them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use accelflow_accel::{Ensemble, Settings};
+use accelflow_runtime::{Bodies, Conversation, Executor, Failure, Message, Outcome};
+use accelflow_trace::Image;
+
+use crate::error::ServeError;
+use crate::metrics::{Measured, Metrics};
+use crate::traces::{NextCore, SocketPeer, ensemble};
+
+type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
+
+/// Makes the bodies of one executor.
+pub(crate) type MakeBodies =
+    dyn Fn(&Settings) -> Result<Box<dyn Bodies + Send>, ServeError> + Send + Sync;
+
+/// As many executors as there have ever been traces at once. Between two traces an executor holds
+/// scratch memory and no part of a message.
+pub(crate) struct Executors {
+    image: Image,
+    settings: Settings,
+    cores: usize,
+    next_core: NextCore,
+    make: Box<MakeBodies>,
+    metrics: Arc<Metrics>,
+    free: Mutex<Vec<ServeExecutor>>,
+}
+
+/// Failures of the accelerators themselves: the same input can do better elsewhere.
+const NOT_THE_INPUTS_FAULT: [&str; 3] = ["panic", "queue_full", "worker_lost"];
+
+impl Executors {
+    pub(crate) fn new(
+        image: Image,
+        settings: Settings,
+        cores: usize,
+        next_core: NextCore,
+        make: Box<MakeBodies>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Executors, ServeError> {
+        let executors = Executors {
+            image,
+            settings,
+            cores,
+            next_core,
+            make,
+            metrics,
+            free: Mutex::new(Vec::new()),
+        };
+        // What cannot be made at all is known before the first request.
+        let first = executors.make()?;
+        executors.give(first);
+        Ok(executors)
+    }
+
+    /// Runs a trace. If an accelerator fails where the input is not to blame, a core runs it
+    /// again with fresh software bodies (`cpu_fallback` in the paper's Listing 2).
+    pub(crate) fn run(
+        &self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<Outcome, RunError> {
+        let mut executor = self.take()?;
+        let done = executor.run(name, message, conversation, &mut SocketPeer);
+        match done {
+            Ok(outcome) => {
+                self.give(executor);
+                Ok(outcome)
+            }
+            Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
+                // A body that panicked is not used again.
+                drop(executor);
+                self.metrics.fallback(name, failure.error.reason);
+                let bodies = ensemble(&self.settings, self.cores, &self.next_core);
+                let bodies = bodies.map_err(ServeError::from)?;
+                let mut core: Executor<Ensemble> = Executor::new(self.image.clone(), bodies);
+                Ok(core.run(name, message, conversation, &mut SocketPeer)?)
+            }
+            Err(failure) => {
+                self.give(executor);
+                self.metrics.fallback(name, failure.error.reason);
+                Err(RunError::Trace(failure))
+            }
+        }
+    }
+
+    fn make(&self) -> Result<ServeExecutor, ServeError> {
+        let inner = (self.make)(&self.settings)?;
+        let metrics = self.metrics.clone();
+        Ok(Executor::new(
+            self.image.clone(),
+            Measured { inner, metrics },
+        ))
+    }
+
+    fn take(&self) -> Result<ServeExecutor, ServeError> {
+        let free = self
+            .free
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        match free {
+            Some(executor) => Ok(executor),
+            None => self.make(),
+        }
+    }
+
+    fn give(&self, executor: ServeExecutor) {
+        self.free
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(executor);
+    }
+}
+
+/// Why a trace has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// The trace ended early.
+    #[error(transparent)]
+    Trace(#[from] Box<Failure>),
+    /// There was nobody to run it.
+    #[error(transparent)]
+    Set(#[from] ServeError),
+}

@@ -1,0 +1,206 @@
+//! Bytes that were received and not yet used.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use accelflow_accel::{AccelError, Limits, tls};
+use zeroize::Zeroize;
+
+/// What an idle connection keeps, and the least that is read at once.
+const RESTING_BYTES: usize = 16 * 1024;
+
+/// A receive buffer. What was used is wiped, and what a large message needed is given back.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    /// Zero outside `used`.
+    buffer: Vec<u8>,
+    used: Range<usize>,
+}
+
+impl Inbound {
+    pub(crate) fn new() -> Inbound {
+        Inbound {
+            buffer: vec![0; RESTING_BYTES],
+            used: 0..0,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.used.clone()]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used.is_empty()
+    }
+
+    /// Reads once; the number of bytes, 0 at the end of the stream. The buffer grows with what
+    /// has come and not with what a length field promises.
+    pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<usize> {
+        if self.used.end == self.buffer.len() {
+            if self.used.start > 0 {
+                self.buffer.copy_within(self.used.clone(), 0);
+                let length = self.used.len();
+                self.buffer[length..].zeroize();
+                self.used = 0..length;
+            } else {
+                self.grow();
+            }
+        }
+        let read = source.read(&mut self.buffer[self.used.end..])?;
+        self.used.end += read;
+        Ok(read)
+    }
+
+    /// Doubles the buffer; growing in place could leave a copy behind in freed memory.
+    fn grow(&mut self) {
+        let mut larger = vec![0; self.buffer.len() * 2];
+        larger[..self.buffer.len()].copy_from_slice(&self.buffer);
+        self.buffer.zeroize();
+        self.buffer = larger;
+    }
+
+    /// Wipes the first `count` bytes.
+    pub(crate) fn consume(&mut self, count: usize) {
+        let end = self.used.start + count.min(self.used.len());
+        self.buffer[self.used.start..end].zeroize();
+        self.used.start = end;
+        if self.used.is_empty() {
+            self.used = 0..0;
+            if self.buffer.len() > RESTING_BYTES {
+                // All zero already.
+                self.buffer = vec![0; RESTING_BYTES];
+            }
+        }
+    }
+}
+
+impl Drop for Inbound {
+    fn drop(&mut self) {
+        self.buffer.zeroize();
+    }
+}
+
+/// The length of the frame at the beginning of `bytes`, its length field included, once that is
+/// there.
+///
+/// # Errors
+/// `negative_length`, `too_large`; `truncated` for a frame too small to hold a message.
+pub(crate) fn frame_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, AccelError> {
+    let Some(head) = bytes.first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let length = i32::from_be_bytes(*head);
+    let size = usize::try_from(length).map_err(|_| AccelError::NegativeLength {
+        what: "frame length",
+        at: 0,
+        found: length.into(),
+    })?;
+    if size > limits.max_message_bytes {
+        let limit = limits.max_message_bytes;
+        return Err(AccelError::TooLarge {
+            what: "frame",
+            size,
+            limit,
+        });
+    }
+    if size < LEAST_MESSAGE {
+        return Err(AccelError::Truncated {
+            what: "message header",
+            at: 4,
+            need: LEAST_MESSAGE,
+            have: size,
+        });
+    }
+    Ok(Some(head.len() + size))
+}
+
+/// Two bytes of header, sequence number, name length, and the end of an empty struct: compact.
+const LEAST_MESSAGE: usize = 5;
+
+/// How far whole records reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Records {
+    /// The bytes of all whole records.
+    pub(crate) bytes: usize,
+    /// Whether the last of them is as long as records get, so that its message may go on.
+    pub(crate) last_is_full: bool,
+}
+
+/// Looks for whole records at the beginning of `bytes`.
+///
+/// # Errors
+/// Those of [`tls::record_length`].
+pub(crate) fn whole_records(bytes: &[u8]) -> Result<Records, AccelError> {
+    let mut records = Records {
+        bytes: 0,
+        last_is_full: false,
+    };
+    while let Some((length, full)) = tls::record_length(&bytes[records.bytes..])? {
+        if records.bytes + length > bytes.len() {
+            break;
+        }
+        records.bytes += length;
+        records.last_is_full = full;
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives `chunk` bytes at a time.
+    struct Trickle<'a>(&'a [u8], usize);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let chunk = self.1.min(into.len());
+            self.0.read(&mut into[..chunk])
+        }
+    }
+
+    #[test]
+    fn used_bytes_leave_nothing_behind() {
+        let secret: Vec<u8> = (0..100_000).map(|at| (at % 251) as u8 + 1).collect();
+        let mut inbound = Inbound::new();
+        let mut source = Trickle(&secret, 7_000);
+        while inbound.fill(&mut source).expect("memory") > 0 {}
+        assert_eq!(inbound.bytes(), secret);
+        inbound.consume(60_000);
+        assert!(inbound.buffer[..60_000].iter().all(|byte| *byte == 0));
+        assert_eq!(inbound.bytes(), &secret[60_000..]);
+        let mut source = Trickle(&secret, 40_000);
+        while inbound.fill(&mut source).expect("memory") > 0 {}
+        assert_eq!(&inbound.bytes()[40_000..], secret);
+        inbound.consume(usize::MAX);
+        assert_eq!(inbound.buffer, [0; RESTING_BYTES]);
+    }
+
+    #[test]
+    fn frames_are_measured_before_they_are_there() {
+        let limits = Limits {
+            max_message_bytes: 1_000,
+            ..Limits::default()
+        };
+        let length = |value: i32| frame_length(&value.to_be_bytes(), &limits);
+        assert_eq!(frame_length(&[0, 0, 1], &limits), Ok(None));
+        assert_eq!(length(1_000), Ok(Some(1_004)));
+        assert_eq!(length(1_001).map_err(|it| it.reason()), Err("too_large"));
+        assert_eq!(length(-1).map_err(|it| it.reason()), Err("negative_length"));
+        assert_eq!(length(4).map_err(|it| it.reason()), Err("truncated"));
+    }
+
+    #[test]
+    fn records_are_counted_whole() {
+        let mut bytes = vec![23, 3, 3, 0, 20];
+        bytes.extend([0; 20]);
+        bytes.extend([23, 3, 3, 0x40, 0x11]);
+        let found = whole_records(&bytes).expect("headers are good");
+        assert_eq!((found.bytes, found.last_is_full), (25, false));
+        bytes.extend([0; 0x4011]);
+        let found = whole_records(&bytes).expect("headers are good");
+        assert_eq!((found.bytes, found.last_is_full), (bytes.len(), true));
+        bytes[0] = 22;
+        assert!(whole_records(&bytes).is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! Serves stock RPC clients with traces: every request is received by AccelFlow's T1 and answered
+//! by T2 or T3, on the bytes of real sockets.
+//!
+//! A [`Server`] has an interface, read from a `.thrift` file at start-up, and a [`Handler`] for
+//! each function. Clients speak framed Apache Thrift, binary or compact, over TCP or over TLS 1.3
+//! ([`TlsIdentity`]): rustls shakes hands, and the records are the Decr and Encr accelerators'.
+//! The method is dispatched by its index in the interface, which RPC has found.
+//!
+//! Each connection has a thread that waits for it, and the thread runs the traces itself. A
+//! trace is a few microseconds of computing between two system calls, handlers may block, and so
+//! may nested calls: an event loop would gain nothing here but a queue before each of them. What
+//! a waiting connection costs is its stack and 16 KiB of buffer, and their number is bounded
+//! ([`Config::max_connections`]).
+//!
+//! Where a trace cannot do the work, the core does: it opens records that do not end with their
+//! message, runs what a broken accelerator has dropped, and tells a client why its request was
+//! refused. [`Running::metrics`] counts each by its reason.
+//!
+//! ```
+//! use std::time::Duration;
+//! use accelflow_accel::thrift::Schema;
+//! use accelflow_serve::{HandlerResult, Request, Server};
+//!
+//! fn greet(request: &Request<'_>) -> HandlerResult {
+//!     assert_eq!(request.method, "greet");
+//!     Ok(b"\"hello\"".to_vec())
+//! }
+//!
+//! let schema = Schema::parse("service Greeter { string greet(1: string name) }")?;
+//! let mut server = Server::new(schema.into());
+//! server.handle("Greeter.greet", greet)?;
+//! let running = server.start("127.0.0.1:0".parse()?)?;
+//! assert_ne!(running.address().port(), 0);
+//! assert_eq!(running.stop(Duration::from_secs(1)), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod config;
+mod connection;
+mod error;
+mod executors;
+mod handler;
+mod inbound;
+mod metrics;
+mod server;
+mod tls;
+mod traces;
+
+pub use config::{Compression, Config};
+pub use error::ServeError;
+pub use handler::{Handler, HandlerError, HandlerResult, Request};
+pub use server::{Running, Server};
+pub use tls::TlsIdentity;

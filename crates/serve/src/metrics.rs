@@ -1,0 +1,128 @@
+//! What a server counts, in the text format of Prometheus.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{AccelError, Job};
+use accelflow_runtime::Bodies;
+use accelflow_trace::{Accel, Transform};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use std::sync::Arc;
+
+type Labels<const N: usize> = [(&'static str, String); N];
+type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64, AtomicU64>>;
+
+/// The counters of one server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) open: Gauge,
+    connections: CounterBy<1>,
+    requests: CounterBy<2>,
+    fallbacks: CounterBy<2>,
+    steps: [Histogram; Accel::COUNT],
+    handlers: Histogram,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("accelflow");
+        let open = Gauge::default();
+        registry.register("connections_open", "Connections now", open.clone());
+        let connections = CounterBy::<1>::default();
+        let about = "Connections that ended, by why they did";
+        registry.register("connections", about, connections.clone());
+        let requests = CounterBy::<2>::default();
+        let about = "Requests by function and result";
+        registry.register("requests", about, requests.clone());
+        let fallbacks = CounterBy::<2>::default();
+        let about = "Traces that a core took over, by the reason";
+        registry.register("fallbacks", about, fallbacks.clone());
+        let family = Family::<Vec<(&'static str, String)>, Histogram, fn() -> Histogram>::
+            new_with_constructor(step_histogram as fn() -> Histogram);
+        let about = "Time that an accelerator's body took";
+        registry.register_with_unit("step", about, Unit::Seconds, family.clone());
+        let steps = Accel::ALL.map(|accel| {
+            let labels = vec![("accelerator", accel.name().to_owned())];
+            family.get_or_create_owned(&labels)
+        });
+        let handlers = step_histogram();
+        let about = "Time that handlers took";
+        registry.register_with_unit("handler", about, Unit::Seconds, handlers.clone());
+        Metrics {
+            registry,
+            open,
+            connections,
+            requests,
+            fallbacks,
+            steps,
+            handlers,
+        }
+    }
+
+    pub(crate) fn connection_ended(&self, reason: &str) {
+        self.connections
+            .get_or_create(&own([("end", reason)]))
+            .inc();
+    }
+
+    pub(crate) fn request(&self, function: &str, result: &'static str) {
+        let labels = own([("function", function), ("result", result)]);
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    pub(crate) fn fallback(&self, trace: &str, reason: &str) {
+        let labels = own([("trace", trace), ("reason", reason)]);
+        self.fallbacks.get_or_create(&labels).inc();
+    }
+
+    pub(crate) fn step(&self, accel: Accel, spent: Duration) {
+        self.steps[accel.index()].observe(spent.as_secs_f64());
+    }
+
+    pub(crate) fn handler(&self, spent: Duration) {
+        self.handlers.observe(spent.as_secs_f64());
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(fmt::Error) => String::new(),
+        }
+    }
+}
+
+fn own<const N: usize>(labels: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {
+    let owned: Labels<N> = labels.map(|(name, value)| (name, value.to_owned()));
+    owned.into()
+}
+
+/// From 64 ns to a second, four times as long each.
+fn step_histogram() -> Histogram {
+    Histogram::new(exponential_buckets(64e-9, 4.0, 13))
+}
+
+/// Bodies with a clock around them.
+pub(crate) struct Measured<B> {
+    pub(crate) inner: B,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl<B: Bodies> Bodies for Measured<B> {
+    fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
+        let start = Instant::now();
+        let done = self.inner.run(accel, job);
+        self.metrics.step(accel, start.elapsed());
+        done
+    }
+
+    fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
+        self.inner.transform(step, job)
+    }
+}

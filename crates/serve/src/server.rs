@@ -1,0 +1,314 @@
+//! Setting a server up, running it and stopping it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::thrift::Schema;
+use accelflow_accel::{Ensemble, Settings};
+use accelflow_runtime::Bodies;
+use socket2::SockRef;
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::error::ServeError;
+use crate::executors::{Executors, MakeBodies};
+use crate::handler::{Handler, Handlers};
+use crate::metrics::Metrics;
+use crate::tls::TlsIdentity;
+use crate::traces::{self, NextCore};
+
+/// A connection's stack: the deepest message there may be, parsed and written, takes a tenth.
+const STACK_BYTES: usize = 512 * 1024;
+
+type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
+
+/// A server before it listens.
+pub struct Server {
+    settings: Settings,
+    config: Config,
+    handlers: Handlers,
+    identity: Option<TlsIdentity>,
+    prepare: Box<Prepare>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A server of the functions of `schema`, none of which has a handler yet.
+    pub fn new(schema: Arc<Schema>) -> Server {
+        Server {
+            settings: Settings {
+                schema,
+                ..Settings::default()
+            },
+            config: Config::default(),
+            handlers: Handlers::default(),
+            identity: None,
+            prepare: Box::new(|_| {}),
+        }
+    }
+
+    /// A server of the functions that a `.thrift` file declares.
+    ///
+    /// # Errors
+    /// [`ServeError::File`], [`ServeError::Interface`].
+    pub fn from_interface(path: &Path) -> Result<Server, ServeError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ServeError::File {
+            path: path.to_owned(),
+            error,
+        })?;
+        let schema = Schema::parse(&text).map_err(|error| ServeError::Interface {
+            path: path.to_owned(),
+            error,
+        })?;
+        Ok(Server::new(Arc::new(schema)))
+    }
+
+    /// Sets bounds and time limits.
+    pub fn set_config(&mut self, config: Config) {
+        self.config = config;
+    }
+
+    /// Serves TLS 1.3 and nothing else.
+    pub fn set_tls(&mut self, identity: TlsIdentity) {
+        self.identity = Some(identity);
+    }
+
+    /// Sets the handler of `Service.method`; the service may be left out where only one has the
+    /// method. A function without one is answered with UNKNOWN_METHOD.
+    ///
+    /// # Errors
+    /// [`ServeError::Handler`] for what is no function of the interface.
+    pub fn handle(
+        &mut self,
+        name: &str,
+        handler: impl Handler + 'static,
+    ) -> Result<(), ServeError> {
+        let schema = &self.settings.schema;
+        self.handlers
+            .set(schema, name, Arc::new(handler))
+            .map_err(|error| ServeError::Handler {
+                name: name.to_owned(),
+                error,
+            })
+    }
+
+    /// Changes every ensemble that the server makes: puts devices, or accelerators that fail, in
+    /// the place of software.
+    pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
+        self.prepare = Box::new(prepare);
+    }
+
+    /// Listens, and serves until [`Running::stop`].
+    ///
+    /// # Errors
+    /// [`ServeError::Listen`] if the address is not to be had; settings that do not exist.
+    pub fn start(mut self, address: SocketAddr) -> Result<Running, ServeError> {
+        self.settings.limits = self.config.limits;
+        let listener =
+            TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(self.shared()?);
+        let listener = Arc::new(listener);
+        let accepting = (shared.clone(), listener.clone());
+        let accept = thread::Builder::new()
+            .name("accelflow-accept".to_owned())
+            .spawn(move || accept(&accepting.0, &accepting.1))?;
+        Ok(Running {
+            shared,
+            listener,
+            address,
+            accept: Some(accept),
+        })
+    }
+
+    fn shared(self) -> Result<Shared, ServeError> {
+        let metrics = Arc::new(Metrics::new());
+        let next_core = NextCore::default();
+        let (cores, next, prepare) = (self.config.cores, next_core.clone(), self.prepare);
+        let make: Box<MakeBodies> = Box::new(move |settings| {
+            let mut ensemble = traces::ensemble(settings, cores, &next)?;
+            prepare(&mut ensemble);
+            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble);
+            Ok(bodies)
+        });
+        let executors = Executors::new(
+            traces::image()?,
+            self.settings.clone(),
+            cores,
+            next_core,
+            make,
+            metrics.clone(),
+        )?;
+        Ok(Shared {
+            settings: self.settings,
+            config: self.config,
+            handlers: self.handlers,
+            identity: self.identity,
+            executors,
+            metrics,
+            stopping: AtomicBool::new(false),
+            open: Mutex::default(),
+            closed: Condvar::new(),
+        })
+    }
+}
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) config: Config,
+    pub(crate) handlers: Handlers,
+    pub(crate) identity: Option<TlsIdentity>,
+    pub(crate) executors: Executors,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) stopping: AtomicBool,
+    open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
+    closed: Condvar,
+}
+
+impl Shared {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self, number: u64, reason: &str) {
+        self.metrics.connection_ended(reason);
+        let mut open = self.open();
+        open.remove(&number);
+        self.metrics.open.set(open.len() as i64);
+        self.closed.notify_all();
+    }
+}
+
+/// Takes connections until the server stops.
+fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+    for number in 0.. {
+        let accepted = listener.accept();
+        if shared.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        match accepted {
+            Ok((stream, peer)) => admit(shared, number, stream, peer),
+            // Out of descriptors, or a connection that is gone already: others may fare better.
+            Err(error) => {
+                shared.metrics.connection_ended("accept_failed");
+                if error.kind() != std::io::ErrorKind::ConnectionAborted {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr) {
+    let stream = Arc::new(stream);
+    {
+        let mut open = shared.open();
+        if open.len() >= shared.config.max_connections {
+            shared.metrics.connection_ended("too_many");
+            return;
+        }
+        open.insert(number, stream.clone());
+        shared.metrics.open.set(open.len() as i64);
+    }
+    let for_thread = shared.clone();
+    let spawned = thread::Builder::new()
+        .name(format!("accelflow-{number}"))
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            // Whatever happens to this connection, it is taken off the list.
+            let mut ended = Ended(&for_thread, number, "panic");
+            ended.2 = Connection::new(&for_thread, &stream, peer).run().reason();
+        });
+    if spawned.is_err() {
+        shared.ended(number, "no_thread");
+    }
+}
+
+struct Ended<'s>(&'s Shared, u64, &'static str);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.ended(self.1, self.2);
+    }
+}
+
+/// A server that listens. Dropping it stops it without grace.
+pub struct Running {
+    shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    accept: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Running {
+    /// Where it listens; the port that the system chose if 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The counters and histograms in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        self.shared.metrics.text()
+    }
+
+    /// Stops listening, lets requests that have begun to arrive be answered for up to `grace`,
+    /// and closes what is left. Returns how many connections had to be cut off.
+    pub fn stop(mut self, grace: Duration) -> usize {
+        self.halt(grace)
+    }
+
+    fn halt(&mut self, grace: Duration) -> usize {
+        let Some(accept) = self.accept.take() else {
+            return 0;
+        };
+        self.shared.stopping.store(true, Ordering::Release);
+        // Wakes the thread that waits for connections, and those that wait for messages.
+        let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
+        let _ = accept.join();
+        let deadline = Instant::now() + grace;
+        for stream in self.shared.open().values() {
+            let _ = stream.shutdown(Shutdown::Read);
+        }
+        let mut open = self.shared.open();
+        while !open.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.closed.wait_timeout(open, left);
+            open = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        for stream in open.values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        open.len()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.halt(Duration::ZERO);
+    }
+}

@@ -1,0 +1,335 @@
+//! TLS 1.3: rustls shakes hands, then the records are Decr's and Encr's.
+//!
+//! After the handshake the traffic keys are handed over as they would be to a kernel or a device
+//! that protects records; rustls keeps what derives the keys of a key update.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use accelflow_accel::tls::{CipherSuite, ContentType, RecordKeys, TlsSession, seal_as};
+use accelflow_accel::{AccelError, Limits};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{self, cipher_suite};
+use rustls::kernel::KernelConnection;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::ConnectionState;
+use rustls::{ConnectionTrafficSecrets, ServerConfig};
+use zeroize::Zeroizing;
+
+use crate::error::{Close, ServeError};
+use crate::inbound::Inbound;
+
+/// Who the server is, and how it protects records: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
+#[derive(Clone, Debug)]
+pub struct TlsIdentity {
+    config: Arc<ServerConfig>,
+}
+
+impl TlsIdentity {
+    /// Reads a certificate chain, the server's own certificate first, and its private key.
+    ///
+    /// # Errors
+    /// [`ServeError::Certificate`] names the file and what is wrong with it.
+    pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<TlsIdentity, ServeError> {
+        let refused = |path: &Path, why: String| ServeError::Certificate {
+            path: path.to_owned(),
+            why,
+        };
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificates)
+            .and_then(Iterator::collect)
+            .map_err(|error| refused(certificates, error.to_string()));
+        let chain = chain?;
+        if chain.is_empty() {
+            let why = "holds no certificate in PEM form".to_owned();
+            return Err(refused(certificates, why));
+        }
+        let key_read = PrivateKeyDer::from_pem_file(key);
+        let private = key_read.map_err(|error| refused(key, error.to_string()))?;
+        let provider = CryptoProvider {
+            cipher_suites: vec![
+                cipher_suite::TLS13_AES_128_GCM_SHA256,
+                cipher_suite::TLS13_AES_256_GCM_SHA384,
+            ],
+            ..aws_lc_rs::default_provider()
+        };
+        let config = ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| refused(certificates, error.to_string()))?
+            .with_no_client_auth()
+            .with_single_cert(chain, private);
+        let mut config = config.map_err(|error| refused(key, error.to_string()))?;
+        config.enable_secret_extraction = true;
+        let config = Arc::new(config);
+        Ok(TlsIdentity { config })
+    }
+}
+
+/// What remains of the handshake: the source of the keys after these.
+pub(crate) struct Control {
+    kernel: KernelConnection<ServerConnectionData>,
+}
+
+/// Shakes hands. `inbound` then holds what came after the handshake.
+pub(crate) fn accept(
+    identity: &TlsIdentity,
+    stream: &TcpStream,
+    inbound: &mut Inbound,
+    deadline: Instant,
+) -> Result<(TlsSession, Control), Close> {
+    let connection = UnbufferedServerConnection::new(identity.config.clone());
+    let mut connection = connection.map_err(Close::Handshake)?;
+    // One record at a time: what follows the client's Finished is for Decr.
+    let mut window = 0;
+    let mut outgoing = Vec::new();
+    loop {
+        let mut records = Zeroizing::new(inbound.bytes()[..window].to_vec());
+        let status = connection.process_tls_records(&mut records);
+        let (discard, blocked) = (status.discard, is_blocked(&status.state));
+        let done = match status.state {
+            Ok(state) => advance(state, &mut outgoing, stream, deadline)?,
+            Err(error) => {
+                let _ = say_why(&mut connection, stream, deadline);
+                return Err(Close::Handshake(error));
+            }
+        };
+        inbound.consume(discard);
+        window -= discard.min(window);
+        if done {
+            break;
+        }
+        if blocked {
+            window += next_record(inbound, window, stream, deadline)?;
+        }
+    }
+    let (secrets, kernel) = connection
+        .dangerous_into_kernel_connection()
+        .map_err(Close::Handshake)?;
+    let session = TlsSession {
+        write: keys(secrets.tx)?,
+        read: keys(secrets.rx)?,
+        ahead: Vec::new(),
+    };
+    Ok((session, Control { kernel }))
+}
+
+fn is_blocked<D>(state: &Result<ConnectionState<'_, '_, D>, rustls::Error>) -> bool {
+    matches!(state, Ok(ConnectionState::BlockedHandshake))
+}
+
+/// Does what the handshake asks for; whether it is over.
+fn advance<D>(
+    state: ConnectionState<'_, '_, D>,
+    outgoing: &mut Vec<u8>,
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<bool, Close> {
+    match state {
+        ConnectionState::EncodeTlsData(mut data) => {
+            let start = outgoing.len();
+            // A handshake message of the server, with its certificates, fits into 2^24 bytes; the
+            // encoder says how much it needs when this is too little.
+            let mut room = 4 * 1024;
+            loop {
+                outgoing.resize(start + room, 0);
+                match data.encode(&mut outgoing[start..]) {
+                    Ok(written) => {
+                        outgoing.truncate(start + written);
+                        return Ok(false);
+                    }
+                    Err(rustls::unbuffered::EncodeError::InsufficientSize(need)) => {
+                        room = need.required_size;
+                    }
+                    Err(error) => return Err(Close::Failed(error.to_string())),
+                }
+            }
+        }
+        ConnectionState::TransmitTlsData(data) => {
+            write_all(stream, outgoing, deadline, "handshake")?;
+            outgoing.clear();
+            data.done();
+            Ok(false)
+        }
+        ConnectionState::BlockedHandshake => Ok(false),
+        ConnectionState::WriteTraffic(_) => Ok(true),
+        ConnectionState::PeerClosed | ConnectionState::Closed => Err(Close::Done),
+        other => Err(Close::Failed(format!("{other:?} during the handshake"))),
+    }
+}
+
+/// Sends the alert that rustls has made of its error.
+fn say_why(
+    connection: &mut UnbufferedServerConnection,
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<(), Close> {
+    let mut outgoing = Vec::new();
+    loop {
+        match connection.process_tls_records(&mut []).state {
+            Ok(ConnectionState::EncodeTlsData(data)) => {
+                let state = ConnectionState::EncodeTlsData(data);
+                advance(state, &mut outgoing, stream, deadline)?;
+            }
+            _ => return write_all(stream, &outgoing, deadline, "handshake"),
+        }
+    }
+}
+
+/// Makes sure that one more record than `window` bytes is there; its length.
+fn next_record(
+    inbound: &mut Inbound,
+    window: usize,
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<usize, Close> {
+    const HEADER: usize = 5;
+    loop {
+        let rest = &inbound.bytes()[window..];
+        if let Some(head) = rest.first_chunk::<HEADER>() {
+            // Whatever rustls refuses it must get to see: an HTTP request in the place of a
+            // ClientHello, for instance, is no record at all.
+            let length = HEADER + usize::from(u16::from_be_bytes([head[3], head[4]]));
+            if !(20..=23).contains(&head[0]) || length > (1 << 14) + 256 + HEADER {
+                return Ok(HEADER);
+            }
+            if rest.len() >= length {
+                return Ok(length);
+            }
+        }
+        read_some(inbound, stream, deadline)?;
+    }
+}
+
+fn read_some(
+    inbound: &mut Inbound,
+    mut stream: &TcpStream,
+    deadline: Instant,
+) -> Result<(), Close> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(Close::Slow("handshake"));
+    }
+    stream.set_read_timeout(Some(left)).map_err(Close::Io)?;
+    match inbound.fill(&mut stream) {
+        Ok(0) if inbound.is_empty() => Err(Close::Done),
+        Ok(0) => Err(Close::Cut),
+        Ok(_) => Ok(()),
+        Err(error) if is_timeout(&error) => Err(Close::Slow("handshake")),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        Err(error) => Err(Close::Io(error)),
+    }
+}
+
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    )
+}
+
+/// Writes everything, or fails at `deadline`; a client that reads a byte now and then gains no
+/// time by it.
+pub(crate) fn write_all(
+    mut stream: &TcpStream,
+    mut bytes: &[u8],
+    deadline: Instant,
+    what: &'static str,
+) -> Result<(), Close> {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(0) => return Err(Close::Cut),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_timeout(&error) => return Err(Close::Slow(what)),
+            Err(error) => return Err(Close::Io(error)),
+        }
+        if !bytes.is_empty() && Instant::now() >= deadline {
+            return Err(Close::Slow(what));
+        }
+    }
+    Ok(())
+}
+
+/// The record keys behind rustls' own, with the number of the next record.
+fn keys((sequence, secrets): (u64, ConnectionTrafficSecrets)) -> Result<RecordKeys, Close> {
+    let (suite, key, iv) = match &secrets {
+        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (CipherSuite::Aes128GcmSha256, key, iv),
+        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (CipherSuite::Aes256GcmSha384, key, iv),
+        _ => {
+            let why = "the handshake agreed on a cipher suite that was not offered";
+            return Err(Close::Failed(why.to_owned()));
+        }
+    };
+    let mut nonce = [0; 12];
+    nonce.copy_from_slice(iv.as_ref());
+    let mut keys = RecordKeys::from_key(suite, key.as_ref(), nonce)?;
+    keys.resume_at(sequence);
+    Ok(keys)
+}
+
+/// After how many records the write keys are renewed: half of what AES-GCM allows under one key
+/// (RFC 8446, section 5.5: 2^24.5 records of full size).
+const RECORDS_PER_KEY: u64 = 1 << 23;
+
+/// The descriptions of alerts that end a connection without an error (RFC 8446, section 6).
+const CLOSE_NOTIFY: u8 = 0;
+const USER_CANCELED: u8 = 90;
+const KEY_UPDATE: u8 = 24;
+
+impl Control {
+    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    pub(crate) fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        content: ContentType,
+        message: &[u8],
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Close> {
+        match (content, message) {
+            (ContentType::Alert, [_, CLOSE_NOTIFY | USER_CANCELED]) => Err(Close::Done),
+            (ContentType::Alert, [_, description]) => Err(Close::Alert(*description)),
+            (ContentType::Handshake, [KEY_UPDATE, 0, 0, 1, request @ (0 | 1)]) => {
+                session.read = keys(self.kernel.update_rx_secret().map_err(Close::Handshake)?)?;
+                match request {
+                    1 => self.renew(session, limits),
+                    _ => Ok(Vec::new()),
+                }
+            }
+            _ => Err(Close::Malformed(AccelError::UnexpectedContentType {
+                at: 0,
+                found: content as u8,
+            })),
+        }
+    }
+
+    /// Renews the write keys if it is time to. Returns what must be sent.
+    pub(crate) fn refresh(
+        &mut self,
+        session: &mut TlsSession,
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Close> {
+        match session.write.sequence() >= RECORDS_PER_KEY {
+            true => self.renew(session, limits),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    fn renew(&mut self, session: &mut TlsSession, limits: &Limits) -> Result<Vec<u8>, Close> {
+        let update = [KEY_UPDATE, 0, 0, 1, 0];
+        let sealed = seal_as(&mut session.write, ContentType::Handshake, &update, limits)?;
+        session.write = keys(self.kernel.update_tx_secret().map_err(Close::Handshake)?)?;
+        Ok(sealed)
+    }
+}
+
+/// The record that says that nothing more will come.
+pub(crate) fn close_notify(session: &mut TlsSession, limits: &Limits) -> Option<Vec<u8>> {
+    const WARNING: u8 = 1;
+    let alert = [WARNING, CLOSE_NOTIFY];
+    seal_as(&mut session.write, ContentType::Alert, &alert, limits).ok()
+}

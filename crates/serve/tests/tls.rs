@@ -1,0 +1,158 @@
+//! The same requests over TLS 1.3.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use accelflow_accel::rpc::MessageType;
+use accelflow_accel::thrift::Protocol;
+use accelflow_serve::{ServeError, TlsIdentity};
+use common::*;
+
+#[test]
+fn calls_are_answered_over_tls() {
+    let certificate = Certificate::new("calls");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    for protocol in [Protocol::Binary, Protocol::Compact] {
+        let added = call(&mut client, "add", protocol, r#"{"a":40,"b":2}"#);
+        assert_eq!(added, (MessageType::Reply, r#"{"success":42}"#.to_owned()));
+    }
+    // Of one record, of exactly one full record, and of several.
+    for size in [1, 1_000, 16_384 - 46, 16_384, 100_000] {
+        let text = "x".repeat(size);
+        let arguments = format!(r#"{{"value":{{"text":"{text}"}}}}"#);
+        let (_, body) = call(&mut client, "echo", Protocol::Binary, &arguments);
+        assert_eq!(body, format!(r#"{{"success":{{"text":"{text}"}}}}"#));
+    }
+    let steps = r#"accelflow_step_seconds_count{accelerator="Encr"}"#;
+    assert_eq!(counted(&running, steps), 7);
+    client.conn.send_close_notify();
+    client.flush().expect("the server reads");
+    assert_eq!(client.read(&mut [0]).expect("says goodbye, too"), 0);
+    await_count(&running, r#"accelflow_connections_total{end="done"}"#, 1);
+}
+
+#[test]
+fn records_and_messages_need_not_end_together() {
+    let certificate = Certificate::new("unaligned");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    let one = frame("add", Protocol::Binary, 1, r#"{"a":1,"b":1}"#);
+    let two = frame("add", Protocol::Compact, 2, r#"{"a":2,"b":2}"#);
+    let all = [&one[..], &two, &one, &two].concat();
+    // Every write is a record: two messages and a half, then some crumbs, then the rest.
+    let (first, rest) = all.split_at(one.len() + two.len() + 9);
+    let (crumb, rest) = rest.split_at(2);
+    for record in [first, crumb, rest] {
+        client.write_all(record).expect("the server reads");
+        client.flush().expect("the server reads");
+    }
+    let sequences: Vec<i32> = (0..4)
+        .map(|_| read_reply(&receive(&mut client).expect("a reply")).1)
+        .collect();
+    assert_eq!(sequences, [1, 2, 1, 2]);
+    let core = r#"accelflow_fallbacks_total{trace="T1",reason="unaligned_records"}"#;
+    assert_eq!(counted(&running, core), 4);
+    // Afterwards Decr has its work back.
+    client.write_all(&one).expect("the server reads");
+    assert_eq!(read_reply(&receive(&mut client).expect("a reply")).1, 1);
+    assert_eq!(counted(&running, core), 4);
+}
+
+#[test]
+fn refusals_keep_the_keys_in_step() {
+    let certificate = Certificate::new("refusals");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    let good = frame("add", Protocol::Binary, 5, r#"{"a":1,"b":2}"#);
+    let mut unknown = good.clone();
+    unknown[12..15].copy_from_slice(b"sub");
+    for _ in 0..3 {
+        client.write_all(&unknown).expect("the server reads");
+        let refused = receive(&mut client).expect("a reply");
+        assert_eq!((refused[7], refused[refused.len() - 2]), (3, 1));
+        client.write_all(&good).expect("the server reads");
+        let (_, _, body) = read_reply(&receive(&mut client).expect("a reply"));
+        assert_eq!(body, r#"{"success":3}"#);
+    }
+}
+
+#[test]
+fn keys_are_updated() {
+    let certificate = Certificate::new("update");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    for _ in 0..3 {
+        let added = call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+        assert_eq!(added.1, r#"{"success":2}"#);
+        client.conn.refresh_traffic_keys().expect("TLS 1.3");
+    }
+}
+
+#[test]
+fn older_versions_and_plain_text_are_refused() {
+    let certificate = Certificate::new("versions");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    server.set_config(impatient());
+    let running = start(server);
+    let mut old = certificate.connect(&running, &[&rustls::version::TLS12]);
+    let error = old.write_all(b"x").expect_err("no TLS 1.2");
+    assert!(error.to_string().contains("ProtocolVersion"), "{error}");
+    let mut plain = connect(&running);
+    let bytes = frame("add", Protocol::Binary, 1, r#"{"a":1,"b":1}"#);
+    plain.write_all(&bytes).expect("the server reads");
+    let mut rest = Vec::new();
+    let _ = plain.read_to_end(&mut rest);
+    assert!(rest.len() < 10 && !rest.starts_with(&[0]), "{rest:?}");
+    await_count(
+        &running,
+        r#"accelflow_connections_total{end="handshake"}"#,
+        2,
+    );
+    let mut silent = connect(&running);
+    assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0);
+    await_count(&running, r#"accelflow_connections_total{end="slow"}"#, 1);
+}
+
+#[test]
+fn forged_records_end_the_connection() {
+    let certificate = Certificate::new("forged");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    assert_eq!(call(&mut client, "nothing", Protocol::Binary, "{}").1, "{}");
+    let mut record = vec![23, 3, 3, 0, 40];
+    record.extend([7; 40]);
+    client.sock.write_all(&record).expect("the server reads");
+    let _ = client.sock.read_to_end(&mut Vec::new());
+    await_count(&running, r#"accelflow_connections_total{end="bad_tag"}"#, 1);
+}
+
+#[test]
+fn files_that_are_no_certificates_are_named() {
+    let certificate = Certificate::new("files");
+    let (cert, key) = (certificate.file("cert.pem"), certificate.file("key.pem"));
+    let other = Certificate::new("files-other").file("key.pem");
+    for (cert, key, bad) in [
+        (&key, &key, &key),
+        (&cert, &cert, &cert),
+        (&cert, &other, &other),
+    ] {
+        match TlsIdentity::from_pem_files(Path::new(cert), Path::new(key)) {
+            Err(ServeError::Certificate { path, .. }) => assert_eq!(&path, bad),
+            other => panic!("{other:?}"),
+        }
+    }
+}
