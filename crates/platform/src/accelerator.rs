@@ -1,0 +1,161 @@
+//! Accelerators as traffic sees them: how fast for which size, and how much comes out.
+
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+use crate::PlatformError;
+
+/// How long a message keeps an accelerator busy, against its size.
+///
+/// Rates are then non-linear in the size, each in its own way (section 5.3.1, Fig. 7(a): three types
+/// of curve, of which the text prints no values).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Curve {
+    /// A fixed time for each message, and a time for each byte: the rate climbs steeply and then
+    /// ever more slowly, the figure's logarithmic type.
+    Saturating {
+        /// For each message.
+        setup: Time,
+        /// The rate of the bytes, and so of infinite messages.
+        peak: Bandwidth,
+    },
+    /// As much time for a message as for its size rounded up to whole blocks; below one block the
+    /// rate doubles with the size, the figure's exponential type (its size axis is logarithmic).
+    Blocks {
+        /// The block.
+        block: Bytes,
+        /// The rate of whole blocks.
+        peak: Bandwidth,
+    },
+    /// Times at given sizes, linear between them and proportional beyond the last: the ad hoc type.
+    Points(Vec<(Bytes, Time)>),
+}
+
+impl Curve {
+    /// How long a message of `size` keeps the accelerator busy.
+    pub fn busy(&self, size: Bytes) -> Time {
+        match self {
+            Curve::Saturating { setup, peak } => *setup + peak.transfer(size),
+            Curve::Blocks { block, peak } => {
+                let blocks = size.get().div_ceil(block.get()).max(1);
+                peak.transfer(Bytes(blocks * block.get()))
+            }
+            Curve::Points(points) => between(points, size),
+        }
+    }
+
+    /// Gigabits a second of messages of `size`, one behind the other.
+    pub fn gbit_per_s(&self, size: Bytes) -> f64 {
+        size.get() as f64 * 8.0 / self.busy(size).as_ns_f64()
+    }
+
+    fn check(&self) -> Result<(), PlatformError> {
+        match self {
+            Curve::Saturating { .. } => Ok(()),
+            Curve::Blocks { block, .. } => {
+                let value = block.get() as f64;
+                PlatformError::unless(
+                    block.get() > 0,
+                    "accelerator block",
+                    value,
+                    "at least 1 byte",
+                )
+            }
+            Curve::Points(points) => {
+                let grows = points
+                    .windows(2)
+                    .all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1);
+                let good = grows && points.iter().all(|it| it.0 > Bytes(0) && it.1 > Time::ZERO);
+                let count = points.len() as f64;
+                let allowed = "one or more points of growing size and time, none of them zero";
+                PlatformError::unless(
+                    good && count > 0.0,
+                    "accelerator curve points",
+                    count,
+                    allowed,
+                )
+            }
+        }
+    }
+}
+
+fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
+    let above = points.iter().position(|point| size <= point.0);
+    match (above, points.last()) {
+        (Some(0), _) => points[0].1,
+        (Some(upper), _) => {
+            let ((size_a, time_a), (size_b, time_b)) = (points[upper - 1], points[upper]);
+            let share = (size.get() - size_a.get()) as f64 / (size_b.get() - size_a.get()) as f64;
+            time_a + (time_b - time_a).scale(share)
+        }
+        (None, Some(last)) => last.1.scale(size.get() as f64 / last.0.get() as f64),
+        (None, None) => Time::ZERO,
+    }
+}
+
+/// How much comes out of an accelerator (section 2: R, egress over ingress bandwidth).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Egress {
+    /// R times what goes in, rounded up: 1 for a cipher, below 1 for compression, above for
+    /// decompression.
+    Ratio(f64),
+    /// The same for every message, as of a digest.
+    Fixed(Bytes),
+}
+
+impl Egress {
+    /// Bytes that come out for a message of `size`.
+    pub fn of(self, size: Bytes) -> Bytes {
+        match self {
+            Egress::Ratio(ratio) => Bytes((size.get() as f64 * ratio).ceil() as u64),
+            Egress::Fixed(bytes) => bytes,
+        }
+    }
+}
+
+/// An accelerator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accelerator {
+    /// Its name in the control plane's tables.
+    pub name: String,
+    /// How long messages keep it busy.
+    pub curve: Curve,
+    /// What comes out of it.
+    pub egress: Egress,
+    /// What it returns to a host that called it, if that is less than what an inline path passes on:
+    /// an accelerator that checks a payload has nothing to send back but the verdict.
+    pub call_egress: Option<Egress>,
+    /// From the end of a message's time in its first stage to its result: the depth of the pipeline.
+    pub latency: Time,
+    /// Bytes in front of it that arbitration has let pass and that have not started: local memory.
+    pub input: Bytes,
+}
+
+impl Accelerator {
+    /// An accelerator whose output is as large as its input, without a pipeline.
+    pub fn new(name: &str, curve: Curve) -> Accelerator {
+        Accelerator {
+            name: name.to_owned(),
+            curve,
+            egress: Egress::Ratio(1.0),
+            call_egress: None,
+            latency: Time::ZERO,
+            input: Bytes(4_096),
+        }
+    }
+
+    /// Checks what a caller may have set.
+    ///
+    /// # Errors
+    /// [`PlatformError::OutOfRange`].
+    pub fn check(&self) -> Result<(), PlatformError> {
+        self.curve.check()?;
+        for egress in [Some(self.egress), self.call_egress].into_iter().flatten() {
+            if let Egress::Ratio(ratio) = egress {
+                let good = ratio.is_finite() && ratio >= 0.0;
+                PlatformError::unless(good, "accelerator egress ratio", ratio, "a number from 0")?;
+            }
+        }
+        let input = self.input.get();
+        PlatformError::unless(input > 0, "accelerator input", 0.0, "at least 1 byte")
+    }
+}

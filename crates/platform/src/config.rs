@@ -1,0 +1,119 @@
+//! What a platform consists of.
+
+use accelflow_units::{Bandwidth, Bytes};
+
+use crate::PlatformError;
+use crate::accelerator::Accelerator;
+use crate::flow::{Flow, Path};
+use crate::pcie::PcieConfig;
+use crate::storage::StorageConfig;
+
+/// The device's DMA engines and the buffers around them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DmaConfig {
+    /// Engines; packets of different engines take turns on the link.
+    pub engines: usize,
+    /// Bytes that an engine may have asked the host for and that no accelerator has taken.
+    pub read_window: Bytes,
+    /// The most that an engine moves for one flow before it looks at the others: the share of the
+    /// on-board buffer that a flow's message is streamed through.
+    pub burst: Bytes,
+    /// Results that wait for their way out of one engine.
+    pub egress: Bytes,
+    /// A descriptor, which is read with each burst from the host's memory.
+    pub descriptor: Bytes,
+}
+
+impl Default for DmaConfig {
+    fn default() -> DmaConfig {
+        DmaConfig {
+            engines: 1,
+            read_window: Bytes(65_536),
+            burst: Bytes(16_384),
+            egress: Bytes(65_536),
+            descriptor: Bytes(32),
+        }
+    }
+}
+
+/// A host and its device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Platform {
+    /// The link between them.
+    pub pcie: PcieConfig,
+    /// The DMA engines.
+    pub dma: DmaConfig,
+    /// Ethernet ports, full duplex, by their rate.
+    pub ports: Vec<Bandwidth>,
+    /// Accelerators.
+    pub accelerators: Vec<Accelerator>,
+    /// The storage, if there is any.
+    pub storage: Option<StorageConfig>,
+}
+
+/// Bytes that a frame takes on an Ethernet beside what is in it: preamble 8, check sequence 4, gap 12.
+pub const FRAME_OVERHEAD: Bytes = Bytes(24);
+
+impl Platform {
+    /// The prototype's host and board (section 5.1): PCIe Gen 3 x8, two ports of 50 Gbit/s.
+    pub fn prototype(accelerators: Vec<Accelerator>) -> Platform {
+        Platform {
+            pcie: PcieConfig::default(),
+            dma: DmaConfig::default(),
+            ports: vec![crate::bandwidth(6.25e9); 2],
+            accelerators,
+            storage: None,
+        }
+    }
+
+    /// Checks the platform, and that `flows` can run on it.
+    ///
+    /// # Errors
+    /// [`PlatformError::OutOfRange`], [`PlatformError::UnknownPart`] and
+    /// [`PlatformError::PathIncomplete`].
+    pub fn check(&self, flows: &[Flow]) -> Result<(), PlatformError> {
+        self.pcie.check()?;
+        let engines = self.dma.engines;
+        let good = (1..=64).contains(&engines);
+        PlatformError::unless(good, "dma.engines", engines as f64, "from 1 to 64")?;
+        let burst = self.dma.burst.get();
+        PlatformError::unless(burst > 0, "dma.burst_bytes", 0.0, "at least 1 byte")?;
+        for accelerator in &self.accelerators {
+            accelerator.check()?;
+        }
+        if let Some(storage) = &self.storage {
+            storage.check()?;
+        }
+        for (number, flow) in flows.iter().enumerate() {
+            flow.check()?;
+            self.check_parts(number, flow)?;
+        }
+        Ok(())
+    }
+
+    fn check_parts(&self, flow: usize, it: &Flow) -> Result<(), PlatformError> {
+        let exists = |part, number: usize, count: usize| match number < count {
+            true => Ok(()),
+            false => Err(PlatformError::UnknownPart {
+                flow,
+                part,
+                number,
+                count,
+            }),
+        };
+        exists("DMA engine", it.engine, self.dma.engines)?;
+        for &accelerator in &it.accelerators {
+            exists("accelerator", accelerator, self.accelerators.len())?;
+        }
+        if let Some(port) = it.port {
+            exists("port", port, self.ports.len())?;
+        }
+        let path = it.path.name();
+        let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
+        match it.path {
+            Path::InlineTx if it.port.is_none() => incomplete("a port"),
+            path if path.uses_storage() && self.storage.is_none() => incomplete("storage"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! From a promised rate to registers.
+
+use accelflow_shaping::{Clock, Registers, Unit};
+use accelflow_units::Bytes;
+
+use crate::PlatformError;
+
+/// What a flow is promised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// Gigabits a second.
+    GbitPerS(f64),
+    /// Messages a second.
+    OperationsPerS(f64),
+}
+
+impl Rate {
+    /// What a token stands for.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Rate::GbitPerS(_) => Unit::Bytes,
+            Rate::OperationsPerS(_) => Unit::Operations,
+        }
+    }
+
+    /// Tokens a second.
+    pub fn tokens_per_s(self) -> f64 {
+        match self {
+            Rate::GbitPerS(rate) => rate * 1e9 / 8.0,
+            Rate::OperationsPerS(rate) => rate,
+        }
+    }
+
+    /// Gigabits a second in messages of `size`.
+    pub fn gbit_per_s(self, size: Bytes) -> f64 {
+        match self {
+            Rate::GbitPerS(rate) => rate,
+            Rate::OperationsPerS(rate) => rate * size.get() as f64 * 8.0 / 1e9,
+        }
+    }
+}
+
+/// The shortest interval that the planner uses: that of the last row of Table 2, "long enough to be
+/// easily implemented".
+const SHORTEST_CYCLES: u64 = 64;
+/// Intervals that the planner looks at.
+const LONGEST_CYCLES: u64 = 65_536;
+/// How far the rate may be from the one asked for.
+const TOLERANCE: f64 = 1e-4;
+
+/// Registers for `rate` in messages or segments of at most `largest` bytes, at `clock`: the shortest
+/// interval whose whole number of tokens is within 1e-4 of the rate, or else the one that is nearest. The
+/// bucket is the smallest that never loses a token, a refill and the largest cost less one.
+///
+/// # Errors
+/// [`PlatformError::OutOfRange`] for a rate that is not above 0 or too high for the registers.
+pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registers, PlatformError> {
+    let per_cycle = rate.tokens_per_s() / clock.frequency().as_hz() as f64;
+    let good = per_cycle.is_finite()
+        && per_cycle > 0.5 / LONGEST_CYCLES as f64
+        && per_cycle < f64::from(Registers::MAX) / (2.0 * LONGEST_CYCLES as f64);
+    let value = rate.tokens_per_s();
+    PlatformError::unless(
+        good,
+        "rate in tokens/s",
+        value,
+        "what 1 token in 65536 cycles to 32767 a cycle make",
+    )?;
+    let error = |interval: u64| {
+        let exact = per_cycle * interval as f64;
+        (exact.round().max(1.0) / exact - 1.0).abs()
+    };
+    let mut intervals = SHORTEST_CYCLES..=LONGEST_CYCLES;
+    let nearest =
+        || (SHORTEST_CYCLES..=LONGEST_CYCLES).min_by(|a, b| error(*a).total_cmp(&error(*b)));
+    let close = intervals.find(|it| error(*it) <= TOLERANCE);
+    let interval = close.or_else(nearest).unwrap_or(SHORTEST_CYCLES);
+    let refill = (per_cycle * interval as f64).round().max(1.0) as u64;
+    let cost = match rate.unit() {
+        Unit::Bytes => largest.get().max(1),
+        Unit::Operations => 1,
+    };
+    Ok(Registers::new(refill, refill + cost - 1, interval)?)
+}

@@ -1,0 +1,144 @@
+//! Which flow's message passes next, and whether there is room for it.
+
+use accelflow_units::{Bytes, Time};
+
+use super::state::{Job, Ready, Route, Run};
+use crate::{Order, Path, PlatformError};
+
+/// What a message needs room in before it may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// The window of reads of an engine.
+    Reads(usize),
+    /// The memory in front of an accelerator.
+    Input(usize),
+    /// The way out of an engine.
+    Egress(usize),
+    /// The storage's command queue.
+    Commands,
+}
+
+impl Run<'_> {
+    /// Lets pass what there is room for. A flow whose turn it is and that lacks room keeps the flows
+    /// behind it from the same room: else small messages would pass large ones for ever.
+    pub(super) fn dispatch(&mut self, now: Time) -> Result<(), PlatformError> {
+        while let Some(flow) = self.choose() {
+            let burst = self.platform.dma.burst;
+            let it = &mut self.flows[flow];
+            let Some(head) = it.ready.front_mut() else {
+                break;
+            };
+            let size = piece(it.spec.path, head.left, burst);
+            let Ready {
+                message,
+                basis,
+                last,
+                ..
+            } = *head;
+            head.left = head.left.beyond(size);
+            let whole = head.left == Bytes(0);
+            if whole {
+                it.ready.pop_front();
+                it.queued -= usize::from(last);
+            }
+            let job = Job {
+                flow,
+                message,
+                route: (it.routes.len() - 1) as u32,
+                stage: 0,
+                size,
+                data: size,
+                basis,
+                last: whole && last,
+                coming: Bytes(0),
+                reserved: Bytes(0),
+            };
+            let in_flight = self.messages.get(message);
+            in_flight.jobs += 1;
+            in_flight.whole = job.last;
+            self.charge(flow, size);
+            self.depart(now, job);
+            self.top_up(now, flow)?;
+        }
+        Ok(())
+    }
+
+    fn choose(&self) -> Option<usize> {
+        let mut candidates: Vec<usize> = (0..self.flows.len())
+            .filter(|flow| !self.flows[*flow].ready.is_empty())
+            .collect();
+        match self.mechanism.order() {
+            Order::RoundRobin => {
+                let count = self.flows.len();
+                candidates.sort_by_key(|flow| (flow + count - self.turn) % count);
+            }
+            Order::Priority => candidates.sort_by_key(|flow| {
+                let it = &self.flows[*flow];
+                let sequence = it.ready.front().map_or(0, |head| head.sequence);
+                (it.spec.priority, sequence)
+            }),
+            Order::WeightedFair => candidates.sort_by(|a, b| {
+                let start = |flow: &usize| self.flows[*flow].finish.max(self.virtual_time);
+                start(a).total_cmp(&start(b)).then(a.cmp(b))
+            }),
+        }
+        let mut claimed: Vec<Room> = Vec::new();
+        candidates.into_iter().find(|flow| {
+            let (room, size) = self.need(*flow);
+            let fits = !claimed.contains(&room) && self.has(room, size);
+            claimed.push(room);
+            fits
+        })
+    }
+
+    /// Accounts for a dispatch in the order of the flows to come.
+    fn charge(&mut self, flow: usize, size: Bytes) {
+        let count = self.flows.len();
+        self.turn = (flow + 1) % count;
+        let it = &mut self.flows[flow];
+        let start = it.finish.max(self.virtual_time);
+        it.finish = start + size.get() as f64 / it.spec.weight;
+        self.virtual_time = start;
+    }
+
+    fn need(&self, flow: usize) -> (Room, Bytes) {
+        let it = &self.flows[flow];
+        let left = it.ready.front().map_or(Bytes(0), |head| head.left);
+        let size = piece(it.spec.path, left, self.platform.dma.burst);
+        let Route {
+            accelerators,
+            engine,
+        } = &it.routes[it.routes.len() - 1];
+        let room = match (it.spec.path, accelerators.first()) {
+            (path, _) if path.reads_host() => Room::Reads(*engine),
+            (path, _) if path.uses_storage() => Room::Commands,
+            (_, Some(first)) => Room::Input(*first),
+            (_, None) => Room::Egress(*engine),
+        };
+        (room, size)
+    }
+
+    fn has(&self, room: Room, size: Bytes) -> bool {
+        let fits = |used: Bytes, limit: Bytes| used == Bytes(0) || used + size <= limit;
+        match room {
+            Room::Reads(engine) => fits(self.reading[engine], self.platform.dma.read_window),
+            Room::Input(unit) => fits(
+                self.units[unit].reserved,
+                self.platform.accelerators[unit].input,
+            ),
+            Room::Egress(engine) => fits(self.leaving[engine], self.platform.dma.egress),
+            Room::Commands => {
+                let limit = self.platform.storage.map_or(0, |it| it.queue_depth);
+                self.commands < limit
+            }
+        }
+    }
+}
+
+/// How much of what is left of a message passes at once.
+fn piece(path: Path, left: Bytes, burst: Bytes) -> Bytes {
+    match path.uses_storage() {
+        true => left,
+        false => left.min(burst),
+    }
+}

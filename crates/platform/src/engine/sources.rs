@@ -1,0 +1,231 @@
+//! From a sender to what may pass: arrivals, ports, the host's software, the shaper.
+
+use accelflow_shaping::{FlowId, Message, Segment};
+use accelflow_units::{Bytes, Time};
+
+use super::state::{Event, InFlight, Ready, Run};
+use crate::{Arrivals, FRAME_OVERHEAD, Mechanism, Path, PlatformError};
+
+impl Run<'_> {
+    pub(super) fn begin_flow(&mut self, flow: usize) -> Result<(), PlatformError> {
+        match self.flows[flow].spec.arrivals {
+            Arrivals::Backlogged => self.top_up(Time::ZERO, flow),
+            Arrivals::Closed { clients, .. } => {
+                for _ in 0..clients {
+                    self.at(Time::ZERO, Event::Send(flow));
+                }
+                Ok(())
+            }
+            _ => {
+                self.schedule_arrival(Time::ZERO, flow);
+                Ok(())
+            }
+        }
+    }
+
+    /// The next message, or burst, comes. The one after it waits at its sender until the port is free.
+    pub(super) fn arrive(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
+        let burst = match self.flows[flow].spec.arrivals {
+            Arrivals::Bursts { burst, .. } => burst,
+            _ => 1,
+        };
+        for _ in 0..burst {
+            self.send(now, flow)?;
+        }
+        self.schedule_arrival(now, flow);
+        Ok(())
+    }
+
+    fn schedule_arrival(&mut self, now: Time, flow: usize) {
+        let it = &mut self.flows[flow];
+        let Some(pause) = it.spec.arrivals.next(&mut it.times) else {
+            return;
+        };
+        it.due += pause;
+        let due = it.due;
+        let port = self.incoming_port(flow);
+        let free = port.map_or(Time::ZERO, |port| self.port_in[port]);
+        self.at(due.max(free).max(now), Event::Arrive(flow));
+    }
+
+    /// A message comes to its port, or to its queue.
+    pub(super) fn send(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
+        let it = &mut self.flows[flow];
+        let size = it.spec.sizes.draw(&mut it.sizes);
+        it.result.arrived += 1;
+        let sequence = self.sequence;
+        self.sequence += 1;
+        let message = InFlight {
+            arrived: now,
+            size,
+            sequence,
+            jobs: 0,
+            whole: false,
+        };
+        let Some(port) = self.incoming_port(flow) else {
+            return self.enqueue(now, flow, message);
+        };
+        let wire = self.platform.ports[port].transfer(size + FRAME_OVERHEAD);
+        let through = self.port_in[port].max(now) + wire;
+        self.port_in[port] = through;
+        self.flows[flow].in_port = true;
+        let number = self.messages.insert(message);
+        self.at(through, Event::Ported(flow, number));
+        Ok(())
+    }
+
+    pub(super) fn ported(
+        &mut self,
+        now: Time,
+        flow: usize,
+        message: u32,
+    ) -> Result<(), PlatformError> {
+        let it = self.messages.remove(message);
+        self.flows[flow].in_port = false;
+        self.enqueue(now, flow, InFlight { arrived: now, ..it })?;
+        self.top_up(now, flow)
+    }
+
+    /// Keeps a backlog, as far as queue and port allow.
+    pub(super) fn top_up(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
+        let port = self.incoming_port(flow).is_some();
+        while self.flows[flow].spec.arrivals == Arrivals::Backlogged
+            && self.flows[flow].queued < self.flows[flow].spec.queue_limit
+            && !self.flows[flow].in_port
+        {
+            self.send(now, flow)?;
+            if port {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn incoming_port(&self, flow: usize) -> Option<usize> {
+        let spec = &self.flows[flow].spec;
+        spec.port.filter(|_| spec.path == Path::InlineRx)
+    }
+
+    /// A message is in its flow's queue, or dropped.
+    fn enqueue(&mut self, now: Time, flow: usize, it: InFlight) -> Result<(), PlatformError> {
+        let spec = &self.flows[flow].spec;
+        let own_is_full = self.flows[flow].queued >= spec.queue_limit;
+        let full = match self.mechanism {
+            Mechanism::Panic { buffer, .. } if spec.path == Path::InlineRx => {
+                let shared = self
+                    .flows
+                    .iter()
+                    .filter(|it| it.spec.path == Path::InlineRx);
+                shared.map(|it| it.queued).sum::<usize>() >= *buffer
+            }
+            // A client whose ring is full has nowhere to send: its message is not lost.
+            _ => own_is_full && !matches!(spec.arrivals, Arrivals::Closed { .. }),
+        };
+        if full {
+            self.flows[flow].result.dropped += 1;
+            return Ok(());
+        }
+        let number = self.messages.insert(it);
+        self.flows[flow].queued += 1;
+        let host_side = spec_is_host_side(self.flows[flow].spec.path);
+        match &mut self.shaper {
+            Some(shaper) => {
+                let (tag, size) = (u64::from(number), it.size);
+                shaper.offer(now, FlowId(flow), Message { tag, size })?;
+                self.schedule_grant();
+            }
+            None if self.software.is_some() && host_side => {
+                self.flows[flow].held.push_back(number);
+            }
+            None => self.known(now, flow, number),
+        }
+        Ok(())
+    }
+
+    /// The device knows of a message.
+    pub(super) fn known(&mut self, _now: Time, flow: usize, message: u32) {
+        let InFlight { size, sequence, .. } = *self.messages.get(message);
+        self.flows[flow].ready.push_back(Ready {
+            message,
+            left: size,
+            basis: size,
+            last: true,
+            sequence,
+        });
+    }
+
+    /// A round of the software thread: it lets go what the buckets allow, one message after the other.
+    pub(super) fn round(&mut self, now: Time) {
+        let Some(mut software) = self.software.take() else {
+            return;
+        };
+        software.collect(now);
+        let config = *software.config();
+        let mut worked = Time::ZERO;
+        let mut idle = false;
+        while !idle {
+            idle = true;
+            for flow in 0..self.flows.len() {
+                let Some(&message) = self.flows[flow].held.front() else {
+                    continue;
+                };
+                let size = self.messages.get(message).size;
+                if software.spend(flow, size) {
+                    self.flows[flow].held.pop_front();
+                    worked += config.per_message;
+                    self.at(now + worked + config.latency, Event::Known(flow, message));
+                    idle = false;
+                }
+            }
+        }
+        let pause = software.pause(worked);
+        self.at(now + pause, Event::Round);
+        self.software = Some(software);
+    }
+
+    /// Makes sure that the shaper is asked when it lets the next segment pass.
+    pub(super) fn schedule_grant(&mut self) {
+        let next = self.shaper.as_ref().and_then(|shaper| shaper.next_grant());
+        if let Some(time) = next
+            && time < self.grant_at
+        {
+            self.grant_at = time;
+            self.at(time, Event::Grant);
+        }
+    }
+
+    pub(super) fn grant(&mut self, now: Time) -> Result<(), PlatformError> {
+        if now >= self.grant_at {
+            self.grant_at = Time::MAX;
+        }
+        let Some(shaper) = &mut self.shaper else {
+            return Ok(());
+        };
+        let mut granted = Vec::new();
+        while let Some(segment) = shaper.poll(now)? {
+            granted.push(segment);
+        }
+        for segment in granted {
+            self.at(segment.released.max(now), Event::Released(segment));
+        }
+        self.schedule_grant();
+        Ok(())
+    }
+
+    pub(super) fn released(&mut self, _now: Time, segment: Segment) {
+        let message = segment.tag as u32;
+        let sequence = self.messages.get(message).sequence;
+        self.flows[segment.flow.0].ready.push_back(Ready {
+            message,
+            left: segment.size.max(Bytes(1)),
+            basis: segment.size,
+            last: segment.last,
+            sequence,
+        });
+    }
+}
+
+/// Whether the host's software sees the flow's messages before the device does.
+fn spec_is_host_side(path: Path) -> bool {
+    path != Path::InlineRx
+}

@@ -1,0 +1,346 @@
+//! From the interface to the end: link, accelerators, ports, storage.
+
+use accelflow_units::{Bytes, Time};
+
+use super::state::{Event, Job, Route, Run};
+use crate::link::Transfer;
+use crate::pcie::Packet;
+use crate::storage::Operation;
+use crate::{Egress, FRAME_OVERHEAD, Mechanism, Order, Path};
+
+impl Run<'_> {
+    /// A job has passed the interface.
+    pub(super) fn depart(&mut self, now: Time, job: Job) {
+        let path = self.flows[job.flow].spec.path;
+        let Route {
+            accelerators,
+            engine,
+        } = self.route(&job);
+        let (engine, first) = (*engine, accelerators.first().copied());
+        let number = self.jobs.insert(job);
+        match path {
+            Path::FunctionCall | Path::InlineTx => {
+                self.reading[engine] += job.size;
+                let asked = job.size + self.platform.dma.descriptor;
+                self.jobs.get(number).coming = asked;
+                self.push_up(now, engine, number, Packet::ReadRequest, asked);
+            }
+            Path::InlineRx => {
+                if let Some(unit) = first {
+                    self.units[unit].reserved += job.size;
+                }
+                self.enter(now, number);
+            }
+            Path::StorageWrite => {
+                self.commands += 1;
+                self.enter(now, number);
+            }
+            Path::StorageRead => {
+                self.commands += 1;
+                if let Some(storage) = &mut self.storage {
+                    let device = storage.pick();
+                    storage.read(device, number);
+                    self.begin_storage(now, device);
+                }
+            }
+        }
+    }
+
+    fn route(&self, job: &Job) -> &Route {
+        &self.flows[job.flow].routes[job.route as usize]
+    }
+
+    fn push_up(&mut self, now: Time, engine: usize, tag: u32, packet: Packet, left: Bytes) {
+        let source = 2 * engine + usize::from(packet == Packet::ReadRequest);
+        self.up.push(source, Transfer { tag, packet, left });
+        self.pump_wire(now, true);
+    }
+
+    /// Puts the next packet of a direction on the wire, if there is one and the wire is free.
+    pub(super) fn pump_wire(&mut self, now: Time, up: bool) {
+        let direction = if up { &mut self.up } else { &mut self.down };
+        let Some(sent) = direction.start() else {
+            return;
+        };
+        let gone = now + sent.wire;
+        let there = gone + self.platform.pcie.propagation;
+        self.at(gone, Event::WireFree(up));
+        let arrival = match up {
+            true => Event::AtHost(sent.tag, sent.packet, sent.size, sent.last),
+            false => Event::AtDevice(sent.tag, sent.size, sent.last),
+        };
+        self.at(there, arrival);
+        if sent.packet == Packet::Write && sent.last {
+            self.release_egress(now, sent.tag);
+        }
+    }
+
+    pub(super) fn wire_free(&mut self, now: Time, up: bool) {
+        let direction = if up { &mut self.up } else { &mut self.down };
+        direction.release();
+        self.pump_wire(now, up);
+    }
+
+    pub(super) fn at_host(&mut self, now: Time, job: u32, packet: Packet, size: Bytes, last: bool) {
+        let drained = now + self.platform.pcie.drain_latency;
+        self.at(drained, Event::Credits(packet, size));
+        match packet {
+            Packet::ReadRequest => {
+                self.at(
+                    now + self.platform.pcie.read_latency,
+                    Event::Answered(job, size),
+                );
+            }
+            _ if !last => {}
+            _ if self.flows[self.jobs.get(job).flow].spec.path == Path::StorageWrite => {
+                self.store(now, job);
+            }
+            _ => self.at(drained, Event::Done(job)),
+        }
+    }
+
+    pub(super) fn answered(&mut self, now: Time, job: u32, left: Bytes) {
+        let it = *self.jobs.get(job);
+        let engine = self.route(&it).engine;
+        let packet = Packet::Completion;
+        self.down.push(
+            engine,
+            Transfer {
+                tag: job,
+                packet,
+                left,
+            },
+        );
+        self.pump_wire(now, false);
+    }
+
+    pub(super) fn at_device(&mut self, now: Time, job: u32, size: Bytes, _last: bool) {
+        let it = self.jobs.get(job);
+        it.coming = it.coming.beyond(size);
+        if it.coming == Bytes(0) {
+            self.enter(now, job);
+        }
+    }
+
+    /// A job's data is on the device, or through an accelerator: on to the next, or out.
+    fn enter(&mut self, now: Time, job: u32) {
+        let it = *self.jobs.get(job);
+        match self.route(&it).accelerators.get(it.stage).copied() {
+            Some(unit) => {
+                self.units[unit].queue.push_back(job);
+                self.start_unit(now, unit);
+            }
+            None => {
+                if it.stage == 0 {
+                    self.give_back(&it);
+                }
+                self.leave(now, job);
+            }
+        }
+    }
+
+    /// Starts the first job in front of an accelerator, if it is free and the way out has room.
+    pub(super) fn start_unit(&mut self, now: Time, unit: usize) {
+        if self.units[unit].busy {
+            return;
+        }
+        let Some((place, number)) = self.next_job(unit) else {
+            return;
+        };
+        let job = *self.jobs.get(number);
+        let accelerator = &self.platform.accelerators[unit];
+        let weight = self.flows[job.flow].spec.weight;
+        let (data, basis) = (
+            self.output(unit, &job, job.data),
+            self.output(unit, &job, job.basis),
+        );
+        let Route {
+            accelerators,
+            engine,
+        } = self.route(&job);
+        let engine = *engine;
+        if job.stage + 1 == accelerators.len() {
+            let used = self.leaving[engine];
+            if used > Bytes(0) && used + data > self.platform.dma.egress {
+                return;
+            }
+            self.leaving[engine] += data;
+            self.jobs.get(number).reserved = data;
+        }
+        // A burst takes its part of the time of the message that it belongs to.
+        let share = job.data.get() as f64 / job.basis.get().max(1) as f64;
+        let busy = accelerator.curve.busy(job.basis).scale(share);
+        let latency = accelerator.latency;
+        let it = &mut self.units[unit];
+        it.queue.remove(place);
+        it.busy = true;
+        it.virtual_time = it.virtual_time.max(it.finish[job.flow]);
+        it.finish[job.flow] = it.virtual_time + job.data.get() as f64 / weight;
+        if job.stage == 0 {
+            self.give_back(&job);
+        }
+        let it = self.jobs.get(number);
+        it.basis = basis;
+        it.data = data;
+        it.stage += 1;
+        self.at(now + busy, Event::Free(unit));
+        self.at(now + busy + latency, Event::Computed(number));
+    }
+
+    /// The job that an accelerator takes next, and its place in the queue: the first, or under PANIC,
+    /// whose scheduler serves each unit, that of its policy. Jobs of a flow stay in order.
+    fn next_job(&self, unit: usize) -> Option<(usize, u32)> {
+        let Mechanism::Panic { order, .. } = self.mechanism else {
+            return self.units[unit].queue.front().map(|job| (0, *job));
+        };
+        let queue = self.units[unit].queue.iter().copied().enumerate();
+        let keyed = queue.map(|(place, number)| {
+            let flow = self.jobs.peek(number).flow;
+            let it = &self.units[unit];
+            let key = match order {
+                Order::RoundRobin => 0.0,
+                Order::Priority => f64::from(self.flows[flow].spec.priority),
+                Order::WeightedFair => it.finish[flow].max(it.virtual_time),
+            };
+            (key, place, number)
+        });
+        let first = keyed.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        first.map(|(_, place, number)| (place, number))
+    }
+
+    /// What an accelerator makes of a job. A digest is of the message, so its last burst brings it.
+    fn output(&self, unit: usize, job: &Job, input: Bytes) -> Bytes {
+        let accelerator = &self.platform.accelerators[unit];
+        let called = self.flows[job.flow].spec.path == Path::FunctionCall;
+        let egress = accelerator
+            .call_egress
+            .filter(|_| called)
+            .unwrap_or(accelerator.egress);
+        match egress {
+            Egress::Fixed(_) if !job.last => Bytes(0),
+            egress => egress.of(input),
+        }
+    }
+
+    /// Gives back the room that a job was dispatched into.
+    fn give_back(&mut self, job: &Job) {
+        let Route {
+            accelerators,
+            engine,
+        } = self.route(job);
+        let (engine, first) = (*engine, accelerators.first().copied());
+        match self.flows[job.flow].spec.path {
+            Path::FunctionCall | Path::InlineTx => {
+                self.reading[engine] = self.reading[engine].beyond(job.size);
+            }
+            Path::InlineRx => {
+                if let Some(unit) = first {
+                    self.units[unit].reserved = self.units[unit].reserved.beyond(job.size);
+                }
+            }
+            Path::StorageRead | Path::StorageWrite => {}
+        }
+    }
+
+    pub(super) fn computed(&mut self, now: Time, job: u32) {
+        self.enter(now, job);
+    }
+
+    /// A job's result goes out.
+    fn leave(&mut self, now: Time, job: u32) {
+        let it = *self.jobs.get(job);
+        let engine = self.route(&it).engine;
+        if it.reserved == Bytes(0) && it.stage == 0 {
+            self.leaving[engine] += it.data;
+            self.jobs.get(job).reserved = it.data;
+        }
+        let spec = &self.flows[it.flow].spec;
+        match (spec.path, spec.port) {
+            _ if it.data == Bytes(0) => self.finish_job(now, job),
+            (Path::InlineTx, Some(port)) => {
+                let wire = self.platform.ports[port].transfer(it.data + FRAME_OVERHEAD);
+                let sent = self.port_out[port].max(now) + wire;
+                self.port_out[port] = sent;
+                self.at(sent, Event::Done(job));
+            }
+            (Path::StorageRead, _) => self.finish_job(now, job),
+            _ => self.push_up(now, engine, job, Packet::Write, it.data),
+        }
+    }
+
+    /// A job is at its end.
+    pub(super) fn done(&mut self, now: Time, job: u32) {
+        self.finish_job(now, job);
+    }
+
+    fn release_egress(&mut self, now: Time, job: u32) {
+        let it = *self.jobs.get(job);
+        let Route {
+            accelerators,
+            engine,
+        } = self.route(&it);
+        let (engine, last) = (*engine, accelerators.last().copied());
+        self.leaving[engine] = self.leaving[engine].beyond(it.reserved);
+        self.jobs.get(job).reserved = Bytes(0);
+        if it.reserved > Bytes(0) && last.is_some() {
+            for unit in 0..self.units.len() {
+                self.start_unit(now, unit);
+            }
+        }
+    }
+
+    fn finish_job(&mut self, now: Time, number: u32) {
+        self.release_egress(now, number);
+        let job = self.jobs.remove(number);
+        if self.flows[job.flow].spec.path.uses_storage() {
+            self.commands -= 1;
+        }
+        let message = self.messages.get(job.message);
+        message.jobs -= 1;
+        if message.whole && message.jobs == 0 {
+            self.complete(now, job.flow, job.message);
+        }
+    }
+
+    /// A write is at the storage.
+    fn store(&mut self, now: Time, job: u32) {
+        let Some(storage) = &mut self.storage else {
+            return;
+        };
+        let device = storage.pick();
+        if let Some(acknowledged) = storage.write(device, job, now) {
+            self.at(acknowledged, Event::Done(job));
+        }
+        self.begin_storage(now, device);
+    }
+
+    fn begin_storage(&mut self, now: Time, device: usize) {
+        while let Some(begun) = self.storage.as_mut().and_then(|it| it.begin(device, now)) {
+            self.at(begun.done, Event::UnitFree(device, begun.operation));
+        }
+    }
+
+    pub(super) fn unit_free(&mut self, now: Time, device: usize, operation: Operation) {
+        let Some(storage) = &mut self.storage else {
+            return;
+        };
+        if let Some((job, acknowledged)) = storage.end(device, operation, now) {
+            self.at(acknowledged, Event::Done(job));
+        }
+        if let Operation::Read(job) = operation {
+            let size = self.jobs.get(job).size;
+            let ready = self
+                .storage
+                .as_mut()
+                .map_or(now, |it| it.send(device, size, now));
+            self.at(ready, Event::DataReady(job));
+        }
+        self.begin_storage(now, device);
+    }
+
+    pub(super) fn data_ready(&mut self, now: Time, job: u32) {
+        let size = self.jobs.get(job).size;
+        self.jobs.get(job).coming = size;
+        self.answered(now, job, size);
+    }
+}

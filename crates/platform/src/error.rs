@@ -1,0 +1,104 @@
+//! What the platform refuses.
+
+use accelflow_shaping::ShapingError;
+
+/// A value, a flow or a promise that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlatformError {
+    /// A number outside what its parameter may be.
+    #[error("{name} = {value}: must be {allowed}")]
+    OutOfRange {
+        /// The parameter.
+        name: &'static str,
+        /// The value as given.
+        value: f64,
+        /// What would do.
+        allowed: &'static str,
+    },
+    /// A flow that names a part which the platform does not have.
+    #[error(
+        "flow {flow}: {part} {number} does not exist; the platform has {count}, numbered from 0"
+    )]
+    UnknownPart {
+        /// The flow.
+        flow: usize,
+        /// The kind of part.
+        part: &'static str,
+        /// The number as given.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A flow whose path lacks a part that it leads through.
+    #[error("flow {flow}: its path is {path}, which needs {needs}")]
+    PathIncomplete {
+        /// The flow.
+        flow: usize,
+        /// The path.
+        path: &'static str,
+        /// What is missing.
+        needs: &'static str,
+    },
+    /// A mechanism that has settings for a different number of flows.
+    #[error("mechanism {mechanism}: has settings for {given} flows, and there are {flows}")]
+    FlowCount {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// Flows that it has settings for.
+        given: usize,
+        /// Flows that there are.
+        flows: usize,
+    },
+    /// An SLO that does not fit beside those that were promised before.
+    #[error(
+        "flow '{name}': an SLO of {asked:.3} Gbit/s cannot be admitted to accelerator '{accelerator}'; \
+         {left:.3} Gbit/s are left"
+    )]
+    NotAdmitted {
+        /// The flow.
+        name: String,
+        /// The accelerator.
+        accelerator: String,
+        /// What it asked for, in gigabits a second.
+        asked: f64,
+        /// What the accelerator could still promise to this flow, in gigabits a second.
+        left: f64,
+    },
+    /// A flow that asks for an accelerator by a name that none has.
+    #[error("flow '{name}': unknown accelerator '{accelerator}'; known are {known}")]
+    UnknownAccelerator {
+        /// The flow.
+        name: String,
+        /// The accelerator as given.
+        accelerator: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// Two flows of the same name.
+    #[error("flow '{0}': there is a flow of this name already")]
+    DuplicateFlow(String),
+    /// A flow that was never registered, or has been released.
+    #[error("flow '{0}': there is no flow of this name")]
+    UnknownFlow(String),
+    /// What the shaper refuses.
+    #[error(transparent)]
+    Shaping(#[from] ShapingError),
+}
+
+impl PlatformError {
+    pub(crate) fn unless(
+        good: bool,
+        name: &'static str,
+        value: f64,
+        allowed: &'static str,
+    ) -> Result<(), PlatformError> {
+        match good {
+            true => Ok(()),
+            false => Err(PlatformError::OutOfRange {
+                name,
+                value,
+                allowed,
+            }),
+        }
+    }
+}

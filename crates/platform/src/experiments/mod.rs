@@ -1,0 +1,75 @@
+//! The paper's experiments, ours beside theirs.
+//!
+//! All of them run on the one set of values of [`crate::parameters`]. What an experiment states itself
+//! is its load: who sends what, along which path, under which mechanism.
+
+mod case_studies;
+mod end_to_end;
+mod heterogeneity;
+mod report;
+mod storage_users;
+mod use_cases;
+
+pub use report::{Experiment, Paper, Report, Row, Series};
+
+use crate::PlatformError;
+
+/// What an experiment is called, what it shows, and how it is run.
+pub const EXPERIMENTS: [Experiment; 9] = [
+    Experiment {
+        name: "fig3",
+        title: "Table 1 and Fig. 3: what two tenants get without traffic shaping",
+        run: case_studies::fig3,
+    },
+    Experiment {
+        name: "fig6",
+        title: "Fig. 6: throughput of two users of an SSD, promised 300 K and 200 K operations a second",
+        run: storage_users::fig6,
+    },
+    Experiment {
+        name: "table3",
+        title: "Table 3: deviation of VM1's throughput from its rate, over 500 requests each",
+        run: storage_users::table3,
+    },
+    Experiment {
+        name: "tail",
+        title: "Section 5.2: tail latency of the users of Fig. 6",
+        run: storage_users::tail,
+    },
+    Experiment {
+        name: "fig7",
+        title: "Fig. 7: accelerators against message size, flows, and the share of two VMs",
+        run: heterogeneity::fig7,
+    },
+    Experiment {
+        name: "fig8",
+        title: "Fig. 8: 4 KB messages beside messages of 1 to 512 KB",
+        run: use_cases::fig8,
+    },
+    Experiment {
+        name: "fig9",
+        title: "Fig. 9: bursts of 64 B beside 1500 B",
+        run: use_cases::fig9,
+    },
+    Experiment {
+        name: "fig11",
+        title: "Fig. 11: key-value stores beside a live migration; reads beside writes of a RAID-0",
+        run: end_to_end::fig11,
+    },
+    Experiment {
+        name: "table4",
+        title: "Table 4: RocksDB with and without its compression on an accelerator",
+        run: end_to_end::table4,
+    },
+];
+
+/// Runs the experiment of this name; `None` if there is no such.
+pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
+    let found = EXPERIMENTS.iter().find(|it| it.name == name)?;
+    Some((found.run)(seed).map(|report| Report {
+        name: found.name,
+        title: found.title,
+        seed,
+        ..report
+    }))
+}

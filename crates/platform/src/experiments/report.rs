@@ -1,0 +1,115 @@
+//! What an experiment reports.
+
+use serde::Serialize;
+
+use crate::PlatformError;
+
+/// An experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// Runs it with a seed. Its report has no name yet: [`super::run`] gives it one.
+    pub run: fn(u64) -> Result<Report, PlatformError>,
+}
+
+/// What the paper's text says of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Paper {
+    /// It is this.
+    Is(f64),
+    /// It is from the first to the second.
+    Within(f64, f64),
+    /// It is not printed: a figure shows it, or it is ours alone.
+    Silent(()),
+}
+
+/// A number of ours beside the paper's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The system, if the row is of one.
+    pub system: &'static str,
+    /// What it is.
+    pub what: String,
+    /// Its unit; empty for a ratio.
+    pub unit: &'static str,
+    /// Ours.
+    pub ours: f64,
+    /// The paper's.
+    pub paper: Paper,
+    /// Why the two differ; empty if they hardly do.
+    pub why: &'static str,
+}
+
+impl Row {
+    /// A row without a reason.
+    pub fn new(
+        system: &'static str,
+        what: impl Into<String>,
+        unit: &'static str,
+        ours: f64,
+        paper: Paper,
+    ) -> Row {
+        Row {
+            system,
+            what: what.into(),
+            unit,
+            ours,
+            paper,
+            why: "",
+        }
+    }
+
+    /// The same with a reason for the difference.
+    #[must_use]
+    pub fn because(self, why: &'static str) -> Row {
+        Row { why, ..self }
+    }
+
+    /// How far ours is from the paper's: relative to the paper's, or, for what is a share of
+    /// something (no unit, the paper's below 1), the difference itself. Zero inside a range, `None` if
+    /// the paper does not say.
+    pub fn difference(&self) -> Option<f64> {
+        let nearest = match self.paper {
+            Paper::Is(value) => value,
+            Paper::Within(low, high) => self.ours.clamp(low, high),
+            Paper::Silent(()) => return None,
+        };
+        let gap = self.ours - nearest;
+        Some(match self.unit.is_empty() && nearest.abs() < 1.0 {
+            true => gap,
+            false => gap / nearest,
+        })
+    }
+}
+
+/// Points of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// What the curve is of.
+    pub name: String,
+    /// What the first numbers are.
+    pub x: &'static str,
+    /// What the second numbers are.
+    pub y: &'static str,
+    /// The points.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The outcome of an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The experiment.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// The seed that it ran with.
+    pub seed: u64,
+    /// Numbers.
+    pub rows: Vec<Row>,
+    /// Curves.
+    pub series: Vec<Series>,
+}

@@ -1,0 +1,259 @@
+//! Flows: whose messages, along which path, how large and how often.
+
+use accelflow_kernel::Stream;
+use accelflow_units::{Bytes, Time};
+
+use crate::PlatformError;
+
+/// The way a message takes (section 2, Fig. 2; section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Path {
+    /// From the host's memory to accelerators and back: DMA read, computation, DMA write.
+    FunctionCall,
+    /// From the host's memory through accelerators to the network.
+    InlineTx,
+    /// From the network, or an on-board generator, through accelerators to the host's memory.
+    InlineRx,
+    /// A read of the storage: the device's data crosses the link to the accelerators, if there are any,
+    /// and is done.
+    StorageRead,
+    /// A write to the storage: through accelerators, across the link, to the device.
+    StorageWrite,
+}
+
+impl Path {
+    /// All of them.
+    pub const ALL: [Path; 5] = [
+        Path::FunctionCall,
+        Path::InlineTx,
+        Path::InlineRx,
+        Path::StorageRead,
+        Path::StorageWrite,
+    ];
+
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Path::FunctionCall => "function_call",
+            Path::InlineTx => "inline_tx",
+            Path::InlineRx => "inline_rx",
+            Path::StorageRead => "storage_read",
+            Path::StorageWrite => "storage_write",
+        }
+    }
+
+    /// Whether the device fetches the message from the host's memory.
+    pub(crate) const fn reads_host(self) -> bool {
+        matches!(self, Path::FunctionCall | Path::InlineTx)
+    }
+
+    /// Whether it ends or begins at the storage.
+    pub(crate) const fn uses_storage(self) -> bool {
+        matches!(self, Path::StorageRead | Path::StorageWrite)
+    }
+}
+
+/// Sizes of a flow's messages.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sizes {
+    /// All the same.
+    Fixed(Bytes),
+    /// Each drawn by weight.
+    Mix(Vec<(Bytes, f64)>),
+}
+
+impl Sizes {
+    pub(crate) fn draw(&self, stream: &mut Stream) -> Bytes {
+        match self {
+            Sizes::Fixed(size) => *size,
+            Sizes::Mix(sizes) => {
+                let total: f64 = sizes.iter().map(|it| it.1).sum();
+                let mut left = stream.uniform() * total;
+                let drawn = sizes.iter().find(|it| {
+                    left -= it.1;
+                    left < 0.0
+                });
+                drawn.or(sizes.last()).map_or(Bytes(1), |it| it.0)
+            }
+        }
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Sizes::Fixed(size) => size.get() as f64,
+            Sizes::Mix(sizes) => {
+                let total: f64 = sizes.iter().map(|it| it.1).sum();
+                sizes.iter().map(|it| it.0.get() as f64 * it.1).sum::<f64>() / total
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), PlatformError> {
+        let allowed = "from 1 byte to 64 MiB, with weights above 0";
+        let in_range = |size: Bytes| (1..=1 << 26).contains(&size.get());
+        let good = match self {
+            Sizes::Fixed(size) => in_range(*size),
+            Sizes::Mix(sizes) => {
+                let each = |it: &(Bytes, f64)| in_range(it.0) && it.1.is_finite() && it.1 > 0.0;
+                !sizes.is_empty() && sizes.iter().all(each)
+            }
+        };
+        PlatformError::unless(good, "flow message size", self.mean(), allowed)
+    }
+}
+
+/// When a flow's messages come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// As many as its queue takes: there is always a next one.
+    Backlogged,
+    /// At exponential intervals of this mean.
+    Poisson(Time),
+    /// At equal intervals.
+    Paced(Time),
+    /// `burst` messages at once at exponential intervals of mean `every`.
+    Bursts {
+        /// Messages of a burst.
+        burst: u32,
+        /// The mean time between the starts of two bursts.
+        every: Time,
+    },
+    /// A number of clients, each of which sends its next message a while after the answer.
+    Closed {
+        /// Clients.
+        clients: u32,
+        /// From an answer to the client's next message.
+        think: Time,
+    },
+}
+
+impl Arrivals {
+    /// Poisson arrivals of `gbit_per_s` in messages of `size`.
+    pub fn poisson_gbit_per_s(size: Bytes, gbit_per_s: f64) -> Arrivals {
+        Arrivals::Poisson(Time::from_ns_f64(size.get() as f64 * 8.0 / gbit_per_s))
+    }
+
+    /// Poisson arrivals of `rate` messages a second.
+    pub fn poisson_per_s(rate: f64) -> Arrivals {
+        Arrivals::Poisson(Time::from_s_f64(1.0 / rate))
+    }
+
+    /// From one arrival, or burst, to the next.
+    pub(crate) fn next(self, stream: &mut Stream) -> Option<Time> {
+        match self {
+            Arrivals::Poisson(mean) => Some(stream.exponential_time(mean)),
+            Arrivals::Paced(every) => Some(every),
+            Arrivals::Bursts { every, .. } => Some(stream.exponential_time(every)),
+            Arrivals::Backlogged | Arrivals::Closed { .. } => None,
+        }
+    }
+
+    fn check(self) -> Result<(), PlatformError> {
+        let (good, value) = match self {
+            Arrivals::Backlogged => (true, 0.0),
+            Arrivals::Poisson(every) | Arrivals::Paced(every) => (every > Time::ZERO, 0.0),
+            Arrivals::Bursts { burst, every } => {
+                (burst > 0 && every > Time::ZERO, f64::from(burst))
+            }
+            Arrivals::Closed { clients, .. } => {
+                ((1..=65_536).contains(&clients), f64::from(clients))
+            }
+        };
+        let allowed = "an interval above 0, a burst above 0, 1 to 65536 clients";
+        PlatformError::unless(good, "flow arrivals", value, allowed)
+    }
+}
+
+/// One flow of one VM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// The VM that it belongs to.
+    pub vm: usize,
+    /// Its path.
+    pub path: Path,
+    /// The accelerators that its messages pass, in order.
+    pub accelerators: Vec<usize>,
+    /// The DMA engine that moves its data over PCIe.
+    pub engine: usize,
+    /// The Ethernet port that it comes or goes through; `None` for a generator on the device.
+    pub port: Option<usize>,
+    /// Message sizes.
+    pub sizes: Sizes,
+    /// Arrivals.
+    pub arrivals: Arrivals,
+    /// Messages that may wait at its start; what comes beyond is dropped, or for closed arrivals and
+    /// a backlog does not come.
+    pub queue_limit: usize,
+    /// For priority scheduling: lower goes first.
+    pub priority: u8,
+    /// For weighted scheduling: its share against the others', in bytes.
+    pub weight: f64,
+}
+
+impl Flow {
+    /// A flow of messages of one size through accelerator 0, without a port, of priority 0 and
+    /// weight 1, with a queue of 1,024.
+    pub fn new(vm: usize, path: Path, size: Bytes, arrivals: Arrivals) -> Flow {
+        Flow {
+            vm,
+            path,
+            accelerators: vec![0],
+            engine: 0,
+            port: None,
+            sizes: Sizes::Fixed(size),
+            arrivals,
+            queue_limit: 1024,
+            priority: 0,
+            weight: 1.0,
+        }
+    }
+
+    /// The same through other accelerators.
+    #[must_use]
+    pub fn through(self, accelerators: &[usize]) -> Flow {
+        Flow {
+            accelerators: accelerators.to_vec(),
+            ..self
+        }
+    }
+
+    /// The same by another DMA engine.
+    #[must_use]
+    pub fn by_engine(self, engine: usize) -> Flow {
+        Flow { engine, ..self }
+    }
+
+    /// The same over an Ethernet port.
+    #[must_use]
+    pub fn over_port(self, port: usize) -> Flow {
+        let port = Some(port);
+        Flow { port, ..self }
+    }
+
+    /// The same with another priority.
+    #[must_use]
+    pub fn with_priority(self, priority: u8) -> Flow {
+        Flow { priority, ..self }
+    }
+
+    /// The same with another weight.
+    #[must_use]
+    pub fn with_weight(self, weight: f64) -> Flow {
+        Flow { weight, ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PlatformError> {
+        self.sizes.check()?;
+        self.arrivals.check()?;
+        let limit = self.queue_limit as f64;
+        PlatformError::unless(
+            self.queue_limit > 0,
+            "flow queue limit",
+            limit,
+            "at least 1",
+        )?;
+        let good = self.weight.is_finite() && self.weight > 0.0;
+        PlatformError::unless(good, "flow weight", self.weight, "a number above 0")
+    }
+}

@@ -1,0 +1,65 @@
+//! A host whose accelerators tenants share, in simulated time, the mechanisms that share them, and the
+//! control plane of ARCUS (Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO
+//! Management for Accelerators in the Cloud with Traffic Shaping").
+//!
+//! * [`Platform`] is the hardware: a PCIe link packet by packet with its credits, DMA engines,
+//!   accelerators, Ethernet ports, storage.
+//! * [`Flow`] is one VM's traffic on one [`Path`].
+//! * [`Mechanism`] is who lets what pass when: nobody, the host's software, a scheduler on the device,
+//!   or ARCUS's shaper, which is `accelflow-shaping`.
+//! * [`simulate`] runs them; [`RunResult`] is what came of it.
+//! * [`control`] is the control plane: profiles, admission, planning, Algorithm 1.
+//! * [`experiments`] are the paper's, ours beside theirs.
+//!
+//! ```
+//! use accelflow_platform::{Accelerator, Arrivals, Curve, Flow, Mechanism, Path, Platform, Settings, simulate};
+//! use accelflow_units::{Bandwidth, Bytes, Time};
+//!
+//! let peak = Bandwidth::from_bytes_per_s(5_000_000_000).ok_or("a rate")?;
+//! let setup = Time::from_ns(100);
+//! let platform = Platform::prototype(vec![Accelerator::new("cipher", Curve::Saturating { setup, peak })]);
+//! let flow = |size| Flow::new(0, Path::FunctionCall, Bytes(size), Arrivals::Backlogged);
+//! let flows = [flow(4_096), flow(8_192)];
+//! let result = simulate(&platform, &flows, &Mechanism::NoShaping, &Settings::lasting(Time::from_us(500)))?;
+//! // Turns go message by message, so the larger messages take two thirds.
+//! assert!((result.gbit_per_s(1) / result.gbit_per_s(0) - 2.0).abs() < 0.05);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod accelerator;
+mod config;
+pub mod control;
+mod engine;
+mod error;
+pub mod experiments;
+mod flow;
+mod link;
+mod mechanism;
+pub mod parameters;
+mod pcie;
+mod results;
+mod software;
+mod storage;
+
+pub use accelerator::{Accelerator, Curve, Egress};
+pub use config::{DmaConfig, FRAME_OVERHEAD, Platform};
+pub use engine::{Action, Controller, Counters, Settings, simulate, simulate_with};
+pub use error::PlatformError;
+pub use flow::{Arrivals, Flow, Path, Sizes};
+pub use link::{Direction, Sent, Transfer};
+pub use mechanism::{Mechanism, Order};
+pub use pcie::{Generation, Packet, PcieConfig};
+pub use results::{Completion, FlowResult, RunResult};
+pub use software::{SoftwareConfig, SoftwareRate};
+pub use storage::{Begun, Operation, Storage, StorageConfig};
+
+use accelflow_units::Bandwidth;
+
+/// A rate in bytes a second, at least 1.
+pub(crate) fn bandwidth(bytes_per_s: f64) -> Bandwidth {
+    const LEAST: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
+        Some(rate) => rate,
+        None => unreachable!(),
+    };
+    Bandwidth::from_bytes_per_s(bytes_per_s as u64).unwrap_or(LEAST)
+}

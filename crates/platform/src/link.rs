@@ -1,0 +1,164 @@
+//! One direction of a PCIe link in simulated time: packets, turns and credits.
+
+use std::collections::VecDeque;
+
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+use crate::pcie::{Packet, PcieConfig};
+
+/// Data or requests that wait to cross, in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// What the owner recognizes it by.
+    pub tag: u32,
+    /// The kind of its packets.
+    pub packet: Packet,
+    /// Payload that has not been sent; of a read request, what it asks for.
+    pub left: Bytes,
+}
+
+/// A packet on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its transfer.
+    pub tag: u32,
+    /// Its kind.
+    pub packet: Packet,
+    /// Its payload; of a read request, what it asks for.
+    pub size: Bytes,
+    /// Whether its transfer has no other.
+    pub last: bool,
+    /// How long it occupies the wire.
+    pub wire: Time,
+}
+
+/// A direction. Sources (the DMA engines) take turns packet by packet; within a source, packets go in
+/// order. A packet that the receiver has no credit for keeps its own source waiting, and the others
+/// go on.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    sources: Vec<VecDeque<Transfer>>,
+    turn: usize,
+    busy: bool,
+    bandwidth: Bandwidth,
+    max_payload: Bytes,
+    max_read_request: Bytes,
+    posted_headers: u32,
+    posted_data: Bytes,
+    non_posted_headers: u32,
+    wire_bytes: u64,
+}
+
+impl Direction {
+    /// An idle direction of a link, shared by `sources`.
+    pub fn new(config: &PcieConfig, sources: usize) -> Direction {
+        Direction {
+            sources: vec![VecDeque::new(); sources],
+            turn: 0,
+            busy: false,
+            bandwidth: config.bandwidth(),
+            max_payload: config.max_payload,
+            max_read_request: config.max_read_request,
+            posted_headers: config.posted_headers,
+            posted_data: config.posted_data,
+            non_posted_headers: config.non_posted_headers,
+            wire_bytes: 0,
+        }
+    }
+
+    /// Queues a transfer behind those of its source.
+    pub fn push(&mut self, source: usize, transfer: Transfer) {
+        self.sources[source].push_back(transfer);
+    }
+
+    /// Puts the next packet on the wire, if the wire is free and there is one with credits. The wire
+    /// stays taken until [`Direction::release`].
+    pub fn start(&mut self) -> Option<Sent> {
+        if self.busy {
+            return None;
+        }
+        let count = self.sources.len();
+        let mut turns = (0..count).map(|step| (self.turn + step) % count);
+        let source = turns.find(|source| self.may_go(*source))?;
+        self.turn = (source + 1) % count;
+        let head = self.sources[source].front_mut()?;
+        let size = head
+            .left
+            .min(limit(head.packet, self.max_payload, self.max_read_request));
+        head.left = head.left.beyond(size);
+        let sent_whole = head.left == Bytes(0);
+        let (tag, packet) = (head.tag, head.packet);
+        if sent_whole {
+            self.sources[source].pop_front();
+        }
+        self.take_credits(packet, size);
+        self.busy = true;
+        let payload = if packet == Packet::ReadRequest {
+            Bytes(0)
+        } else {
+            size
+        };
+        let wire_bytes = payload + packet.overhead();
+        self.wire_bytes += wire_bytes.get();
+        Some(Sent {
+            tag,
+            packet,
+            size,
+            last: sent_whole,
+            wire: self.bandwidth.transfer(wire_bytes),
+        })
+    }
+
+    /// Frees the wire: the packet has left.
+    pub fn release(&mut self) {
+        self.busy = false;
+    }
+
+    /// Gives back what a packet took of the receiver's buffer.
+    pub fn return_credits(&mut self, packet: Packet, size: Bytes) {
+        match packet {
+            Packet::Write => {
+                self.posted_headers += 1;
+                self.posted_data += size;
+            }
+            Packet::ReadRequest => self.non_posted_headers += 1,
+            // The device takes every completion: it asked for it.
+            Packet::Completion => {}
+        }
+    }
+
+    /// Bytes that have gone over the wire, framing included.
+    pub fn wire_bytes(&self) -> Bytes {
+        Bytes(self.wire_bytes)
+    }
+
+    fn may_go(&self, source: usize) -> bool {
+        self.sources[source]
+            .front()
+            .is_some_and(|head| match head.packet {
+                Packet::Write => {
+                    self.posted_headers > 0 && self.posted_data >= head.left.min(self.max_payload)
+                }
+                Packet::ReadRequest => self.non_posted_headers > 0,
+                Packet::Completion => true,
+            })
+    }
+
+    fn take_credits(&mut self, packet: Packet, size: Bytes) {
+        match packet {
+            Packet::Write => {
+                self.posted_headers -= 1;
+                self.posted_data = self.posted_data.beyond(size);
+            }
+            Packet::ReadRequest => self.non_posted_headers -= 1,
+            Packet::Completion => {}
+        }
+    }
+}
+
+fn limit(packet: Packet, max_payload: Bytes, max_read_request: Bytes) -> Bytes {
+    match packet {
+        Packet::ReadRequest => max_read_request,
+        _ => max_payload,
+    }
+}

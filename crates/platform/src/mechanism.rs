@@ -1,0 +1,103 @@
+//! The ways to share accelerators (section 5.1's systems).
+
+use accelflow_shaping::{FlowConfig, Timing};
+
+use crate::software::{SoftwareConfig, SoftwareRate};
+use crate::{Flow, PlatformError};
+
+/// In which order the device's interface serves flows that have something to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In turns, message by message, or by bursts of [`crate::DmaConfig::burst`] if messages are larger.
+    RoundRobin,
+    /// By [`Flow::priority`], and in order of arrival within one.
+    Priority,
+    /// By bytes sent over [`Flow::weight`] (start-time fair queueing).
+    WeightedFair,
+}
+
+/// How accelerators are shared.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mechanism {
+    /// `Host_noTS`: queues for each flow, and turns.
+    NoShaping,
+    /// `Bypassed_noTS_panic`: descriptors of messages from the network in one buffer, and a scheduler.
+    /// Messages that find the buffer full are dropped.
+    Panic {
+        /// The scheduler's policy.
+        order: Order,
+        /// Descriptors that the buffer takes.
+        buffer: usize,
+    },
+    /// `Host_TS_*`: the host's software lets messages go, and the device takes turns.
+    Software {
+        /// The thread.
+        config: SoftwareConfig,
+        /// What each flow may have.
+        rates: Vec<SoftwareRate>,
+    },
+    /// ARCUS: a hardware queue and token bucket for each flow, and turns among what they let pass.
+    Arcus {
+        /// The shaper's clock and latencies.
+        timing: Timing,
+        /// Each flow's unit, registers and splitting; its queue limit is the flow's own.
+        flows: Vec<FlowConfig>,
+    },
+}
+
+impl Mechanism {
+    /// ARCUS's shaper as the paper built it.
+    pub fn arcus(flows: Vec<FlowConfig>) -> Mechanism {
+        let timing = Timing::default();
+        Mechanism::Arcus { timing, flows }
+    }
+
+    /// The name in reports, that of the paper.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Mechanism::NoShaping => "Host_noTS",
+            Mechanism::Panic { .. } => "Bypassed_noTS_panic",
+            Mechanism::Software { config, .. } => config.name,
+            Mechanism::Arcus { .. } => "Arcus",
+        }
+    }
+
+    pub(crate) fn order(&self) -> Order {
+        match self {
+            Mechanism::Panic { order, .. } => *order,
+            _ => Order::RoundRobin,
+        }
+    }
+
+    pub(crate) fn check(&self, flows: &[Flow]) -> Result<(), PlatformError> {
+        let given = match self {
+            Mechanism::NoShaping => return Ok(()),
+            Mechanism::Panic { buffer, .. } => {
+                return PlatformError::unless(
+                    *buffer > 0,
+                    "panic buffer",
+                    0.0,
+                    "at least 1 descriptor",
+                );
+            }
+            Mechanism::Software { config, rates } => {
+                config.check()?;
+                for rate in rates {
+                    let good = rate.per_s.is_finite() && rate.per_s > 0.0;
+                    PlatformError::unless(good, "software rate", rate.per_s, "a number above 0")?;
+                }
+                rates.len()
+            }
+            Mechanism::Arcus { flows, .. } => flows.len(),
+        };
+        let (mechanism, flows) = (self.name(), flows.len());
+        match given == flows {
+            true => Ok(()),
+            false => Err(PlatformError::FlowCount {
+                mechanism,
+                given,
+                flows,
+            }),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What a PCIe link is, and what its framing leaves of it.
+
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+use crate::PlatformError;
+
+/// A generation of PCIe: the rate of a lane and its line code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// 2.5 GT/s, 8b/10b.
+    Gen1,
+    /// 5 GT/s, 8b/10b.
+    Gen2,
+    /// 8 GT/s, 128b/130b.
+    Gen3,
+    /// 16 GT/s, 128b/130b.
+    Gen4,
+    /// 32 GT/s, 128b/130b.
+    Gen5,
+}
+
+impl Generation {
+    /// Bits that a lane carries in a second, line code taken off.
+    pub const fn bits_per_s(self) -> u64 {
+        match self {
+            Generation::Gen1 => 2_000_000_000,
+            Generation::Gen2 => 4_000_000_000,
+            Generation::Gen3 => 8_000_000_000 / 130 * 128,
+            Generation::Gen4 => 16_000_000_000 / 130 * 128,
+            Generation::Gen5 => 32_000_000_000 / 130 * 128,
+        }
+    }
+}
+
+/// A transaction, by what its packets carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Packet {
+    /// A memory write: header and payload, posted.
+    Write,
+    /// A memory read request: a header, non-posted.
+    ReadRequest,
+    /// A completion of a read: header and payload.
+    Completion,
+}
+
+impl Packet {
+    /// Bytes on the wire beside the payload: 2 of framing, 6 of the data link layer, and a header of
+    /// 16 bytes (64-bit address) or, for completions, 12 (PCIe base specification 3.0).
+    pub const fn overhead(self) -> Bytes {
+        match self {
+            Packet::Write | Packet::ReadRequest => Bytes(24),
+            Packet::Completion => Bytes(20),
+        }
+    }
+}
+
+/// A link between the host and the device. The defaults are the paper's prototype, where it prints
+/// them; [`crate::PARAMETERS`] has the sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PcieConfig {
+    /// The rate of a lane.
+    pub generation: Generation,
+    /// Lanes: 1, 2, 4, 8 or 16.
+    pub lanes: u8,
+    /// The share of the link that acknowledgements and credit updates take, from 0 to below 1.
+    pub link_layer_share: f64,
+    /// The largest payload of a write or a completion.
+    pub max_payload: Bytes,
+    /// The most that one read request asks for.
+    pub max_read_request: Bytes,
+    /// From the end of a packet on one side to its arrival on the other.
+    pub propagation: Time,
+    /// From a read request's arrival at the root complex until its data starts down.
+    pub read_latency: Time,
+    /// From a packet's arrival at the root complex until its credits are back at the device, and for
+    /// a write until it is visible to the host.
+    pub drain_latency: Time,
+    /// Write packets that the root complex's buffer takes.
+    pub posted_headers: u32,
+    /// Payload of writes that the root complex's buffer takes.
+    pub posted_data: Bytes,
+    /// Read requests that the root complex's buffer takes.
+    pub non_posted_headers: u32,
+}
+
+impl Default for PcieConfig {
+    fn default() -> PcieConfig {
+        PcieConfig {
+            generation: Generation::Gen3,
+            lanes: 8,
+            link_layer_share: 0.08,
+            max_payload: Bytes(256),
+            max_read_request: Bytes(512),
+            propagation: Time::from_ns(100),
+            read_latency: Time::from_ns(400),
+            drain_latency: Time::from_ns(200),
+            posted_headers: 64,
+            posted_data: Bytes(16_384),
+            non_posted_headers: 64,
+        }
+    }
+}
+
+impl PcieConfig {
+    /// Checks what a caller may have set.
+    ///
+    /// # Errors
+    /// [`PlatformError::OutOfRange`], which names the field.
+    pub fn check(&self) -> Result<(), PlatformError> {
+        let power = |name, size: Bytes| {
+            let good = size.get().is_power_of_two() && (64..=4096).contains(&size.get());
+            PlatformError::unless(
+                good,
+                name,
+                size.get() as f64,
+                "a power of two, 64 to 4096 bytes",
+            )
+        };
+        let lanes = f64::from(self.lanes);
+        let good = matches!(self.lanes, 1 | 2 | 4 | 8 | 16);
+        PlatformError::unless(good, "pcie.lanes", lanes, "1, 2, 4, 8 or 16")?;
+        let share = self.link_layer_share;
+        let good = (0.0..1.0).contains(&share);
+        PlatformError::unless(good, "pcie.link_layer_share", share, "from 0 to below 1")?;
+        power("pcie.max_payload_bytes", self.max_payload)?;
+        power("pcie.max_read_request_bytes", self.max_read_request)?;
+        let headers = self.posted_headers.min(self.non_posted_headers);
+        PlatformError::unless(headers > 0, "pcie header credits", 0.0, "at least 1")?;
+        let data = self.posted_data;
+        let good = data >= self.max_payload;
+        PlatformError::unless(
+            good,
+            "pcie.posted_data_bytes",
+            data.get() as f64,
+            "at least the maximum payload",
+        )
+    }
+
+    /// What transaction packets have of one direction.
+    pub fn bandwidth(&self) -> Bandwidth {
+        let bits = self.generation.bits_per_s() * u64::from(self.lanes);
+        let bytes = bits as f64 / 8.0 * (1.0 - self.link_layer_share);
+        crate::bandwidth(bytes)
+    }
+
+    /// Bytes on the wire for `size` bytes in packets of one kind.
+    pub fn wire_bytes(&self, packet: Packet, size: Bytes) -> Bytes {
+        let packets = match packet {
+            Packet::ReadRequest => size.get().div_ceil(self.max_read_request.get()),
+            _ => size.get().div_ceil(self.max_payload.get()),
+        };
+        let payload = match packet {
+            Packet::ReadRequest => 0,
+            _ => size.get(),
+        };
+        Bytes(packets * packet.overhead().get() + payload)
+    }
+
+    /// Payload bytes a second of writes of `size` bytes that fill a direction: the smaller of what
+    /// framing leaves and what the root complex's credits allow.
+    pub fn write_bytes_per_s(&self, size: Bytes) -> f64 {
+        let framed = self.bandwidth().as_bytes_per_s() as f64 * size.get() as f64
+            / self.wire_bytes(Packet::Write, size).get() as f64;
+        let packet = Bytes(size.get().min(self.max_payload.get()));
+        let wire = self.bandwidth().transfer(packet + Packet::Write.overhead());
+        let round = (wire + self.propagation + self.drain_latency).as_s_f64();
+        let packets = size.get().div_ceil(self.max_payload.get()) as f64;
+        let by_headers = f64::from(self.posted_headers) * size.get() as f64 / packets / round;
+        framed
+            .min(by_headers)
+            .min(self.posted_data.get() as f64 / round)
+    }
+}

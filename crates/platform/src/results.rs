@@ -1,0 +1,105 @@
+//! What a run amounted to.
+
+use accelflow_kernel::Samples;
+use accelflow_units::{Bytes, Time};
+
+/// A message that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// When it was done.
+    pub at: Time,
+    /// How long it took from its arrival: at the port for a message from the network, in the flow's
+    /// queue for all others.
+    pub latency: Time,
+    /// Its size as it came.
+    pub size: Bytes,
+}
+
+/// What became of a flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowResult {
+    /// Messages that came in the whole run.
+    pub arrived: u64,
+    /// Of these, dropped for want of room.
+    pub dropped: u64,
+    /// Of these, still under way at the end.
+    pub under_way: u64,
+    /// Messages that were done in the measured time, in order.
+    pub completions: Vec<Completion>,
+    /// Messages that were done before it.
+    pub before: u64,
+}
+
+impl FlowResult {
+    /// Bytes of the measured messages.
+    pub fn bytes(&self) -> u64 {
+        self.completions.iter().map(|it| it.size.get()).sum()
+    }
+
+    /// The nearest-rank percentile of the measured latencies, from 0 to 100; `None` without messages.
+    pub fn latency(&self, percent: f64) -> Option<Time> {
+        self.latencies().percentile(percent)
+    }
+
+    /// The measured latencies.
+    pub fn latencies(&self) -> Samples {
+        self.completions.iter().map(|it| it.latency).collect()
+    }
+
+    /// Messages a second over each `count` successive messages.
+    pub fn rates_of(&self, count: usize) -> Vec<f64> {
+        let ends = self
+            .completions
+            .iter()
+            .step_by(count.max(1))
+            .map(|it| it.at);
+        let ends: Vec<Time> = ends.collect();
+        let rate = |it: &[Time]| count as f64 / it[1].saturating_sub(it[0]).as_s_f64().max(1e-12);
+        ends.windows(2).map(rate).collect()
+    }
+
+    /// Gigabits a second in each slice of `width` from `from` on, and the latencies of each.
+    pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
+        let mut slices = vec![(0.0, Samples::new()); count];
+        for it in &self.completions {
+            let number = it.at.saturating_sub(from).as_ps() / width.as_ps().max(1);
+            if let Some(slice) = slices.get_mut(number as usize) {
+                slice.0 += it.size.get() as f64 * 8.0 / width.as_ns_f64();
+                slice.1.record(it.latency);
+            }
+        }
+        slices
+    }
+}
+
+/// What became of all flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// By flow.
+    pub flows: Vec<FlowResult>,
+    /// The measured time.
+    pub measured: Time,
+    /// Bytes that crossed the link from the device to the host in the whole run, framing included.
+    pub up_bytes: Bytes,
+    /// The same from the host to the device.
+    pub down_bytes: Bytes,
+}
+
+impl RunResult {
+    /// A flow's throughput in gigabits a second, counted in what it brought in.
+    pub fn gbit_per_s(&self, flow: usize) -> f64 {
+        self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
+    }
+
+    /// A flow's messages a second.
+    pub fn per_s(&self, flow: usize) -> f64 {
+        self.flows[flow].completions.len() as f64 / self.measured.as_s_f64()
+    }
+
+    /// The throughput of all flows in gigabits a second.
+    pub fn total_gbit_per_s(&self) -> f64 {
+        (0..self.flows.len())
+            .map(|flow| self.gbit_per_s(flow))
+            .sum()
+    }
+}

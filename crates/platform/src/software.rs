@@ -1,0 +1,142 @@
+//! Shaping in the host's software, with a thread that other work takes the core from.
+
+use accelflow_kernel::Stream;
+use accelflow_shaping::Unit;
+use accelflow_units::{Bytes, Time};
+
+use crate::PlatformError;
+
+/// What becomes of a flow under software shaping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftwareRate {
+    /// What a token is.
+    pub unit: Unit,
+    /// Tokens a second.
+    pub per_s: f64,
+}
+
+/// How the thread shapes. [`SoftwareConfig::REFLEX`] and [`SoftwareConfig::FIRECRACKER`] are the
+/// paper's two baselines in kind; neither paper's shaper is reproduced in detail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftwareConfig {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// From one round of the thread to the next, if nothing is in the way.
+    pub period: Time,
+    /// The most that a bucket holds, as the time in which it would fill. What an interrupted thread
+    /// does not collect beyond it is lost.
+    pub bucket: Time,
+    /// What the thread spends on a message.
+    pub per_message: Time,
+    /// From a message's release by the thread until the device knows of it.
+    pub latency: Time,
+    /// The mean time between two interruptions by the VMs' work.
+    pub interrupted_every: Time,
+    /// The mean of an interruption's length, which is uniform from zero to twice this.
+    pub interrupted_for: Time,
+}
+
+impl SoftwareConfig {
+    /// A polling thread with a small bucket, in the manner of ReFlex: time that was lost stays lost.
+    pub const REFLEX: SoftwareConfig = SoftwareConfig {
+        name: "Host_TS_reflex",
+        period: Time::from_us(10),
+        bucket: Time::from_us(40),
+        per_message: Time::from_ns(300),
+        latency: Time::from_us(1),
+        interrupted_every: Time::from_us(500),
+        interrupted_for: Time::from_us(70),
+    };
+    /// A timer with a deep bucket, in the manner of Firecracker: time that was lost is made up for in a
+    /// burst.
+    pub const FIRECRACKER: SoftwareConfig = SoftwareConfig {
+        name: "Host_TS_firecracker",
+        bucket: Time::from_us(100_000),
+        ..SoftwareConfig::REFLEX
+    };
+
+    /// Checks what a caller may have set.
+    ///
+    /// # Errors
+    /// [`PlatformError::OutOfRange`].
+    pub fn check(&self) -> Result<(), PlatformError> {
+        let period = self.period.as_us_f64();
+        PlatformError::unless(period > 0.0, "software period", period, "above 0")?;
+        let every = self.interrupted_every.as_us_f64();
+        PlatformError::unless(
+            every > 0.0,
+            "software interruption interval",
+            every,
+            "above 0",
+        )?;
+        let bucket = self.bucket.as_us_f64();
+        let good = self.bucket >= self.period;
+        PlatformError::unless(good, "software bucket us", bucket, "at least the period")
+    }
+}
+
+/// The buckets and the thread's clock.
+#[derive(Clone, Debug)]
+pub(crate) struct SoftwareShaper {
+    config: SoftwareConfig,
+    rates: Vec<SoftwareRate>,
+    tokens: Vec<f64>,
+    collected: Time,
+    stream: Stream,
+}
+
+impl SoftwareShaper {
+    pub(crate) fn new(config: SoftwareConfig, rates: Vec<SoftwareRate>, stream: Stream) -> Self {
+        SoftwareShaper {
+            tokens: vec![0.0; rates.len()],
+            config,
+            rates,
+            collected: Time::ZERO,
+            stream,
+        }
+    }
+
+    pub(crate) fn config(&self) -> &SoftwareConfig {
+        &self.config
+    }
+
+    /// Collects the tokens since the last round.
+    pub(crate) fn collect(&mut self, now: Time) {
+        let elapsed = now.saturating_sub(self.collected).as_s_f64();
+        self.collected = now;
+        for (tokens, rate) in self.tokens.iter_mut().zip(&self.rates) {
+            let most = rate.per_s * self.config.bucket.as_s_f64();
+            *tokens = (*tokens + rate.per_s * elapsed).min(most);
+        }
+    }
+
+    /// Spends what a message costs, if any token is there: the last message of a round may leave a
+    /// debt, so that a bucket smaller than a message still lets it pass.
+    pub(crate) fn spend(&mut self, flow: usize, size: Bytes) -> bool {
+        let enough = self.tokens[flow] > 0.0;
+        if enough {
+            self.tokens[flow] -= match self.rates[flow].unit {
+                Unit::Bytes => size.get() as f64,
+                Unit::Operations => 1.0,
+            };
+        }
+        enough
+    }
+
+    /// How long until the thread's next round, after it has worked for `worked`.
+    pub(crate) fn pause(&mut self, worked: Time) -> Time {
+        let round = self.config.period + worked;
+        let odds = round.as_s_f64() / self.config.interrupted_every.as_s_f64();
+        let interrupted = self.stream.bernoulli(1.0 - libm::exp(-odds));
+        match interrupted {
+            true => {
+                round
+                    + self
+                        .config
+                        .interrupted_for
+                        .scale(2.0 * self.stream.uniform())
+            }
+            false => round,
+        }
+    }
+}

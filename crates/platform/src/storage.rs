@@ -1,0 +1,205 @@
+//! A RAID-0 of SSDs in simulated time: reads that writes get in the way of.
+
+use std::collections::VecDeque;
+
+use accelflow_kernel::Stream;
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+use crate::PlatformError;
+
+/// An array of equal SSDs. Each has parallel units (dies); a unit does one operation at a time. The
+/// device acknowledges a write from its buffer, and programs it later: then it keeps a unit from reads
+/// for much longer than a read does, with what it causes (program, garbage collection).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StorageConfig {
+    /// SSDs, over which operations are spread at random, as random addresses are.
+    pub devices: u32,
+    /// Units of one SSD.
+    pub units: u32,
+    /// The median time that a read keeps a unit.
+    pub read_median: Time,
+    /// The standard deviation of the logarithm of that time.
+    pub read_sigma: f64,
+    /// From a write to its acknowledgement, if the buffer has room.
+    pub write_ack: Time,
+    /// How long a buffered write keeps a unit.
+    pub write_busy: Time,
+    /// Writes that the buffer of one SSD takes.
+    pub write_buffer: u32,
+    /// Commands that the array takes at a time.
+    pub queue_depth: u32,
+    /// The rate of one SSD's own link.
+    pub bandwidth: Bandwidth,
+}
+
+impl StorageConfig {
+    /// The paper's SSD (section 5.4: Samsung 983 DCT) as far as its results show it, in an array of
+    /// `devices`; [`crate::parameters`] has the sources.
+    pub fn paper(devices: u32) -> StorageConfig {
+        StorageConfig {
+            devices,
+            units: 48,
+            read_median: Time::from_us(50),
+            read_sigma: 0.34,
+            write_ack: Time::from_us(20),
+            write_busy: Time::from_us(2_900),
+            write_buffer: 41,
+            queue_depth: 1_024,
+            bandwidth: crate::bandwidth(3e9),
+        }
+    }
+
+    /// Checks what a caller may have set.
+    ///
+    /// # Errors
+    /// [`PlatformError::OutOfRange`].
+    pub fn check(&self) -> Result<(), PlatformError> {
+        let counts = [
+            ("storage.devices", self.devices),
+            ("storage.units", self.units),
+            ("storage.write_buffer", self.write_buffer),
+            ("storage.queue_depth", self.queue_depth),
+        ];
+        for (name, count) in counts {
+            let good = (1..=65_536).contains(&count);
+            PlatformError::unless(good, name, f64::from(count), "from 1 to 65536")?;
+        }
+        let sigma = self.read_sigma;
+        let good = (0.0..=3.0).contains(&sigma);
+        PlatformError::unless(good, "storage.read_sigma", sigma, "from 0 to 3")
+    }
+
+    /// The mean time that a read keeps a unit.
+    pub fn read_mean(&self) -> Time {
+        self.read_median
+            .scale(libm::exp(self.read_sigma * self.read_sigma / 2.0))
+    }
+
+    /// Reads a second that keep every unit busy.
+    pub fn reads_per_s(&self) -> f64 {
+        f64::from(self.devices * self.units) / self.read_mean().as_s_f64()
+    }
+}
+
+/// An operation on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A read, by the tag of its job.
+    Read(u32),
+    /// The programming of a write that has been acknowledged.
+    Program,
+}
+
+/// Something that begins: the device does it until `done`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The device.
+    pub device: usize,
+    /// What it does.
+    pub operation: Operation,
+    /// When it has done it.
+    pub done: Time,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Device {
+    busy: u32,
+    waiting: VecDeque<Operation>,
+    buffered: u32,
+    blocked: VecDeque<u32>,
+    link_free: Time,
+}
+
+/// The array.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    config: StorageConfig,
+    devices: Vec<Device>,
+    stream: Stream,
+}
+
+impl Storage {
+    /// An idle array.
+    pub fn new(config: StorageConfig, stream: Stream) -> Storage {
+        let devices = vec![Device::default(); config.devices as usize];
+        Storage {
+            config,
+            devices,
+            stream,
+        }
+    }
+
+    /// Where the next operation goes.
+    pub fn pick(&mut self) -> usize {
+        self.stream.below(u64::from(self.config.devices)) as usize
+    }
+
+    /// Queues a read; [`Storage::begin`] starts it.
+    pub fn read(&mut self, device: usize, tag: u32) {
+        self.devices[device].waiting.push_back(Operation::Read(tag));
+    }
+
+    /// Takes a write into the buffer: when it is acknowledged, or `None` if it has to wait for room.
+    pub fn write(&mut self, device: usize, tag: u32, now: Time) -> Option<Time> {
+        let it = &mut self.devices[device];
+        if it.buffered >= self.config.write_buffer {
+            it.blocked.push_back(tag);
+            return None;
+        }
+        it.buffered += 1;
+        it.waiting.push_back(Operation::Program);
+        Some(now + self.config.write_ack)
+    }
+
+    /// The next operation that a free unit of `device` begins; `None` if all are busy or none waits.
+    pub fn begin(&mut self, device: usize, now: Time) -> Option<Begun> {
+        let it = &mut self.devices[device];
+        if it.busy >= self.config.units {
+            return None;
+        }
+        let operation = it.waiting.pop_front()?;
+        it.busy += 1;
+        let busy = match operation {
+            Operation::Program => self.config.write_busy,
+            Operation::Read(_) => {
+                let normal = standard_normal(&mut self.stream);
+                self.config
+                    .read_median
+                    .scale(libm::exp(self.config.read_sigma * normal))
+            }
+        };
+        let done = now + busy;
+        Some(Begun {
+            device,
+            operation,
+            done,
+        })
+    }
+
+    /// Frees the unit of an operation. A program makes room in the buffer: the tag and the time of the
+    /// acknowledgement of a write that waited for it.
+    pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
+        let it = &mut self.devices[device];
+        it.busy -= 1;
+        if operation != Operation::Program {
+            return None;
+        }
+        it.buffered -= 1;
+        let tag = it.blocked.pop_front()?;
+        self.write(device, tag, now)
+            .map(|acknowledged| (tag, acknowledged))
+    }
+
+    /// When the data of a read is through the device's own link.
+    pub fn send(&mut self, device: usize, size: Bytes, now: Time) -> Time {
+        let it = &mut self.devices[device];
+        it.link_free = it.link_free.max(now) + self.config.bandwidth.transfer(size);
+        it.link_free
+    }
+}
+
+/// Box and Muller, with the logarithm, root and cosine of the pinned library.
+fn standard_normal(stream: &mut Stream) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
+    radius * libm::cos(2.0 * std::f64::consts::PI * stream.uniform())
+}

@@ -1,0 +1,160 @@
+//! The paper's experiments: what has to hold of each, whatever its numbers.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_platform::experiments::{EXPERIMENTS, Paper, Report, Row, run};
+
+fn report(name: &str) -> Report {
+    run(name, 1).unwrap().unwrap()
+}
+
+fn value(report: &Report, system: &str, what: &str) -> f64 {
+    let found = report
+        .rows
+        .iter()
+        .find(|it| it.system == system && it.what == what);
+    found.unwrap_or_else(|| panic!("{system}: {what}")).ours
+}
+
+/// The rows that are further than a quarter from the paper's without a reason.
+fn unexplained(report: &Report) -> Vec<&Row> {
+    let far = |it: &&Row| it.difference().is_some_and(|it| it.abs() > 0.25) && it.why.is_empty();
+    report.rows.iter().filter(far).collect()
+}
+
+#[test]
+fn two_tenants_without_shaping_get_what_fig_3_shows() {
+    let report = report("fig3");
+    assert!(
+        unexplained(&report).is_empty(),
+        "{:?}",
+        unexplained(&report)
+    );
+    let panic = "Bypassed_noTS_panic";
+    let close = |what: &str, paper: f64| (value(&report, panic, what) - paper).abs() < 0.02;
+    assert!(close("pattern 1, most of the 32 Gbit/s", 0.32));
+    assert!(close("pattern 1, least of the 32 Gbit/s", 0.18));
+    assert!(close("pattern 4, most of VM1", 0.75));
+    assert!(close("pattern 4, least of VM1", 0.26));
+    assert!(close("pattern 4, load of VM2 at 50/50", 0.3));
+    let none = "Host_noTS";
+    assert!((value(&report, none, "same path, VM1 over VM2") - 4.0).abs() < 0.02);
+    assert!((value(&report, none, "same path over multi path") - 0.55).abs() < 0.05);
+}
+
+#[test]
+fn arcus_keeps_within_one_percent_where_software_does_not() {
+    let report = report("table3");
+    assert!(
+        unexplained(&report).is_empty(),
+        "{:?}",
+        unexplained(&report)
+    );
+    for row in report.rows.iter().filter(|it| it.system == "Arcus") {
+        assert!(row.ours.abs() < 0.0125, "{row:?}");
+    }
+    assert!(value(&report, "Host_TS_reflex", "50th percentile") < -0.03);
+    let over = value(&report, "Host_TS_firecracker", "99th percentile");
+    assert!(over > 0.04, "{over}");
+}
+
+#[test]
+fn tails_are_shorter_by_what_the_software_adds() {
+    let report = report("tail");
+    assert!(
+        unexplained(&report).is_empty(),
+        "{:?}",
+        unexplained(&report)
+    );
+    for percent in ["95", "99", "99.9"] {
+        let of = |system| value(&report, system, &format!("{percent}th percentile"));
+        assert!(of("Arcus") < 0.85 * of("Host_TS_reflex"));
+    }
+}
+
+#[test]
+fn sizes_and_flows_matter_as_fig_7_says() {
+    let report = report("fig7");
+    assert!(unexplained(&report).is_empty());
+    let fair = value(&report, "", "16 flows of 1 KB over 4 of 4 KB");
+    assert!((fair - 1.0).abs() < 0.01, "{fair}");
+    assert_eq!(report.series.len(), 4);
+}
+
+#[test]
+fn large_messages_steal_and_shaping_stops_it() {
+    let report = report("fig8");
+    assert!(
+        unexplained(&report).is_empty(),
+        "{:?}",
+        unexplained(&report)
+    );
+    assert!((value(&report, "Host_noTS", "VM2's loss with 1 KB") - 0.6).abs() < 0.01);
+    assert!(value(&report, "Arcus", "largest deviation from half") < 0.03);
+}
+
+#[test]
+fn arcus_keeps_the_microsecond_that_panic_breaks() {
+    let report = report("fig9");
+    assert!(
+        unexplained(&report).is_empty(),
+        "{:?}",
+        unexplained(&report)
+    );
+    let tail = |system| value(&report, system, "64 B 99th percentile, first 200 us");
+    assert!(tail("Arcus") < 1.0 && tail("Bypassed_noTS_panic") > 1.0);
+    let rate = value(&report, "Arcus", "1500 B, first 200 us");
+    assert!((rate - 32.0).abs() < 0.05, "{rate}");
+}
+
+#[test]
+fn end_to_end_users_get_their_slos_only_with_arcus() {
+    let report = report("fig11");
+    assert!(
+        unexplained(&report).is_empty(),
+        "{:?}",
+        unexplained(&report)
+    );
+    for user in ["user 1, over its SLO", "user 2, over its SLO"] {
+        assert!(value(&report, "Arcus", user).abs() < 0.01);
+        assert!(value(&report, "Bypassed_noTS_panic", user).abs() > 0.2);
+    }
+    for kind in ["reads over their SLO", "writes over their SLO"] {
+        assert!((value(&report, "Arcus", kind) - 1.0).abs() < 0.01);
+    }
+    assert!(value(&report, "Host_noTS", "reads over their SLO") < 0.6);
+    assert!(value(&report, "Host_noTS", "writes over their SLO") > 1.5);
+}
+
+#[test]
+fn offloading_compression_gains_throughput_and_cores() {
+    let report = report("table4");
+    assert!(unexplained(&report).is_empty());
+    assert!((value(&report, "Arcus", "cores saved") - 0.589).abs() < 0.06);
+}
+
+#[test]
+fn a_report_says_what_it_is_and_a_seed_gives_it_again() {
+    let first = report("fig9");
+    assert_eq!((first.name, first.seed), ("fig9", 1));
+    assert_eq!(first, report("fig9"));
+    assert_ne!(first.rows, run("fig9", 2).unwrap().unwrap().rows);
+    assert!(run("fig10", 1).is_none());
+    let names: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+    assert_eq!(
+        names,
+        [
+            "fig3", "fig6", "table3", "tail", "fig7", "fig8", "fig9", "fig11", "table4"
+        ]
+    );
+}
+
+#[test]
+fn a_difference_is_relative_unless_it_is_between_shares() {
+    let row = |unit, ours, paper| Row::new("", "", unit, ours, paper).difference();
+    assert_eq!(row("us", 3.0, Paper::Is(2.0)), Some(0.5));
+    assert_eq!(row("", 0.5, Paper::Is(0.25)), Some(0.25));
+    assert_eq!(row("us", 3.0, Paper::Within(1.0, 4.0)), Some(0.0));
+    assert_eq!(row("us", 3.0, Paper::Within(1.0, 2.0)), Some(0.5));
+    assert_eq!(row("us", 3.0, Paper::Silent(())), None);
+}
