@@ -14,5 +14,4 @@ mod server;
 pub mod stats;
 
 pub use config::Config;
-pub use hardware::{Network, Place};
 pub use server::{Load, Run, SimError, simulate, simulate_logged, simulate_until};

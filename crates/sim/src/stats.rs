@@ -139,6 +139,39 @@ pub struct Totals {
     pub drained: bool,
 }
 
+/// What moved data, and what it met, in the whole run unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DataStats {
+    /// Bytes that accelerators, DMA and page-table walks read from the memory system.
+    pub read_bytes: u64,
+    /// Of those, bytes that were neither in the last-level cache nor in a core's private caches.
+    pub missed_bytes: u64,
+    /// Bytes written to the last-level cache.
+    pub written_bytes: u64,
+    /// Bytes that main memory read and wrote, for cores too.
+    pub dram_bytes: u64,
+    /// Pages that accelerators looked up in their TLBs.
+    pub tlb_lookups: u64,
+    /// Of those, pages that were not there, each a page-table walk.
+    pub tlb_misses: u64,
+    /// Entries of page tables that the walks read.
+    pub table_reads: u64,
+    /// Operations that a page fault stopped.
+    pub page_faults: u64,
+    /// Share of the measured window in which the busiest link of a mesh carried data.
+    pub busiest_link: f64,
+    /// The same of the links between chiplets.
+    pub busiest_crossing: f64,
+}
+
+impl DataStats {
+    /// Share of the bytes read that were in a cache, if anything was read.
+    pub fn llc_hit_ratio(&self) -> Option<f64> {
+        let found = self.read_bytes - self.missed_bytes;
+        (self.read_bytes > 0).then(|| found as f64 / self.read_bytes as f64)
+    }
+}
+
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -156,6 +189,8 @@ pub struct Outcome {
     pub dispatcher_instructions: Option<f64>,
     /// By tenant, in the order of their numbers.
     pub tenants: Vec<TenantStats>,
+    /// Networks, caches, memory and address translation.
+    pub data: DataStats,
     /// The cause, if requests arrived faster than they ended.
     pub saturated: Option<Saturation>,
     /// Length of the measured window.

@@ -42,7 +42,7 @@ fn the_base_server_is_the_column_of_defaults() {
     assert_eq!(config.accelerator.scratchpad_latency, Time::from_ns(10));
     assert_eq!(config.network.notification, Cycles(80));
     assert_eq!(
-        config.network.memory_bandwidth,
+        config.memory.dram_bandwidth,
         Bandwidth::from_bytes_per_s(102_400_000_000).unwrap()
     );
     assert_eq!(config.relief.latency, Time::from_ns(1_500));
@@ -84,7 +84,10 @@ proptest! {
         if parameter.whole {
             value = value.round();
         }
-        let value = value.clamp(parameter.min, parameter.max);
+        let mut value = value.clamp(parameter.min, parameter.max);
+        if let Some(choices) = parameter.choices() {
+            value = choices[value as usize % choices.len()];
+        }
         let mut config = Config::default();
         config.set(parameter.key, value).unwrap();
         let found = config.get(parameter.key).unwrap();
@@ -136,6 +139,48 @@ fn what_no_server_has_is_refused_with_key_value_and_range() {
     assert_eq!(
         config.set("speedup.TCP", 0.0).unwrap_err().to_string(),
         "speedup.TCP = 0: allowed is a number from 0.01 to 10000"
+    );
+}
+
+#[test]
+fn what_figure_18_does_not_have_is_refused() {
+    let mut config = Config::default();
+    for chiplets in [5.0, 7.0] {
+        assert_eq!(
+            config
+                .set("network.chiplets", chiplets)
+                .unwrap_err()
+                .to_string(),
+            format!("network.chiplets = {chiplets}: allowed is 1, 2, 3, 4 or 6 chiplets")
+        );
+    }
+    config.network.chiplets = 5;
+    assert!(matches!(
+        config.check(),
+        Err(ConfigError::Range {
+            key: "network.chiplets",
+            value: 5.0,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn values_that_do_not_go_together_are_refused() {
+    let mut config = Config::default();
+    config.set("tlb.entries", 100.0).unwrap();
+    config.set("tlb.ways", 8.0).unwrap();
+    assert_eq!(
+        config.check().unwrap_err().to_string(),
+        "tlb.entries = 100 with tlb.ways = 8: tlb.entries must be a multiple of 8"
+    );
+    config.set("tlb.ways", 10.0).unwrap();
+    assert_eq!(config.check(), Ok(()));
+    config.set("memory.llc_slice_kib", 100.0).unwrap();
+    assert_eq!(
+        config.check().unwrap_err().to_string(),
+        "memory.llc_slice_kib = 100 with memory.llc_ways = 16: \
+         memory.llc_slice_kib must be a multiple of 32"
     );
 }
 

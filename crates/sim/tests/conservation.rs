@@ -98,7 +98,7 @@ fn time_adds_up(outcome: &Outcome) {
     assert_eq!(totals.population_ps, totals.latency_ps, "Little's law");
     assert_eq!(
         totals.element_busy,
-        totals.element_work + totals.element_blocked
+        totals.element_work + totals.element_stopped + totals.element_blocked
     );
 }
 
@@ -113,6 +113,9 @@ fn shares_are_shares(outcome: &Outcome) {
         outcome.core_utilization,
         outcome.manager_utilization,
         outcome.dma_utilization,
+        outcome.data.busiest_link,
+        outcome.data.busiest_crossing,
+        outcome.data.llc_hit_ratio().unwrap_or(1.0),
     ];
     for stats in &outcome.accelerators {
         assert!(stats.utilization <= stats.any_busy + 1e-12);

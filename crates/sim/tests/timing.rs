@@ -38,14 +38,27 @@ const COMPUTE_OUT: u64 = OTHER + RPC + OTHER + TCP;
 const MOVE: u64 = 10_000 + 28_698;
 /// 3 cycles.
 const HOP: u64 = 1_250;
-/// TCP, Decr, RPC, Dser are neighbours; Dser is 1 + 6 hops and a crossing of 60 cycles from LdB.
-const WIRES_IN: u64 = 4 * MOVE + 3 * HOP + 7 * HOP + 25_000;
+/// 60 cycles.
+const CROSSING: u64 = 25_000;
+/// TCP, Decr, RPC, Dser are neighbours; Dser is 1 + 2 hops and a crossing from LdB.
+const WIRES_IN: u64 = 4 * MOVE + 3 * HOP + 3 * HOP + CROSSING;
 /// Ser to RPC 4 hops, RPC to Encr 3, Encr to TCP 1.
 const WIRES_OUT: u64 = 3 * MOVE + 8 * HOP;
-/// The entry for Ser from memory: 50 ns more than a move without hops.
-const FROM_MEMORY: u64 = MOVE + 50_000;
-/// The result of LdB: 1,000 B over the same links, to memory.
-const TO_MEMORY: u64 = 10_000 + 50_000 + 26_042;
+/// 36 cycles, of the slice and of the cores that it asks.
+const SLICE: u64 = 15_000;
+const SNOOP: u64 = 15_000;
+/// From the slice to the controller 3 hops away and back, and the memory.
+const DRAM: u64 = 2 * 3 * HOP + 50_000;
+/// A TLB's 2 cycles, and 2 hops to the IOMMU and back.
+const TLB_MISS: u64 = 834 + 2 * 2 * HOP;
+/// An entry of a page table, 8 hops from the IOMMU.
+const TABLE: u64 = 2 * 8 * HOP + SLICE;
+/// The entry for Ser from memory, 10 hops and a crossing away. Ser's walk finds in the cache what
+/// LdB's has brought there.
+const FROM_MEMORY: u64 =
+    MOVE + TLB_MISS + 4 * (TABLE + 2 * CROSSING) + 2 * (10 * HOP + CROSSING) + SLICE + SNOOP;
+/// The result of LdB: 1,000 B over the same links, to a slice 6 hops away.
+const TO_MEMORY: u64 = 10_000 + TLB_MISS + 4 * (TABLE + DRAM) + 6 * HOP + 26_042 + SLICE + SNOOP;
 /// 80 cycles.
 const NOTIFICATION: u64 = 33_334;
 const APPLICATION: u64 = 10_000_000;
@@ -93,18 +106,34 @@ fn an_unloaded_request_takes_the_sum_of_its_parts() {
     ];
     let plan = uniq_id_plan();
     for (id, picoseconds) in expected {
-        let found = response(&Config::default(), &plan, id);
+        let found = response(&one_slice(), &plan, id);
         assert_eq!(found, Time::from_ps(picoseconds), "{id}");
     }
+}
+
+/// The base server with one cache slice, at the corner of the mesh, one memory controller and one
+/// buffer, so that all ways to memory are known, and without page faults.
+fn one_slice() -> Config {
+    let mut config = Config::default();
+    set(
+        &mut config,
+        &[
+            ("memory.llc_slices", 1.0),
+            ("memory.controllers", 1.0),
+            ("tlb.buffers", 1.0),
+            ("tlb.faults_per_million", 0.0),
+        ],
+    );
+    config
 }
 
 /// Parameter, its value in the reference, its value one step on, and how many picoseconds later
 /// the response is for each orchestrator in the order of [`ALL`].
 type Row = (&'static str, f64, f64, [i64; 6]);
 
-/// The reference is the base server at 2.5 GHz, so that a cycle is 400 ps, and with 104 B of
+/// The reference is [`one_slice`] at 2.5 GHz, so that a cycle is 400 ps, and with 104 B of
 /// overhead, so that an entry of 1,104 B takes 27.6 ns at 40 GB/s.
-const STEPS: [Row; 59] = [
+const STEPS: &[Row] = &[
     // Latencies: as often as the response waits for them.
     ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 1_000, 1_000, 0]),
     ("core.notice_ns", 50.0, 51.0, [0, 0, 0, 0, 1_000, 0]),
@@ -138,9 +167,19 @@ const STEPS: [Row; 59] = [
         accelerated(18_000),
     ),
     ("network.dma_setup_ns", 10.0, 11.0, accelerated(9_000)),
-    ("network.hop_cycles", 3.0, 4.0, accelerated(18 * 400)),
-    ("network.inter_chiplet_cycles", 60.0, 61.0, accelerated(400)),
-    ("network.memory_latency_ns", 50.0, 51.0, accelerated(2_000)),
+    ("network.hop_cycles", 3.0, 4.0, accelerated(HOPS * 400)),
+    (
+        "network.inter_chiplet_cycles",
+        60.0,
+        61.0,
+        accelerated(CROSSINGS * 400),
+    ),
+    // The read, the write and two walks of four levels; only the first walk misses.
+    ("memory.llc_cycles", 36.0, 37.0, accelerated(10 * 400)),
+    ("memory.snoop_cycles", 36.0, 37.0, accelerated(400)),
+    ("memory.invalidate_cycles", 36.0, 37.0, accelerated(400)),
+    ("memory.dram_latency_ns", 50.0, 51.0, accelerated(4_000)),
+    ("tlb.hit_cycles", 2.0, 3.0, accelerated(2 * 400)),
     ("network.notification_cycles", 80.0, 81.0, accelerated(400)),
     // Sizes and rates: the slowest part of each way counts.
     (
@@ -159,13 +198,38 @@ const STEPS: [Row; 59] = [
         "network.inter_chiplet_gb_per_s",
         64.0,
         20.0,
-        accelerated(27_600 + 27_600 + 25_000),
+        accelerated(27_600 + 27_600),
     ),
+    ("memory.dram_gb_per_s", 102.4, 20.0, [0; 6]),
     (
-        "network.memory_gb_per_s",
-        102.4,
-        20.0,
+        "memory.llc_bytes_per_cycle",
+        64.0,
+        8.0,
         accelerated(27_600 + 25_000),
+    ),
+    // A level less: one that misses, 2 x (8 + 3) hops from LdB's IOMMU, and one that does not, 2 x 8 hops
+    // and two crossings from Ser's.
+    (
+        "tlb.walk_levels",
+        4.0,
+        3.0,
+        accelerated(-(22 * 1_200 + 14_400 + 50_000) - (16 * 1_200 + 2 * 24_000 + 14_400)),
+    ),
+    // The nine operations of an idle server, each with an interrupt and the service.
+    (
+        "tlb.faults_per_million",
+        0.0,
+        1e6,
+        accelerated(9 * (2_000_000 + 2_000_000)),
+    ),
+    // Hand-overs: four hops and three crossings more before LdB, two hops fewer and three crossings more
+    // after Ser. LdB's IOMMU is 5 hops from it and from the slice, instead of 2 and 8; Ser's one and
+    // nine, instead of 2 and 8.
+    (
+        "network.chiplets",
+        2.0,
+        6.0,
+        accelerated((4 - 2 + 2 * 3 - 8 * 3 - 2 + 8) * 1_200 + 6 * 24_000),
     ),
     (
         "accelerator.scratchpad_gb_per_s",
@@ -193,7 +257,20 @@ const STEPS: [Row; 59] = [
     ("dispatcher.transform", 12.0, 13.0, [0; 6]),
     ("dispatcher.load_atm", 12.0, 13.0, [0; 6]),
     ("relief.occupancy_ns", 130.0, 131.0, [0; 6]),
-    ("core.count", 36.0, 1.0, [0; 6]),
+    // A seventh row and column: the port is a hop further from LdB and from the slice, and so are
+    // the IOMMUs: 1 + 2 + 8 + 2 + 8 hops.
+    ("core.count", 36.0, 37.0, accelerated(21 * 1_200)),
+    ("memory.llc_slice_kib", 2_048.0, 32.0, [0; 6]),
+    ("memory.llc_ways", 16.0, 8.0, [0; 6]),
+    ("memory.core_fill_gb_per_s", 0.15, 0.16, [0; 6]),
+    ("memory.tenant_gb_per_s", 0.0, 1.0, [0; 6]),
+    ("tlb.entries", 128.0, 4.0, [0; 6]),
+    ("tlb.ways", 4.0, 1.0, [0; 6]),
+    ("tlb.page_kib", 4.0, 8.0, [0; 6]),
+    ("tlb.walkers", 4.0, 1.0, [0; 6]),
+    ("tlb.walk_cache_entries", 32.0, 0.0, [0; 6]),
+    ("tlb.buffers", 1.0, 2.0, [0; 6]),
+    ("tlb.fault_service_ns", 2_000.0, 2_001.0, [0; 6]),
     ("accelerator.pes", 8.0, 1.0, [0; 6]),
     ("accelerator.input_entries", 64.0, 1.0, [0; 6]),
     ("accelerator.output_entries", 64.0, 1.0, [0; 6]),
@@ -233,7 +310,8 @@ const STEPS: [Row; 59] = [
         1_501.0,
         [0, 0, 8_000, 0, 0, 0],
     ),
-    // Half a gigahertz less: 100 ps more a cycle for 18 hops of 3, 60 + 80 cycles and 147
+    // Half a gigahertz less: 100 ps more a cycle for hops of 3, crossings of 60, ten slices, a
+    // snoop and an invalidation of 36, two lookups of 2 and a notification of 80, and for 147
     // instructions; entries at 32 GB/s take 34.5 ns, the result 31.25 ns.
     (
         "core.clock_ghz",
@@ -258,7 +336,13 @@ const STEPS: [Row; 59] = [
     ),
 ];
 
-const SLOWER_WIRES: i64 = 100 * (18 * 3 + 60 + 80) + 8 * 6_900 + 6_250;
+/// Hand-overs 6 + 8, LdB's result 6 and its walk 2 x 2 + 4 x 2 x (8 + 3), Ser's entry 2 x 10 and its walk
+/// 2 x 2 + 4 x 2 x 8.
+const HOPS: i64 = 14 + 6 + 92 + 20 + 68;
+/// Dser to LdB, Ser's entry twice, its walk eight times.
+const CROSSINGS: i64 = 1 + 2 + 8;
+const SLOWER_WIRES: i64 =
+    100 * (HOPS * 3 + CROSSINGS * 60 + 12 * 36 + 2 * 2 + 80) + 8 * 6_900 + 6_250;
 
 /// The same for every system with accelerators.
 const fn accelerated(picoseconds: i64) -> [i64; 6] {
@@ -267,7 +351,7 @@ const fn accelerated(picoseconds: i64) -> [i64; 6] {
 }
 
 fn reference() -> Config {
-    let mut config = Config::default();
+    let mut config = one_slice();
     config.set("core.clock_ghz", 2.5).unwrap();
     config.set("network.entry_overhead_bytes", 104.0).unwrap();
     config
@@ -287,13 +371,16 @@ fn check_steps(plan: &Plan, rows: &[Row]) {
 
 #[test]
 fn each_parameter_counts_as_often_as_it_is_on_the_way() {
-    check_steps(&uniq_id_plan(), &STEPS);
+    check_steps(&uniq_id_plan(), STEPS);
 }
 
 #[test]
 fn every_parameter_has_a_step() {
     let tested: BTreeSet<&str> = STEPS.iter().map(|row| row.0).collect();
-    let known: BTreeSet<&str> = PARAMETERS.iter().map(|parameter| parameter.key).collect();
+    // Which slice and which controller an address has is a hash: see the tests of those.
+    let hashed = ["memory.llc_slices", "memory.controllers"];
+    let known = PARAMETERS.iter().map(|parameter| parameter.key);
+    let known: BTreeSet<&str> = known.filter(|key| !hashed.contains(key)).collect();
     assert_eq!(tested, known);
 }
 
@@ -357,11 +444,19 @@ fn transformations_branches_and_parked_traces_count_once_each() {
 
 #[test]
 fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
-    // At 2.5 GHz: 2,048 B into and out of the scratchpad, 30.48 ns each; 1,024 B beyond it over
-    // links of 40 GB/s, 50 + 25.6 ns each; entries of 2,048 + 104 B take 53.8 ns, the result of
-    // 2,048 B 51.2 ns. Against payloads of 1,000 B: 18 x (30.48 - 20 + 75.6) + 8 x (53.8 - 27.6)
-    // + (51.2 - 25) ns.
-    let hardware = 18 * (10_480 + 75_600) + 8 * 26_200 + 26_200;
+    // At 2.5 GHz, without hops and walks: 2,048 B into and out of the scratchpad take 30.48 ns each, and
+    // meanwhile the 1,024 B beyond it: a lookup of 0.8 ns, 25.6 ns on links, 14.4 ns in a slice, a
+    // crossing of 24 ns there and one back; or there alone and 14.4 ns to invalidate copies. Entries of
+    // 2,048 + 104 B take 53.8 ns, the result of 2,048 B 51.2 ns. Against payloads of 1,000 B.
+    let (load, store) = (800 + 25_600 + 14_400, 800 + 25_600 + 14_400 + 14_400);
+    let (load_across, store_across) = (load + 2 * 24_000, store + 24_000);
+    let operations = 8 * (load_across + store_across) + load + store - 18 * 20_000;
+    let hardware = operations + 8 * 26_200 + 26_200;
+    let mut config = reference();
+    set(
+        &mut config,
+        &[("network.hop_cycles", 0.0), ("tlb.walk_levels", 0.0)],
+    );
     let plans = [1_000, 3_072].map(|bytes| fixed_plan(&uniq_id(), 10_000.0, bytes, &round_cost));
     let expected = [
         ("non_acc", 0),
@@ -374,9 +469,7 @@ fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
         ("ideal", hardware),
     ];
     for (id, picoseconds) in expected {
-        let [small, large] = plans
-            .each_ref()
-            .map(|plan| response(&reference(), plan, id));
+        let [small, large] = plans.each_ref().map(|plan| response(&config, plan, id));
         assert_eq!(large - small, Time::from_ps(picoseconds), "{id}");
     }
 }
@@ -466,8 +559,8 @@ fn the_way_back_from_the_overflow_area_is_that_from_memory() {
         &[("accelerator.pes", 1.0), ("accelerator.input_entries", 4.0)],
     );
     let mut sixth = |memory_us: u64| {
-        let latency_ns = (memory_us * 1_000) as f64;
-        set(&mut config, &[("network.memory_latency_ns", latency_ns)]);
+        let cycles = (memory_us * 2_400) as f64;
+        set(&mut config, &[("memory.llc_cycles", cycles)]);
         responses(&config, &plan, "ideal", 6)[5]
     };
     // One runs, four wait, the sixth overflows. It starts its way back when the second operation

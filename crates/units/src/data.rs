@@ -76,7 +76,11 @@ impl Bandwidth {
 
     /// How long `size` takes at this rate, rounded up to a picosecond.
     pub fn transfer(self, size: Bytes) -> Time {
-        let ps = (u128::from(size.0) * 1_000_000_000_000).div_ceil(u128::from(self.0));
+        const PS_PER_S: u64 = 1_000_000_000_000;
+        if let Some(product) = size.0.checked_mul(PS_PER_S) {
+            return Time::from_ps(product.div_ceil(self.0));
+        }
+        let ps = (u128::from(size.0) * u128::from(PS_PER_S)).div_ceil(u128::from(self.0));
         Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 }

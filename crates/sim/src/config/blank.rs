@@ -5,7 +5,8 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
     AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, ExceptionConfig,
-    NetworkConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig,
+    MemoryConfig, NetworkConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig,
+    TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -86,12 +87,37 @@ pub(super) fn blank() -> Config {
             dma_setup: Time::ZERO,
             hop: Cycles(0),
             link_bytes: 1,
+            chiplets: 1,
             inter_chiplet: Cycles(0),
             inter_chiplet_bandwidth: ONE_BYTE_PER_S,
-            memory_latency: Time::ZERO,
-            memory_bandwidth: ONE_BYTE_PER_S,
             notification: Cycles(0),
             entry_overhead: Bytes(0),
+        },
+        memory: MemoryConfig {
+            llc_slices: 1,
+            llc_slice: Bytes(0),
+            llc_ways: 1,
+            llc: Cycles(0),
+            llc_bytes: 1,
+            snoop: Cycles(0),
+            invalidate: Cycles(0),
+            core_fill_bytes_per_s: 0,
+            controllers: 1,
+            dram_bandwidth: ONE_BYTE_PER_S,
+            dram_latency: Time::ZERO,
+            tenant_limit: None,
+        },
+        tlb: TlbConfig {
+            entries: 1,
+            ways: 1,
+            hit: Cycles(0),
+            page: Bytes(0),
+            walkers: 1,
+            walk_levels: 0,
+            walk_cache_entries: 0,
+            buffers: 1,
+            faults_per_million: 0,
+            fault_service: Time::ZERO,
         },
         relief: ReliefConfig {
             latency: Time::ZERO,

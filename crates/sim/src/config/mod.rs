@@ -14,6 +14,10 @@ pub use crate::hardware::Policy;
 pub use parameters::{Parameter, Provenance};
 pub use table::PARAMETERS;
 
+/// Bytes that are asked of memory, looked up in the last-level cache and moved as one: what a queue
+/// entry holds of a payload.
+pub(crate) const TRANSACTION: Bytes = Bytes::from_kib(2);
+
 /// A parameter that does not exist or cannot have the given value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
@@ -32,6 +36,20 @@ pub enum ConfigError {
         value: f64,
         /// The range, with its unit.
         allowed: String,
+    },
+    /// Two values that do not go together.
+    #[error("{key} = {value} with {other} = {other_value}: {key} must be a multiple of {of}")]
+    Multiple {
+        /// The parameter.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+        /// The parameter it depends on.
+        other: &'static str,
+        /// The value of that.
+        other_value: f64,
+        /// What it must be a multiple of, in its own unit.
+        of: f64,
     },
 }
 
@@ -69,6 +87,10 @@ pub struct Config {
     pub dispatcher: DispatcherConfig,
     /// Wires and DMA engines.
     pub network: NetworkConfig,
+    /// The last-level cache and main memory.
+    pub memory: MemoryConfig,
+    /// Address translation.
+    pub tlb: TlbConfig,
     /// RELIEF's manager.
     pub relief: ReliefConfig,
     /// Cohort's software queues.
@@ -179,7 +201,7 @@ pub struct DispatcherConfig {
     pub ipc: f64,
 }
 
-/// Networks, memory and A-DMA engines.
+/// Networks and A-DMA engines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkConfig {
     /// A-DMA engines, shared by all accelerators.
@@ -190,18 +212,70 @@ pub struct NetworkConfig {
     pub hop: Cycles,
     /// Bytes that a mesh link moves a cycle.
     pub link_bytes: u64,
+    /// Chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
+    pub chiplets: usize,
     /// Crossing between chiplets.
     pub inter_chiplet: Cycles,
     /// Rate between chiplets.
     pub inter_chiplet_bandwidth: Bandwidth,
-    /// Reaching data in the last-level cache from an accelerator.
-    pub memory_latency: Time,
-    /// Rate from the last-level cache or memory.
-    pub memory_bandwidth: Bandwidth,
     /// An accelerator notifying a core.
     pub notification: Cycles,
     /// Bytes of a queue entry besides the payload.
     pub entry_overhead: Bytes,
+}
+
+/// The last-level cache and main memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryConfig {
+    /// Slices of the last-level cache.
+    pub llc_slices: usize,
+    /// Size of a slice.
+    pub llc_slice: Bytes,
+    /// Ways of a slice.
+    pub llc_ways: usize,
+    /// Latency of a slice.
+    pub llc: Cycles,
+    /// Bytes that a slice reads or writes a cycle.
+    pub llc_bytes: u64,
+    /// Getting data from the private caches of a core.
+    pub snoop: Cycles,
+    /// Removing private copies.
+    pub invalidate: Cycles,
+    /// Bytes a second that a busy core brings into the last-level cache.
+    pub core_fill_bytes_per_s: u64,
+    /// Memory controllers.
+    pub controllers: usize,
+    /// Rate of each controller.
+    pub dram_bandwidth: Bandwidth,
+    /// Latency of main memory.
+    pub dram_latency: Time,
+    /// Limit of each tenant's traffic with memory.
+    pub tenant_limit: Option<Bandwidth>,
+}
+
+/// Address translation and page faults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TlbConfig {
+    /// Entries of each accelerator's TLB.
+    pub entries: usize,
+    /// Ways of each set of it.
+    pub ways: usize,
+    /// Looking a page up.
+    pub hit: Cycles,
+    /// Size of a page.
+    pub page: Bytes,
+    /// Concurrent walks of a chiplet's IOMMU.
+    pub walkers: usize,
+    /// Levels of a page table.
+    pub walk_levels: u32,
+    /// Entries of the last but one level that an IOMMU keeps.
+    pub walk_cache_entries: usize,
+    /// Payload buffers of a service.
+    pub buffers: u64,
+    /// Operations of a million that meet a page fault.
+    pub faults_per_million: u64,
+    /// The operating system's work on a page fault.
+    pub fault_service: Time,
 }
 
 /// RELIEF's central hardware manager.
@@ -254,10 +328,35 @@ impl Config {
     /// Checks all values, for a configuration whose fields were written directly.
     ///
     /// # Errors
-    /// [`ConfigError::Range`] for the first value outside its range.
+    /// [`ConfigError::Range`] for the first value outside its range, [`ConfigError::Multiple`]
+    /// for values that do not go together.
     pub fn check(&self) -> Result<(), ConfigError> {
         let mut rows = PARAMETERS.iter();
-        rows.try_for_each(|row| row.check((row.get)(self)))
+        rows.try_for_each(|row| row.check((row.get)(self)))?;
+        self.check_multiple("tlb.entries", "tlb.ways", 1.0)?;
+        let transaction_kib = TRANSACTION.get() as f64 / 1024.0;
+        self.check_multiple("memory.llc_slice_kib", "memory.llc_ways", transaction_kib)
+    }
+
+    /// Whether the value of `key` is a multiple of `scale` times that of `other`.
+    fn check_multiple(
+        &self,
+        key: &'static str,
+        other: &'static str,
+        scale: f64,
+    ) -> Result<(), ConfigError> {
+        let (value, other_value) = (self.get(key)?, self.get(other)?);
+        let of = scale * other_value;
+        if value % of == 0.0 {
+            return Ok(());
+        }
+        Err(ConfigError::Multiple {
+            key,
+            value,
+            other,
+            other_value,
+            of,
+        })
     }
 
     /// The accelerator's time for what takes a core `on_core`.

@@ -67,7 +67,16 @@ impl Parameter {
         })
     }
 
+    /// The only values it can have, if not all of its range.
+    pub fn choices(&self) -> Option<&'static [f64]> {
+        let known = CHOICES.iter().find(|(key, _)| *key == self.key);
+        known.map(|(_, values)| *values)
+    }
+
     pub(super) fn check(&self, value: f64) -> Result<(), ConfigError> {
+        if let Some(choices) = self.choices() {
+            return self.check_choice(value, choices);
+        }
         let inside = value >= self.min && value <= self.max;
         if inside && (!self.whole || value.fract() == 0.0) {
             return Ok(());
@@ -84,4 +93,22 @@ impl Parameter {
             allowed: allowed.trim_end().to_owned(),
         })
     }
+    fn check_choice(&self, value: f64, choices: &[f64]) -> Result<(), ConfigError> {
+        if choices.contains(&value) {
+            return Ok(());
+        }
+        let names: Vec<String> = choices.iter().map(f64::to_string).collect();
+        let allowed = match names.split_last() {
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        };
+        Err(ConfigError::Range {
+            key: self.key,
+            value,
+            allowed: format!("{allowed} {}", self.unit).trim_end().to_owned(),
+        })
+    }
 }
+
+/// Parameters that cannot have every value of their range.
+const CHOICES: &[(&str, &[f64])] = &[("network.chiplets", &[1.0, 2.0, 3.0, 4.0, 6.0])];

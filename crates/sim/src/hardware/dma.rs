@@ -7,7 +7,7 @@ use accelflow_units::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct Dma<T> {
     free: usize,
-    waiting: VecDeque<(T, Time)>,
+    waiting: VecDeque<T>,
     pub(crate) busy: BusyTime,
 }
 
@@ -21,9 +21,9 @@ impl<T: Copy> Dma<T> {
     }
 
     /// Asks for an engine; whether `transfer` has one now.
-    pub(crate) fn request(&mut self, transfer: T, duration: Time, now: Time) -> bool {
+    pub(crate) fn request(&mut self, transfer: T, now: Time) -> bool {
         if self.free == 0 {
-            self.waiting.push_back((transfer, duration));
+            self.waiting.push_back(transfer);
             return false;
         }
         self.free -= 1;
@@ -31,8 +31,8 @@ impl<T: Copy> Dma<T> {
         true
     }
 
-    /// Ends a transfer; the next one that gets its engine, and how long it takes.
-    pub(crate) fn release(&mut self, now: Time) -> Option<(T, Time)> {
+    /// Ends a transfer; the next one, which has its engine from now on.
+    pub(crate) fn release(&mut self, now: Time) -> Option<T> {
         match self.waiting.pop_front() {
             Some(next) => Some(next),
             None => {
@@ -60,15 +60,15 @@ mod tests {
     #[test]
     fn a_transfer_waits_when_all_engines_are_taken() {
         let mut pool = Dma::new(2);
-        assert!(pool.request('a', at(10), at(0)));
-        assert!(pool.request('b', at(10), at(0)));
-        assert!(!pool.request('c', at(4), at(1)));
-        assert!(!pool.request('d', at(6), at(2)));
+        assert!(pool.request('a', at(0)));
+        assert!(pool.request('b', at(0)));
+        assert!(!pool.request('c', at(1)));
+        assert!(!pool.request('d', at(2)));
         assert_eq!(pool.backlog(), 2);
-        assert_eq!(pool.release(at(10)), Some(('c', at(4))));
-        assert_eq!(pool.release(at(10)), Some(('d', at(6))));
+        assert_eq!(pool.release(at(10)), Some('c'));
+        assert_eq!(pool.release(at(10)), Some('d'));
         assert_eq!(pool.release(at(14)), None);
-        assert!(pool.request('e', at(1), at(14)));
+        assert!(pool.request('e', at(14)));
         assert_eq!(pool.release(at(15)), None);
         assert_eq!(pool.release(at(16)), None);
         // Two engines for 10 ns, then 4 and 6, then 1.

@@ -1,16 +1,28 @@
-//! The parts of the server that hold things up: cores, accelerators, DMA engines, wires.
+//! The parts of the server that hold things up: cores, accelerators, DMA engines, and what lies
+//! between them and memory.
 //!
 //! None owns a clock: whoever calls passes the time.
 
 mod accelerator;
+mod assoc;
 mod core;
 mod dma;
 mod input_queue;
+#[cfg(test)]
+mod lines;
+mod memory;
 mod network;
+mod pipe;
+mod topology;
+mod translation;
+mod uncore;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
 pub(crate) use core::Core;
 pub(crate) use dma::Dma;
 pub use input_queue::Policy;
 pub(crate) use input_queue::{Entry, Owner, Placed};
-pub use network::{Network, Place};
+pub(crate) use memory::Source;
+pub(crate) use network::Carried;
+pub(crate) use topology::Place;
+pub(crate) use uncore::{Movement, Uncore, Way};

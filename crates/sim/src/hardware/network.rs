@@ -1,112 +1,186 @@
-use accelflow_trace::Accel;
-use accelflow_units::{Bandwidth, Bytes, Cycles, Time};
+use accelflow_units::{Bandwidth, Bytes, Time};
 
+use super::pipe::{Flow, Pipe};
+use super::topology::{Place, Step, Topology};
 use crate::config::Config;
 
-/// Where data is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In a queue of this accelerator.
-    Accel(Accel),
-    /// In the cores' last-level cache or memory.
-    Memory,
-}
-
-/// The on-package network of the base server: a chiplet of cores with LdB, a chiplet of the other
-/// eight accelerators, a mesh in each, a link between them (AccelFlow, Fig. 6 and Table III).
+/// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
+/// (AccelFlow, Fig. 6, section V.3 and Table III).
 ///
-/// Transfers are charged latency and serialization; they do not contend for links.
+/// What moves takes `network.hop_cycles` a hop and `network.inter_chiplet_cycles` a crossing,
+/// cut-through, and occupies each link of its way for its size over the link's rate. All links of
+/// a way are taken when the transfer starts, each for the time when the transfer will be there.
+/// Commands without data have lanes of their own.
 #[derive(Clone, Debug)]
-pub struct Network {
+pub(crate) struct Network {
+    topology: Topology,
     hop: Time,
-    link: Bandwidth,
     crossing: Time,
-    inter_chiplet: Bandwidth,
-    memory_latency: Time,
-    memory: Bandwidth,
+    link_rate: Bandwidth,
+    crossing_rate: Bandwidth,
+    links: Vec<Pipe>,
 }
 
-/// Positions on the accelerator chiplet's 3x3 mesh, in the order of a received message's way so
-/// that neighbours on the way are neighbours on the chip; the middle is the port to the cores.
-const POSITIONS: [(Accel, (u64, u64)); 8] = [
-    (Accel::Tcp, (0, 0)),
-    (Accel::Decr, (1, 0)),
-    (Accel::Rpc, (2, 0)),
-    (Accel::Dser, (2, 1)),
-    (Accel::Dcmp, (2, 2)),
-    (Accel::Cmp, (1, 2)),
-    (Accel::Ser, (0, 2)),
-    (Accel::Encr, (0, 1)),
-];
-const PORT: (u64, u64) = (1, 1);
+/// What links have carried, as times.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Carried {
+    /// By link.
+    mesh: Vec<Time>,
+    crossings: Vec<Time>,
+}
 
-/// Mean hops between LdB or a memory slice and the port of the cores' 6x6 mesh.
-const CORE_MESH_HOPS: u64 = 6;
+/// Shares of time in which links carried data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LinkShares {
+    pub busiest: f64,
+    pub busiest_crossing: f64,
+}
 
 impl Network {
-    /// The network of `config`.
-    pub fn new(config: &Config) -> Network {
+    pub(crate) fn new(config: &Config) -> Network {
         let clock = config.core.clock;
-        let bytes_per_s = config.network.link_bytes.saturating_mul(clock.as_hz());
+        let network = &config.network;
+        let tiles = config.core.count.max(config.memory.llc_slices);
+        let instances = config.accelerator.instances;
+        let topology = Topology::new(network, tiles, config.memory.controllers, instances);
+        let link_rate = network.link_bytes.saturating_mul(clock.as_hz());
         Network {
-            hop: config.network.hop.at(clock),
-            link: Bandwidth::from_bytes_per_s(bytes_per_s)
-                .unwrap_or(config.network.inter_chiplet_bandwidth),
-            crossing: Cycles(config.network.inter_chiplet.0).at(clock),
-            inter_chiplet: config.network.inter_chiplet_bandwidth,
-            memory_latency: config.network.memory_latency,
-            memory: config.network.memory_bandwidth,
+            hop: network.hop.at(clock),
+            crossing: network.inter_chiplet.at(clock),
+            link_rate: Bandwidth::from_bytes_per_s(link_rate)
+                .unwrap_or(network.inter_chiplet_bandwidth),
+            crossing_rate: network.inter_chiplet_bandwidth,
+            links: vec![Pipe::IDLE; topology.links()],
+            topology,
         }
     }
 
-    /// The time to move `size` from `from` to `to`. Memory is reached over the chiplet's port, in
-    /// the memory latency and at the rate of the slowest part of the way.
-    pub fn transfer(&self, from: Place, to: Place, size: Bytes) -> Time {
-        match (from, to) {
-            (Place::Memory, _) | (_, Place::Memory) => {
-                let slowest = self.memory.min(self.link).min(self.inter_chiplet);
-                self.memory_latency + slowest.transfer(size)
-            }
-            (Place::Accel(from), Place::Accel(to)) => self.between(from, to, size),
-        }
+    /// How long `size` takes on the slowest of the links.
+    pub(crate) fn slowest(&self, size: Bytes) -> Time {
+        self.link_rate.min(self.crossing_rate).transfer(size)
     }
 
-    fn between(&self, from: Accel, to: Accel, size: Bytes) -> Time {
-        let serialization = self.link.transfer(size);
-        match (position(from), position(to)) {
-            (Some(from), Some(to)) => self.hop * distance(from, to) + serialization,
-            (None, None) => serialization,
-            (Some(inside), None) | (None, Some(inside)) => {
-                let hops = distance(inside, PORT) + CORE_MESH_HOPS;
-                self.hop * hops
-                    + self.crossing
-                    + self.inter_chiplet.transfer(size).max(serialization)
-            }
+    pub(crate) fn chiplets(&self) -> usize {
+        self.topology.chiplets()
+    }
+
+    pub(crate) fn chiplet_of(&self, place: Place) -> u16 {
+        self.topology.stop(place).chiplet as u16
+    }
+
+    /// Moves `size` from `from` to `to`, where it is at `flow`: when it is at `to`.
+    pub(crate) fn transfer(&mut self, from: Place, to: Place, size: Bytes, flow: Flow) -> Flow {
+        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
+        let on_link = self.link_rate.transfer(size);
+        let across = if from.chiplet == to.chiplet {
+            Time::ZERO
+        } else {
+            self.crossing_rate.transfer(size)
+        };
+        let (hop, crossing) = (self.hop, self.crossing);
+        let links = &mut self.links;
+        let mut flow = flow;
+        self.topology.way(from, to, |step| {
+            let (link, length, latency) = match step {
+                Step::Interface(link) => (link, on_link, Time::ZERO),
+                Step::Hop(link) => (link, on_link, hop),
+                Step::Crossing(link) => (link, across, crossing),
+            };
+            flow = links[link].pass(flow, length, latency);
+        });
+        flow
+    }
+
+    /// How long a command without data takes from `from` to `to`.
+    pub(crate) fn latency(&self, from: Place, to: Place) -> Time {
+        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
+        let (hops, crossings) = self.topology.distance(from, to);
+        self.hop * hops + self.crossing * crossings
+    }
+
+    /// All links.
+    #[cfg(test)]
+    pub(super) fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The links of a way, with the time that `size` takes each and that to the next.
+    #[cfg(test)]
+    pub(super) fn stages(&self, from: Place, to: Place, size: Bytes) -> Vec<(usize, Time, Time)> {
+        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
+        let mut stages = Vec::new();
+        self.topology.way(from, to, |step| {
+            stages.push(match step {
+                Step::Interface(link) => (link, self.link_rate.transfer(size), Time::ZERO),
+                Step::Hop(link) => (link, self.link_rate.transfer(size), self.hop),
+                Step::Crossing(link) => (link, self.crossing_rate.transfer(size), self.crossing),
+            });
+        });
+        stages
+    }
+
+    pub(crate) fn carried(&self, now: Time) -> Carried {
+        let crossings = self.topology.crossings();
+        let carried = |links: &[Pipe]| links.iter().map(|link| link.carried_until(now)).collect();
+        Carried {
+            mesh: carried(&self.links[..crossings.start]),
+            crossings: carried(&self.links[crossings]),
         }
     }
 }
 
-fn position(accel: Accel) -> Option<(u64, u64)> {
-    POSITIONS
-        .iter()
-        .find(|(a, _)| *a == accel)
-        .map(|(_, at)| *at)
-}
-
-fn distance(from: (u64, u64), to: (u64, u64)) -> u64 {
-    from.0.abs_diff(to.0) + from.1.abs_diff(to.1)
+impl Carried {
+    /// The shares of `window` between two readings.
+    pub(crate) fn shares(before: &Carried, after: &Carried, window: Time) -> LinkShares {
+        let busiest = |before: &[Time], after: &[Time]| {
+            let carried = before.iter().zip(after).map(|(b, a)| a.saturating_sub(*b));
+            let most = carried.max().unwrap_or(Time::ZERO);
+            if window > Time::ZERO {
+                most.as_ps() as f64 / window.as_ps() as f64
+            } else {
+                0.0
+            }
+        };
+        LinkShares {
+            busiest: busiest(&before.mesh, &after.mesh),
+            busiest_crossing: busiest(&before.crossings, &after.crossings),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use accelflow_trace::Accel;
+
     use super::*;
 
     const NOTHING: Bytes = Bytes(0);
 
-    fn between(from: Accel, to: Accel, size: Bytes) -> Time {
-        Network::new(&Config::default()).transfer(Place::Accel(from), Place::Accel(to), size)
+    fn at(accel: Accel) -> Place {
+        Place::Accel(accel, 0)
+    }
+
+    fn network(values: &[(&str, f64)]) -> Network {
+        let mut config = Config::default();
+        for (key, value) in values {
+            config.set(key, *value).unwrap();
+        }
+        Network::new(&config)
+    }
+
+    fn ns(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    /// Until the last byte is there, from the start of the simulation.
+    fn send(network: &mut Network, from: Place, to: Place, size: Bytes) -> Time {
+        network.transfer(from, to, size, Flow::at(Time::ZERO)).tail
+    }
+
+    fn alone(from: Accel, to: Accel, size: Bytes) -> Time {
+        send(&mut network(&[]), at(from), at(to), size)
     }
 
     fn hops(count: u64) -> Time {
@@ -114,63 +188,93 @@ mod tests {
     }
 
     #[test]
-    fn every_accelerator_but_ldb_has_a_place_of_its_own_beside_the_port() {
-        let mut places: Vec<_> = Accel::ALL.into_iter().filter_map(position).collect();
-        assert_eq!(position(Accel::Ldb), None);
-        places.push(PORT);
-        places.sort_unstable();
-        places.dedup();
-        assert_eq!(places.len(), 9);
-        assert!(places.iter().all(|&(x, y)| x < 3 && y < 3));
+    fn alone_a_transfer_takes_its_hops_its_crossing_and_its_size() {
+        assert_eq!(alone(Accel::Tcp, Accel::Decr, NOTHING), hops(1));
+        assert_eq!(alone(Accel::Tcp, Accel::Dcmp, NOTHING), hops(4));
+        assert_eq!(alone(Accel::Tcp, Accel::Tcp, NOTHING), Time::ZERO);
+        assert_eq!(alone(Accel::Dser, Accel::Ldb, NOTHING), hops(3) + ns(25));
+        // 3,840 B at 16 B a cycle of 2.4 GHz.
+        let size = Bytes(3_840);
+        assert_eq!(alone(Accel::Tcp, Accel::Dcmp, size), hops(4) + ns(100));
+        assert_eq!(alone(Accel::Dser, Accel::Ldb, size), hops(3) + ns(125));
+        assert_eq!(alone(Accel::Ldb, Accel::Dser, size), hops(3) + ns(125));
     }
 
     #[test]
-    fn hops_are_those_of_the_mesh_and_the_same_both_ways() {
-        assert_eq!(between(Accel::Tcp, Accel::Decr, NOTHING), hops(1));
-        assert_eq!(between(Accel::Decr, Accel::Rpc, NOTHING), hops(1));
-        assert_eq!(between(Accel::Tcp, Accel::Dcmp, NOTHING), hops(4));
-        assert_eq!(between(Accel::Tcp, Accel::Tcp, NOTHING), Time::ZERO);
-        for from in Accel::ALL {
-            for to in Accel::ALL {
-                let size = Bytes(777);
-                assert_eq!(between(from, to, size), between(to, from, size));
-            }
+    fn a_command_takes_hops_and_crossing_alone() {
+        let network = network(&[]);
+        for (from, to) in [
+            (Accel::Tcp, Accel::Dcmp),
+            (Accel::Ldb, Accel::Ser),
+            (Accel::Rpc, Accel::Rpc),
+        ] {
+            assert_eq!(network.latency(at(from), at(to)), alone(from, to, NOTHING));
         }
     }
 
     #[test]
-    fn only_the_way_to_ldb_crosses_between_chiplets() {
-        let crossing = Time::from_ns(25);
+    fn the_slowest_link_sets_the_pace() {
+        let mut slow = network(&[("network.inter_chiplet_gb_per_s", 3.84)]);
+        let size = Bytes(3_840);
         assert_eq!(
-            between(Accel::Dser, Accel::Ldb, NOTHING),
-            crossing + hops(1 + 6)
+            send(&mut slow, at(Accel::Dser), at(Accel::Ldb), size),
+            hops(3) + ns(25 + 1_000)
         );
         assert_eq!(
-            between(Accel::Tcp, Accel::Ldb, NOTHING),
-            crossing + hops(2 + 6)
+            send(&mut slow, at(Accel::Tcp), at(Accel::Decr), size),
+            hops(1) + ns(100)
         );
     }
 
     #[test]
-    fn serialization_is_that_of_the_slowest_link() {
-        let mut config = Config::default();
+    fn transfers_wait_for_shared_links_alone() {
         let size = Bytes(3_840);
-        let ways = |config: &Config| {
-            let network = Network::new(config);
-            let ldb = Place::Accel(Accel::Ldb);
-            [
-                network.transfer(Place::Accel(Accel::Tcp), Place::Accel(Accel::Decr), size),
-                network.transfer(Place::Accel(Accel::Dser), ldb, size) - Time::from_ns(25),
-                network.transfer(Place::Memory, ldb, size) - Time::from_ns(50),
-            ]
+        // Tcp (0, 0) to Rpc (2, 0) and Decr (1, 0) to Rpc share the link into Rpc's router and
+        // Rpc's interface; the second's head is there a hop earlier than the first's, and waits.
+        let mut shared = network(&[]);
+        send(&mut shared, at(Accel::Tcp), at(Accel::Rpc), size);
+        let second = send(&mut shared, at(Accel::Decr), at(Accel::Rpc), size);
+        assert_eq!(second, hops(1) + ns(100) + hops(1) + ns(100));
+        // The other direction is another link.
+        let back = send(&mut shared, at(Accel::Rpc), at(Accel::Tcp), size);
+        assert_eq!(back, hops(2) + ns(100));
+        // So is another row.
+        let below = send(&mut shared, at(Accel::Ser), at(Accel::Dcmp), size);
+        assert_eq!(below, hops(2) + ns(100));
+    }
+
+    #[test]
+    fn a_pair_of_chiplets_has_a_link_of_its_own_each_way() {
+        let six = || {
+            network(&[
+                ("network.chiplets", 6.0),
+                ("network.inter_chiplet_gb_per_s", 3.84),
+            ])
         };
-        // 16 B a cycle are 38.4 GB/s.
-        let mesh = Time::from_ns(100);
-        assert_eq!(ways(&config), [mesh + hops(1), mesh + hops(7), mesh]);
-        config.set("network.inter_chiplet_gb_per_s", 3.84).unwrap();
-        let slow = Time::from_ns(1_000);
-        assert_eq!(ways(&config), [mesh + hops(1), slow + hops(7), slow]);
-        config.set("network.memory_gb_per_s", 1.92).unwrap();
-        assert_eq!(ways(&config)[1..], [slow + hops(7), slow * 2]);
+        let size = Bytes(3_840);
+        let mut package = six();
+        let first = send(&mut package, at(Accel::Encr), at(Accel::Tcp), size);
+        assert_eq!(first, hops(2) + ns(25 + 1_000));
+        // Decr shares the chiplet with Encr, and so the link to TCP's.
+        let second = send(&mut package, at(Accel::Decr), at(Accel::Tcp), size);
+        assert_eq!(second, first + ns(1_000));
+        // Not the way back, nor the ways between other pairs, but TCP's interface.
+        let back = send(&mut package, at(Accel::Tcp), at(Accel::Encr), size);
+        assert_eq!(back, first);
+        let other = send(&mut package, at(Accel::Rpc), at(Accel::Dcmp), size);
+        assert_eq!(other, first);
+    }
+
+    #[test]
+    fn shares_are_of_the_busiest_link() {
+        let mut network = network(&[]);
+        let before = network.carried(Time::ZERO);
+        send(&mut network, at(Accel::Dser), at(Accel::Ldb), Bytes(3_840));
+        send(&mut network, at(Accel::Tcp), at(Accel::Decr), Bytes(1_920));
+        let after = network.carried(ns(1_000));
+        let shares = Carried::shares(&before, &after, ns(1_000));
+        assert_eq!(shares.busiest, 0.1);
+        // 3,840 B at 64 GB/s.
+        assert_eq!(shares.busiest_crossing, 0.06);
     }
 }

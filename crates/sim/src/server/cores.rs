@@ -211,6 +211,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn push_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        self.uncore.core_runs(duration, now);
         if let Some(duration) = self.cores[usize::from(core)].push(task, duration, now) {
             self.schedule(now + duration, Event::CoreDone(core));
         }
@@ -219,6 +220,7 @@ impl Engine<'_> {
     /// Goes on with the thread that has the core. Called while its last task ends, so the core
     /// starts it next.
     pub(super) fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        self.uncore.core_runs(duration, now);
         if let Some(duration) = self.cores[usize::from(core)].resume(task, duration, now) {
             self.schedule(now + duration, Event::CoreDone(core));
         }

@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Job, JobId, Task, Transfer, TransferKind};
-use crate::hardware::Place;
+use crate::hardware::{Source, Way};
 use crate::orchestrators::{Completion, Next};
 
 impl Engine<'_> {
@@ -88,19 +88,21 @@ impl Engine<'_> {
                 self.fall_back(id, None, now)?;
                 continue;
             };
-            let to = match kind {
-                TransferKind::Spill => Place::Memory,
-                _ => Place::Accel(accel),
+            let there = self.jobs.get(id).unit().place();
+            let movement = match kind {
+                TransferKind::Spill => self.overflow_movement(id, Way::Write(there)),
+                _ => {
+                    let copy = self.entry_movement(id, Way::Read(Source::Memory, there));
+                    self.uncore.deliver(copy.address, copy.size, now);
+                    copy
+                }
             };
-            let size = self.entry_size(job.operation.input);
-            let duration = self.network.transfer(Place::Memory, to, size);
-            let source = None;
             let transfer = Transfer {
                 job: id,
                 kind,
-                source,
+                source: None,
             };
-            self.transfer(transfer, duration, now);
+            self.transfer(transfer, movement, now);
         }
         Ok(())
     }

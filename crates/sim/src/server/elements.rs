@@ -7,7 +7,7 @@ use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Job, JobId, Task, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
-use crate::hardware::{Entry, Place, Placed, Policy, Started, Station};
+use crate::hardware::{Entry, Placed, Policy, Source, Started, Station, Way};
 use crate::plan::Operation;
 use crate::stats::Fallback;
 
@@ -77,15 +77,13 @@ impl Engine<'_> {
     fn deliver_payload(&mut self, job: JobId, unit: Unit, now: Time) {
         self.expect(job, 2);
         self.delivered(job, now);
-        let size = self.entry_size(self.jobs.get(job).operation.input);
-        let there = Place::Accel(unit.accel);
-        let duration = self.network.transfer(Place::Memory, there, size);
+        let way = Way::Read(Source::Core, unit.place());
         let transfer = Transfer {
             job,
             kind: TransferKind::Forward,
             source: None,
         };
-        self.transfer(transfer, duration, now);
+        self.transfer(transfer, self.entry_movement(job, way), now);
     }
 
     /// The reserved input entry of `job` is ready when so many sources have delivered to it.
@@ -140,9 +138,11 @@ impl Engine<'_> {
     /// A message arrives at a TCP: from outside, so no DMA engine is involved.
     pub(super) fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         let unit = self.jobs.get(job).unit();
+        self.receive_beyond(job, now);
         if self.station(unit).reserve_input() {
             self.enqueue(job, now);
         } else if self.station(unit).reserve_overflow() {
+            self.receive_overflow(job, now);
             self.spilled(job, now);
         } else {
             return self.fall_back(job, None, now);
@@ -179,13 +179,11 @@ impl Engine<'_> {
     pub(super) fn start_elements(&mut self, unit: Unit, now: Time) {
         while let Some(started) = self.station(unit).start(now) {
             let job = started.item;
-            let work = self.element_time(job) + self.preparation(unit.accel, started);
-            self.totals.element_work += work;
-            self.station(unit).work += work;
+            let preparation = self.preparation(unit, started, now);
             self.jobs.get_mut(job).steps += 1;
-            match self.exception(job, work) {
+            match self.exception(job, preparation) {
                 Some(exception) => self.raise(job, exception, now),
-                None => self.run_element(job, work, now),
+                None => self.operate(job, preparation, now),
             }
             if let Some(refill) = self.station(unit).refill() {
                 self.refill(refill, now);
@@ -196,57 +194,109 @@ impl Engine<'_> {
     /// "The hardware clears the state of a PE and its scratchpad in between executions of entries
     /// from different tenants" (AccelFlow, section IV.D); what a service's requests share is
     /// loaded when the element goes on with another service.
-    fn preparation(&self, accel: Accel, started: Started<JobId>) -> Time {
+    fn preparation(&mut self, unit: Unit, started: Started<JobId>, now: Time) -> Time {
         let config = &self.run.config.accelerator;
         let mut time = Time::ZERO;
         if started.wipes {
             time += config.wipe_bandwidth.transfer(config.scratchpad);
         }
-        let described = matches!(accel, Accel::Ser | Accel::Dser);
+        let described = matches!(unit.accel, Accel::Ser | Accel::Dser);
         if started.reloads && described && config.service_state > Bytes(0) {
-            let there = Place::Accel(accel);
-            time += self
-                .network
-                .transfer(Place::Memory, there, config.service_state);
+            let movement = self.state_movement(started.item, unit.place());
+            time = self.uncore.carry(&movement, now + time) - now;
         }
         time
     }
 
-    /// Load into the scratchpad, compute, write back; the parts beyond the queue entry come from
-    /// and go to memory.
+    /// Loads into the scratchpad after `preparation`, computes and writes back. What lies beyond a
+    /// queue entry comes from memory and goes there while the entry is loaded and written.
+    pub(super) fn operate(&mut self, id: JobId, preparation: Time, now: Time) {
+        let job = *self.jobs.get(id);
+        let Operation {
+            core,
+            input,
+            output,
+        } = job.operation;
+        let start = now + preparation;
+        let filled = self.load_beyond(&job, start).max(start + self.pad(input));
+        let loaded = filled + self.more_pieces(job.accel, input);
+        let computed = loaded + self.compute(job.accel, core, input);
+        let ends = if output > self.run.config.accelerator.inline {
+            self.element_works(job.unit(), computed - now);
+            self.schedule(computed, Event::Computed(id));
+            computed + self.expected_move(job.accel, output)
+        } else {
+            let written = computed + self.pad(output);
+            self.element_works(job.unit(), written - now);
+            self.schedule(written, Event::Operated(id));
+            written
+        };
+        self.jobs.get_mut(id).ends = ends;
+        self.station(job.unit()).runs_until(ends);
+    }
+
+    /// A result that does not fit a queue entry is written back.
+    pub(super) fn computed(&mut self, id: JobId, now: Time) {
+        let job = *self.jobs.get(id);
+        let output = job.operation.output;
+        let emptied = self.write_beyond(id, now).max(now + self.pad(output));
+        let written = emptied + self.more_pieces(job.accel, output);
+        self.element_works(job.unit(), written - now);
+        self.schedule(written, Event::Operated(id));
+    }
+
+    fn element_works(&mut self, unit: Unit, work: Time) {
+        self.totals.element_work += work;
+        self.station(unit).work += work;
+    }
+
+    /// Between a queue entry and the scratchpad.
+    fn pad(&self, payload: Bytes) -> Time {
+        let hardware = &self.run.config.accelerator;
+        let rate = hardware.scratchpad_bandwidth;
+        hardware.scratchpad_latency + rate.transfer(self.inline(payload))
+    }
+
+    /// What does not fit the scratchpad passes through it in pieces, each of which pays the
+    /// latencies anew.
+    fn more_pieces(&self, accel: Accel, payload: Bytes) -> Time {
+        let hardware = &self.run.config.accelerator;
+        match payload.beyond(hardware.scratchpad) {
+            Bytes(0) => Time::ZERO,
+            rest => {
+                let more = rest.get().div_ceil(hardware.scratchpad.get());
+                let latency = self.uncore.unloaded(accel, Bytes(0));
+                (latency + hardware.scratchpad_latency) * more
+            }
+        }
+    }
+
+    /// How long a payload takes into or out of the scratchpad if nothing is in its way.
+    fn expected_move(&self, accel: Accel, payload: Bytes) -> Time {
+        let beyond = match payload.beyond(self.run.config.accelerator.inline) {
+            Bytes(0) => Time::ZERO,
+            rest => self.uncore.unloaded(accel, rest),
+        };
+        self.pad(payload).max(beyond) + self.more_pieces(accel, payload)
+    }
+
+    /// How long an element is expected to take for an operation: all of it, with nothing in its
+    /// way.
     pub(super) fn element_time(&self, job: JobId) -> Time {
         let job = self.jobs.get(job);
         self.operation_time(job.accel, job.operation)
     }
 
-    /// The same for any operation. What does not fit the scratchpad passes through it in pieces,
-    /// each of which pays the latencies anew.
+    /// The same for any operation.
     pub(super) fn operation_time(&self, accel: Accel, operation: Operation) -> Time {
-        let hardware = &self.run.config.accelerator;
-        let pad = |size: Bytes| {
-            hardware.scratchpad_latency + hardware.scratchpad_bandwidth.transfer(size)
-        };
-        let here = Place::Accel(accel);
-        let beyond = |size: Bytes| match size.beyond(hardware.inline) {
-            Bytes(0) => Time::ZERO,
-            rest => self.network.transfer(Place::Memory, here, rest),
-        };
-        let pieces = |size: Bytes| match size.beyond(hardware.scratchpad) {
-            Bytes(0) => Time::ZERO,
-            rest => {
-                let more = rest.get().div_ceil(hardware.scratchpad.get());
-                let latencies = self.network.transfer(Place::Memory, here, Bytes(0));
-                (latencies + hardware.scratchpad_latency) * more
-            }
-        };
         let Operation {
             core,
             input,
             output,
         } = operation;
-        let compute = self.compute(accel, core, input);
-        let moved = |size: Bytes| pad(self.inline(size)) + beyond(size) + pieces(size);
-        moved(input) + compute + moved(output)
+        self.expected_move(accel, input)
+            + self.compute(accel, core, input)
+            + self.expected_move(accel, output)
     }
 
     pub(super) fn spilled(&mut self, job: JobId, now: Time) {
@@ -257,12 +307,10 @@ impl Engine<'_> {
     }
 
     pub(super) fn refill(&mut self, job: JobId, now: Time) {
-        let entry = self.jobs.get(job);
-        let size = self.entry_size(entry.operation.input);
-        let duration = self
-            .network
-            .transfer(Place::Memory, Place::Accel(entry.accel), size);
-        self.schedule(now + duration, Event::Refilled(job));
+        let place = self.jobs.get(job).unit().place();
+        let movement = self.overflow_movement(job, Way::Read(Source::Memory, place));
+        let done = self.uncore.carry(&movement, now);
+        self.schedule(done, Event::Refilled(job));
     }
 
     /// An operation has completed in its processing element.

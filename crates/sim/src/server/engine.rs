@@ -10,7 +10,7 @@ use super::arrivals::Source;
 use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer, Unit};
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError};
-use crate::hardware::{Core, Dma, Network, Policy, Sizes, Station};
+use crate::hardware::{Core, Dma, Movement, Policy, Sizes, Station, Uncore};
 use crate::plan::{ChainPlan, Message, PhasePlan};
 use crate::stats::{Fallback, Operated, Outcome, ServiceStats, Totals};
 
@@ -24,7 +24,7 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 pub(super) struct Engine<'r> {
     pub(super) run: Run<'r>,
-    pub(super) network: Network,
+    pub(super) uncore: Uncore,
     pub(super) calendar: Calendar<Event>,
     pub(super) sources: Vec<Source>,
     pub(super) requests: Slab<Request>,
@@ -34,7 +34,7 @@ pub(super) struct Engine<'r> {
     pub(super) stations: Vec<Station<JobId>>,
     /// In which order they load what is ready.
     pub(super) policy: Policy,
-    pub(super) dma: Dma<Transfer>,
+    pub(super) dma: Dma<(Transfer, Movement)>,
     pub(super) manager_free: Time,
     pub(super) manager: BusyTime,
     pub(super) services: Vec<ServiceStats>,
@@ -42,6 +42,7 @@ pub(super) struct Engine<'r> {
     pub(super) totals: Totals,
     pub(super) dispatches: u64,
     pub(super) instructions: u64,
+    pub(super) page_faults: u64,
     pub(super) window: Option<Window>,
     pub(super) events: u64,
     /// Results that were given an output entry and have not been decided on.
@@ -95,7 +96,7 @@ impl<'r> Engine<'r> {
         let policy = run.orchestrator.policy(run.config);
         let stations = Accel::COUNT * hardware.instances;
         let mut engine = Engine {
-            network: Network::new(run.config),
+            uncore: Uncore::new(run.config),
             calendar: Calendar::with_capacity(1024),
             sources,
             requests: Slab::new(),
@@ -111,6 +112,7 @@ impl<'r> Engine<'r> {
             totals: Totals::default(),
             dispatches: 0,
             instructions: 0,
+            page_faults: 0,
             window: None,
             events: 0,
             unblocked: Vec::new(),
@@ -152,6 +154,10 @@ impl<'r> Engine<'r> {
     fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {
         match event {
             Event::Arrive(load) => self.arrive(usize::from(load), now),
+            Event::Computed(job) => {
+                self.computed(job, now);
+                Ok(())
+            }
             Event::Operated(job) => self.operated(job, now),
             Event::Dispatched(job) => self.dispatched(job, now),
             Event::Managed(job) => self.managed(job, now),

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Event, Exception, JobId, Task};
+use super::state::{Exception, JobId, Task};
 use crate::stats::Fallback;
 
 /// Where the attributes of a request that say which operations raise an exception begin.
@@ -15,7 +15,15 @@ const ENDINGS: u64 = 1 << 41;
 
 impl Engine<'_> {
     /// The exception that the operation which `job` begins raises of itself, if it does.
-    pub(super) fn exception(&self, job: JobId, work: Time) -> Option<Exception> {
+    pub(super) fn exception(&mut self, job: JobId, preparation: Time) -> Option<Exception> {
+        if self.faults(job) {
+            self.page_faults += 1;
+            return Some(Exception {
+                left: preparation,
+                handling: self.run.config.tlb.fault_service,
+                resumes: true,
+            });
+        }
         let config = &self.run.config.exception;
         if config.per_million == 0.0 {
             return None;
@@ -29,7 +37,7 @@ impl Engine<'_> {
         let drawn =
             |purpose| attribute_unit(self.request_seed(request), request.number, purpose + place);
         (drawn(EXCEPTIONS) * 1e6 < config.per_million).then(|| Exception {
-            left: work,
+            left: preparation,
             handling: config.handling,
             resumes: drawn(ENDINGS) >= config.fall_back_share,
         })
@@ -57,9 +65,9 @@ impl Engine<'_> {
     /// The exception of `job` has been handled, and its element goes on.
     pub(super) fn resume_element(&mut self, job: JobId, now: Time) {
         let entry = self.jobs.get(job);
-        let (left, stopped) = (entry.ends, entry.deposited);
+        let (preparation, stopped) = (entry.ends, entry.deposited);
         self.totals.element_stopped += now - stopped;
-        self.run_element(job, left, now);
+        self.operate(job, preparation, now);
     }
 
     /// The exception of `job` has been handled, and the core that did goes on in its place.
@@ -67,21 +75,10 @@ impl Engine<'_> {
         let job = *self.jobs.get(id);
         let owner = self.requests.get(job.request).owner();
         self.totals.element_stopped += now - job.deposited;
-        self.totals.element_work = self.totals.element_work.saturating_sub(job.ends);
         self.count_fallback(job.request, Fallback::Exception);
         self.station(job.unit()).abandon(owner, now);
         self.run_software(id, true, now)?;
         self.start_elements(job.unit(), now);
         Ok(())
-    }
-
-    /// The element that has `job` works for `work` from now on.
-    pub(super) fn run_element(&mut self, job: JobId, work: Time, now: Time) {
-        let ends = now + work;
-        let entry = self.jobs.get_mut(job);
-        entry.ends = ends;
-        let unit = entry.unit();
-        self.station(unit).runs_until(ends);
-        self.schedule(ends, Event::Operated(job));
     }
 }

@@ -5,9 +5,9 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Event, Held, Job, JobId, Transfer, TransferKind, Unit};
+use super::state::{Event, Held, JobId, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
-use crate::hardware::Place;
+use crate::hardware::{Movement, Way};
 use crate::orchestrators::Next;
 use crate::stats::Fallback;
 
@@ -19,45 +19,38 @@ impl Engine<'_> {
         }
         let job = *self.jobs.get(id);
         let source = Some(job.unit());
-        let here = Place::Accel(job.accel);
+        let here = job.unit().place();
         match job.next {
             Next::Forward(to) => {
-                let size = self.entry_size(job.operation.input);
                 let Some(kind) = self.reserve(id, to) else {
                     return self.fall_back(id, source, now);
                 };
-                let there = match kind {
-                    TransferKind::Spill => Place::Memory,
-                    _ => Place::Accel(to),
+                let movement = match kind {
+                    TransferKind::Spill => self.overflow_movement(id, Way::Write(here)),
+                    _ => {
+                        let there = self.jobs.get(id).unit().place();
+                        self.entry_movement(id, Way::Queues(here, there))
+                    }
                 };
-                let duration = self.network.transfer(here, there, size);
-                self.transfer(
-                    Transfer {
-                        job: id,
-                        kind,
-                        source,
-                    },
-                    duration,
-                    now,
-                );
+                let transfer = Transfer {
+                    job: id,
+                    kind,
+                    source,
+                };
+                self.transfer(transfer, movement, now);
             }
             Next::Park => {
                 self.withdraw(job.unit(), now);
                 self.park(id, now);
             }
             Next::End => {
-                let size = self.inline(job.operation.output);
-                let duration = self.network.transfer(here, Place::Memory, size);
-                let kind = TransferKind::Result;
-                self.transfer(
-                    Transfer {
-                        job: id,
-                        kind,
-                        source,
-                    },
-                    duration,
-                    now,
-                );
+                let movement = self.result_movement(&job, job.operation.output, here);
+                let transfer = Transfer {
+                    job: id,
+                    kind: TransferKind::Result,
+                    source,
+                };
+                self.transfer(transfer, movement, now);
             }
         }
         Ok(())
@@ -117,25 +110,39 @@ impl Engine<'_> {
         let held = std::mem::take(&mut job.held);
         *self.jobs.get_mut(id) = job;
         match held {
-            Held::Input => self.enqueue(id, now),
-            Held::Overflow => self.spilled(id, now),
+            Held::Input => {
+                self.receive_beyond(id, now);
+                self.enqueue(id, now);
+            }
+            Held::Overflow => {
+                self.receive_beyond(id, now);
+                self.receive_overflow(id, now);
+                self.spilled(id, now);
+            }
             Held::Core => self.run_software(id, false, now)?,
             Held::Nowhere => self.admit_message(id, now)?,
         }
         Ok(())
     }
 
-    pub(super) fn transfer(&mut self, transfer: Transfer, duration: Time, now: Time) {
-        let duration = self.run.config.network.dma_setup + duration;
-        if self.dma.request(transfer, duration, now) {
-            self.schedule(now + duration, Event::Moved(transfer));
+    /// Asks for an A-DMA engine to move something.
+    pub(super) fn transfer(&mut self, transfer: Transfer, movement: Movement, now: Time) {
+        if self.dma.request((transfer, movement), now) {
+            self.move_data(transfer, &movement, now);
         }
+    }
+
+    /// An A-DMA engine is programmed and moves something.
+    fn move_data(&mut self, transfer: Transfer, movement: &Movement, now: Time) {
+        let programmed = now + self.run.config.network.dma_setup;
+        let done = self.uncore.carry(movement, programmed);
+        self.schedule(done, Event::Moved(transfer));
     }
 
     /// An A-DMA engine is done.
     pub(super) fn moved(&mut self, transfer: Transfer, now: Time) -> Result<(), SimError> {
-        if let Some((next, duration)) = self.dma.release(now) {
-            self.schedule(now + duration, Event::Moved(next));
+        if let Some((next, movement)) = self.dma.release(now) {
+            self.move_data(next, &movement, now);
         }
         if let Some(source) = transfer.source {
             self.withdraw(source, now);
@@ -164,27 +171,19 @@ impl Engine<'_> {
         source: Option<Unit>,
         now: Time,
     ) -> Result<(), SimError> {
-        let Job {
-            request, operation, ..
-        } = *self.jobs.get(job);
-        self.count_fallback(request, Fallback::OverflowFull);
-        self.station(self.jobs.get(job).unit()).turned_away += 1;
-        let Some(Unit { accel: from, .. }) = source else {
+        let moved = *self.jobs.get(job);
+        self.count_fallback(moved.request, Fallback::OverflowFull);
+        self.station(moved.unit()).turned_away += 1;
+        let Some(from) = source else {
             return self.run_software(job, false, now);
         };
-        let size = self.inline(operation.input);
-        let duration = self
-            .network
-            .transfer(Place::Accel(from), Place::Memory, size);
-        self.transfer(
-            Transfer {
-                job,
-                kind: TransferKind::Rescue,
-                source,
-            },
-            duration,
-            now,
-        );
+        let movement = self.result_movement(&moved, moved.operation.input, from.place());
+        let transfer = Transfer {
+            job,
+            kind: TransferKind::Rescue,
+            source,
+        };
+        self.transfer(transfer, movement, now);
         Ok(())
     }
 }

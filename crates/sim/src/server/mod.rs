@@ -3,6 +3,7 @@
 mod arrivals;
 mod cores;
 mod curve;
+mod data;
 mod deadlines;
 mod decide;
 mod elements;

@@ -49,6 +49,7 @@ impl Engine<'_> {
                 output: Bytes(0),
             },
             ordinal: 0,
+            buffer: None,
             message,
             next: Next::End,
             decision: Decision::default(),

@@ -6,7 +6,8 @@ use accelflow_units::Time;
 use super::engine::{Engine, Window};
 use super::saturation::{Queues, saturation};
 use super::state::{Request, RequestId};
-use crate::stats::{AccelStats, Outcome};
+use crate::hardware::Carried;
+use crate::stats::{AccelStats, DataStats, Outcome};
 
 /// Busy times since the start of the run.
 #[derive(Clone, Debug)]
@@ -14,6 +15,7 @@ pub(super) struct Busy {
     cores: Time,
     manager: Time,
     dma: Time,
+    links: Carried,
     /// All elements together, and any of them.
     accelerators: [(Time, Time); Accel::COUNT],
     /// What waits for each resource.
@@ -107,6 +109,7 @@ impl Engine<'_> {
                 .total_at(now)
                 .saturating_sub(self.manager_free.saturating_sub(now)),
             dma: self.dma.busy.total_at(now),
+            links: self.uncore.carried(now),
             accelerators,
             queues: self.queues(now),
         }
@@ -156,6 +159,7 @@ impl Engine<'_> {
             dispatcher_instructions: (self.dispatches > 0)
                 .then(|| self.instructions as f64 / self.dispatches as f64),
             tenants: self.tenants.iter().map(|tenant| tenant.stats).collect(),
+            data: self.data_stats(),
             saturated: None,
             window: Time::ZERO,
             events: self.events,
@@ -175,6 +179,23 @@ impl Engine<'_> {
         outcome
     }
 
+    /// All but the shares of links.
+    fn data_stats(&self) -> DataStats {
+        let (memory, translation) = self.uncore.counts();
+        DataStats {
+            read_bytes: memory.read_bytes,
+            missed_bytes: memory.missed_bytes,
+            written_bytes: memory.written_bytes,
+            dram_bytes: memory.dram_bytes,
+            tlb_lookups: translation.lookups,
+            tlb_misses: translation.misses,
+            table_reads: translation.table_reads,
+            page_faults: self.page_faults,
+            busiest_link: 0.0,
+            busiest_crossing: 0.0,
+        }
+    }
+
     fn fill_shares(&self, outcome: &mut Outcome, from: Time, before: &Busy, closing: &Closing) {
         let config = self.run.config;
         outcome.window = closing.at - from;
@@ -191,6 +212,9 @@ impl Engine<'_> {
         outcome.core_utilization = share(before.cores, after.cores, config.core.count);
         outcome.manager_utilization = share(before.manager, after.manager, 1);
         outcome.dma_utilization = share(before.dma, after.dma, config.network.dma_engines);
+        let links = Carried::shares(&before.links, &after.links, window);
+        outcome.data.busiest_link = links.busiest;
+        outcome.data.busiest_crossing = links.busiest_crossing;
         let pairs = before.accelerators.iter().zip(&after.accelerators);
         for (stats, (before, after)) in outcome.accelerators.iter_mut().zip(pairs) {
             let instances = config.accelerator.instances;

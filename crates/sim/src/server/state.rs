@@ -3,7 +3,7 @@
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::Time;
 
-use crate::hardware::Owner;
+use crate::hardware::{Owner, Place};
 use crate::orchestrators::{Decision, Next};
 use crate::plan::{Message, Operation};
 
@@ -19,6 +19,12 @@ pub(super) type CoreId = u16;
 pub(super) struct Unit {
     pub accel: Accel,
     pub instance: u8,
+}
+
+impl Unit {
+    pub(super) fn place(self) -> Place {
+        Place::Accel(self.accel, u16::from(self.instance))
+    }
 }
 
 /// A request on its way through its service's path.
@@ -88,10 +94,13 @@ pub(super) struct Job {
     pub due: Time,
     /// How much longer than unloaded each step may take.
     pub stretch: f64,
-    /// When the operation that runs is to end, or, while it is stopped, how long it has to go.
+    /// When the operation that runs is expected to end, or, while it is stopped, what the element
+    /// has to do before it.
     pub ends: Time,
     /// Operations begun.
     pub steps: u16,
+    /// Where in memory what does not fit a queue entry is, unless where the trace began.
+    pub buffer: Option<u64>,
 }
 
 impl Job {
@@ -107,7 +116,7 @@ impl Job {
 /// What an operation meets that the hardware cannot handle (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exception {
-    /// What the operation has to go when it is resumed.
+    /// What the element has to do before the operation, when it is resumed.
     pub left: Time,
     /// What the operating system does about it, beside taking the interrupt.
     pub handling: Time,
@@ -134,6 +143,8 @@ pub(super) enum Held {
 pub(super) enum Event {
     /// The next request of a load arrives.
     Arrive(u16),
+    /// A processing element has computed a result that does not fit a queue entry.
+    Computed(JobId),
     /// A processing element has completed a job's operation.
     Operated(JobId),
     /// The dispatcher has decided.

@@ -5,12 +5,14 @@ mod cohort;
 mod core;
 mod dispatcher;
 mod exception;
+mod memory;
 mod network;
 mod relief;
 mod scheduling;
 mod speedup;
 mod tcp;
 mod tenant;
+mod tlb;
 
 use super::parameters::Parameter;
 
@@ -25,6 +27,8 @@ const SECTIONS: &[&[Parameter]] = &[
     tcp::ROWS,
     dispatcher::ROWS,
     network::ROWS,
+    memory::ROWS,
+    tlb::ROWS,
     relief::ROWS,
     cohort::ROWS,
 ];

@@ -1,4 +1,4 @@
-//! Networks, memory and A-DMA engines.
+//! Networks and A-DMA engines.
 
 use accelflow_units::{Bytes, Cycles, Time};
 
@@ -59,6 +59,19 @@ pub(super) const ROWS: &[Parameter] = &[
         set: |c, v| c.network.link_bytes = v as u64,
     },
     Parameter {
+        key: "network.chiplets",
+        unit: "chiplets",
+        default: 2.0,
+        min: 1.0,
+        max: 6.0,
+        whole: true,
+        provenance: Provenance::Paper,
+        source: "AccelFlow, section VI; others: Fig. 18",
+        why: "",
+        get: |c| c.network.chiplets as f64,
+        set: |c, v| c.network.chiplets = v as usize,
+    },
+    Parameter {
         key: "network.inter_chiplet_cycles",
         unit: "cycles",
         default: 60.0,
@@ -83,32 +96,6 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "Read as 1 Gb/s a wire of a link 512 wires wide. As 1 Gb/s a link, a 2 KB entry would take 16 us, longer than any accelerator.",
         get: |c| gb(c.network.inter_chiplet_bandwidth),
         set: |c, v| c.network.inter_chiplet_bandwidth = rate(v),
-    },
-    Parameter {
-        key: "network.memory_latency_ns",
-        unit: "ns",
-        default: 50.0,
-        min: 0.0,
-        max: 1000000.0,
-        whole: false,
-        provenance: Provenance::Derived,
-        source: "AccelFlow, Table III: LLC slice 36 cycles, 60 cycles between chiplets",
-        why: "(36 + 60 cycles) at 2.4 GHz = 40 ns, and 8 hops of the cores' mesh = 10 ns.",
-        get: |c| c.network.memory_latency.as_ns_f64(),
-        set: |c, v| c.network.memory_latency = Time::from_ns_f64(v),
-    },
-    Parameter {
-        key: "network.memory_gb_per_s",
-        unit: "GB/s",
-        default: 102.4,
-        min: 0.001,
-        max: 100000.0,
-        whole: false,
-        provenance: Provenance::Paper,
-        source: "AccelFlow, Table III, one memory controller",
-        why: "",
-        get: |c| gb(c.network.memory_bandwidth),
-        set: |c, v| c.network.memory_bandwidth = rate(v),
     },
     Parameter {
         key: "network.notification_cycles",

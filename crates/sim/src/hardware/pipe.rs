@@ -1,0 +1,213 @@
+use accelflow_units::Time;
+
+/// Something that moves: when its first and its last byte are at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flow {
+    pub head: Time,
+    pub tail: Time,
+}
+
+impl Flow {
+    /// All of it is there `now`.
+    pub(crate) fn at(now: Time) -> Flow {
+        Flow {
+            head: now,
+            tail: now,
+        }
+    }
+
+    /// The same, later.
+    pub(crate) fn after(self, delay: Time) -> Flow {
+        Flow {
+            head: self.head + delay,
+            tail: self.tail + delay,
+        }
+    }
+}
+
+/// What serves one transfer at a time: a link, the port of a cache slice, a memory controller.
+///
+/// Transfers ask for their whole way at once, some for a time when something else will have come
+/// back to them. So each is given the first time that is long enough and not taken, and one that
+/// comes early does not wait for one that asked before it and comes late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pipe {
+    /// Nothing is given before this.
+    floor: Time,
+    /// When it is taken: from, until; apart from each other and in order.
+    taken: [(Time, Time); KEPT],
+    count: usize,
+    carried: Time,
+}
+
+/// Times that a pipe remembers to be taken. With more of them the first half is forgotten, together
+/// with the free time between, which lies in the past unless many transfers are under way.
+const KEPT: usize = 16;
+
+impl Pipe {
+    pub(crate) const IDLE: Pipe = Pipe {
+        floor: Time::ZERO,
+        taken: [(Time::ZERO, Time::ZERO); KEPT],
+        count: 0,
+        carried: Time::ZERO,
+    };
+
+    /// Serves `flow` for `length`, cut-through: what has come in goes out after `latency`, while
+    /// the rest still comes in. What comes in slowly leaves gaps that others may use.
+    #[inline]
+    pub(crate) fn pass(&mut self, flow: Flow, length: Time, latency: Time) -> Flow {
+        let start = self.take(flow.head, length);
+        Flow {
+            head: start + latency,
+            tail: (start + length).max(flow.tail) + latency,
+        }
+    }
+
+    /// How long it has served until `now`, without what it has promised to serve after.
+    pub(crate) fn carried_until(&self, now: Time) -> Time {
+        let later = self.taken[..self.count]
+            .iter()
+            .map(|&(from, until)| until.saturating_sub(from.max(now)));
+        self.carried.saturating_sub(later.sum())
+    }
+
+    /// Takes the first free time of `length` from `wanted` on: when it begins.
+    #[inline]
+    fn take(&mut self, wanted: Time, length: Time) -> Time {
+        self.carried += length;
+        let mut start = wanted.max(self.floor);
+        // Before this one; most come after all others.
+        let mut place = self.count;
+        while place > 0 && self.taken[place - 1].1 > start {
+            place -= 1;
+        }
+        while let Some(&(from, until)) = self.taken[..self.count].get(place) {
+            if start + length <= from {
+                break;
+            }
+            start = start.max(until);
+            place += 1;
+        }
+        if length > Time::ZERO {
+            self.insert(place, (start, start + length));
+        }
+        start
+    }
+
+    /// Notes that a time is taken, as one with those that it touches.
+    fn insert(&mut self, place: usize, (from, until): (Time, Time)) {
+        let before = place > 0 && self.taken[place - 1].1 == from;
+        let after = place < self.count && self.taken[place].0 == until;
+        match (before, after) {
+            (true, true) => {
+                self.taken[place - 1].1 = self.taken[place].1;
+                self.taken.copy_within(place + 1..self.count, place);
+                self.count -= 1;
+            }
+            (true, false) => self.taken[place - 1].1 = until,
+            (false, true) => self.taken[place].0 = from,
+            (false, false) => {
+                let place = self.make_room(place);
+                if place < self.count {
+                    self.taken.copy_within(place..self.count, place + 1);
+                }
+                self.taken[place] = (from, until);
+                self.count += 1;
+            }
+        }
+    }
+
+    /// Forgets the first half if all places are taken: where `place` is then.
+    fn make_room(&mut self, place: usize) -> usize {
+        const FORGOTTEN: usize = KEPT / 2;
+        if self.count < KEPT {
+            return place;
+        }
+        self.floor = self.taken[FORGOTTEN - 1].1;
+        self.taken.copy_within(FORGOTTEN.., 0);
+        self.count -= FORGOTTEN;
+        place.saturating_sub(FORGOTTEN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ns(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    fn flow(head: u64, tail: u64) -> Flow {
+        Flow {
+            head: ns(head),
+            tail: ns(tail),
+        }
+    }
+
+    #[test]
+    fn latencies_add_up_and_the_slowest_pipe_sets_the_pace() {
+        let (mut fast, mut slow, mut last) = (Pipe::IDLE, Pipe::IDLE, Pipe::IDLE);
+        let first = fast.pass(Flow::at(ns(100)), ns(10), ns(3));
+        assert_eq!(first, flow(103, 113));
+        let second = slow.pass(first, ns(40), ns(5));
+        assert_eq!(second, flow(108, 148));
+        assert_eq!(last.pass(second, ns(10), ns(3)), flow(111, 151));
+    }
+
+    #[test]
+    fn a_transfer_waits_for_those_before_it() {
+        let mut pipe = Pipe::IDLE;
+        pipe.pass(Flow::at(ns(0)), ns(10), ns(1));
+        assert_eq!(pipe.pass(Flow::at(ns(9)), ns(10), ns(1)), flow(11, 21));
+        assert_eq!(pipe.pass(Flow::at(ns(20)), ns(10), ns(1)), flow(21, 31));
+        assert_eq!(pipe.pass(Flow::at(ns(31)), ns(10), ns(1)), flow(32, 42));
+    }
+
+    #[test]
+    fn what_comes_early_does_not_wait_for_what_comes_late() {
+        let mut pipe = Pipe::IDLE;
+        let start = |pipe: &mut Pipe, at, length| {
+            let passed = pipe.pass(Flow::at(ns(at)), ns(length), Time::ZERO);
+            passed.head.as_ps() / 1_000
+        };
+        assert_eq!(start(&mut pipe, 100, 10), 100);
+        assert_eq!(start(&mut pipe, 120, 10), 120);
+        // Ends as the one at 100 begins; a nanosecond more would be in its way.
+        assert_eq!(start(&mut pipe, 80, 20), 80);
+        assert_eq!(start(&mut pipe, 79, 2), 110);
+        assert_eq!(start(&mut pipe, 79, 1), 79);
+        // Between two, exactly.
+        assert_eq!(start(&mut pipe, 105, 8), 112);
+        assert_eq!(start(&mut pipe, 70, 10), 130);
+        // Without a length nothing is taken, but what is taken is in the way.
+        assert_eq!(start(&mut pipe, 85, 0), 140);
+        assert_eq!(start(&mut pipe, 50, 0), 50);
+        assert_eq!(start(&mut pipe, 69, 10), 69);
+        assert_eq!(pipe.count, 1);
+    }
+
+    #[test]
+    fn the_free_time_before_the_oldest_is_forgotten_when_many_are_kept() {
+        let mut pipe = Pipe::IDLE;
+        for n in 1..=KEPT as u64 {
+            pipe.pass(Flow::at(ns(100 * n)), ns(10), Time::ZERO);
+        }
+        let start = |pipe: &mut Pipe, at| pipe.pass(Flow::at(ns(at)), ns(10), Time::ZERO).head;
+        assert_eq!(pipe.count, KEPT);
+        assert_eq!(start(&mut pipe, 90), ns(90), "touches the first");
+        assert_eq!(start(&mut pipe, 1_250), ns(1_250));
+        assert_eq!((pipe.floor, pipe.count), (ns(810), KEPT / 2 + 1));
+        assert_eq!(start(&mut pipe, 20), ns(810));
+        assert_eq!(start(&mut pipe, 895), ns(910));
+    }
+
+    #[test]
+    fn only_what_was_served_counts() {
+        let mut pipe = Pipe::IDLE;
+        pipe.pass(Flow::at(ns(5)), ns(10), ns(1));
+        assert_eq!(pipe.carried_until(ns(12)), ns(7));
+        assert_eq!(pipe.carried_until(ns(15)), ns(10));
+        assert_eq!(pipe.carried_until(ns(90)), ns(10));
+    }
+}

@@ -1,0 +1,554 @@
+use accelflow_trace::Accel;
+
+use crate::config::NetworkConfig;
+
+/// What has a place on the package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    /// An instance of an accelerator.
+    Accel(Accel, u16),
+    /// A slice of the last-level cache, on the tile of the core with the same number.
+    Slice(u16),
+    /// A memory controller, at the edge of the cores' mesh.
+    Controller(u16),
+    /// The IOMMU of a chiplet.
+    Iommu(u16),
+}
+
+/// A step of a way. Each is a directed link of its own, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// From or to a router's own tile.
+    Interface(usize),
+    /// To the next router of the mesh.
+    Hop(usize),
+    /// To another chiplet.
+    Crossing(usize),
+}
+
+/// A network interface: the router it belongs to, and which of the router's two it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub chiplet: usize,
+    pub x: usize,
+    pub y: usize,
+    /// Not that of the core and its cache slice, but the one beside it.
+    pub beside: bool,
+}
+
+/// The mesh of a chiplet.
+#[derive(Clone, Debug)]
+struct Mesh {
+    width: usize,
+    height: usize,
+    first_link: usize,
+    /// The columns that one instance of its accelerators takes.
+    block: usize,
+    /// The router at which the link to each other chiplet begins.
+    ports: Vec<(usize, usize)>,
+}
+
+/// Chiplets, meshes and places (AccelFlow, Fig. 6, Fig. 18 and section V.3).
+///
+/// Chiplet 0 has the cores: a square mesh with a core and a cache slice on each tile, LdB in the
+/// middle as all cores use it, memory controllers at the left and the right edge, the links to
+/// the other chiplets at the lower edge. The accelerators of another chiplet stand around the
+/// router of its links; several instances side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Topology {
+    meshes: Vec<Mesh>,
+    accelerators: [Stop; Accel::COUNT],
+    controllers: Vec<Stop>,
+    links: usize,
+}
+
+/// Accelerators in the order of the way of a received message and back, so that neighbours on the
+/// way are neighbours on the chip.
+const ORDER: [Accel; 8] = [
+    Accel::Tcp,
+    Accel::Decr,
+    Accel::Rpc,
+    Accel::Dser,
+    Accel::Dcmp,
+    Accel::Cmp,
+    Accel::Ser,
+    Accel::Encr,
+];
+
+/// The chiplets besides the cores' that have accelerators (section VII.C.1).
+fn organization(chiplets: usize) -> Vec<Vec<Accel>> {
+    use Accel::{Cmp, Dcmp, Decr, Dser, Encr, Rpc, Ser, Tcp};
+    match chiplets {
+        1 => vec![],
+        3 => vec![vec![Tcp, Decr, Encr], vec![Rpc, Dser, Dcmp, Cmp, Ser]],
+        4 => vec![vec![Tcp, Decr, Encr], vec![Rpc, Dser, Ser], vec![Dcmp, Cmp]],
+        6 => vec![
+            vec![Tcp],
+            vec![Decr, Encr],
+            vec![Rpc],
+            vec![Dser, Ser],
+            vec![Dcmp, Cmp],
+        ],
+        _ => vec![ORDER.to_vec()],
+    }
+}
+
+/// Width, height, router of the links, and routers of as many accelerators, in their order.
+type Layout = (usize, usize, (usize, usize), &'static [(usize, usize)]);
+
+fn layout(accelerators: usize) -> Layout {
+    match accelerators {
+        1 => (2, 1, (0, 0), &[(1, 0)]),
+        2 => (3, 1, (1, 0), &[(0, 0), (2, 0)]),
+        3 => (2, 2, (0, 0), &[(1, 0), (1, 1), (0, 1)]),
+        5 => (3, 2, (1, 0), &[(0, 0), (0, 1), (1, 1), (2, 1), (2, 0)]),
+        _ => (
+            3,
+            3,
+            (1, 1),
+            &[
+                (0, 0),
+                (1, 0),
+                (2, 0),
+                (2, 1),
+                (2, 2),
+                (1, 2),
+                (0, 2),
+                (0, 1),
+            ],
+        ),
+    }
+}
+
+/// Rows and columns of the eight accelerators beside the cores on a single chiplet.
+const RING: (usize, usize) = (4, 2);
+
+const INTERFACES: usize = 4;
+const LINKS_OF_A_ROUTER: usize = 4 + INTERFACES;
+const EAST: usize = 0;
+const WEST: usize = 1;
+const SOUTH: usize = 2;
+const NORTH: usize = 3;
+
+impl Topology {
+    /// The package for `tiles` cores or cache slices, whichever are more.
+    pub(crate) fn new(
+        config: &NetworkConfig,
+        tiles: usize,
+        controllers: usize,
+        instances: usize,
+    ) -> Topology {
+        let side = (1..).find(|side| side * side >= tiles).unwrap_or(1);
+        let groups = organization(config.chiplets);
+        let one = groups.is_empty();
+        let mut topology = Topology {
+            meshes: Vec::new(),
+            accelerators: [Stop {
+                chiplet: 0,
+                x: side / 2,
+                y: side / 2,
+                beside: true,
+            }; Accel::COUNT],
+            controllers: (0..controllers)
+                .map(|number| at_the_edge(number, controllers, side))
+                .collect(),
+            links: 0,
+        };
+        let (width, height) = if one {
+            (side + RING.1 * instances, side.max(RING.0))
+        } else {
+            (side, side)
+        };
+        let ports = (0..groups.len()).map(|n| ((2 * n + 1) * side / (2 * groups.len()), side - 1));
+        topology.add_mesh(width, height, RING.1, ports.collect());
+        if one {
+            topology.beside_the_cores(side, height);
+        }
+        for accelerators in &groups {
+            let (width, height, port, spots) = layout(accelerators.len());
+            let chiplet = topology.meshes.len();
+            topology.add_mesh(width * instances, height, width, vec![port; groups.len()]);
+            for (accel, &(x, y)) in accelerators.iter().zip(spots) {
+                topology.accelerators[accel.index()] = Stop {
+                    chiplet,
+                    x,
+                    y,
+                    beside: false,
+                };
+            }
+        }
+        topology.links += topology.meshes.len() * topology.meshes.len();
+        topology
+    }
+
+    fn add_mesh(&mut self, width: usize, height: usize, block: usize, ports: Vec<(usize, usize)>) {
+        self.meshes.push(Mesh {
+            width,
+            height,
+            first_link: self.links,
+            block,
+            ports,
+        });
+        self.links += width * height * LINKS_OF_A_ROUTER;
+    }
+
+    /// Two columns, down the first and up the second.
+    fn beside_the_cores(&mut self, side: usize, height: usize) {
+        let top = (height - RING.0) / 2;
+        for (n, accel) in ORDER.into_iter().enumerate() {
+            let (column, row) = (n / RING.0, n % RING.0);
+            let row = if column == 0 { row } else { RING.0 - 1 - row };
+            self.accelerators[accel.index()] = Stop {
+                chiplet: 0,
+                x: side + column,
+                y: top + row,
+                beside: false,
+            };
+        }
+    }
+
+    /// All links, crossings included.
+    pub(crate) fn links(&self) -> usize {
+        self.links
+    }
+
+    /// The links between chiplets are the last.
+    pub(crate) fn crossings(&self) -> std::ops::Range<usize> {
+        self.links - self.meshes.len() * self.meshes.len()..self.links
+    }
+
+    pub(crate) fn chiplets(&self) -> usize {
+        self.meshes.len()
+    }
+
+    pub(crate) fn stop(&self, place: Place) -> Stop {
+        match place {
+            Place::Accel(accel, instance) => {
+                let first = self.accelerators[accel.index()];
+                if accel == Accel::Ldb {
+                    // All instances serve all cores.
+                    return first;
+                }
+                let block = self.meshes[first.chiplet].block;
+                Stop {
+                    x: first.x + block * usize::from(instance),
+                    ..first
+                }
+            }
+            Place::Slice(number) => {
+                let side = self.side();
+                Stop {
+                    chiplet: 0,
+                    x: usize::from(number) % side,
+                    y: usize::from(number) / side,
+                    beside: false,
+                }
+            }
+            Place::Controller(number) => self.controllers[usize::from(number)],
+            Place::Iommu(chiplet) => {
+                let chiplet = usize::from(chiplet);
+                let (x, y) = match self.meshes[chiplet].ports.first() {
+                    Some(&port) => port,
+                    None => (self.side() - 1, 0),
+                };
+                Stop {
+                    chiplet,
+                    x,
+                    y,
+                    beside: true,
+                }
+            }
+        }
+    }
+
+    /// The side of the cores' mesh, without accelerators beside it.
+    fn side(&self) -> usize {
+        let cores = &self.meshes[0];
+        if self.meshes.len() == 1 {
+            self.accelerators[Accel::Tcp.index()].x
+        } else {
+            cores.width
+        }
+    }
+
+    /// The way from `from` to `to`: along the row, then along the column, in each chiplet.
+    #[inline]
+    pub(crate) fn way(&self, from: Stop, to: Stop, mut visit: impl FnMut(Step)) {
+        visit(Step::Interface(self.interface(from, 0)));
+        if from.chiplet == to.chiplet {
+            self.across(from.chiplet, (from.x, from.y), (to.x, to.y), &mut visit);
+        } else {
+            let leave = self.port(from.chiplet, to.chiplet);
+            self.across(from.chiplet, (from.x, from.y), leave, &mut visit);
+            let crossing = from.chiplet * self.meshes.len() + to.chiplet;
+            visit(Step::Crossing(self.crossings().start + crossing));
+            let enter = self.port(to.chiplet, from.chiplet);
+            self.across(to.chiplet, enter, (to.x, to.y), &mut visit);
+        }
+        visit(Step::Interface(self.interface(to, 1)));
+    }
+
+    /// Hops and crossings on the way from `from` to `to`.
+    #[inline]
+    pub(crate) fn distance(&self, from: Stop, to: Stop) -> (u64, u64) {
+        let hops = |a: (usize, usize), b: (usize, usize)| a.0.abs_diff(b.0) + a.1.abs_diff(b.1);
+        if from.chiplet == to.chiplet {
+            return (hops((from.x, from.y), (to.x, to.y)) as u64, 0);
+        }
+        let leave = self.port(from.chiplet, to.chiplet);
+        let enter = self.port(to.chiplet, from.chiplet);
+        let all = hops((from.x, from.y), leave) + hops(enter, (to.x, to.y));
+        (all as u64, 1)
+    }
+
+    /// The router of the link from one chiplet to another.
+    fn port(&self, of: usize, other: usize) -> (usize, usize) {
+        let skipped = usize::from(other > of);
+        self.meshes[of].ports[other - skipped]
+    }
+
+    fn interface(&self, stop: Stop, leaves: usize) -> usize {
+        let router = self.router(stop.chiplet, (stop.x, stop.y));
+        router + 4 + 2 * usize::from(stop.beside) + leaves
+    }
+
+    fn router(&self, chiplet: usize, (x, y): (usize, usize)) -> usize {
+        let mesh = &self.meshes[chiplet];
+        debug_assert!(x < mesh.width && y < mesh.height);
+        mesh.first_link + (y * mesh.width + x) * LINKS_OF_A_ROUTER
+    }
+
+    fn across(
+        &self,
+        chiplet: usize,
+        (mut x, mut y): (usize, usize),
+        to: (usize, usize),
+        visit: &mut impl FnMut(Step),
+    ) {
+        while x != to.0 {
+            let east = to.0 > x;
+            let link = self.router(chiplet, (x, y)) + if east { EAST } else { WEST };
+            visit(Step::Hop(link));
+            x = if east { x + 1 } else { x - 1 };
+        }
+        while y != to.1 {
+            let south = to.1 > y;
+            let link = self.router(chiplet, (x, y)) + if south { SOUTH } else { NORTH };
+            visit(Step::Hop(link));
+            y = if south { y + 1 } else { y - 1 };
+        }
+    }
+}
+
+/// Controllers alternate between the left and the right edge, evenly from top to bottom.
+fn at_the_edge(number: usize, controllers: usize, side: usize) -> Stop {
+    let rows = controllers.div_ceil(2);
+    Stop {
+        chiplet: 0,
+        x: if number.is_multiple_of(2) {
+            0
+        } else {
+            side - 1
+        },
+        y: (2 * (number / 2) + 1) * side / (2 * rows),
+        beside: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::config::Config;
+
+    const CHIPLETS: [usize; 5] = [1, 2, 3, 4, 6];
+
+    fn package(chiplets: usize, instances: usize) -> Topology {
+        let mut config = Config::default();
+        config.set("network.chiplets", chiplets as f64).unwrap();
+        Topology::new(&config.network, 36, 4, instances)
+    }
+
+    fn accel(topology: &Topology, accel: Accel) -> Stop {
+        topology.stop(Place::Accel(accel, 0))
+    }
+
+    fn steps(topology: &Topology, from: Stop, to: Stop) -> Vec<Step> {
+        let mut steps = Vec::new();
+        topology.way(from, to, |step| steps.push(step));
+        steps
+    }
+
+    fn counted(steps: &[Step]) -> (u64, u64) {
+        let count = |wanted: fn(&Step) -> bool| steps.iter().filter(|s| wanted(s)).count() as u64;
+        (
+            count(|s| matches!(s, Step::Hop(_))),
+            count(|s| matches!(s, Step::Crossing(_))),
+        )
+    }
+
+    #[test]
+    fn chiplets_hold_what_figure_18_says() {
+        use Accel::{Cmp, Dcmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
+        let expected: [&[&[Accel]]; 5] = [
+            &[&Accel::ALL],
+            &[&[Ldb], &[Tcp, Encr, Decr, Rpc, Ser, Dser, Cmp, Dcmp]],
+            &[&[Ldb], &[Tcp, Encr, Decr], &[Rpc, Ser, Dser, Cmp, Dcmp]],
+            &[&[Ldb], &[Tcp, Encr, Decr], &[Rpc, Ser, Dser], &[Cmp, Dcmp]],
+            &[
+                &[Ldb],
+                &[Tcp],
+                &[Encr, Decr],
+                &[Rpc],
+                &[Ser, Dser],
+                &[Cmp, Dcmp],
+            ],
+        ];
+        for (chiplets, groups) in CHIPLETS.into_iter().zip(expected) {
+            let topology = package(chiplets, 1);
+            assert_eq!(topology.chiplets(), chiplets);
+            for (chiplet, group) in groups.iter().enumerate() {
+                for &member in *group {
+                    let found = accel(&topology, member).chiplet;
+                    assert_eq!(found, chiplet, "{member} of {chiplets} chiplets");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn everything_has_an_interface_of_its_own() {
+        for chiplets in CHIPLETS {
+            let topology = package(chiplets, 3);
+            let instances = Accel::ALL
+                .into_iter()
+                .flat_map(|accel| (0..3).map(move |n| Place::Accel(accel, n)))
+                // The instances of LdB stand together.
+                .filter(|place| !matches!(place, Place::Accel(Accel::Ldb, 1..)));
+            let others = (0..36)
+                .map(Place::Slice)
+                .chain((0..4).map(Place::Controller));
+            let mut seen = HashSet::new();
+            for place in instances.chain(others) {
+                let stop = topology.stop(place);
+                let mesh = &topology.meshes[stop.chiplet];
+                assert!(stop.x < mesh.width && stop.y < mesh.height, "{place:?}");
+                let interface = topology.interface(stop, 0);
+                assert!(seen.insert(interface), "{place:?} of {chiplets} chiplets");
+            }
+        }
+    }
+
+    #[test]
+    fn ways_are_as_long_as_distances_and_use_each_link_once() {
+        for chiplets in CHIPLETS {
+            let topology = package(chiplets, 2);
+            let mut places: Vec<Place> = (0..36).map(Place::Slice).collect();
+            places.extend((0..4).map(Place::Controller));
+            places.extend((0..chiplets as u16).map(Place::Iommu));
+            places.extend(Accel::ALL.map(|accel| Place::Accel(accel, 0)));
+            places.extend(Accel::ALL.map(|accel| Place::Accel(accel, 1)));
+            for &from in &places {
+                for &to in &places {
+                    let (a, b) = (topology.stop(from), topology.stop(to));
+                    let there = steps(&topology, a, b);
+                    assert_eq!(counted(&there), topology.distance(a, b), "{from:?} {to:?}");
+                    assert_eq!(topology.distance(a, b), topology.distance(b, a));
+                    let links: HashSet<usize> = there
+                        .iter()
+                        .map(|step| match *step {
+                            Step::Interface(l) | Step::Hop(l) | Step::Crossing(l) => l,
+                        })
+                        .collect();
+                    assert_eq!(links.len(), there.len(), "{from:?} {to:?}");
+                    assert!(links.iter().all(|&link| link < topology.links()));
+                    let back = steps(&topology, b, a);
+                    assert!(a == b || !there.iter().any(|step| back.contains(step)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_come_before_columns() {
+        let topology = package(2, 1);
+        let slices = [0, 8].map(|n| topology.stop(Place::Slice(n)));
+        // From (0, 0) to (2, 1): twice east, once south.
+        let links: Vec<usize> = steps(&topology, slices[0], slices[1])
+            .iter()
+            .filter_map(|step| match step {
+                Step::Hop(link) => Some(*link),
+                _ => None,
+            })
+            .collect();
+        let router = |x, y| topology.router(0, (x, y));
+        let expected = [
+            router(0, 0) + EAST,
+            router(1, 0) + EAST,
+            router(2, 0) + SOUTH,
+        ];
+        assert_eq!(links, expected);
+    }
+
+    #[test]
+    fn hops_and_crossings_of_the_base_server() {
+        let topology = package(2, 1);
+        let apart = |from, to| topology.distance(accel(&topology, from), accel(&topology, to));
+        assert_eq!(apart(Accel::Tcp, Accel::Decr), (1, 0));
+        assert_eq!(apart(Accel::Tcp, Accel::Dcmp), (4, 0));
+        assert_eq!(apart(Accel::Tcp, Accel::Tcp), (0, 0));
+        // A hop to the router of the link, and two from (3, 5) to (3, 3).
+        assert_eq!(apart(Accel::Dser, Accel::Ldb), (1 + 2, 1));
+        assert_eq!(apart(Accel::Tcp, Accel::Ldb), (2 + 2, 1));
+        let slice = |n| topology.distance(accel(&topology, Accel::Ser), topology.stop(n));
+        assert_eq!(slice(Place::Slice(0)), (2 + 8, 1));
+        assert_eq!(slice(Place::Slice(35)), (2 + 2, 1));
+        assert_eq!(slice(Place::Controller(0)), (2 + 7, 1));
+        assert_eq!(slice(Place::Controller(3)), (2 + 3, 1));
+    }
+
+    #[test]
+    fn each_further_chiplet_puts_accelerators_further_apart() {
+        // (hops, crossings) of TCP-Decr, Decr-RPC, RPC-Dser, Dser-Dcmp, Dser-LdB.
+        let expected = [
+            (1, [(1, 0), (1, 0), (1, 0), (1, 0), (4, 0)]),
+            (2, [(1, 0), (1, 0), (1, 0), (1, 0), (3, 1)]),
+            (3, [(1, 0), (3, 1), (1, 0), (1, 0), (5, 1)]),
+            (4, [(1, 0), (3, 1), (1, 0), (3, 1), (4, 1)]),
+            (6, [(2, 1), (2, 1), (2, 1), (2, 1), (4, 1)]),
+        ];
+        for (chiplets, distances) in expected {
+            let topology = package(chiplets, 1);
+            let pairs = [
+                (Accel::Tcp, Accel::Decr),
+                (Accel::Decr, Accel::Rpc),
+                (Accel::Rpc, Accel::Dser),
+                (Accel::Dser, Accel::Dcmp),
+                (Accel::Dser, Accel::Ldb),
+            ];
+            let found = pairs
+                .map(|(from, to)| topology.distance(accel(&topology, from), accel(&topology, to)));
+            assert_eq!(found, distances, "{chiplets} chiplets");
+        }
+    }
+
+    #[test]
+    fn instances_stand_side_by_side() {
+        let topology = package(2, 3);
+        let at = |n| topology.stop(Place::Accel(Accel::Ser, n));
+        assert_eq!((at(0).x, at(1).x, at(2).x), (0, 3, 6));
+        assert_eq!(topology.distance(at(0), at(2)), (6, 0));
+    }
+
+    #[test]
+    fn the_mesh_grows_with_its_tiles() {
+        let config = Config::default();
+        for (tiles, side) in [(1, 1), (2, 2), (36, 6), (37, 7), (64, 8)] {
+            let topology = Topology::new(&config.network, tiles, 4, 1);
+            assert_eq!(topology.side(), side, "{tiles}");
+        }
+    }
+}

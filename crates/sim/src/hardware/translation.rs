@@ -1,0 +1,279 @@
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+
+use super::assoc::Associative;
+use super::memory::{Memory, touched};
+use super::network::Network;
+use super::topology::Place;
+use crate::config::Config;
+
+/// Address translation: a TLB in each accelerator, and in each chiplet an IOMMU that walks the
+/// page tables for the accelerators there (AccelFlow, sections IV.A and V.3).
+///
+/// A page that a walk is under way for counts as translated. Caches of the walkers keep where the
+/// last level of a page table is; a walk without that reads all levels.
+#[derive(Clone, Debug)]
+pub(crate) struct Translation {
+    page: u64,
+    hit: Time,
+    levels: u32,
+    tlbs: Vec<Associative>,
+    sets: u64,
+    iommus: Vec<Iommu>,
+    pub(crate) counts: TranslationCounts,
+}
+
+#[derive(Clone, Debug)]
+struct Iommu {
+    /// When each walker is free.
+    walkers: Vec<Time>,
+    /// Fully associative; none without entries.
+    directories: Option<Associative>,
+}
+
+/// How often addresses were translated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TranslationCounts {
+    pub lookups: u64,
+    pub misses: u64,
+    /// Entries of page tables that walks have read.
+    pub table_reads: u64,
+}
+
+/// Where page tables are, beyond all other addresses.
+const TABLES: u64 = 1 << 60;
+const ENTRY_BYTES: u64 = 8;
+/// Bits of a page's number that one level resolves.
+const LEVEL_BITS: u32 = 9;
+
+impl Translation {
+    pub(crate) fn new(config: &Config, chiplets: usize) -> Translation {
+        let tlb = &config.tlb;
+        let sets = (tlb.entries / tlb.ways).max(1);
+        let iommu = Iommu {
+            walkers: vec![Time::ZERO; tlb.walkers],
+            directories: (tlb.walk_cache_entries > 0)
+                .then(|| Associative::new(1, tlb.walk_cache_entries)),
+        };
+        Translation {
+            page: tlb.page.get(),
+            hit: tlb.hit.at(config.core.clock),
+            levels: tlb.walk_levels,
+            tlbs: vec![Associative::new(sets, tlb.ways); Accel::COUNT],
+            sets: sets as u64,
+            iommus: vec![iommu; chiplets],
+            counts: TranslationCounts::default(),
+        }
+    }
+
+    /// Translates the pages that hold `size` bytes at `address`, for the accelerator at `place`:
+    /// when all are known.
+    pub(crate) fn translate(
+        &mut self,
+        network: &mut Network,
+        memory: &mut Memory,
+        (address, size): (u64, Bytes),
+        place: Place,
+        now: Time,
+    ) -> Time {
+        let Place::Accel(accel, instance) = place else {
+            return now;
+        };
+        let tlb = usize::from(instance) * Accel::COUNT + accel.index();
+        if tlb >= self.tlbs.len() {
+            let empty = Associative::new(self.sets as usize, self.tlbs[0].ways());
+            self.tlbs.resize(tlb + 1, empty);
+        }
+        let end = touched(address + size.get(), address).div_ceil(self.page);
+        let mut known = now;
+        for page in address / self.page..end {
+            self.counts.lookups += 1;
+            let looked_up = now + self.hit;
+            let there = self.tlbs[tlb].touch(page, page % self.sets, false).is_ok();
+            known = known.max(if there {
+                looked_up
+            } else {
+                self.walk(network, memory, page, place, looked_up)
+            });
+        }
+        known
+    }
+
+    fn walk(
+        &mut self,
+        network: &mut Network,
+        memory: &mut Memory,
+        page: u64,
+        place: Place,
+        now: Time,
+    ) -> Time {
+        self.counts.misses += 1;
+        let chiplet = network.chiplet_of(place);
+        let at = Place::Iommu(chiplet);
+        let iommu = &mut self.iommus[usize::from(chiplet)];
+        let request = network.latency(place, at);
+        let first = (0..iommu.walkers.len()).min_by_key(|&walker| iommu.walkers[walker]);
+        let walker = &mut iommu.walkers[first.unwrap_or(0)];
+        let mut done = (now + request).max(*walker);
+        let directory = page >> LEVEL_BITS;
+        let known = iommu
+            .directories
+            .as_mut()
+            .is_some_and(|kept| kept.touch(directory, 0, false).is_ok());
+        let levels = if known {
+            self.levels.min(1)
+        } else {
+            self.levels
+        };
+        for level in (0..levels).rev() {
+            self.counts.table_reads += 1;
+            let entry = (page >> (LEVEL_BITS * level)) * ENTRY_BYTES;
+            let address = TABLES + (u64::from(level) << 56) + entry;
+            done = memory.read_word(network, address, at, done);
+        }
+        *walker = done;
+        done + network.latency(at, place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    struct Server {
+        network: Network,
+        memory: Memory,
+        translation: Translation,
+    }
+
+    /// One slice at (0, 0) and tables that the cache holds.
+    fn server(values: &[(&str, f64)]) -> Server {
+        let mut config = Config::default();
+        config.set("memory.llc_slices", 1.0).unwrap();
+        for (key, value) in values {
+            config.set(key, *value).unwrap();
+        }
+        let mut network = Network::new(&config);
+        let mut memory = Memory::new(&config);
+        for level in 0..5 {
+            let tables = TABLES + (level << 56);
+            memory.deliver(&mut network, tables, Bytes::from_kib(32), Time::ZERO);
+        }
+        let translation = Translation::new(&config, network.chiplets());
+        Server {
+            network,
+            memory,
+            translation,
+        }
+    }
+
+    impl Server {
+        fn translate(&mut self, accel: Accel, address: u64, size: u64, at: Time) -> Time {
+            let place = Place::Accel(accel, 0);
+            let data = (address, Bytes(size));
+            let (network, memory) = (&mut self.network, &mut self.memory);
+            self.translation.translate(network, memory, data, place, at) - at
+        }
+    }
+
+    const PAGE: u64 = 4_096;
+    /// 2 cycles.
+    const HIT: Time = Time::from_ps(834);
+    /// From the port of the accelerators' chiplet to the slice: a crossing and 8 hops; both ways,
+    /// and the slice.
+    const READ: Time = Time::from_ps(2 * (25_000 + 8 * 1_250) + 15_000);
+    /// From Ser to the IOMMU at its port.
+    const ATS: Time = Time::from_ps(2 * 1_250);
+
+    #[test]
+    fn a_miss_reads_four_levels_and_a_known_directory_one() {
+        let mut server = server(&[]);
+        let first = server.translate(Accel::Ser, 0, 8, Time::ZERO);
+        assert_eq!(first, HIT + ATS + READ * 4 + ATS);
+        assert_eq!(server.translate(Accel::Ser, 8, 8, Time::from_us(1)), HIT);
+        let next = server.translate(Accel::Ser, PAGE, 8, Time::from_us(2));
+        assert_eq!(next, HIT + ATS + READ + ATS);
+        // The first page of the next directory.
+        let far = server.translate(Accel::Ser, 512 * PAGE, 8, Time::from_us(3));
+        assert_eq!(far, HIT + ATS + READ * 4 + ATS);
+        let counts = server.translation.counts;
+        assert_eq!((counts.lookups, counts.misses), (4, 3));
+        assert_eq!(counts.table_reads, 4 + 1 + 4);
+    }
+
+    #[test]
+    fn each_accelerator_has_a_tlb_of_its_own() {
+        let mut server = server(&[]);
+        server.translate(Accel::Ser, 0, 8, Time::ZERO);
+        let other = server.translate(Accel::Encr, 0, 8, Time::from_us(1));
+        // One hop from Encr to the port; the IOMMU of the chiplet knows the directory.
+        let ats = Time::from_ps(1_250);
+        assert_eq!(other, HIT + ats + READ + ats);
+        // LdB has another IOMMU, at the lower edge of the cores' mesh.
+        let ldb = server.translate(Accel::Ldb, 0, 8, Time::from_us(2));
+        let read = Time::from_ps(2 * 8 * 1_250 + 15_000);
+        assert_eq!(ldb, HIT + ATS + read * 4 + ATS);
+    }
+
+    #[test]
+    fn all_pages_of_a_transfer_are_translated_and_share_the_walkers() {
+        let pages = |walkers: f64, count: u64| {
+            let mut server = server(&[("tlb.walkers", walkers)]);
+            server.translate(Accel::Ser, 100 * PAGE, 8, Time::ZERO);
+            server.translate(Accel::Ser, PAGE - 8, count * PAGE, Time::from_us(1))
+        };
+        // The last 8 bytes of a page and what follows.
+        let one = HIT + ATS + READ + ATS;
+        let later = pages(2.0, 1) - one;
+        // A line in the slice's port.
+        assert_eq!(later, Time::from_ps(417));
+        assert!(pages(2.0, 2) >= one + READ, "the third waits for a walker");
+        assert!(pages(3.0, 2) < one + READ, "three walkers, three pages");
+        assert_eq!(pages(1.0, 1), one + READ, "one walker, one after the other");
+    }
+
+    #[test]
+    fn the_tlb_holds_its_entries_by_set() {
+        // Two sets of two: pages 0, 2 and 4 share one.
+        let mut server = server(&[("tlb.entries", 4.0), ("tlb.ways", 2.0)]);
+        let mut misses = |pages: &[u64]| {
+            let before = server.translation.counts.misses;
+            for page in pages {
+                server.translate(Accel::Ser, page * PAGE, 8, Time::ZERO);
+            }
+            server.translation.counts.misses - before
+        };
+        assert_eq!(misses(&[0, 2, 1, 3]), 4);
+        assert_eq!(misses(&[0, 2, 1, 3]), 0);
+        assert_eq!(
+            misses(&[4, 2, 0]),
+            2,
+            "4 took the place of 0, then 0 that of 4"
+        );
+        assert_eq!(misses(&[4, 1, 3]), 1);
+    }
+
+    #[test]
+    fn the_caches_of_the_walkers_hold_their_entries() {
+        let reads = |entries: f64| {
+            let mut server = server(&[("tlb.walk_cache_entries", entries)]);
+            for directory in [0, 1, 2, 0, 1, 2] {
+                let page = directory * 512 + server.translation.counts.lookups;
+                server.translate(Accel::Ser, page * PAGE, 8, Time::ZERO);
+            }
+            server.translation.counts.table_reads
+        };
+        assert_eq!(reads(0.0), 6 * 4);
+        assert_eq!(reads(2.0), 6 * 4, "the one that comes next has just gone");
+        assert_eq!(reads(3.0), 3 * 4 + 3);
+    }
+
+    #[test]
+    fn without_levels_a_miss_asks_the_iommu_alone() {
+        let mut server = server(&[("tlb.walk_levels", 0.0)]);
+        let miss = server.translate(Accel::Ser, 0, 8, Time::ZERO);
+        assert_eq!(miss, HIT + ATS + ATS);
+    }
+}

@@ -1,0 +1,140 @@
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+
+use super::memory::{Memory, MemoryCounts, Regulator, Source};
+use super::network::{Carried, Network};
+use super::pipe::Flow;
+use super::topology::Place;
+use super::translation::{Translation, TranslationCounts};
+use crate::config::Config;
+
+/// Everything between accelerators, cores and memory: what moves data, and what it meets.
+#[derive(Clone, Debug)]
+pub(crate) struct Uncore {
+    network: Network,
+    memory: Memory,
+    translation: Translation,
+    regulator: Regulator,
+}
+
+/// Something to be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Movement {
+    pub way: Way,
+    /// Where in memory, if memory is an end of the way.
+    pub address: u64,
+    pub size: Bytes,
+    pub tenant: u16,
+}
+
+/// From where to where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From one queue to another; queues are addressed directly.
+    Queues(Place, Place),
+    /// From memory to an accelerator.
+    Read(Source, Place),
+    /// From an accelerator to memory.
+    Write(Place),
+}
+
+impl Uncore {
+    pub(crate) fn new(config: &Config) -> Uncore {
+        let network = Network::new(config);
+        Uncore {
+            memory: Memory::new(config),
+            translation: Translation::new(config, network.chiplets()),
+            regulator: Regulator::new(config.memory.tenant_limit),
+            network,
+        }
+    }
+
+    /// Starts to move something: when it is there.
+    pub(crate) fn carry(&mut self, movement: &Movement, now: Time) -> Time {
+        let Movement { address, size, .. } = *movement;
+        let network = &mut self.network;
+        let ready = match movement.way {
+            Way::Queues(from, to) => {
+                return network.transfer(from, to, size, Flow::at(now)).tail;
+            }
+            Way::Read(_, place) | Way::Write(place) => {
+                let data = (address, size);
+                self.translation
+                    .translate(network, &mut self.memory, data, place, now)
+            }
+        };
+        let start = self.regulator.admit(movement.tenant, size, ready);
+        match movement.way {
+            Way::Read(source, to) => self
+                .memory
+                .read(network, (address, size), source, to, start),
+            Way::Write(from) | Way::Queues(from, _) => {
+                self.memory.write(network, (address, size), from, start)
+            }
+        }
+    }
+
+    /// How long `size` takes between memory and an accelerator if nothing is in its way and the
+    /// cache has it: from its middle, which is where LdB is.
+    pub(crate) fn unloaded(&self, accel: Accel, size: Bytes) -> Time {
+        let place = Place::Accel(accel, 0);
+        let middle = Place::Accel(Accel::Ldb, 0);
+        let slice = self.memory.slice_latency();
+        self.network.latency(place, middle) * 2 + slice + self.network.slowest(size)
+    }
+
+    /// Data from outside the package is put into the cache.
+    pub(crate) fn deliver(&mut self, address: u64, size: Bytes, now: Time) {
+        self.memory.deliver(&mut self.network, address, size, now);
+    }
+
+    /// A core works for `duration`.
+    pub(crate) fn core_runs(&mut self, duration: Time, now: Time) {
+        self.memory.core_runs(&mut self.network, duration, now);
+    }
+
+    pub(crate) fn carried(&self, now: Time) -> Carried {
+        self.network.carried(now)
+    }
+
+    pub(crate) fn counts(&self) -> (MemoryCounts, TranslationCounts) {
+        (self.memory.counts, self.translation.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn movement(way: Way, tenant: u16) -> Movement {
+        Movement {
+            way,
+            address: 1 << 40,
+            size: Bytes(1_000),
+            tenant,
+        }
+    }
+
+    #[test]
+    fn memory_is_translated_and_limited_and_queues_are_not() {
+        let mut config = Config::default();
+        config.set("memory.tenant_gb_per_s", 0.001).unwrap();
+        let mut uncore = Uncore::new(&config);
+        let (ser, tcp) = (Place::Accel(Accel::Ser, 0), Place::Accel(Accel::Tcp, 0));
+        let queues = movement(Way::Queues(ser, tcp), 1);
+        assert!(uncore.carry(&queues, Time::ZERO) < Time::from_ns(100));
+        assert_eq!(uncore.counts().1.lookups, 0);
+        let read = movement(Way::Read(Source::Core, ser), 1);
+        assert!(uncore.carry(&read, Time::ZERO) < Time::from_us(1));
+        assert_eq!(uncore.counts().1.lookups, 1);
+        // A kilobyte at a megabyte a second.
+        let write = movement(Way::Write(ser), 1);
+        assert!(uncore.carry(&write, Time::ZERO) > Time::from_us(1_000));
+        let other = movement(Way::Write(ser), 2);
+        assert!(uncore.carry(&other, Time::ZERO) < Time::from_us(1));
+        let again = uncore.carry(&queues, Time::ZERO);
+        assert!(again < Time::from_ns(200), "queues are not memory");
+    }
+}
