@@ -120,7 +120,7 @@ impl Memory {
                 flow = flow.after(self.snoop);
             } else if found.is_err() {
                 self.counts.missed_bytes += part.get();
-                flow = self.from_dram(network, block, there, part, flow);
+                flow = self.fetch_from_dram(network, block, there, part, flow);
             }
             self.evict(network, found, there, flow.head);
             done = done.max(network.transfer(there, to, part, flow).tail);
@@ -208,7 +208,7 @@ impl Memory {
         known + way
     }
 
-    fn from_dram(
+    fn fetch_from_dram(
         &mut self,
         network: &mut Network,
         block: u64,
