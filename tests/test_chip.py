@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from accelflow import InputError, chip
+from accelflow import InputError, chip, simulation
 from accelflow.cli import program
 
 
@@ -128,14 +128,29 @@ def test_servers_of_their_own_count_each() -> None:
     assert own["power_w"]["transfers_w"] == pytest.approx(shared["power_w"]["transfers_w"])
 
 
-def test_dispatches_and_bytes_of_the_results_replace_the_estimate() -> None:
+def test_operations_and_transfers_of_the_results_replace_the_estimate() -> None:
     results = comparison()
     for service in results["systems"][2]["services"]:
-        service |= {"dispatches": 500, "moved_bytes": 100_000}
+        service |= {"operations_per_request": 5.0, "dma_utilization": 0.25}
     ours = chip.energy(results, "accelflow")
     assert not ours["estimated"]
-    joules = chip.power()["transfer_byte_j"] + chip.power()["queue_byte_j"]
-    assert ours["power_w"]["transfers_w"] == pytest.approx(2000 * 1000 * joules)
+    power = chip.power()
+    joules = power["transfer_byte_j"] + power["queue_byte_j"]
+    # A quarter of ten engines, each at its peak of 38.4 GB/s.
+    assert ours["power_w"]["transfers_w"] == pytest.approx(2.5 * 38.4e9 * joules)
+    instructions = 2000 * 5 * 18 * power["dispatcher_instruction_j"]
+    assert ours["power_w"]["dispatchers_w"] == pytest.approx(instructions)
+
+
+def test_what_the_simulator_says_is_enough_to_leave_estimates_out() -> None:
+    results = simulation.compare(
+        simulation.Experiment(orchestrators=["Non-acc", "AccelFlow"], requests=300)
+    )
+    ours, base = chip.energy(results, "accelflow"), chip.energy(results, "non_acc")
+    assert not ours["estimated"]
+    assert 0 < ours["power_w"]["transfers_w"] < ours["power_w"]["total_w"]
+    assert base["power_w"]["transfers_w"] == base["power_w"]["leakage_w"] == 0
+    assert ours["joules_per_request"] < base["joules_per_request"]
 
 
 def test_the_simulated_servers_size_is_the_powers() -> None:

@@ -85,8 +85,9 @@ def energy(
     It is that of a second of the measured window, so the outcome holds watts by place
     (``power_w``), the rate of completed requests, joules per request, and requests per joule,
     which is performance per watt. Services that share a server share its watts; where each has a
-    server of its own, all servers count. Dispatches and bytes are those of the results where they
-    are there (``dispatches``, ``moved_bytes``); otherwise each invocation counts as one dispatch
+    server of its own, all servers count. Dispatches follow from the results' operations of a
+    request, and bytes from the A-DMA engines' busy share at their peak rate, which is the most that
+    they can have moved. Results without these count each invocation of Table IV as one dispatch
     and :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` says so.
 
     Raises InputError for an orchestrator that took no part and for inputs that are not allowed.
@@ -103,14 +104,19 @@ def energy(
         else [[service] for service in system.services]
     )
     watts: dict[str, float] = {}
+    inputs = {row["name"]: row["value"] for row in power(changes, sizes)["inputs"]}
+    peak_bytes_per_s = inputs["adma_gbyte_per_s"] * 1e9
+    estimated = False
     for services in servers:
+        measured = _measured(comparison, system, services[0])
+        estimated = estimated or measured is None
         outcome = _call(
             _native.energy_model,
             {
                 "area": sizes,
                 "power": _numbers(changes),
                 "system": orchestrator,
-                **_second(comparison, system, services, sizes),
+                **_second(services, measured, sizes, peak_bytes_per_s),
             },
         )
         for place, joules in outcome.items():
@@ -126,55 +132,46 @@ def energy(
         "throughput_rps": throughput,
         "joules_per_request": total / throughput if throughput else None,
         "requests_per_joule": throughput / total,
-        "estimated": not all(_extra(comparison, system, s) for s in system.services),
+        "estimated": estimated,
     }
 
 
 def _second(
-    comparison: Comparison,
-    system: SystemResult,
     services: list[ServiceResult],
+    measured: Mapping[str, float] | None,
     sizes: Mapping[str, float],
+    peak_bytes_per_s: float,
 ) -> dict[str, Any]:
-    """What one server did in one second."""
-    cores, instances = sizes.get("cores", 36.0), sizes.get("instances", 1.0)
-    pes = sizes.get("pes", 8.0) * instances
-    # Utilisations are the server's, so every service on it reports the same.
+    """What one server did in one second. Utilisations are the server's, for every service alike."""
     shared = services[0]
-    instructions = moved = 0.0
-    for service in services:
-        extra = _extra(comparison, system, service)
-        per_request = (
-            extra["dispatches"] / service.completed
-            if extra and service.completed
-            else _invocations(service.service)
-        )
-        bytes_per_request = (
-            extra["moved_bytes"] / service.completed
-            if extra and service.completed
-            else per_request * BYTES_PER_TRANSFER
-        )
-        mean = service.dispatcher_instructions_mean or INSTRUCTIONS_PER_DISPATCH
-        instructions += service.throughput_rps * per_request * mean
-        moved += service.throughput_rps * bytes_per_request
+    pes = sizes.get("pes", 8.0) * sizes.get("instances", 1.0)
+    if measured:
+        throughput = math.fsum(service.throughput_rps for service in services)
+        dispatches = throughput * measured["operations_per_request"]
+        engines = sizes.get("adma_engines", 10.0)
+        moved = measured["dma_utilization"] * engines * peak_bytes_per_s
+    else:
+        dispatches = math.fsum(s.throughput_rps * _invocations(s.service) for s in services)
+        moved = dispatches * BYTES_PER_TRANSFER
+    instructions = shared.dispatcher_instructions_mean or INSTRUCTIONS_PER_DISPATCH
     busy = shared.accelerator_utilization
     return {
         "window_s": 1.0,
-        "busy_core_s": shared.core_utilization * cores,
+        "busy_core_s": shared.core_utilization * sizes.get("cores", 36.0),
         "busy_pe_s": {name: share * pes for name, share in busy.items()},
-        "dispatcher_instructions": instructions,
+        "dispatcher_instructions": dispatches * instructions,
         "moved_bytes": moved,
     }
 
 
-def _extra(
+def _measured(
     comparison: Comparison, system: SystemResult, service: ServiceResult
 ) -> dict[str, float] | None:
-    """Dispatches and bytes, if the results have them."""
+    """Operations and transfers of the service's server, if the results have them."""
+    keys = ("operations_per_request", "dma_utilization")
     for entry in comparison.source["systems"]:
         if entry["orchestrator"] == system.orchestrator:
             for found in entry["services"]:
-                keys = ("dispatches", "moved_bytes")
                 if found["service"] == service.service and all(key in found for key in keys):
                     return {key: float(found[key]) for key in keys}
     return None
@@ -191,7 +188,14 @@ def _invocations(service: str) -> float:
 
 def _sizes_of(comparison: Comparison) -> dict[str, float]:
     """The sizes of the simulated server that its configuration changed, as inputs of the area."""
-    keys = {"core.count": "cores", "accelerator.pes": "pes"}
+    keys = {
+        "core.count": "cores",
+        "accelerator.pes": "pes",
+        "accelerator.instances": "instances",
+        "accelerator.input_entries": "input_entries",
+        "accelerator.output_entries": "output_entries",
+        "network.dma_engines": "adma_engines",
+    }
     config = comparison.source.get("config", {})
     return {name: float(config[key]) for key, name in keys.items() if key in config}
 

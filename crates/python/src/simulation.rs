@@ -302,6 +302,8 @@ fn service_json(result: &ServiceResult) -> Value {
         "core_utilization": result.core_utilization,
         "accelerator_utilization": utilization,
         "manager_utilization": result.manager_utilization,
+        "dma_utilization": result.dma_utilization,
+        "operations_per_request": result.operations_per_request,
         "fallbacks": fallbacks,
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,

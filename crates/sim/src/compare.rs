@@ -81,6 +81,10 @@ pub struct ServiceResult {
     pub accelerator_utilization: [f64; Accel::COUNT],
     /// Share of the manager's time.
     pub manager_utilization: f64,
+    /// Share of the A-DMA engines' time.
+    pub dma_utilization: f64,
+    /// Operations on accelerators for a request, the mean over all requests of the server.
+    pub operations_per_request: f64,
     /// Operations that ran on a core instead, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// The cause, if requests arrived faster than they ended.
@@ -204,6 +208,8 @@ fn run_cell(
 
 impl ServiceResult {
     fn new(plan: &Plan, service: usize, outcome: &mut Outcome) -> ServiceResult {
+        let operations: u64 = outcome.totals.on_accelerators.iter().sum();
+        let arrived: u64 = outcome.services.iter().map(|s| s.arrived).sum();
         let stats = &mut outcome.services[service];
         let window = stats
             .measured
@@ -226,6 +232,8 @@ impl ServiceResult {
             core_utilization: outcome.core_utilization,
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
             manager_utilization: outcome.manager_utilization,
+            dma_utilization: outcome.dma_utilization,
+            operations_per_request: operations as f64 / arrived.max(1) as f64,
             fallbacks: stats.fallbacks.clone(),
             saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
             dispatcher_instructions: outcome.dispatcher_instructions,
