@@ -1,5 +1,12 @@
-//! ARCUS's control plane (section 4.3).
+//! ARCUS's control plane (section 4.3): what is learned beforehand, who is let in, with which
+//! registers, and what is changed while they run.
 
+mod manager;
+mod profile;
 mod registers;
+mod runtime;
 
+pub use manager::{AccEntry, FlowStatus, Manager, Policy, Request, RouteEntry};
+pub use profile::{Capacity, Context, Pattern, ProfileTable, Tag};
 pub use registers::{Rate, registers_for};
+pub use runtime::Runtime;
