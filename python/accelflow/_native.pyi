@@ -50,6 +50,7 @@ __all__ = [
     "trace_templates",
     "trace_trans",
     "version",
+    "workload_names",
 ]
 
 _Values = float | npt.NDArray[np.float64]
@@ -453,10 +454,13 @@ def simulate_comparison(
     """
 
 def service_walk(name: str) -> str:
-    """The path of a service as JSON. Raises AccelflowError for an unknown service."""
+    """The path of a service of any workload as JSON. Raises AccelflowError for an unknown one."""
 
-def service_names() -> list[str]:
-    """The services, in the paper's order."""
+def service_names(workload: str) -> list[str]:
+    """The services of a workload. Raises AccelflowError for an unknown workload."""
+
+def workload_names() -> list[tuple[str, float, float | None]]:
+    """The workloads: name, share of sequences that branch, share that the paper prints."""
 
 def orchestrator_names() -> list[tuple[str, str]]:
     """The identifiers of the orchestrators with the paper's names, in its order."""

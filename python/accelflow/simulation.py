@@ -17,12 +17,15 @@ from accelflow.report.results import SCHEMA
 
 __all__ = [
     "ARRIVALS",
+    "FACTS",
     "PLACEMENTS",
+    "RATES",
     "REMOTES",
     "SIZES",
     "WORKLOADS",
     "Experiment",
     "Parameter",
+    "Workload",
     "check",
     "compare",
     "orchestrators",
@@ -32,16 +35,22 @@ __all__ = [
     "service",
     "services",
     "simulated_operations",
+    "workloads",
 ]
 
-WORKLOADS = ("socialnetwork",)
+WORKLOADS = ("socialnetwork", "hotelreservation", "mediaservices", "trainticket", "serverless")
 PLACEMENTS = ("colocated", "isolated")
-ARRIVALS = ("poisson", "alibaba", "short_bursts")
+ARRIVALS = ("poisson", "alibaba", "azure", "short_bursts")
+RATES = ("equal", "alibaba", "azure")
+FACTS = ("common", "drawn")
 SIZES = ("socialnetwork", "fleet", "fleet_whole", "hypercompressbench")
-REMOTES = ("short", "socialnetwork")
+REMOTES = ("short", "socialnetwork", "short_drawn", "socialnetwork_drawn")
 
 #: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
 PAPER_RATE_RPS = 13_400.0
+#: Found: the mean of the six functions' rates at which, shared as Azure's, their logic alone keeps
+#: half of the 36 cores busy.
+SERVERLESS_RATE_RPS = 800.0
 #: Found, not stated: the paper says that operations take "tens of microseconds" on a core, but at
 #: 20 us for TCP a server cannot hold all eight services at the paper's rate without accelerators.
 ASSUMED_TCP_COST_NS = 7_000.0
@@ -69,14 +78,31 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A suite of services.
+
+    `branching_share` is the share of its sequences of accelerators that have a conditional, and
+    `paper_branching_share` what the paper prints for it (section III, Q2).
+    """
+
+    name: str
+    branching_share: float
+    paper_branching_share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """What to compare. The defaults are those of `accelflow compare`.
 
     `orchestrators` and `services` are identifiers, all of them if empty; the paper's spellings of
     orchestrators are understood. `recording` is the text of a recording (docs/recording-format.md)
     that costs and sizes are taken from; without one the costs follow from the paper's shares and
-    `tcp_cost_ns`, what TCP costs a core. `config` sets parameters of the server by key. Rates are
-    per service.
+    `tcp_cost_ns`, what TCP costs a core. `config` sets parameters of the server by key.
+
+    `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
+    serverless functions), which `rates` shares among them. `facts` says what payloads say: that of
+    the most common path, or `drawn` for each request with the odds ``facts.*`` of the server's
+    parameters; `remote` says how long remote sides take.
     """
 
     workload: str = "socialnetwork"
@@ -84,7 +110,9 @@ class Experiment:
     services: Sequence[str] = ()
     placement: str = "colocated"
     arrivals: str = "poisson"
-    rate_rps: float = PAPER_RATE_RPS
+    rate_rps: float | None = None
+    rates: str = "equal"
+    facts: str = "common"
     requests: int = 20_000
     seed: int = 1
     recording: str | None = None
@@ -93,6 +121,13 @@ class Experiment:
     remote: str = "short"
     sizes: str | None = None
     config: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def mean_rate_rps(self) -> float:
+        """`rate_rps`, or what it is where it is not given."""
+        if self.rate_rps is not None:
+            return self.rate_rps
+        return SERVERLESS_RATE_RPS if self.workload == "serverless" else PAPER_RATE_RPS
 
     @property
     def warmup_requests(self) -> int:
@@ -116,15 +151,19 @@ def compare(
     """
     threads = threads if threads is not None else os.cpu_count() or 1
     check(experiment, threads)
-    sizes = experiment.sizes or ("fleet" if experiment.recording is None else "socialnetwork")
+    own_sizes = experiment.recording is not None and experiment.workload == "socialnetwork"
+    sizes = experiment.sizes or ("socialnetwork" if own_sizes else "fleet")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     ids = ids or [name for name, _ in orchestrators()]
     request = {
+        "workload": experiment.workload,
         "services": list(experiment.services),
         "orchestrators": ids,
         "placement": experiment.placement,
         "arrivals": experiment.arrivals,
-        "rate_rps": experiment.rate_rps,
+        "rate_rps": experiment.mean_rate_rps,
+        "rates": experiment.rates,
+        "facts": experiment.facts,
         "requests": experiment.requests,
         "warmup": experiment.warmup_requests,
         "seed": experiment.seed,
@@ -142,8 +181,13 @@ def compare(
         "profile": experiment.profile_name,
         "profile_parameters": simulated["profile_parameters"],
         "placement": experiment.placement,
-        "arrivals": {"kind": experiment.arrivals, "rate_rps": experiment.rate_rps},
+        "arrivals": {
+            "kind": experiment.arrivals,
+            "rate_rps": experiment.mean_rate_rps,
+            "rates": experiment.rates,
+        },
         "payload_sizes": sizes,
+        "facts": experiment.facts,
         "remote": experiment.remote,
         "requests": experiment.requests,
         "warmup_requests": experiment.warmup_requests,
@@ -159,16 +203,30 @@ def orchestrators() -> list[tuple[str, str]]:
     return _native.orchestrator_names()
 
 
-def services() -> list[str]:
-    """The services of SocialNetwork, in the order of the paper's Table IV."""
-    return _native.service_names()
+def workloads() -> list[Workload]:
+    """The workloads, with how many of their sequences of accelerators branch."""
+    return [
+        Workload(name=name, branching_share=share, paper_branching_share=printed)
+        for name, share, printed in _native.workload_names()
+    ]
+
+
+def services(workload: str = "socialnetwork") -> list[str]:
+    """The services of `workload`; those of SocialNetwork are in the order of the paper's Table IV.
+
+    Raises InputError for an unknown workload.
+    """
+    if workload not in WORKLOADS:
+        raise InputError(f"unknown workload '{workload}'; known are {', '.join(WORKLOADS)}")
+    return _native.service_names(workload)
 
 
 def service(name: str) -> dict[str, Any]:
     """The path of a service: method, path, traces and how often it invokes each accelerator.
 
-    The counts are found by walking the service's traces. Raises AccelflowError for an unknown
-    service.
+    The service may be of any workload. The counts are found by walking its traces;
+    `conditionals_by_sequence` has the most branches that each of its sequences can resolve. Raises
+    AccelflowError for an unknown service.
     """
     walked: dict[str, Any] = json.loads(_native.service_walk(name))
     return walked
@@ -252,6 +310,8 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         ("workload", experiment.workload, WORKLOADS),
         ("placement", experiment.placement, PLACEMENTS),
         ("arrivals", experiment.arrivals, ARRIVALS),
+        ("rates", experiment.rates, RATES),
+        ("facts", experiment.facts, FACTS),
         ("remote", experiment.remote, REMOTES),
         ("sizes", experiment.sizes or SIZES[0], SIZES),
     ):
@@ -259,7 +319,8 @@ def check(experiment: Experiment, threads: int = 1) -> None:
             raise InputError(f"unknown {name} '{value}'; known are {', '.join(allowed)}")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     _check_names("orchestrator", ids, [name for name, _ in orchestrators()])
-    _check_names("service", experiment.services, services())
+    _check_names("service", experiment.services, services(experiment.workload))
+    _check_fit(experiment)
     if not 100 <= experiment.requests <= MAX_REQUESTS:
         raise InputError(
             f"requests is {experiment.requests}; must be from 100 to {MAX_REQUESTS}: a 99th "
@@ -267,10 +328,26 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         )
     if not 0 <= experiment.seed < 2**64:
         raise InputError(f"seed is {experiment.seed}; must be from 0 to 2**64 - 1")
-    if not 0.001 <= experiment.rate_rps <= 1e9:
-        raise InputError(f"rate_rps = {experiment.rate_rps:g}; must be from 0.001 to 1e9")
+    if not 0.001 <= experiment.mean_rate_rps <= 1e9:
+        raise InputError(f"rate_rps = {experiment.mean_rate_rps:g}; must be from 0.001 to 1e9")
     if not 0 < experiment.tcp_cost_ns <= 1e9:
         raise InputError(f"tcp_cost_ns is {experiment.tcp_cost_ns}; must be above 0, at most 1e9")
+
+
+def _check_fit(experiment: Experiment) -> None:
+    """Refuse what belongs to another workload."""
+    workload = experiment.workload
+    own = {"socialnetwork": ("equal", "alibaba"), "serverless": ("equal", "azure")}
+    allowed = own.get(workload, ("equal",))
+    if experiment.rates not in allowed:
+        raise InputError(
+            f"rates {experiment.rates} are not those of {workload}; allowed are "
+            f"{', '.join(allowed)}"
+        )
+    if experiment.sizes == "socialnetwork" and workload != "socialnetwork":
+        raise InputError(
+            f"sizes socialnetwork are not those of {workload}; allowed are {', '.join(SIZES[1:])}"
+        )
 
 
 def _orchestrator(name: str) -> str:

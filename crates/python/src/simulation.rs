@@ -15,8 +15,11 @@ use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
 use accelflow_workload::profile::{
     PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits,
 };
-use accelflow_workload::services::{Service, invocations, social_network};
+use accelflow_workload::services::{
+    Service, branching_share, invocations, sequences, social_network,
+};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::{RateShares, Suite};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -48,11 +51,14 @@ fn pick<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> PyResul
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
+    workload: String,
     services: Vec<String>,
     orchestrators: Vec<String>,
     placement: String,
     arrivals: String,
     rate_rps: f64,
+    rates: String,
+    facts: String,
     requests: u64,
     warmup: u64,
     seed: u64,
@@ -119,6 +125,7 @@ struct Prepared {
     orchestrators: Vec<&'static dyn Orchestrator>,
     placement: Placement,
     arrivals: ArrivalProcess,
+    rate_shares: Vec<f64>,
     profile_parameters: Vec<Value>,
 }
 
@@ -136,12 +143,27 @@ impl Prepared {
         let placements = Placement::ALL.map(|p| (p.name(), p));
         let sizes = SizePreset::ALL.map(|p| (p.name(), p));
         let image = memory()?;
-        let services = wanted_services(&request.services)?;
-        let profile = profile(request, recording, &services, &image)?;
+        let suite: Suite = request.workload.parse().map_err(failure)?;
+        let shares: RateShares = request.rates.parse().map_err(failure)?;
+        let services = wanted_services(suite, &request.services)?;
+        let share = |it: &Service| suite.rate_share(it.name(), shares).map_err(failure);
+        let rate_shares = services.iter().map(share).collect::<PyResult<_>>()?;
+        let profile = profile(request, recording, suite, &services, &image)?;
         let sizes = PayloadSizes::preset(pick("payload sizes", &request.sizes, &sizes)?);
         let profile_parameters = parameters_json(&profile);
+        let plan = Plan::new(&profile, &image, &sizes).map_err(failure)?;
+        let plan = match request.facts.as_str() {
+            "common" => plan,
+            "drawn" => plan.with_odds(&config.facts.odds().map_err(failure)?),
+            other => {
+                return Err(failure(format!(
+                    "unknown facts '{other}'; known are common, drawn"
+                )));
+            }
+        };
         Ok(Prepared {
-            plan: Plan::new(&profile, &image, &sizes).map_err(failure)?,
+            plan,
+            rate_shares,
             config,
             orchestrators,
             placement: pick("placement", &request.placement, &placements)?,
@@ -157,6 +179,7 @@ impl Prepared {
             orchestrators: &self.orchestrators,
             placement: self.placement,
             arrivals: &self.arrivals,
+            rate_shares: &self.rate_shares,
             requests: request.requests,
             warmup: request.warmup,
             seed: request.seed,
@@ -189,8 +212,8 @@ pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
     Ok(Value::Array(parameters_json(&profile)).to_string())
 }
 
-fn wanted_services(names: &[String]) -> PyResult<Vec<Service>> {
-    let all = social_network().map_err(failure)?;
+fn wanted_services(suite: Suite, names: &[String]) -> PyResult<Vec<Service>> {
+    let all = suite.services().map_err(failure)?;
     for name in names {
         find_service(&all, name)?;
     }
@@ -214,23 +237,30 @@ pub(crate) fn find_service<'s>(services: &'s [Service], name: &str) -> PyResult<
         })
 }
 
-/// The paper's shares are means over all eight services, so costs are derived from all eight even
-/// when fewer are simulated.
+/// The paper's shares are means over the eight services of SocialNetwork, so costs are derived
+/// from all eight whatever is simulated.
 fn profile(
     request: &Request,
     recording: Option<&str>,
+    suite: Suite,
     services: &[Service],
     image: &Image,
 ) -> PyResult<Profile> {
     let remotes = [
         ("short", RemoteWaits::short()),
         ("socialnetwork", RemoteWaits::social_network()),
+        ("short_drawn", RemoteWaits::short().spread()),
+        (
+            "socialnetwork_drawn",
+            RemoteWaits::social_network().spread(),
+        ),
     ];
     let waits = remotes.iter().find(|(name, _)| *name == request.remote);
     let (_, waits) = waits.ok_or_else(|| {
         failure(format!(
-            "unknown remote '{}'; known are short, socialnetwork",
-            request.remote
+            "unknown remote '{}'; known are {}",
+            request.remote,
+            remotes.each_ref().map(|(name, _)| *name).join(", ")
         ))
     })?;
     if let Some(recording) = recording {
@@ -248,9 +278,8 @@ fn profile(
         ..PaperOptions::default()
     };
     let all = social_network().map_err(failure)?;
-    let profile = Profile::paper(&all, image, &options).map_err(failure)?;
-    let wanted: Vec<&str> = services.iter().map(Service::name).collect();
-    Ok(profile.only(&wanted))
+    let profile = Profile::paper_like(services, &all, image, &options).map_err(failure)?;
+    Ok(profile.with_app_times(|name| suite.app_time(name)))
 }
 
 fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
@@ -261,9 +290,10 @@ fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
     match kind {
         "poisson" => Ok(ArrivalProcess::Poisson { rate_rps }),
         "alibaba" => Ok(bursty(Modulation::alibaba(ASSUMED_DWELL).map_err(failure)?)),
+        "azure" => Ok(bursty(Modulation::azure(ASSUMED_DWELL).map_err(failure)?)),
         "short_bursts" => Ok(bursty(Modulation::short_bursts())),
         _ => Err(failure(format!(
-            "unknown arrivals '{kind}'; known are poisson, alibaba, short_bursts"
+            "unknown arrivals '{kind}'; known are poisson, alibaba, azure, short_bursts"
         ))),
     }
 }
@@ -294,6 +324,7 @@ fn service_json(result: &ServiceResult) -> Value {
         "service": result.service,
         "offered_rps": result.offered_rps,
         "completed": result.completed,
+        "errors": result.errors,
         "mean_us": us(result.mean),
         "p50_us": us(result.percentiles[0]),
         "p99_us": us(result.percentiles[1]),
@@ -310,13 +341,22 @@ fn service_json(result: &ServiceResult) -> Value {
     })
 }
 
-/// The service called `name` as JSON: its method, path, traces and accelerators, found by walking
-/// its traces. Raises AccelflowError for an unknown service.
+/// The service of any workload called `name` as JSON: its method, path, traces, accelerators and
+/// sequences, found by walking its traces. Raises AccelflowError for an unknown service.
 #[pyfunction]
 pub(crate) fn service_walk(name: &str) -> PyResult<String> {
-    let services = social_network().map_err(failure)?;
+    let mut services = Vec::new();
+    for suite in Suite::ALL {
+        services.extend(suite.services().map_err(failure)?);
+    }
     let service = find_service(&services, name)?;
-    let counts = invocations(service, &memory()?).map_err(failure)?;
+    let image = memory()?;
+    let counts = invocations(service, &image).map_err(failure)?;
+    let conditionals: Vec<u32> = sequences(service, &image)
+        .map_err(failure)?
+        .iter()
+        .map(|sequence| sequence.conditionals)
+        .collect();
     let by_accelerator: BTreeMap<&str, u32> = Accel::ALL
         .iter()
         .map(|accel| (accel.name(), counts.of(*accel)))
@@ -329,14 +369,29 @@ pub(crate) fn service_walk(name: &str) -> PyResult<String> {
         "traces": counts.traces,
         "by_accelerator": by_accelerator,
         "max_parallel_chains": service.max_parallel_chains(),
+        "conditionals_by_sequence": conditionals,
     })
     .to_string())
 }
 
-/// The names of the services, in the paper's order.
+/// The workloads: (name, share of its sequences that branch, the share that the paper prints).
 #[pyfunction]
-pub(crate) fn service_names() -> PyResult<Vec<String>> {
-    let services = social_network().map_err(failure)?;
+pub(crate) fn workload_names() -> PyResult<Vec<(&'static str, f64, Option<f64>)>> {
+    let image = memory()?;
+    let row = |suite: Suite| {
+        let services = suite.services().map_err(failure)?;
+        let share = branching_share(&services, &image).map_err(failure)?;
+        Ok((suite.name(), share, suite.printed_branching_share()))
+    };
+    Suite::ALL.into_iter().map(row).collect()
+}
+
+/// The names of the services of `workload`; for socialnetwork, in the paper's order. Raises
+/// AccelflowError for an unknown workload.
+#[pyfunction]
+pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
+    let suite: Suite = workload.parse().map_err(failure)?;
+    let services = suite.services().map_err(failure)?;
     Ok(services
         .iter()
         .map(|service| service.name().to_owned())

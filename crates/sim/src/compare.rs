@@ -50,6 +50,8 @@ pub struct Comparison<'c> {
     pub placement: Placement,
     /// When requests arrive, the same process for each service, drawn independently.
     pub arrivals: &'c ArrivalProcess,
+    /// What the rate of each service of the plan is multiplied by; 1 for those beyond.
+    pub rate_shares: &'c [f64],
     /// Requests of each service.
     pub requests: u64,
     /// How many of the first are left out of the statistics.
@@ -69,6 +71,8 @@ pub struct ServiceResult {
     pub offered_rps: f64,
     /// Requests with a response time.
     pub completed: u64,
+    /// Requests of the whole run that were answered with an error.
+    pub errors: u64,
     /// Mean response time.
     pub mean: Option<Time>,
     /// Percentiles 50, 99 and 99.9 of the response time.
@@ -189,9 +193,10 @@ fn run_cell(
     stop: &AtomicBool,
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
+        let share = comparison.rate_shares.get(service).copied();
         Load::new(
             service,
-            comparison.arrivals.clone(),
+            comparison.arrivals.scaled(share.unwrap_or(1.0)),
             comparison.requests,
             comparison.warmup,
         )
@@ -226,6 +231,7 @@ impl ServiceResult {
             service: plan.services[service].name.clone(),
             offered_rps: per_second(completed.saturating_sub(1)),
             completed,
+            errors: stats.errors,
             mean: stats.latency.mean(),
             percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
             throughput_rps: per_second(stats.completed_in_window),

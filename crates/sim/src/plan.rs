@@ -1,12 +1,20 @@
 //! What the simulator executes: services whose chains have their facts, costs and sizes attached.
 
-use accelflow_trace::{Accel, AtmAddress, Image};
+use accelflow_trace::{Accel, AtmAddress, Field, Image};
 use accelflow_units::{Bytes, Time};
-use accelflow_workload::profile::{Cost, Payload, PhaseProfile, Profile, ServiceProfile};
-use accelflow_workload::services::{ChainFacts, Phase, Place, ServiceError};
+use accelflow_workload::profile::{
+    Cost, Payload, PhaseProfile, Profile, ServiceProfile, WaitDistribution,
+};
+use accelflow_workload::services::{ChainFacts, FactOdds, Phase, Place, ServiceError};
 use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 
 use crate::orchestrators::Links;
+
+/// The field that says whether a message has come compressed.
+const COMPRESSED: &str = "compressed";
+
+/// What keeps draws of waits apart from other attributes of a request.
+const WAIT: u64 = 0x3A17 << 48;
 
 /// Everything the simulator executes.
 #[derive(Clone, Debug)]
@@ -17,7 +25,8 @@ pub struct Plan {
     pub services: Vec<ServicePlan>,
     /// The pairs that Cohort links.
     pub links: Links,
-    waits: Vec<Time>,
+    waits: Vec<WaitDistribution>,
+    compressed: Option<usize>,
 }
 
 /// A service.
@@ -53,6 +62,15 @@ pub struct ChainPlan {
 struct OperationPlan {
     cost: Cost,
     payload: Option<Payload>,
+}
+
+/// Whether an operation sees its message compressed, and what compression does to its size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Form {
+    /// Whether the message is compressed before the operation.
+    pub compressed: bool,
+    /// Size of a message over its size when compressed.
+    pub ratio: f64,
 }
 
 /// One accelerator operation of one request.
@@ -94,20 +112,58 @@ impl Plan {
         let waits = image
             .names()
             .iter()
-            .map(|name| profile.waits().of(name))
+            .map(|name| profile.waits().distribution(name))
             .collect();
         let links = Links::most_frequent(&transitions(profile));
+        let fields = image.predicates().fields();
+        let compressed = fields.iter().position(|name| name == COMPRESSED);
         Ok(Plan {
             image: image.clone(),
             services,
             links,
             waits,
+            compressed,
         })
     }
 
-    /// How long the trace at `trace` waits for its message.
-    pub fn wait(&self, trace: AtmAddress) -> Time {
-        self.waits.get(trace.index()).copied().unwrap_or(Time::ZERO)
+    /// The same plan, where facts with `odds` are drawn for each request; all others are those of
+    /// the most common path.
+    #[must_use]
+    pub fn with_odds(mut self, odds: &FactOdds) -> Plan {
+        let phases = self.services.iter_mut().flat_map(|it| &mut it.phases);
+        for phase in phases {
+            let PhasePlan::Chains(chains) = phase else {
+                continue;
+            };
+            for chain in chains {
+                let facts = chain.facts.clone();
+                chain.facts = facts.with_odds(odds, chain.place, &self.image);
+            }
+        }
+        self
+    }
+
+    /// The field that traces test to know whether their message is compressed, if any does.
+    pub fn compressed_field(&self) -> Option<Field<'_>> {
+        let (index, name) = (self.compressed?, COMPRESSED);
+        Some(Field { index, name })
+    }
+
+    /// How long the trace at `trace` waits for its message; the median, if waits are drawn.
+    pub fn typical_wait(&self, trace: AtmAddress) -> Time {
+        let distribution = self.waits.get(trace.index());
+        distribution.map_or(Time::ZERO, |it| it.median())
+    }
+
+    /// How long the trace at `trace` in `chain` waits for its message, for request number
+    /// `request`: a function of the arguments alone, so the same whoever handles the request.
+    pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
+        let Some(distribution) = self.waits.get(trace.index()) else {
+            return Time::ZERO;
+        };
+        let [phase, number] = [chain.place.0, chain.place.1].map(u64::from);
+        let index = WAIT | phase << 32 | number << 16 | (trace.index() as u64) << 1;
+        distribution.draw(seed, request, index)
     }
 }
 
@@ -226,14 +282,19 @@ impl ChainPlan {
         Message { size, mean: *mean }
     }
 
-    /// The operation of `accel` in the trace that begins at `trace`, on `message`. A TCP that
-    /// receives and one that sends are two operations.
+    /// The operation of `accel` in the trace that begins at `trace`, on `message` in the form
+    /// `form`. A TCP that receives and one that sends are two operations.
+    ///
+    /// Sizes of messages are those before compression, so what is read and written is smaller
+    /// between Cmp and Dcmp. Recorded sizes are what they are. The cost is that of a message of
+    /// this size beside the mean of its kind, which compression leaves as it is.
     pub fn operation(
         &self,
         trace: AtmAddress,
         accel: Accel,
         receives: bool,
         message: Message,
+        form: Form,
     ) -> Option<Operation> {
         let plan = (*self.operations.get(slot(trace, accel, receives))?)?;
         let core = plan.cost.at(message.size, message.mean);
@@ -242,13 +303,41 @@ impl ChainPlan {
                 message.spread(payload.input),
                 message.spread(payload.output),
             ),
-            None => (message.size, message.size),
+            None => (
+                form.size_of(message, form.compressed),
+                form.size_of(message, form.after(accel)),
+            ),
         };
         Some(Operation {
             core,
             input,
             output,
         })
+    }
+}
+
+impl Form {
+    /// Not compressed, and not to be.
+    pub const PLAIN: Form = Form {
+        compressed: false,
+        ratio: 1.0,
+    };
+
+    /// Whether the message is compressed after an operation of `accel`.
+    pub fn after(self, accel: Accel) -> bool {
+        match accel {
+            Accel::Cmp => true,
+            Accel::Dcmp => false,
+            _ => self.compressed,
+        }
+    }
+
+    fn size_of(self, message: Message, compressed: bool) -> Bytes {
+        if compressed {
+            Bytes((message.size.get() as f64 / self.ratio).ceil() as u64)
+        } else {
+            message.size
+        }
     }
 }
 

@@ -61,6 +61,8 @@ pub struct ServiceStats {
     pub exchanged: u64,
     /// Entries that could not, and were expected to miss theirs.
     pub expected_late: u64,
+    /// Requests that were answered with an error (T6, T7 and T10 can report one), all of them.
+    pub errors: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
     /// When the last request after the warm-up arrived, and the first.

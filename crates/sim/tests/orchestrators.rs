@@ -7,7 +7,7 @@ mod common;
 use accelflow_sim::orchestrators::{
     Completion, Decision, Links, Manager, Next, ORCHESTRATORS, SYSTEMS, orchestrator,
 };
-use accelflow_sim::plan::{PhasePlan, Plan};
+use accelflow_sim::plan::{Form, PhasePlan, Plan};
 use accelflow_sim::{Config, Load};
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
@@ -378,15 +378,25 @@ fn sizes_are_a_function_of_seed_and_request() {
     assert_ne!(first, second, "parallel chains have messages of their own");
     let message = chains[0].message(0, 1, 7);
     let entry = chains[0].facts.entry();
+    let plain = Form {
+        compressed: false,
+        ratio: 2.0,
+    };
     let operation = chains[0]
-        .operation(entry, Accel::Ser, false, message)
+        .operation(entry, Accel::Ser, false, message, plain)
         .unwrap();
     assert_eq!(
         (operation.input, operation.output),
         (message.size, message.size)
     );
     assert_eq!(
-        chains[0].operation(AtmAddress::new(255).unwrap(), Accel::Ser, false, message),
+        chains[0].operation(
+            AtmAddress::new(255).unwrap(),
+            Accel::Ser,
+            false,
+            message,
+            plain
+        ),
         None
     );
 }

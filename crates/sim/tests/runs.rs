@@ -30,7 +30,10 @@ fn forking() -> (Plan, Counts) {
     library.register("both", both).unwrap();
     let mut leave = seq(&["Ser"]).unwrap();
     let stays = seq(&["Dcmp", "LdB"]).unwrap();
-    leave.push(fork(vec![vec![tail("T7_error")], stays]));
+    library
+        .register("aside", seq(&["Cmp", "LdB"]).unwrap())
+        .unwrap();
+    leave.push(fork(vec![vec![tail("aside")], stays]));
     library.register("leave", leave).unwrap();
     let image = library.link().unwrap();
     let path = vec![
@@ -67,7 +70,7 @@ fn assert_all_arms_ran(outcome: &Outcome, counts: &Counts, requests: u64, what: 
 #[test]
 fn all_arms_of_a_fork_run_to_their_ends() {
     let (plan, counts) = forking();
-    assert_eq!(counts.of(Accel::Ldb), 1 + 2 + 1);
+    assert_eq!(counts.of(Accel::Ldb), 1 + 2 + 2);
     for id in ALL {
         let outcome = run(&Config::default(), &plan, id, &together(5), 1);
         assert_all_arms_ran(&outcome, &counts, 5, id);

@@ -34,10 +34,9 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--profile",
-    default="measured",
-    show_default=True,
     metavar="measured|paper|FILE",
-    help="Where costs come from: real bytes on this machine, the paper's shares, or a recording.",
+    help="Where costs come from: real bytes on this machine, the paper's shares, or a recording. "
+    "Default: measured for socialnetwork, paper for the others.",
 )
 @click.option("--recalibrate", is_flag=True, help="Measure anew even if this machine was before.")
 @click.option(
@@ -59,15 +58,28 @@ from accelflow.report.export import to_json
     default="poisson",
     show_default=True,
     metavar="NAME",
-    help="poisson; alibaba: bursty, fitted to Alibaba's rates; short_bursts.",
+    help="poisson; alibaba, azure: bursty, fitted to their rates; short_bursts.",
 )
 @click.option(
     "--rate",
     "rate_rps",
     type=float,
-    default=simulation.PAPER_RATE_RPS,
+    show_default=f"{simulation.PAPER_RATE_RPS:g}; {simulation.SERVERLESS_RATE_RPS:g} for serverless",
+    help="Requests per second of each service, on average over the services.",
+)
+@click.option(
+    "--rates",
+    default="equal",
     show_default=True,
-    help="Requests per second of each service.",
+    metavar="NAME",
+    help="How services share the rate: equal; alibaba (socialnetwork); azure (serverless).",
+)
+@click.option(
+    "--facts",
+    default="common",
+    show_default=True,
+    metavar="NAME",
+    help="common: the most common path; drawn: hits, errors, compression drawn for each request.",
 )
 @click.option(
     "--tcp-cost",
@@ -88,7 +100,8 @@ from accelflow.report.export import to_json
     default="short",
     show_default=True,
     metavar="NAME",
-    help="Waits for other servers: short (5 us) or socialnetwork (traced).",
+    help="Waits for other servers: short (5 us), socialnetwork (traced), or one of them drawn for "
+    "each message: short_drawn, socialnetwork_drawn.",
 )
 @click.option(
     "--requests",
@@ -114,7 +127,10 @@ from accelflow.report.export import to_json
 )
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 def compare(workload: str, **options: Any) -> None:
-    """Compare orchestrators on WORKLOAD (socialnetwork) and write table, files and plot."""
+    """Compare orchestrators on WORKLOAD and write table, files and plot.
+
+    Workloads are socialnetwork, hotelreservation, mediaservices, trainticket and serverless.
+    """
     started = time.monotonic()
     console = Console(stderr=True)
     profile, out, threads = options.pop("profile"), options.pop("out"), options.pop("threads")
@@ -123,6 +139,12 @@ def compare(workload: str, **options: Any) -> None:
     config = simulation.read_config(config_file) if config_file else {}
     experiment = simulation.Experiment(workload=workload, config=config, **options)
     simulation.check(experiment, threads)
+    profile = profile or ("measured" if workload == "socialnetwork" else "paper")
+    if profile == "measured" and workload != "socialnetwork":
+        raise InputError(
+            f"--profile measured has the costs of socialnetwork only; allowed for {workload} are "
+            "paper and a recording of its services"
+        )
     _check_place(out)
     recording = _recording(profile, console, anew=anew)
     if recording is not None:

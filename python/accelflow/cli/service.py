@@ -16,15 +16,23 @@ def service() -> None:
 
 
 @service.command("list")
+@click.option(
+    "--workload",
+    default="socialnetwork",
+    show_default=True,
+    metavar="NAME",
+    help=f"Whose services: {', '.join(simulation.WORKLOADS)}.",
+)
 @AS_JSON
-def list_services(as_json: bool) -> None:
+def list_services(workload: str, as_json: bool) -> None:
     """List the services with the accelerators that an invocation uses (the paper's Table IV)."""
-    rows = [simulation.service(name) for name in simulation.services()]
+    rows = [simulation.service(name) for name in simulation.services(workload)]
     if as_json:
         click.echo(json.dumps({"schema": "accelflow.services/1", "services": rows}, indent=2))
         return
+    width = max(len(row["service"]) for row in rows)
     for row in rows:
-        click.echo(f"{row['service']:7} {row['accelerators']:3}  {row['path']}")
+        click.echo(f"{row['service']:{width}}  {row['accelerators']:3}  {row['path']}")
 
 
 @service.command("show")
@@ -32,9 +40,9 @@ def list_services(as_json: bool) -> None:
 @AS_JSON
 def show(name: str, as_json: bool) -> None:
     """Show the most common path of the service NAME."""
-    if name not in simulation.services():
-        known = ", ".join(simulation.services())
-        raise InputError(f"unknown service '{name}'; known are {known}")
+    known = [it for workload in simulation.WORKLOADS for it in simulation.services(workload)]
+    if name not in known:
+        raise InputError(f"unknown service '{name}'; known are {', '.join(known)}")
     walked = simulation.service(name)
     if as_json:
         click.echo(json.dumps(walked, indent=2))
@@ -42,6 +50,11 @@ def show(name: str, as_json: bool) -> None:
     click.echo(f"{walked['service']} ({walked['method']})")
     click.echo(f"path          {walked['path']}")
     click.echo(f"traces        {' '.join(walked['traces'])}")
+    sequences = walked["conditionals_by_sequence"]
+    branching = sum(count > 0 for count in sequences)
+    click.echo(
+        f"sequences     {len(sequences)}, {branching} with conditionals (at most {max(sequences)})"
+    )
     click.echo(f"accelerators  {walked['accelerators']} an invocation:")
     for accelerator, count in walked["by_accelerator"].items():
         if count:

@@ -5,8 +5,8 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
     AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, ExceptionConfig,
-    MemoryConfig, NetworkConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig,
-    TlbConfig,
+    FactsConfig, MemoryConfig, NetworkConfig, PayloadConfig, Policy, ReliefConfig,
+    SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -124,5 +124,16 @@ pub(super) fn blank() -> Config {
             occupancy: Time::ZERO,
         },
         cohort: CohortConfig { core: Time::ZERO },
+        payload: PayloadConfig {
+            compression_ratio: 1.0,
+        },
+        facts: FactsConfig {
+            cache_miss: 0.0,
+            cache_miss_where_common: 0.0,
+            not_found: 0.0,
+            write_exception: 0.0,
+            rpc_exception: 0.0,
+            other_form: 0.0,
+        },
     }
 }

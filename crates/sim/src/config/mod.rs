@@ -4,6 +4,7 @@
 //! `accelflow explain`, with its unit, its allowed range and where its default comes from.
 
 mod blank;
+mod facts;
 mod parameters;
 mod table;
 
@@ -11,6 +12,7 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 pub use crate::hardware::Policy;
+pub use facts::FactsConfig;
 pub use parameters::{Parameter, Provenance};
 pub use table::PARAMETERS;
 
@@ -95,6 +97,10 @@ pub struct Config {
     pub relief: ReliefConfig,
     /// Cohort's software queues.
     pub cohort: CohortConfig,
+    /// Messages.
+    pub payload: PayloadConfig,
+    /// What remote sides answer, where it is drawn.
+    pub facts: FactsConfig,
 }
 
 /// Cores, and what software on them costs.
@@ -292,6 +298,13 @@ pub struct ReliefConfig {
 pub struct CohortConfig {
     /// Core time for a hand-over outside the linked pairs.
     pub core: Time,
+}
+
+/// Messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PayloadConfig {
+    /// Size of a message over its size when compressed.
+    pub compression_ratio: f64,
 }
 
 impl Default for Config {

@@ -191,7 +191,7 @@ impl Engine<'_> {
                 }
                 _ => {
                     if done.accel == Accel::Tcp {
-                        self.respond_if_last(done.request, now);
+                        self.respond_if_last(&done, now);
                     }
                     self.jobs.remove(job);
                     self.execution_ended(done.request, true, now)?;

@@ -6,7 +6,7 @@ use accelflow_units::{Bytes, Time};
 use super::Run;
 use super::deadlines::walk;
 use super::engine::Engine;
-use crate::plan::PhasePlan;
+use crate::plan::{Form, PhasePlan};
 
 /// Messages drawn of each chain to average over its sizes.
 const DRAWS: u64 = 256;
@@ -32,8 +32,11 @@ pub(super) fn endless(run: &Run<'_>) -> [f64; Accel::COUNT] {
                         let sum = &mut sums[visit.accel.index()];
                         for number in 0..DRAWS {
                             let message = chain.message(visit.ordinal, 0, number);
+                            // Messages before compression, which most operations see.
+                            let (trace, accel) = (visit.trace, visit.accel);
+                            let form = Form::PLAIN;
                             let operation =
-                                chain.operation(visit.trace, visit.accel, visit.receives, message);
+                                chain.operation(trace, accel, visit.receives, message, form);
                             if let Some(operation) = operation {
                                 sum.0 += share(operation.input, half);
                                 sum.1 += 1;

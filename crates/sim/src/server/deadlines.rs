@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::engine::Engine;
 use super::state::{Job, Request};
-use crate::plan::{ChainPlan, Message, Operation, PhasePlan, Plan};
+use crate::plan::{ChainPlan, Form, Message, Operation, PhasePlan, Plan};
 
 /// An operation on a chain's way.
 pub(super) struct Visit {
@@ -21,7 +21,7 @@ impl Visit {
     fn typical(&self, chain: &ChainPlan) -> Option<Operation> {
         let mean = chain.message(self.ordinal, 0, 0).mean;
         let message = Message { size: mean, mean };
-        chain.operation(self.trace, self.accel, self.receives, message)
+        chain.operation(self.trace, self.accel, self.receives, message, Form::PLAIN)
     }
 }
 
@@ -92,7 +92,7 @@ fn walk_from(
                         .word(address)
                         .is_ok_and(|word| word.first() == Some(Accel::Tcp));
                     if receives {
-                        total += plan.wait(address);
+                        total += plan.typical_wait(address);
                     }
                 }
             }

@@ -25,7 +25,7 @@ impl Engine<'_> {
         }
         let (read, arms) = self.read_all(&mut job)?;
         if from == Accel::Tcp && job.next == Next::End {
-            self.respond_if_last(job.request, now);
+            self.respond_if_last(&job, now);
         }
         let completion = Completion {
             from,

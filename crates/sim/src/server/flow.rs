@@ -81,7 +81,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn await_message(&mut self, id: JobId, now: Time) {
-        let wait = self.run.plan.wait(self.jobs.get(id).trace);
+        let wait = self.remote_wait(id);
         let timeout = self.run.config.tcp.timeout;
         let job = self.jobs.get_mut(id);
         if job.due < Time::MAX {

@@ -1,13 +1,14 @@
 //! Reading traces: where an execution stands, and what it is to do next.
 
-use accelflow_trace::{Accel, Action, Link, PositionMark, step};
+use accelflow_trace::{Accel, Action, AtmAddress, Facts, Link, PositionMark, step};
 use accelflow_units::{Bytes, Time};
+use accelflow_workload::services::DrawnFacts;
 
 use super::SimError;
 use super::engine::Engine;
 use super::state::{Held, Job, JobId, RequestId};
 use crate::orchestrators::{Decision, Next};
-use crate::plan::{ChainPlan, Operation};
+use crate::plan::{ChainPlan, Form, Operation};
 
 /// Where an execution stands after the fields of a trace up to the next operation were read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +52,8 @@ impl Engine<'_> {
             ordinal: 0,
             buffer: None,
             message,
+            compressed: self.arrives_compressed(request, chain, entry),
+            error: false,
             next: Next::End,
             decision: Decision::default(),
             deposited: Time::ZERO,
@@ -82,7 +85,7 @@ impl Engine<'_> {
         loop {
             let word = image.word(job.word).map_err(|e| fault(job, e))?;
             let receives = job.word == job.trace && job.mark == PositionMark::START;
-            let facts = chain.facts.of(job.trace);
+            let facts = self.facts(job.request, chain, job.trace);
             let step =
                 step(word, job.mark, image.predicates(), &facts).map_err(|e| fault(job, e))?;
             read.branches += step.branches;
@@ -93,6 +96,7 @@ impl Engine<'_> {
                     job.next = Next::Forward(accel);
                     let receives = receives && accel == Accel::Tcp;
                     job.operation = self.operation(chain, job, accel, receives)?;
+                    job.compressed = self.form(job).after(accel);
                     return Ok(read);
                 }
                 Action::Transform(_) => read.transforms += 1,
@@ -108,8 +112,11 @@ impl Engine<'_> {
                         job.trace = address;
                         job.ordinal += 1;
                         job.message = self.message(job.request, chain, job.ordinal);
+                        job.compressed = self.arrives_compressed(job.request, chain, address);
                         let word = image.word(address).map_err(|e| fault(job, e))?;
-                        if word.first() == Some(Accel::Tcp) {
+                        // What runs on at once and then sends reports an error to the caller.
+                        job.error = word.first() != Some(Accel::Tcp);
+                        if !job.error {
                             job.next = Next::Park;
                             return Ok(read);
                         }
@@ -139,12 +146,47 @@ impl Engine<'_> {
         accel: Accel,
         receives: bool,
     ) -> Result<Operation, SimError> {
-        let found = chain.operation(job.trace, accel, receives, job.message);
+        let found = chain.operation(job.trace, accel, receives, job.message, self.form(job));
         found.ok_or_else(|| SimError::NoCost {
             service: self.service_name(job.request),
             trace: self.run.plan.image.name(job.trace).to_owned(),
             accel: accel.name().to_owned(),
         })
+    }
+
+    fn form(&self, job: &Job) -> Form {
+        Form {
+            compressed: job.compressed,
+            ratio: self.run.config.payload.compression_ratio,
+        }
+    }
+
+    /// What the payload of a trace says, the same in every system.
+    fn facts<'c>(
+        &self,
+        request: RequestId,
+        chain: &'c ChainPlan,
+        trace: AtmAddress,
+    ) -> DrawnFacts<'c> {
+        let request = self.requests.get(request);
+        let seed = self.request_seed(request);
+        chain.facts.of_request(trace, seed, request.number)
+    }
+
+    /// How long a parked job waits for its message, the same in every system.
+    pub(super) fn remote_wait(&self, id: JobId) -> Time {
+        let job = self.jobs.get(id);
+        let request = self.requests.get(job.request);
+        let seed = self.request_seed(request);
+        let wait = |chain| self.run.plan.wait(chain, job.trace, seed, request.number);
+        self.chain(job).map_or(Time::ZERO, wait)
+    }
+
+    /// Whether the message that a trace begins with is compressed: what the trace tests for.
+    fn arrives_compressed(&self, request: RequestId, chain: &ChainPlan, trace: AtmAddress) -> bool {
+        let facts = self.facts(request, chain, trace);
+        let field = self.run.plan.compressed_field();
+        field.and_then(|field| facts.get(field)) == Some(1)
     }
 
     pub(super) fn no_chain(&self, job: &Job) -> SimError {

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::engine::{Engine, Window};
 use super::saturation::{Queues, saturation};
-use super::state::{Request, RequestId};
+use super::state::{Job, Request, RequestId};
 use crate::hardware::Carried;
 use crate::stats::{AccelStats, DataStats, Outcome};
 
@@ -36,9 +36,17 @@ const SATURATED_BACKLOG: usize = 100;
 const SATURATED_SHARE: f64 = 0.05;
 
 impl Engine<'_> {
-    /// The response of a request has left, if this was its last phase.
-    pub(super) fn respond_if_last(&mut self, id: RequestId, now: Time) {
-        if self.is_last_phase(self.requests.get(id)) {
+    /// An execution has ended with a message that was sent: the response, if this was the last
+    /// phase, or a response with an error, which ends the request's path with this phase.
+    pub(super) fn respond_if_last(&mut self, job: &Job, now: Time) {
+        let id = job.request;
+        if job.error {
+            let request = self.requests.get_mut(id);
+            request.terminated = true;
+            let (first, service) = (!request.responded, usize::from(request.service));
+            self.services[service].errors += u64::from(first);
+            self.respond(id, now);
+        } else if self.is_last_phase(self.requests.get(id)) {
             self.respond(id, now);
         }
     }

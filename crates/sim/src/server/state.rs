@@ -40,7 +40,7 @@ pub(super) struct Request {
     pub core: CoreId,
     pub measured: bool,
     pub responded: bool,
-    /// A time-out has ended it: it goes no further than what runs already.
+    /// A time-out or an error has ended it: it goes no further than what runs already.
     pub terminated: bool,
     /// Index of its tenant.
     pub tenant: u16,
@@ -78,6 +78,10 @@ pub(super) struct Job {
     /// Number of the trace within its chain, and the message it handles.
     pub ordinal: u16,
     pub message: Message,
+    /// Whether the message is compressed after the current operation.
+    pub compressed: bool,
+    /// Whether the trace is one that a tail led to at once: what it sends is an error response.
+    pub error: bool,
     pub next: Next,
     pub decision: Decision,
     /// Since when the result has waited for an output entry.

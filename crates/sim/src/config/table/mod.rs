@@ -5,8 +5,10 @@ mod cohort;
 mod core;
 mod dispatcher;
 mod exception;
+mod facts;
 mod memory;
 mod network;
+mod payload;
 mod relief;
 mod scheduling;
 mod speedup;
@@ -31,6 +33,8 @@ const SECTIONS: &[&[Parameter]] = &[
     tlb::ROWS,
     relief::ROWS,
     cohort::ROWS,
+    payload::ROWS,
+    facts::ROWS,
 ];
 
 /// Every parameter of the simulated server.

@@ -1,0 +1,226 @@
+//! Requests with drawn facts and waits: the same under every orchestrator, and as long as their
+//! errors let them be.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use accelflow_sim::orchestrators::orchestrator;
+use accelflow_sim::plan::{Form, PhasePlan, Plan};
+use accelflow_sim::stats::{Operated, Outcome};
+use accelflow_sim::{Config, Load, Run, simulate_logged};
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::{PaperOptions, Profile, RemoteWaits};
+use accelflow_workload::services::{FactOdds, Odds, Service, social_network};
+use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
+use accelflow_workload::suites::Suite;
+use common::{ALL, image};
+
+fn plan(services: &[Service], waits: RemoteWaits, sizes: &PayloadSizes) -> Plan {
+    let options = PaperOptions {
+        tcp_cost: Time::from_us(7),
+        waits,
+        ..PaperOptions::default()
+    };
+    let reference = social_network().unwrap();
+    let profile = Profile::paper_like(services, &reference, &image(), &options).unwrap();
+    Plan::new(&profile, &image(), sizes).unwrap()
+}
+
+fn only(suite: Suite, names: &[&str]) -> Vec<Service> {
+    let mut services = suite.services().unwrap();
+    services.retain(|it| names.contains(&it.name()));
+    services
+}
+
+fn simulated(plan: &Plan, id: &str, requests: u64) -> (Outcome, Vec<Operated>) {
+    let loads: Vec<Load> = (0..plan.services.len())
+        .map(|service| {
+            let arrivals = ArrivalProcess::Poisson { rate_rps: 2_000.0 };
+            Load::new(service, arrivals, requests, 0)
+        })
+        .collect();
+    simulate_logged(&Run {
+        config: &Config::default(),
+        plan,
+        orchestrator: orchestrator(id).unwrap(),
+        loads: &loads,
+        seed: 5,
+    })
+    .unwrap()
+}
+
+/// What each request did, without when and where: (service, request) to its operations, sorted.
+type Done = BTreeMap<(usize, u64), Vec<(usize, usize, usize, Accel)>>;
+
+fn done(log: &[Operated]) -> Done {
+    let mut done = Done::new();
+    for it in log {
+        let operations = done.entry((it.service, it.request)).or_default();
+        operations.push((it.phase, it.chain, it.trace.index(), it.accel));
+    }
+    done.values_mut()
+        .for_each(|operations| operations.sort_unstable());
+    done
+}
+
+#[test]
+fn a_request_does_the_same_under_every_orchestrator() {
+    let sizes = PayloadSizes::preset(SizePreset::Fleet);
+    for suite in [
+        Suite::SocialNetwork,
+        Suite::HotelReservation,
+        Suite::TrainTicket,
+    ] {
+        let services = suite.services().unwrap();
+        let odds = Config::default().facts.odds().unwrap();
+        let waits = RemoteWaits::short().spread();
+        let plan = plan(&services, waits, &sizes).with_odds(&odds);
+        let of = |id: &str| {
+            let (outcome, log) = simulated(&plan, id, 100);
+            assert!(outcome.totals.drained, "{suite} {id}");
+            let errors: Vec<u64> = outcome.services.iter().map(|it| it.errors).collect();
+            let completed = outcome.services.iter().map(|it| it.completed);
+            assert!(completed.min() >= Some(100), "{suite} {id}");
+            (done(&log), errors)
+        };
+        let (first, _) = of(ALL[0]);
+        for id in &ALL[1..] {
+            // Those who are done first go on until all are, so runs differ in how many there are.
+            for (key, operations) in of(id).0.iter().filter(|it| it.0.1 < 100) {
+                assert_eq!(first[key], *operations, "{suite} {id} {key:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_read_that_finds_nothing_ends_with_the_error_response() {
+    let certain = |trace, field, p| FactOdds::none().with(trace, field, Odds::of(p)).unwrap();
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(1_000)));
+    let login = plan(
+        &only(Suite::SocialNetwork, &["Login"]),
+        RemoteWaits::short(),
+        &sizes,
+    );
+    let failing = login.clone().with_odds(&certain("T6", "found", 0.0));
+    for id in ALL {
+        let (outcome, log) = simulated(&failing, id, 20);
+        let stats = &outcome.services[0];
+        assert_eq!((stats.completed, stats.errors), (20, 20), "{id}");
+        assert!(outcome.totals.drained, "{id}");
+        // T1 5, T4 3, the miss in T5 6, T6 up to Dser 3, T6_error 4; no T2.
+        assert_eq!(log.len(), 20 * 21, "{id}");
+        let traces = log.iter().map(|it| image().name(it.trace).to_owned());
+        assert_eq!(
+            traces.filter(|name| name == "T6_error").count(),
+            20 * 4,
+            "{id}"
+        );
+        assert!(log.iter().all(|it| it.phase <= 2), "{id}");
+        let (whole, _) = simulated(&login, id, 20);
+        assert_eq!(whole.services[0].errors, 0, "{id}");
+        let mean = |outcome: &Outcome| outcome.services[0].latency.mean().unwrap();
+        assert!(mean(&outcome) < mean(&whole), "{id}");
+    }
+}
+
+#[test]
+fn one_of_several_parallel_errors_is_the_response_and_the_others_end() {
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(1_000)));
+    let follow = plan(
+        &only(Suite::SocialNetwork, &["Follow"]),
+        RemoteWaits::short(),
+        &sizes,
+    );
+    let odds = FactOdds::none()
+        .with("T7", "exception", Odds::of(0.5))
+        .unwrap();
+    let plan = follow.with_odds(&odds);
+    for id in ALL {
+        let (outcome, log) = simulated(&plan, id, 400);
+        let done = done(&log);
+        let error = image().entry("T7_error").unwrap().index();
+        let failed = |operations: &&Vec<(usize, usize, usize, Accel)>| {
+            operations.iter().any(|it| it.2 == error)
+        };
+        let errors = done.values().filter(failed).count() as u64;
+        assert_eq!(outcome.services[0].errors, errors, "{id}");
+        assert_eq!(outcome.services[0].completed, 400, "{id}");
+        // All of the three writes are answered; the path ends there exactly if one has failed.
+        for operations in done.values() {
+            let answered = operations
+                .iter()
+                .filter(|it| it.0 == 2 && it.3 == Accel::Dser);
+            assert_eq!(answered.count(), 3, "{id}");
+            assert_eq!(
+                operations.iter().any(|it| it.0 > 2),
+                !failed(&operations),
+                "{id}"
+            );
+        }
+        // 7/8 of 400 within four standard deviations.
+        assert!((323..=377).contains(&errors), "{id} {errors}");
+    }
+}
+
+#[test]
+fn waits_are_drawn_by_chain_and_request_and_constant_without_spread() {
+    let services = only(Suite::SocialNetwork, &["CPost"]);
+    let sizes = PayloadSizes::preset(SizePreset::Fleet);
+    let plain = plan(&services, RemoteWaits::short(), &sizes);
+    let spread = plan(&services, RemoteWaits::short().spread(), &sizes);
+    let t10 = image().entry("T10").unwrap();
+    let PhasePlan::Chains(chains) = &spread.services[0].phases[2] else {
+        panic!("the third phase of CPost is four chains");
+    };
+    let wait = |chain: usize, seed, request| spread.wait(&chains[chain], t10, seed, request);
+    assert_eq!(wait(0, 1, 7), wait(0, 1, 7));
+    assert_ne!(wait(0, 1, 7), wait(1, 1, 7));
+    assert_ne!(wait(0, 1, 7), wait(0, 1, 8));
+    assert_ne!(wait(0, 1, 7), wait(0, 2, 7));
+    assert_eq!(plain.wait(&chains[0], t10, 1, 7), Time::from_us(5));
+}
+
+#[test]
+fn messages_are_smaller_between_compression_and_decompression() {
+    let services = only(Suite::SocialNetwork, &["CPost"]);
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(1_000)));
+    let plan = plan(&services, RemoteWaits::short(), &sizes);
+    let PhasePlan::Chains(chains) = &plan.services[0].phases[2] else {
+        panic!("the third phase of CPost is four chains");
+    };
+    let chain = &chains[0];
+    let message = chain.message(0, 1, 1);
+    let sizes = |trace: &str, accel, compressed| {
+        let form = Form {
+            compressed,
+            ratio: 2.36,
+        };
+        let at = image().entry(trace).unwrap();
+        let it = chain.operation(at, accel, false, message, form).unwrap();
+        (it.input.get(), it.output.get())
+    };
+    assert_eq!(sizes("T9+Cmp", Accel::Cmp, false), (1_000, 424));
+    assert_eq!(sizes("T9+Cmp", Accel::Ser, true), (424, 424));
+    assert_eq!(sizes("T10", Accel::Dcmp, true), (424, 1_000));
+    assert_eq!(sizes("T10", Accel::Ldb, false), (1_000, 1_000));
+}
+
+#[test]
+fn compression_makes_transfers_shorter_in_the_whole_run() {
+    let services = only(Suite::SocialNetwork, &["CPost"]);
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(2_000)));
+    let plan = plan(&services, RemoteWaits::short(), &sizes);
+    let response = |ratio| {
+        let mut config = Config::default();
+        config.set("payload.compression_ratio", ratio).unwrap();
+        common::response(&config, &plan, "accelflow")
+    };
+    assert!(response(2.0) < response(1.0));
+    assert!(response(4.0) < response(2.0));
+}
