@@ -7,6 +7,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::{Form, PhasePlan, Plan};
 use accelflow_sim::stats::{Operated, Outcome};
@@ -83,15 +84,14 @@ fn a_request_does_the_same_under_every_orchestrator() {
         let of = |id: &str| {
             let (outcome, log) = simulated(&plan, id, 100);
             assert!(outcome.totals.drained, "{suite} {id}");
-            let errors: Vec<u64> = outcome.services.iter().map(|it| it.errors).collect();
             let completed = outcome.services.iter().map(|it| it.completed);
             assert!(completed.min() >= Some(100), "{suite} {id}");
-            (done(&log), errors)
+            done(&log)
         };
-        let (first, _) = of(ALL[0]);
+        let first = of(ALL[0]);
         for id in &ALL[1..] {
             // Those who are done first go on until all are, so runs differ in how many there are.
-            for (key, operations) in of(id).0.iter().filter(|it| it.0.1 < 100) {
+            for (key, operations) in of(id).iter().filter(|it| it.0.1 < 100) {
                 assert_eq!(first[key], *operations, "{suite} {id} {key:?}");
             }
         }
@@ -223,4 +223,62 @@ fn compression_makes_transfers_shorter_in_the_whole_run() {
     };
     assert!(response(2.0) < response(1.0));
     assert!(response(4.0) < response(2.0));
+}
+
+#[test]
+fn every_parameter_of_facts_decides_its_fields() {
+    let at = |trace, field, one: f64, zero: f64| (trace, field, one, zero);
+    let form = |trace| at(trace, "compressed", 0.75, 0.25);
+    let cases: [(&str, Vec<(&str, &str, f64, f64)>); 6] = [
+        ("facts.cache_miss", vec![at("T5", "hit", 0.75, 1.0)]),
+        (
+            "facts.cache_miss_where_common",
+            vec![at("T5", "hit", 1.0, 0.75)],
+        ),
+        ("facts.not_found", vec![at("T6", "found", 0.75, 0.75)]),
+        (
+            "facts.write_exception",
+            vec![at("T7", "exception", 0.25, 0.25)],
+        ),
+        (
+            "facts.rpc_exception",
+            vec![at("T10", "exception", 0.25, 0.25)],
+        ),
+        (
+            "facts.other_form",
+            vec![
+                form("T1"),
+                form("T5"),
+                form("T6"),
+                form("T10"),
+                form("T12"),
+                at("T6", "c_compressed", 0.75, 0.25),
+            ],
+        ),
+    ];
+    let known = PARAMETERS.iter().filter(|it| it.key.starts_with("facts."));
+    assert!(
+        known
+            .map(|it| it.key)
+            .eq(cases.iter().map(|it| it.0).collect::<Vec<_>>())
+    );
+    for (key, fields) in cases {
+        let mut config = Config::default();
+        for parameter in PARAMETERS.iter().filter(|it| it.key.starts_with("facts.")) {
+            config.set(parameter.key, 0.0).unwrap();
+        }
+        config.set(key, 0.25).unwrap();
+        let odds = config.facts.odds().unwrap();
+        for (trace, field, where_one, where_zero) in fields {
+            let expected = Odds {
+                where_one,
+                where_zero,
+            };
+            assert_eq!(
+                odds.of(trace, field),
+                Some(expected),
+                "{key} {trace}.{field}"
+            );
+        }
+    }
 }
