@@ -16,6 +16,7 @@ and exits with 1 if they are not what is committed.
 
 import csv
 import gzip
+import itertools
 import re
 import statistics
 import sys
@@ -33,12 +34,14 @@ PLACES = {
 }
 
 
-def sextiles(minutes: dict[str, list[int]], duration: dict[str, float]) -> list[tuple[float, float]]:
+def sextiles(
+    minutes: dict[str, list[int]], duration: dict[str, float]
+) -> list[tuple[float, float]]:
     """Median duration and mean invocations a minute of each part, shortest first."""
     known = [name for name in minutes if name in duration and sum(minutes[name]) > 0]
     ordered = sorted(known, key=lambda name: (duration[name], name))
     cuts = [part * len(ordered) // PARTS for part in range(PARTS + 1)]
-    parts = [ordered[begin:end] for begin, end in zip(cuts, cuts[1:], strict=False)]
+    parts = [ordered[begin:end] for begin, end in itertools.pairwise(cuts)]
     return [
         (
             statistics.median(duration[name] for name in part),
