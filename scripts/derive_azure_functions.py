@@ -7,8 +7,8 @@ FOLDER holds 500_inv.csv.gz (invocations of 500 functions in each of 1,440 minut
 (their durations) of vhive-serverless/invitro at b12de00f, a sample of Azure's 2019 trace. Prints
 
 - the six parts of the functions by median duration: median of the durations in ms and mean
-  invocations a minute of the part (AZURE_SEXTILES of crates/workload/src/services/serverless.rs),
-- the states of the rate of all functions together (AZURE_STATES of crates/workload/src/arrivals.rs),
+  invocations a minute of the part (AZURE_SEXTILES, services/serverless.rs of crates/workload),
+- the states of the rate of all functions together (AZURE_STATES, arrivals.rs of crates/workload),
   with the method of scripts/derive_alibaba_rates.py,
 
 and exits with 1 if they are not what is committed.

@@ -225,11 +225,15 @@ fn compression_makes_transfers_shorter_in_the_whole_run() {
     assert!(response(4.0) < response(2.0));
 }
 
+/// A parameter, and the fields that it decides: trace, field, and the odds of 1 where the most
+/// common path has 1 and 0.
+type Case = (&'static str, Vec<(&'static str, &'static str, f64, f64)>);
+
 #[test]
 fn every_parameter_of_facts_decides_its_fields() {
     let at = |trace, field, one: f64, zero: f64| (trace, field, one, zero);
     let form = |trace| at(trace, "compressed", 0.75, 0.25);
-    let cases: [(&str, Vec<(&str, &str, f64, f64)>); 6] = [
+    let cases: [Case; 6] = [
         ("facts.cache_miss", vec![at("T5", "hit", 0.75, 1.0)]),
         (
             "facts.cache_miss_where_common",

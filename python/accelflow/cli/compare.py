@@ -64,7 +64,7 @@ from accelflow.report.export import to_json
     "--rate",
     "rate_rps",
     type=float,
-    show_default=f"{simulation.PAPER_RATE_RPS:g}; {simulation.SERVERLESS_RATE_RPS:g} for serverless",
+    show_default=f"{simulation.PAPER_RATE_RPS:g}; serverless {simulation.SERVERLESS_RATE_RPS:g}",
     help="Requests per second of each service, on average over the services.",
 )
 @click.option(
