@@ -13,6 +13,7 @@ import pytest
 from accelflow import AccelflowError, simulation
 from accelflow.calibration import measure
 from accelflow.errors import InputError
+from accelflow.report import Comparison
 
 SMALL = ("--profile", "paper", "--requests", "400")
 
@@ -114,6 +115,16 @@ def test_the_papers_spellings_are_understood() -> None:
     assert ids == [name for name, _ in simulation.orchestrators()]
     with pytest.raises(InputError, match="'relief' is named twice"):
         simulation.compare(small(orchestrators=["relief", "RELIEF"]))
+
+
+def test_the_ladder_can_be_chosen() -> None:
+    ladder = ["RELIEF", "PerAccTypeQ", "Direct", "CntrFlow", "AccelFlow"]
+    results = simulation.compare(small(orchestrators=ladder, services=["Login"]))
+    found = Comparison.from_dict(results)
+    assert [system.name for system in found.systems] == ladder
+    means = [system.services[0].mean_us or 0.0 for system in found.systems]
+    assert means == sorted(means, reverse=True)
+    assert set(dict(simulation.orchestrators())) < set(dict(simulation.systems()))
 
 
 def test_measured_costs_are_kept_so_that_runs_can_be_repeated(tmp_path: Path) -> None:

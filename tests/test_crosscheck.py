@@ -18,7 +18,7 @@ TABLE_IV = {
     "UniqId": 9,
     "RegUsr": 25,
 }
-IDS = [name for name, _ in simulation.orchestrators()]
+IDS = [name for name, _ in simulation.systems()]
 
 
 def test_the_services_are_those_of_table_iv() -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "simulate_comparison",
     "simulated_operations",
     "simulation_parameters",
+    "system_names",
     "trace_accel",
     "trace_branch",
     "trace_check",
@@ -463,7 +464,10 @@ def workload_names() -> list[tuple[str, float, float | None]]:
     """The workloads: name, share of sequences that branch, share that the paper prints."""
 
 def orchestrator_names() -> list[tuple[str, str]]:
-    """The identifiers of the orchestrators with the paper's names, in its order."""
+    """The orchestrators that a comparison runs by default: identifiers and the paper's names."""
+
+def system_names() -> list[tuple[str, str]]:
+    """All systems that can be simulated: identifiers and the paper's names."""
 
 def simulation_parameters() -> str:
     """All parameters of the simulated server, as a JSON list."""

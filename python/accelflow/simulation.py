@@ -35,6 +35,7 @@ __all__ = [
     "service",
     "services",
     "simulated_operations",
+    "systems",
     "workloads",
 ]
 
@@ -94,10 +95,11 @@ class Workload:
 class Experiment:
     """What to compare. The defaults are those of `accelflow compare`.
 
-    `orchestrators` and `services` are identifiers, all of them if empty; the paper's spellings of
-    orchestrators are understood. `recording` is the text of a recording (docs/recording-format.md)
-    that costs and sizes are taken from; without one the costs follow from the paper's shares and
-    `tcp_cost_ns`, what TCP costs a core. `config` sets parameters of the server by key.
+    `orchestrators` and `services` are identifiers: if empty, those of :func:`orchestrators` and
+    all services. Every one of :func:`systems` can be chosen, also in the paper's spelling.
+    `recording` is the text of a recording (docs/recording-format.md) that costs and sizes are
+    taken from; without one the costs follow from the paper's shares and `tcp_cost_ns`, what TCP
+    costs a core. `config` sets parameters of the server by key.
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
     serverless functions), which `rates` shares among them. `facts` says what payloads say: that of
@@ -199,8 +201,13 @@ def compare(
 
 
 def orchestrators() -> list[tuple[str, str]]:
-    """The identifiers of all orchestrators with the paper's names, in the paper's order."""
+    """The orchestrators that a comparison runs by default: identifiers and the paper's names."""
     return _native.orchestrator_names()
+
+
+def systems() -> list[tuple[str, str]]:
+    """All systems that can be simulated, also the steps between RELIEF and AccelFlow (Fig. 13)."""
+    return _native.system_names()
 
 
 def workloads() -> list[Workload]:
@@ -318,7 +325,7 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         if value not in allowed:
             raise InputError(f"unknown {name} '{value}'; known are {', '.join(allowed)}")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
-    _check_names("orchestrator", ids, [name for name, _ in orchestrators()])
+    _check_names("orchestrator", ids, [name for name, _ in systems()])
     _check_names("service", experiment.services, services(experiment.workload))
     _check_fit(experiment)
     if not 100 <= experiment.requests <= MAX_REQUESTS:
@@ -352,8 +359,10 @@ def _check_fit(experiment: Experiment) -> None:
 
 def _orchestrator(name: str) -> str:
     """The identifier that `name`, in the paper's spelling or any case, stands for; else itself."""
-    plain = name.casefold().replace("-", "_")
-    return plain if plain in {known for known, _ in orchestrators()} else name
+    spellings = {printed.casefold(): known for known, printed in systems()}
+    plain = name.casefold()
+    found = spellings.get(plain, plain.replace("-", "_"))
+    return found if found in spellings.values() else name
 
 
 def _check_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:

@@ -53,7 +53,7 @@ mod _native {
     #[pymodule_export]
     use crate::simulation::{
         orchestrator_names, profile_parameters, service_names, service_walk, simulate_comparison,
-        simulated_operations, simulation_parameters, workload_names,
+        simulated_operations, simulation_parameters, system_names, workload_names,
     };
 
     #[pymodule_export]

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult, compare};
 use accelflow_sim::config::{PARAMETERS, Parameter};
-use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, orchestrator};
+use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Operated};
+use accelflow_sim::stats::{Fallback, Operated, Part};
 use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::Time;
@@ -320,6 +320,13 @@ fn service_json(result: &ServiceResult) -> Value {
             )
         })
         .collect();
+    let spent: BTreeMap<&str, Option<f64>> = Part::ALL
+        .iter()
+        .map(|&part| {
+            let mean = result.spent.mean(part, result.completed);
+            (part.name(), us(mean))
+        })
+        .collect();
     json!({
         "service": result.service,
         "offered_rps": result.offered_rps,
@@ -338,6 +345,7 @@ fn service_json(result: &ServiceResult) -> Value {
         "fallbacks": fallbacks,
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,
+        "spent_us": (result.completed > 0).then_some(spent),
     })
 }
 
@@ -398,13 +406,21 @@ pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
         .collect())
 }
 
-/// The identifiers of the orchestrators with the names of the paper, in its order.
+/// The identifiers of the orchestrators that a comparison runs by default, with the names of the
+/// paper, in its order.
 #[pyfunction]
 pub(crate) fn orchestrator_names() -> Vec<(&'static str, &'static str)> {
-    ORCHESTRATORS
-        .iter()
-        .map(|o| (o.id(), o.paper_name()))
-        .collect()
+    names(&ORCHESTRATORS)
+}
+
+/// The identifiers of all systems that can be simulated, with the names of the paper.
+#[pyfunction]
+pub(crate) fn system_names() -> Vec<(&'static str, &'static str)> {
+    names(&SYSTEMS)
+}
+
+fn names(systems: &[&dyn Orchestrator]) -> Vec<(&'static str, &'static str)> {
+    systems.iter().map(|o| (o.id(), o.paper_name())).collect()
 }
 
 /// All parameters of the simulated server, as a JSON list.

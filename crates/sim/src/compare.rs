@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
 use crate::server::{Load, Run, SimError, simulate_until};
-use crate::stats::{Fallback, Outcome};
+use crate::stats::{Breakdown, Fallback, Outcome};
 
 /// How services are placed on servers. The paper's "average load per service" leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub struct ServiceResult {
     pub saturated: Option<String>,
     /// Mean instructions of an output dispatcher's operation.
     pub dispatcher_instructions: Option<f64>,
+    /// The response times of these requests together, by what they were spent on.
+    pub spent: Breakdown,
 }
 
 /// All services under one orchestrator.
@@ -243,6 +245,7 @@ impl ServiceResult {
             fallbacks: stats.fallbacks.clone(),
             saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
             dispatcher_instructions: outcome.dispatcher_instructions,
+            spent: stats.spent,
         }
     }
 }

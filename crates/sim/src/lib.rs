@@ -1,6 +1,6 @@
 //! A simulated server: 36 individual cores, nine accelerators with queues, dispatchers and
-//! processing elements, A-DMA engines and wires, under one of six ways of orchestrating them
-//! (AccelFlow, HPCA 2026, sections IV to VI).
+//! processing elements, A-DMA engines and wires, under one of the ways of orchestrating them
+//! (AccelFlow, HPCA 2026, sections III to VII).
 //!
 //! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
 //! What a trace does next is asked of [`accelflow_trace::step`], never decided here.

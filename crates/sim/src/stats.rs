@@ -39,6 +39,106 @@ impl Fallback {
     }
 }
 
+/// What a request waits for at a point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Application logic, context switches, and traces in software.
+    Cpu,
+    /// Operations in processing elements: load, compute, write back.
+    Accelerator,
+    /// Output dispatchers, their queues included.
+    Dispatcher,
+    /// The central manager, its queue included.
+    Manager,
+    /// Orchestration on cores: interrupts, decisions, starts of chains and notifications seen,
+    /// and, for what a trace asks of a core, also the core's queue.
+    Cores,
+    /// Transfers, waits for A-DMA engines, and notifications on their way.
+    Communication,
+    /// Other servers.
+    Remote,
+    /// Waits for elements, output entries, and cores that have other work.
+    Queueing,
+}
+
+impl Part {
+    /// All parts, in the order of their declaration.
+    pub const ALL: [Part; 8] = [
+        Part::Cpu,
+        Part::Accelerator,
+        Part::Dispatcher,
+        Part::Manager,
+        Part::Cores,
+        Part::Communication,
+        Part::Remote,
+        Part::Queueing,
+    ];
+
+    /// The part in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Cpu => "cpu",
+            Part::Accelerator => "accelerator",
+            Part::Dispatcher => "dispatcher",
+            Part::Manager => "manager",
+            Part::Cores => "cores",
+            Part::Communication => "communication",
+            Part::Remote => "remote",
+            Part::Queueing => "queueing",
+        }
+    }
+}
+
+/// Response time by what it was spent on, along the path that ended last: of parallel chains the
+/// one that its phase waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breakdown([Time; Part::ALL.len()]);
+
+impl Breakdown {
+    /// The time spent on `part`.
+    pub fn of(&self, part: Part) -> Time {
+        self.0[part as usize]
+    }
+
+    /// All parts together: the response time.
+    pub fn total(&self) -> Time {
+        self.0.iter().copied().sum()
+    }
+
+    /// Deciding what comes next and telling each other: dispatchers, manager and cores.
+    pub fn orchestration(&self) -> Time {
+        self.of(Part::Dispatcher) + self.of(Part::Manager) + self.of(Part::Cores)
+    }
+
+    /// The mean time spent on `part` by each of `requests`, of which this is the sum.
+    pub fn mean(&self, part: Part, requests: u64) -> Option<Time> {
+        (requests > 0).then(|| self.of(part) / requests)
+    }
+
+    pub(crate) fn add(&mut self, part: Part, time: Time) {
+        self.0[part as usize] += time;
+    }
+}
+
+impl std::ops::AddAssign for Breakdown {
+    fn add_assign(&mut self, other: Breakdown) {
+        for part in Part::ALL {
+            self.add(part, other.of(part));
+        }
+    }
+}
+
+/// For how long orchestration kept hardware busy, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Orchestration {
+    /// Output dispatchers.
+    pub dispatchers: Time,
+    /// The central manager.
+    pub manager: Time,
+    /// Cores: interrupts, decisions, starts of chains and notifications.
+    pub cores: Time,
+}
+
 /// What a service has experienced.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
@@ -71,6 +171,8 @@ pub struct ServiceStats {
     pub completed_in_window: u64,
     /// Fallbacks, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
+    /// The response times of [`ServiceStats::latency`], by what they were spent on.
+    pub spent: Breakdown,
 }
 
 /// What an accelerator type has done in the measured window.
@@ -137,6 +239,8 @@ pub struct Totals {
     pub population_ps: u128,
     /// The sum of all response times, in picoseconds.
     pub latency_ps: u128,
+    /// The sum of the parts of all response times, in picoseconds.
+    pub spent_ps: u128,
     /// Whether everything was idle at the end.
     pub drained: bool,
 }
@@ -193,6 +297,8 @@ pub struct Outcome {
     pub tenants: Vec<TenantStats>,
     /// Networks, caches, memory and address translation.
     pub data: DataStats,
+    /// For how long orchestration kept hardware busy.
+    pub orchestration: Orchestration,
     /// The cause, if requests arrived faster than they ended.
     pub saturated: Option<Saturation>,
     /// Length of the measured window.

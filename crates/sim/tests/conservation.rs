@@ -15,7 +15,7 @@ use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{Counts, invocations, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
-use common::{ALL, image, run};
+use common::{SYSTEMS, image, run};
 use proptest::prelude::*;
 
 /// The eight services, and what an invocation of each takes.
@@ -96,6 +96,11 @@ fn every_request_ends_once(outcome: &Outcome, loads: &[Load]) {
 fn time_adds_up(outcome: &Outcome) {
     let totals = &outcome.totals;
     assert_eq!(totals.population_ps, totals.latency_ps, "Little's law");
+    assert_eq!(totals.spent_ps, totals.latency_ps, "parts of the path");
+    for stats in &outcome.services {
+        let sum: u64 = stats.latency.iter().map(Time::as_ps).sum();
+        assert_eq!(stats.spent.total(), Time::from_ps(sum));
+    }
     assert_eq!(
         totals.element_busy,
         totals.element_work + totals.element_stopped + totals.element_blocked
@@ -146,7 +151,7 @@ fn bursty(rate_rps: f64) -> ArrivalProcess {
 #[test]
 fn laws_hold_with_all_services_on_one_server() {
     let social = Social::new(SizePreset::Fleet);
-    for id in ALL {
+    for id in SYSTEMS {
         for arrivals in [poisson(13_400.0), bursty(13_400.0)] {
             for seed in [1, 2, 3] {
                 let all = loads(&[0, 1, 2, 3, 4, 5, 6, 7], &arrivals, 120);
@@ -159,7 +164,7 @@ fn laws_hold_with_all_services_on_one_server() {
 #[test]
 fn laws_hold_with_one_service_alone() {
     let social = Social::new(SizePreset::SocialNetwork);
-    for id in ALL {
+    for id in SYSTEMS {
         for service in 0..8 {
             for arrivals in [poisson(13_400.0), bursty(13_400.0)] {
                 let one = loads(&[service], &arrivals, 150);
@@ -179,7 +184,7 @@ fn a_manager_without_a_free_moment_is_busy_all_the_time() {
     config.set("relief.occupancy_ns", 1_500.0).unwrap();
     let outcome = social.check(
         &config,
-        "relief",
+        "per_acc_type_q",
         &loads(&[0], &poisson(30_000.0), 1_000),
         1,
     );
@@ -250,7 +255,7 @@ proptest! {
     #[test]
     fn laws_hold_on_any_small_server(
         config in small_server(),
-        id in prop::sample::select(ALL.to_vec()),
+        id in prop::sample::select(SYSTEMS.to_vec()),
         services in prop::sample::subsequence((0..8).collect::<Vec<usize>>(), 1..=8),
         rate_rps in prop::sample::select(vec![500.0, 5_000.0, 100_000.0]),
         seed in any::<u64>(),

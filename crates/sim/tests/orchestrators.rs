@@ -5,7 +5,7 @@
 mod common;
 
 use accelflow_sim::orchestrators::{
-    Completion, Decision, Links, Manager, Next, ORCHESTRATORS, SYSTEMS, orchestrator,
+    Completion, Decision, LADDER, Links, Manager, Next, ORCHESTRATORS, Queueing, orchestrator,
 };
 use accelflow_sim::plan::{Form, PhasePlan, Plan};
 use accelflow_sim::{Config, Load};
@@ -16,7 +16,8 @@ use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{Chain, Phase, Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use common::{
-    ALL, NOTHING_NS, fixed_plan, frictionless, image, receive, responses, run, sink, together,
+    ALL, NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, receive, responses, run, sink,
+    together,
 };
 
 /// Seven kinds of completion, all of Decr.
@@ -134,7 +135,57 @@ fn relief_asks_its_manager_always_and_the_core_when_a_chain_is_not_simple() {
         manager,
         ..decision
     });
-    assert_eq!(decisions("relief", &Links::default()), expected);
+    for id in ["relief", "per_acc_type_q"] {
+        assert_eq!(decisions(id, &Links::default()), expected, "{id}");
+    }
+}
+
+#[test]
+fn direct_systems_differ_in_what_their_dispatchers_can_do() {
+    let config = Config::default();
+    let expected = |id: &str, instructions: [u64; 7], fallbacks: [f64; 7], manager: bool| {
+        let visit = manager.then(|| Manager::of(&config));
+        let rows = instructions.into_iter().zip(fallbacks);
+        let expected: Vec<_> = rows
+            .map(|(instructions, fallback)| Decision {
+                dispatcher: config.dispatch(instructions),
+                instructions,
+                manager: visit.filter(|_| fallback > 0.0),
+                ..core(fallback)
+            })
+            .collect();
+        assert_eq!(decisions(id, &Links::default()), expected, "{id}");
+    };
+    let all = [0.0, 4.8, 4.8 + 2.0, 4.8, 4.8 + 4.0, 0.0, 0.0];
+    expected("direct_list", [15, 15, 15, 15, 15, 27, 35], all, false);
+    expected("direct", [15, 15, 15, 15, 15, 27, 35], all, true);
+    let few = [0.0, 0.0, 4.8 + 2.0, 4.8, 4.8 + 4.0, 0.0, 0.0];
+    expected("cntr_flow", [15, 22, 22, 15, 15, 27, 35], few, true);
+}
+
+#[test]
+fn the_ladder_adds_one_technique_at_a_time() {
+    let names = LADDER.map(|it| (it.id(), it.paper_name()));
+    assert_eq!(
+        names,
+        [
+            ("relief", "RELIEF"),
+            ("per_acc_type_q", "PerAccTypeQ"),
+            ("direct", "Direct"),
+            ("cntr_flow", "CntrFlow"),
+            ("accelflow", "AccelFlow"),
+        ]
+    );
+    let config = Config::default();
+    let visit = Some(Manager::of(&config));
+    let submissions = LADDER.map(|it| it.submission(&config));
+    assert_eq!(submissions, [visit, visit, None, None, None]);
+    let central = LADDER.map(|it| it.queueing() == Queueing::Central);
+    assert_eq!(central, [true, false, false, false, false]);
+    assert_eq!(
+        accelflow_sim::orchestrators::SYSTEMS.map(|it| it.id()),
+        SYSTEMS
+    );
 }
 
 #[test]
@@ -169,12 +220,16 @@ fn accelflow_charges_dispatchers_by_the_instruction() {
 
 #[test]
 fn starts_and_ends_of_chains_cost_what_each_system_does() {
-    let config = Config::default();
+    let (config, all) = (Config::default(), accelflow_sim::orchestrators::SYSTEMS);
     let expected = [
         ("non_acc", "Non-acc", 0.0, 0.0, false, false),
         ("cpu_centric", "CPU-Centric", 0.8, 2.0, true, false),
         ("relief", "RELIEF", 0.8, 2.0, true, false),
         ("cohort", "Cohort", 0.05, 5.0, true, false),
+        ("per_acc_type_q", "PerAccTypeQ", 0.8, 2.0, true, false),
+        ("direct_list", "Direct (Fig. 3)", 0.05, 0.05, true, true),
+        ("direct", "Direct", 0.05, 0.05, true, true),
+        ("cntr_flow", "CntrFlow", 0.05, 0.05, true, true),
         ("accelflow", "AccelFlow", 0.05, 0.05, true, true),
         (
             "accelflow_deadline",
@@ -188,7 +243,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     ];
     assert_eq!(ORCHESTRATORS.map(|it| it.id()), ALL);
     assert_eq!(SYSTEMS.len(), expected.len());
-    for (it, (id, name, start, notified, accelerated, parks)) in SYSTEMS.into_iter().zip(expected) {
+    for (it, (id, name, start, notified, accelerated, parks)) in all.into_iter().zip(expected) {
         assert_eq!((it.id(), it.paper_name()), (id, name));
         assert_eq!(it.start(&config), us(start), "{id}");
         assert_eq!(it.notified(&config), us(notified), "{id}");
@@ -198,7 +253,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     assert_eq!(
         orchestrator("centaur").err().unwrap().to_string(),
         "unknown orchestrator 'centaur'; known are non_acc, cpu_centric, relief, cohort, \
-         accelflow, accelflow_deadline, ideal"
+         per_acc_type_q, direct_list, direct, cntr_flow, accelflow, accelflow_deadline, ideal"
     );
 }
 
@@ -349,13 +404,13 @@ fn every_system_sees_the_same_requests() {
     // All payloads fit, so that no element waits for memory, and for who else uses it.
     let mut config = Config::default();
     config.set("accelerator.inline_bytes", 65_536.0).unwrap();
-    let outcomes = ALL.map(|id| run(&config, &plan, id, &loads(100), 11));
+    let outcomes = SYSTEMS.map(|id| run(&config, &plan, id, &loads(100), 11));
     let arrivals = |index: usize| outcomes[index].services.iter().map(|it| it.measured);
-    for index in 1..ALL.len() {
-        assert!(arrivals(index).eq(arrivals(0)), "{}", ALL[index]);
+    for index in 1..SYSTEMS.len() {
+        assert!(arrivals(index).eq(arrivals(0)), "{}", SYSTEMS[index]);
         // Sizes decide what the elements have to do.
         let work = outcomes[index].totals.element_work;
-        assert_eq!(work, outcomes[1].totals.element_work, "{}", ALL[index]);
+        assert_eq!(work, outcomes[1].totals.element_work, "{}", SYSTEMS[index]);
         assert!(
             outcomes[index]
                 .services
@@ -404,7 +459,7 @@ fn sizes_are_a_function_of_seed_and_request() {
 #[test]
 fn a_seed_gives_bit_identical_results_and_another_gives_others() {
     let plan = social(SizePreset::Fleet);
-    for id in ALL {
+    for id in SYSTEMS {
         let text = |seed| format!("{:?}", run(&Config::default(), &plan, id, &loads(60), seed));
         assert_eq!(text(3), text(3), "{id}");
         assert_ne!(text(3), text(4), "{id}");

@@ -16,7 +16,7 @@ use accelflow_workload::profile::RecordingOptions;
 use accelflow_workload::services::{Chain, Counts, Phase, Service, invocations};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
 use common::{
-    ALL, NOTHING_NS, fixed_plan, frictionless, profile_on, receive, response, round_cost, run,
+    NOTHING_NS, SYSTEMS, fixed_plan, frictionless, profile_on, receive, response, round_cost, run,
     sink, together, uniq_id,
 };
 
@@ -71,7 +71,7 @@ fn assert_all_arms_ran(outcome: &Outcome, counts: &Counts, requests: u64, what: 
 fn all_arms_of_a_fork_run_to_their_ends() {
     let (plan, counts) = forking();
     assert_eq!(counts.of(Accel::Ldb), 1 + 2 + 2);
-    for id in ALL {
+    for id in SYSTEMS {
         let outcome = run(&Config::default(), &plan, id, &together(5), 1);
         assert_all_arms_ran(&outcome, &counts, 5, id);
         assert!(outcome.services[0].fallbacks.is_empty(), "{id}");
@@ -107,7 +107,7 @@ fn a_service_that_sends_nothing_ends_when_its_core_knows() {
     config.set("network.notification_cycles", 2_400.0).unwrap();
     // Five operations at a core's speed, and a microsecond.
     let expected = Time::from_ns(7_000 + 6_600 + 2_050 + 3_800 + 8_100 + 1_000);
-    for id in &ALL[1..] {
+    for id in &SYSTEMS[1..] {
         assert_eq!(response(&config, &plan, id), expected, "{id}");
     }
     let alone = expected - Time::from_us(1);
@@ -128,7 +128,7 @@ fn two_loads_on_a_service_have_requests_of_their_own() {
         load(0, ArrivalProcess::Trace(every_other.collect()), 20, 0)
     };
     let whole = [load(0, ArrivalProcess::Trace(times.clone()), 40, 0)];
-    for id in ALL {
+    for id in SYSTEMS {
         let one = run(&Config::default(), &plan, id, &whole, 9);
         let two = run(&Config::default(), &plan, id, &[part(0), part(1)], 9);
         assert_eq!(one.services[0].latency, two.services[0].latency, "{id}");

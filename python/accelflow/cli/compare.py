@@ -27,7 +27,8 @@ from accelflow.report.export import to_json
     "orchestrators",
     multiple=True,
     metavar="NAME",
-    help="Simulate this one; repeatable. Default: all six.",
+    help="Simulate this one; repeatable. Default: the paper's five and Ideal. The steps from "
+    "RELIEF to AccelFlow are per_acc_type_q, direct and cntr_flow; direct_list is Fig. 3's Direct.",
 )
 @click.option(
     "--service", "services", multiple=True, metavar="NAME", help="Simulate this one; repeatable."

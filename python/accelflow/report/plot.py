@@ -20,7 +20,12 @@ COLORS: Final = {
     "cpu_centric": "#56B4E9",
     "relief": "#F0E442",
     "cohort": "#009E73",
+    "per_acc_type_q": "#E6D98A",
+    "direct_list": "#B3A369",
+    "direct": "#E69F00",
+    "cntr_flow": "#0072B2",
     "accelflow": "#D55E00",
+    "accelflow_deadline": "#8C3D00",
     "ideal": "#CC79A7",
 }
 

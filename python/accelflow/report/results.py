@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from accelflow.errors import InputError
@@ -17,7 +17,12 @@ ORCHESTRATORS: Mapping[str, str] = {
     "cpu_centric": "CPU-Centric",
     "relief": "RELIEF",
     "cohort": "Cohort",
+    "per_acc_type_q": "PerAccTypeQ",
+    "direct_list": "Direct (Fig. 3)",
+    "direct": "Direct",
+    "cntr_flow": "CntrFlow",
     "accelflow": "AccelFlow",
+    "accelflow_deadline": "AccelFlow+Deadlines",
     "ideal": "Ideal",
 }
 
@@ -28,8 +33,11 @@ _Wanted = TypeVar("_Wanted")
 class ServiceResult:
     """One service under one orchestrator, over the requests after the warm-up.
 
-    The latencies are None when no request completed. `saturated` names the queue that grew without
-    bound, if one did: the latencies then depend on how long the run was.
+    The latencies are None when no request completed. `spent_us` is the mean latency by what it was
+    spent on, along the path that ended last (cpu, accelerator, dispatcher, manager, cores,
+    communication, remote, queueing); empty for results without it. `saturated`
+    names the queue that grew without bound, if one did: the latencies then depend on how long the
+    run was.
     """
 
     service: str
@@ -45,11 +53,22 @@ class ServiceResult:
     fallbacks: Mapping[str, int]
     saturated: str | None
     dispatcher_instructions_mean: float | None
+    spent_us: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def total_fallbacks(self) -> int:
         """Operations that a core had to do instead of an accelerator, for whatever reason."""
         return sum(self.fallbacks.values())
+
+    @property
+    def orchestration_share(self) -> float | None:
+        """What share of the mean latency went to dispatchers, the manager and cores that decide.
+
+        The orchestration overhead of the paper's Figs. 3 and 17. None for results without parts.
+        """
+        total = math.fsum(self.spent_us.values())
+        parts = ("dispatcher", "manager", "cores")
+        return math.fsum(self.spent_us.get(part, 0.0) for part in parts) / total if total else None
 
     @property
     def busiest_accelerator(self) -> tuple[str, float] | None:
@@ -171,6 +190,7 @@ def _read_service(reader: _Reader) -> ServiceResult:
         fallbacks=reader.each("fallbacks", _Reader.count),
         saturated=reader.get_or_none("saturated", str),
         dispatcher_instructions_mean=reader.number_or_none("dispatcher_instructions_mean"),
+        spent_us=reader.each_if_any("spent_us", _Reader.number),
     )
 
 
@@ -224,6 +244,11 @@ class _Reader:
     def each(self, key: str, read: Callable[[_Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
         inner = _Reader(self.mapping(key), f"{self.place}.{key}")
         return {name: read(inner, name) for name in inner._value}
+
+    def each_if_any(
+        self, key: str, read: Callable[[_Reader, str], _Wanted]
+    ) -> Mapping[str, _Wanted]:
+        return {} if self._value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[_Reader]:
         values = self.get(key, list)

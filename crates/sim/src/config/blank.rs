@@ -122,6 +122,8 @@ pub(super) fn blank() -> Config {
         relief: ReliefConfig {
             latency: Time::ZERO,
             occupancy: Time::ZERO,
+            queue_entries: 0,
+            deadline: 1.0,
         },
         cohort: CohortConfig { core: Time::ZERO },
         payload: PayloadConfig {

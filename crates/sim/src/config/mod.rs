@@ -291,6 +291,10 @@ pub struct ReliefConfig {
     pub latency: Time,
     /// Time the manager cannot serve another completion.
     pub occupancy: Time,
+    /// Entries of the central queue.
+    pub queue_entries: usize,
+    /// Deadline of a request, in unloaded execution times of its service.
+    pub deadline: f64,
 }
 
 /// Cohort's software queues.

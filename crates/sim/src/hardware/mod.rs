@@ -5,6 +5,7 @@
 
 mod accelerator;
 mod assoc;
+mod central;
 mod core;
 mod dma;
 mod input_queue;
@@ -18,6 +19,7 @@ mod translation;
 mod uncore;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
+pub(crate) use central::CentralQueue;
 pub(crate) use core::Core;
 pub(crate) use dma::Dma;
 pub use input_queue::Policy;

@@ -13,6 +13,8 @@ pub(crate) enum Place {
     Controller(u16),
     /// The IOMMU of a chiplet.
     Iommu(u16),
+    /// The central queue of a manager, beside the links of the chiplet that has TCP.
+    Manager,
 }
 
 /// A step of a way. Each is a directed link of its own, by number.
@@ -245,6 +247,10 @@ impl Topology {
                 }
             }
             Place::Controller(number) => self.controllers[usize::from(number)],
+            Place::Manager => {
+                let chiplet = self.accelerators[Accel::Tcp.index()].chiplet;
+                self.stop(Place::Iommu(chiplet as u16))
+            }
             Place::Iommu(chiplet) => {
                 let chiplet = usize::from(chiplet);
                 let (x, y) = match self.meshes[chiplet].ports.first() {

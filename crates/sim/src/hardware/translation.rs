@@ -59,7 +59,7 @@ impl Translation {
             page: tlb.page.get(),
             hit: tlb.hit.at(config.core.clock),
             levels: tlb.walk_levels,
-            tlbs: vec![Associative::new(sets, tlb.ways); Accel::COUNT],
+            tlbs: vec![Associative::new(sets, tlb.ways); 1 + Accel::COUNT],
             sets: sets as u64,
             iommus: vec![iommu; chiplets],
             counts: TranslationCounts::default(),
@@ -76,10 +76,13 @@ impl Translation {
         place: Place,
         now: Time,
     ) -> Time {
-        let Place::Accel(accel, instance) = place else {
-            return now;
+        let tlb = match place {
+            Place::Manager => 0,
+            Place::Accel(accel, instance) => {
+                1 + usize::from(instance) * Accel::COUNT + accel.index()
+            }
+            _ => return now,
         };
-        let tlb = usize::from(instance) * Accel::COUNT + accel.index();
         if tlb >= self.tlbs.len() {
             let empty = Associative::new(self.sets as usize, self.tlbs[0].ways());
             self.tlbs.resize(tlb + 1, empty);

@@ -39,7 +39,7 @@ impl Orchestrator for AccelFlow {
 }
 
 /// Section VII.B.2: a base, and more for each branch, trace memory access, transformation and end.
-fn instructions(completion: &Completion, config: &Config) -> u64 {
+pub(super) fn instructions(completion: &Completion, config: &Config) -> u64 {
     let costs = &config.dispatcher;
     let blocks = completion.size.get().div_ceil(2048).max(1);
     let end = if completion.next == Next::End {

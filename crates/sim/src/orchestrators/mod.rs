@@ -8,6 +8,7 @@ mod accelflow;
 mod accelflow_deadline;
 mod cohort;
 mod cpu_centric;
+mod direct;
 mod ideal;
 mod non_acc;
 mod relief;
@@ -34,6 +35,13 @@ pub struct Completion {
     pub transforms: u8,
     /// Size of the payload.
     pub size: Bytes,
+}
+
+impl Completion {
+    /// Whether the payload is more than a queue entry holds.
+    pub fn is_large(&self, config: &Config) -> bool {
+        self.size > config.accelerator.inline
+    }
 }
 
 /// Where a trace goes on.
@@ -71,6 +79,26 @@ pub struct Manager {
     pub latency: Time,
 }
 
+impl Manager {
+    /// A visit to RELIEF's manager.
+    pub fn of(config: &Config) -> Manager {
+        Manager {
+            occupancy: config.relief.occupancy,
+            latency: config.relief.latency,
+        }
+    }
+}
+
+/// Where operations wait for a processing element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queueing {
+    /// Each accelerator has an input queue, and its elements take from it by themselves.
+    #[default]
+    PerAccelerator,
+    /// One queue at the manager, which gives the elements of all accelerators their work.
+    Central,
+}
+
 /// A way of orchestrating the ensemble.
 ///
 /// Implementations are stateless: everything that changes lives in the simulated hardware.
@@ -93,6 +121,12 @@ pub trait Orchestrator: Send + Sync {
         false
     }
 
+    /// Where operations wait. With [`Queueing::Central`] every decision must visit the manager,
+    /// which otherwise never learns that an element is free.
+    fn queueing(&self) -> Queueing {
+        Queueing::PerAccelerator
+    }
+
     /// In which order input dispatchers load what is ready.
     fn policy(&self, config: &Config) -> Policy {
         config.scheduling.policy
@@ -100,6 +134,12 @@ pub trait Orchestrator: Send + Sync {
 
     /// What it costs the core to start a chain of operations.
     fn start(&self, config: &Config) -> Time;
+
+    /// The visit to the manager before a chain that a core has submitted starts and, with
+    /// [`Queueing::Central`], before a message is given an element.
+    fn submission(&self, _config: &Config) -> Option<Manager> {
+        None
+    }
 
     /// Who decides after `completion`.
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
@@ -109,22 +149,37 @@ pub trait Orchestrator: Send + Sync {
     fn notified(&self, config: &Config) -> Time;
 }
 
-/// The systems that the paper compares, in its order.
+/// The systems that the paper's figures compare, in its order: what a comparison runs unless told
+/// otherwise.
 pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &non_acc::NonAcc,
     &cpu_centric::CpuCentric,
-    &relief::Relief,
+    &relief::RELIEF,
     &cohort::Cohort,
     &accelflow::AccelFlow,
     &ideal::Ideal,
 ];
 
-/// All systems.
-pub const SYSTEMS: [&dyn Orchestrator; 7] = [
+/// The steps from RELIEF to AccelFlow (AccelFlow, section VII.A.2, Fig. 13): each adds one
+/// technique to the one before it.
+pub const LADDER: [&dyn Orchestrator; 5] = [
+    &relief::RELIEF,
+    &relief::PER_ACC_TYPE_Q,
+    &direct::DIRECT,
+    &direct::CNTR_FLOW,
+    &accelflow::AccelFlow,
+];
+
+/// All systems, from the one without accelerators to the ideal one.
+pub const SYSTEMS: [&dyn Orchestrator; 11] = [
     &non_acc::NonAcc,
     &cpu_centric::CpuCentric,
-    &relief::Relief,
+    &relief::RELIEF,
     &cohort::Cohort,
+    &relief::PER_ACC_TYPE_Q,
+    &direct::DIRECT_LIST,
+    &direct::DIRECT,
+    &direct::CNTR_FLOW,
     &accelflow::AccelFlow,
     &accelflow_deadline::AccelFlowDeadline,
     &ideal::Ideal,
@@ -138,7 +193,7 @@ pub struct UnknownOrchestrator {
     pub id: String,
 }
 
-/// The orchestrator called `id`; the paper's spelling is understood too.
+/// The orchestrator called `id`, one of [`SYSTEMS`]; the paper's spelling is understood too.
 ///
 /// # Errors
 /// [`UnknownOrchestrator`].

@@ -1,7 +1,7 @@
 use accelflow_units::Time;
 
 use super::{
-    Completion, Decision, Links, Manager, Next, Orchestrator, interrupt_and_submit,
+    Completion, Decision, Links, Manager, Next, Orchestrator, Queueing, interrupt_and_submit,
     software_transforms,
 };
 use crate::config::Config;
@@ -12,33 +12,55 @@ use crate::config::Config;
 /// A chain is linear and its data fits a queue entry: at a branch, a transformation or a payload
 /// beyond the entry, the manager interrupts the core, which resolves it in software and submits
 /// the rest as a new chain (AccelFlow, section VII.A.2 calls these the manager's fallbacks).
-/// Queues are per accelerator type, as in the paper's PerAccTypeQ.
-pub(super) struct Relief;
+pub(super) struct Relief {
+    id: &'static str,
+    paper_name: &'static str,
+    queueing: Queueing,
+}
+
+/// "All 8 PEs of all 9 accelerator types share a single centralized queue" (AccelFlow, section
+/// VII.A.2, the first bar of Fig. 13).
+pub(super) const RELIEF: Relief = Relief {
+    id: "relief",
+    paper_name: "RELIEF",
+    queueing: Queueing::Central,
+};
+
+/// "We distribute the queue so that there is a queue for each accelerator type" (the same place).
+pub(super) const PER_ACC_TYPE_Q: Relief = Relief {
+    id: "per_acc_type_q",
+    paper_name: "PerAccTypeQ",
+    queueing: Queueing::PerAccelerator,
+};
 
 impl Orchestrator for Relief {
     fn id(&self) -> &'static str {
-        "relief"
+        self.id
     }
 
     fn paper_name(&self) -> &'static str {
-        "RELIEF"
+        self.paper_name
+    }
+
+    fn queueing(&self) -> Queueing {
+        self.queueing
     }
 
     fn start(&self, config: &Config) -> Time {
         config.core.submit
     }
 
+    fn submission(&self, config: &Config) -> Option<Manager> {
+        Some(Manager::of(config))
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
-        let manager = Manager {
-            occupancy: config.relief.occupancy,
-            latency: config.relief.latency,
-        };
         let decision = Decision {
-            manager: Some(manager),
+            manager: Some(Manager::of(config)),
             ..Decision::default()
         };
-        let large = completion.size > config.accelerator.inline;
-        let simple = completion.branches == 0 && completion.transforms == 0 && !large;
+        let simple =
+            completion.branches == 0 && completion.transforms == 0 && !completion.is_large(config);
         match completion.next {
             Next::Forward(_) if simple => decision,
             Next::Forward(_) => Decision {

@@ -7,6 +7,7 @@ use accelflow_workload::arrivals::{ArrivalProcess, Arrivals};
 use super::engine::{Engine, HOME_CORE, HOME_TCP, Window};
 use super::state::{CoreId, Event, Request};
 use super::{Load, Run, SimError};
+use crate::stats::Breakdown;
 
 /// The arrivals of one load.
 pub(super) struct Source {
@@ -108,6 +109,10 @@ impl Engine<'_> {
             priority,
             due,
             tcp: 0,
+            spent: Breakdown::default(),
+            since: now,
+            cpu: Time::ZERO,
+            overhead: Time::ZERO,
         };
         let cores = self.run.config.core.count as u64;
         request.core = (self.attribute(&request, HOME_CORE) % cores) as CoreId;

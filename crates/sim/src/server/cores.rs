@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::state::{CoreId, Event, Held, JobId, RequestId, Task};
 use crate::orchestrators::Next;
 use crate::plan::PhasePlan;
+use crate::stats::Part;
 
 impl Engine<'_> {
     /// Starts the current phase of a request; without one, the request has ended.
@@ -15,17 +16,29 @@ impl Engine<'_> {
         let request = *self.requests.get(id);
         match self.phase(&request) {
             None => {
-                self.respond(id, now);
+                let spent = request.spent;
+                self.respond(id, &spent, now);
                 self.requests.remove(id);
                 Ok(())
             }
             Some(PhasePlan::Cpu(time)) => {
-                let duration = self.run.config.core.context_switch + *time + self.start_cost(id);
+                let cpu = self.run.config.core.context_switch + *time;
+                let duration = self.application(id, cpu);
                 self.push_task(request.core, Task::Application(id), duration, now);
                 Ok(())
             }
             Some(PhasePlan::Chains(_)) => self.start_chains(id, now),
         }
+    }
+
+    /// The duration of an application task: `cpu` of its own, and starting the chains after it.
+    fn application(&mut self, id: RequestId, cpu: Time) -> Time {
+        let start = self.start_cost(id);
+        self.orchestration.cores += start;
+        let request = self.requests.get_mut(id);
+        request.cpu = cpu;
+        request.overhead += start;
+        cpu + start
     }
 
     /// What the application task before a phase of chains spends on starting them.
@@ -45,11 +58,15 @@ impl Engine<'_> {
         let Some(PhasePlan::Chains(chains)) = self.phase(&request) else {
             return Ok(());
         };
-        self.requests.get_mut(id).outstanding = chains.len() as u16;
+        let entry = self.requests.get_mut(id);
+        entry.outstanding = chains.len() as u16;
+        entry.overhead = Time::ZERO;
         let first = request.phase == 0;
         let mut jobs = Vec::with_capacity(chains.len());
         for (index, chain) in chains.iter().enumerate() {
-            jobs.push(self.new_job(id, index as u16, chain)?);
+            let job = self.new_job(id, index as u16, chain)?;
+            self.inherit(job, now);
+            jobs.push(job);
         }
         if !self.run.orchestrator.accelerated() {
             // The thread that the application ran in goes on with the first; each of the others
@@ -68,9 +85,13 @@ impl Engine<'_> {
 
     /// An execution has ended and its core knows.
     pub(super) fn notified(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Communication, now);
+        self.follow(id, now);
         let request = self.jobs.get(id).request;
         self.jobs.remove(id);
         let cost = self.run.orchestrator.notified(self.run.config);
+        self.orchestration.cores += cost;
+        self.requests.get_mut(request).overhead = cost;
         let core = self.requests.get(request).core;
         if cost > Time::ZERO {
             self.push_task(core, Task::Notice, cost, now);
@@ -99,7 +120,7 @@ impl Engine<'_> {
         let request = *request;
         match self.phase(&request) {
             Some(PhasePlan::Cpu(time)) if running => {
-                let duration = *time + self.start_cost(id);
+                let duration = self.application(id, *time);
                 self.resume_task(request.core, Task::Application(id), duration, now);
                 Ok(())
             }
@@ -117,10 +138,16 @@ impl Engine<'_> {
         self.trace_ended(id);
         let duration = self.software(id, now)?;
         let core = self.requests.get(self.jobs.get(id).request).core;
+        let switch = if running {
+            Time::ZERO
+        } else {
+            self.run.config.core.context_switch
+        };
+        let duration = switch + duration;
+        self.jobs.get_mut(id).software = duration;
         if running {
             self.resume_task(core, Task::Software(id), duration, now);
         } else {
-            let duration = self.run.config.core.context_switch + duration;
             self.push_task(core, Task::Software(id), duration, now);
         }
         Ok(())
@@ -165,12 +192,19 @@ impl Engine<'_> {
     fn task_done(&mut self, task: Task, now: Time) -> Result<(), SimError> {
         match task {
             Task::Application(request) => {
+                self.spend_application(request, now);
                 self.requests.get_mut(request).phase += 1;
                 self.start_phase(request, now)
             }
-            Task::Decide(job) => self.forward(job, now),
+            Task::Decide(job) => {
+                self.spend(job, Part::Cores, now);
+                self.forward(job, now)
+            }
             Task::Software(job) => self.software_done(job, now),
-            Task::Enqueue(job) => self.enqueue_by_core(job, true, now),
+            Task::Enqueue(job) => {
+                self.spend(job, Part::Cores, now);
+                self.enqueue_by_core(job, true, now)
+            }
             Task::Handle(job) => {
                 self.resume_element(job, now);
                 Ok(())
@@ -181,7 +215,11 @@ impl Engine<'_> {
     }
 
     fn software_done(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend_software(id, now);
         let arms = self.take_arms(id);
+        for &arm in &arms {
+            self.inherit_from(arm, id);
+        }
         for job in std::iter::once(id).chain(arms) {
             let done = *self.jobs.get(job);
             match done.next {
@@ -193,6 +231,7 @@ impl Engine<'_> {
                     if done.accel == Accel::Tcp {
                         self.respond_if_last(&done, now);
                     }
+                    self.follow(job, now);
                     self.jobs.remove(job);
                     self.execution_ended(done.request, true, now)?;
                 }

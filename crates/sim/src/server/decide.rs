@@ -7,12 +7,14 @@ use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Job, JobId, Task, Transfer, TransferKind};
 use crate::hardware::{Source, Way};
-use crate::orchestrators::{Completion, Next};
+use crate::orchestrators::{Completion, Manager, Next};
+use crate::stats::Part;
 
 impl Engine<'_> {
     /// A result is in the output queue: the trace says what comes next, the orchestrator who
     /// sees to it.
     pub(super) fn decide(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Queueing, now);
         let mut job = *self.jobs.get(id);
         self.totals.element_blocked += now - job.deposited;
         let from = job.accel;
@@ -42,11 +44,15 @@ impl Engine<'_> {
         job.decision = decision;
         // From here on the job is an entry of the output queue of `from`.
         job.accel = from;
+        if !arms.is_empty() {
+            job.left = self.time_left(&job)?;
+        }
         *self.jobs.get_mut(id) = job;
         if decision.instructions > 0 {
             self.dispatches += 1;
             self.instructions += decision.instructions;
         }
+        self.orchestration.dispatchers += decision.dispatcher;
         let done = self.station(here).dispatch(decision.dispatcher, now);
         self.schedule(done, Event::Dispatched(id));
         for arm in arms {
@@ -73,9 +79,11 @@ impl Engine<'_> {
             let request = self.jobs.get(parent).request;
             let core = self.requests.get(request).core;
             let cost = self.run.orchestrator.start(self.run.config) * arms.len() as u64;
+            self.orchestration.cores += cost;
             self.push_task(core, Task::Notice, cost, now);
         }
         for id in arms {
+            self.inherit_from(id, parent);
             let job = *self.jobs.get(id);
             let Next::Forward(accel) = job.next else {
                 match job.next {
@@ -84,6 +92,11 @@ impl Engine<'_> {
                 }
                 continue;
             };
+            if self.central.is_some() {
+                self.jobs.get_mut(id).left = self.time_left(&job)?;
+                self.forward_centrally(id, accel, None, now)?;
+                continue;
+            }
             let Some(kind) = self.reserve(id, accel) else {
                 self.fall_back(id, None, now)?;
                 continue;
@@ -120,34 +133,43 @@ impl Engine<'_> {
     }
 
     pub(super) fn dispatched(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(job, Part::Dispatcher, now);
         match self.jobs.get(job).decision.manager {
             Some(visit) => {
-                let start = self.manager_free.max(now);
-                self.manager_free = start + visit.occupancy;
-                self.manager.charge(visit.occupancy);
-                self.schedule(
-                    start + visit.latency.max(visit.occupancy),
-                    Event::Managed(job),
-                );
+                self.visit_manager(visit, Event::Managed(job), now);
                 Ok(())
             }
             None => self.managed(job, now),
         }
     }
 
+    /// `event` happens when the manager, which serves one after the other, has decided.
+    pub(super) fn visit_manager(&mut self, visit: Manager, event: Event, now: Time) {
+        let start = self.manager_free.max(now);
+        self.manager_free = start + visit.occupancy;
+        self.manager.charge(visit.occupancy);
+        self.orchestration.manager += visit.occupancy;
+        self.schedule(start + visit.latency.max(visit.occupancy), event);
+    }
+
     pub(super) fn managed(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(job, Part::Manager, now);
+        let entry = *self.jobs.get(job);
         let Job {
             request, decision, ..
-        } = *self.jobs.get(job);
+        } = entry;
+        self.element_known_free(entry.unit());
         let core = self.requests.get(request).core;
+        self.orchestration.cores += decision.background + decision.core;
         if decision.background > Time::ZERO {
             self.push_task(core, Task::Notice, decision.background, now);
         }
         if decision.core > Time::ZERO {
             self.push_task(core, Task::Decide(job), decision.core, now);
-            Ok(())
         } else {
-            self.forward(job, now)
+            self.forward(job, now)?;
         }
+        self.grant(entry.accel, now);
+        Ok(())
     }
 }

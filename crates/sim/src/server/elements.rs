@@ -9,7 +9,7 @@ use super::state::{Event, Job, JobId, Task, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
 use crate::hardware::{Entry, Placed, Policy, Source, Started, Station, Way};
 use crate::plan::Operation;
-use crate::stats::Fallback;
+use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
     /// A chain starts on accelerators: the payload is in memory, or, for a message, at the TCP.
@@ -52,9 +52,16 @@ impl Engine<'_> {
         let core = self.requests.get(request).core;
         let instance = ((u64::from(core) + u64::from(attempts)) % instances) as u8;
         let unit = Unit { accel, instance };
-        if self.station(unit).reserve_input() {
+        let reserved = match &mut self.central {
+            Some(central) => central.reserve(),
+            None => self.station(unit).reserve_input(),
+        };
+        if reserved {
             self.jobs.get_mut(id).instance = instance;
-            self.deliver_payload(id, unit, now);
+            match self.run.orchestrator.submission(self.run.config) {
+                Some(visit) => self.visit_manager(visit, Event::Submitted(id), now),
+                None => self.submitted(id, now),
+            }
             return Ok(());
         }
         self.jobs.get_mut(id).attempts += 1;
@@ -71,6 +78,17 @@ impl Engine<'_> {
             self.push_task(core, Task::Enqueue(id), again, now);
         }
         Ok(())
+    }
+
+    /// A chain whose payload is in memory has a place in a queue.
+    pub(super) fn submitted(&mut self, job: JobId, now: Time) {
+        self.jobs.get_mut(job).known = true;
+        if self.central.is_some() {
+            self.deliver_centrally(job, now);
+        } else {
+            let unit = self.jobs.get(job).unit();
+            self.deliver_payload(job, unit, now);
+        }
     }
 
     /// Enqueue has stored the trace in an entry; an A-DMA engine collects the payload.
@@ -139,6 +157,9 @@ impl Engine<'_> {
     pub(super) fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         let unit = self.jobs.get(job).unit();
         self.receive_beyond(job, now);
+        if self.central.is_some() {
+            return self.admit_centrally(job, now);
+        }
         if self.station(unit).reserve_input() {
             self.enqueue(job, now);
         } else if self.station(unit).reserve_overflow() {
@@ -179,6 +200,7 @@ impl Engine<'_> {
     pub(super) fn start_elements(&mut self, unit: Unit, now: Time) {
         while let Some(started) = self.station(unit).start(now) {
             let job = started.item;
+            self.spend(job, Part::Queueing, now);
             let preparation = self.preparation(unit, started, now);
             self.jobs.get_mut(job).steps += 1;
             match self.exception(job, preparation) {
@@ -307,6 +329,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn refill(&mut self, job: JobId, now: Time) {
+        self.spend(job, Part::Queueing, now);
         let place = self.jobs.get(job).unit().place();
         let movement = self.overflow_movement(job, Way::Read(Source::Memory, place));
         let done = self.uncore.carry(&movement, now);
@@ -315,6 +338,7 @@ impl Engine<'_> {
 
     /// An operation has completed in its processing element.
     pub(super) fn operated(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(job, Part::Accelerator, now);
         let entry = *self.jobs.get(job);
         let unit = entry.unit();
         self.log(&entry, false, now);
@@ -327,6 +351,7 @@ impl Engine<'_> {
             stats.deadlines_missed += u64::from(now > entry.due);
         }
         self.station(unit).stops(entry.ends);
+        self.advance(job);
         if self.station(unit).deposit(job, owner, now) {
             self.start_elements(unit, now);
             self.decide(job, now)?;

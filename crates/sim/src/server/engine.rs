@@ -10,9 +10,10 @@ use super::arrivals::Source;
 use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer, Unit};
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError};
-use crate::hardware::{Core, Dma, Movement, Policy, Sizes, Station, Uncore};
+use crate::hardware::{CentralQueue, Core, Dma, Movement, Policy, Sizes, Station, Uncore};
+use crate::orchestrators::Queueing;
 use crate::plan::{ChainPlan, Message, PhasePlan};
-use crate::stats::{Fallback, Operated, Outcome, ServiceStats, Totals};
+use crate::stats::{Fallback, Operated, Orchestration, Outcome, Part, ServiceStats, Totals};
 
 /// The attribute of a request that says which core its message is steered to.
 pub(super) const HOME_CORE: u64 = 0;
@@ -35,11 +36,16 @@ pub(super) struct Engine<'r> {
     /// In which order they load what is ready.
     pub(super) policy: Policy,
     pub(super) dma: Dma<(Transfer, Movement)>,
+    /// The queue that all accelerators share, where the orchestrator has one.
+    pub(super) central: Option<CentralQueue<JobId>>,
+    /// For a central queue: how long each service takes from each of its phases on, unloaded.
+    pub(super) expected: Vec<Vec<Time>>,
     pub(super) manager_free: Time,
     pub(super) manager: BusyTime,
     pub(super) services: Vec<ServiceStats>,
     pub(super) population: TimeAverage,
     pub(super) totals: Totals,
+    pub(super) orchestration: Orchestration,
     pub(super) dispatches: u64,
     pub(super) instructions: u64,
     pub(super) page_faults: u64,
@@ -95,6 +101,14 @@ impl<'r> Engine<'r> {
         };
         let policy = run.orchestrator.policy(run.config);
         let stations = Accel::COUNT * hardware.instances;
+        let central = || {
+            CentralQueue::new(
+                run.config.relief.queue_entries,
+                hardware.overflow_entries,
+                hardware.pes.min(hardware.input_entries),
+                hardware.instances,
+            )
+        };
         let mut engine = Engine {
             uncore: Uncore::new(run.config),
             calendar: Calendar::with_capacity(1024),
@@ -105,11 +119,14 @@ impl<'r> Engine<'r> {
             stations: (0..stations).map(|_| Station::new(sizes, policy)).collect(),
             policy,
             dma: Dma::new(run.config.network.dma_engines),
+            central: (run.orchestrator.queueing() == Queueing::Central).then(central),
+            expected: Vec::new(),
             manager_free: Time::ZERO,
             manager: BusyTime::new(Time::ZERO),
             services: vec![ServiceStats::default(); run.plan.services.len()],
             population: TimeAverage::new(Time::ZERO),
             totals: Totals::default(),
+            orchestration: Orchestration::default(),
             dispatches: 0,
             instructions: 0,
             page_faults: 0,
@@ -127,6 +144,9 @@ impl<'r> Engine<'r> {
         };
         if policy == Policy::Deadline {
             engine.unloaded = engine.unloaded();
+        }
+        if engine.central.is_some() {
+            engine.expected = engine.unloaded();
         }
         Ok(engine)
     }
@@ -161,8 +181,24 @@ impl<'r> Engine<'r> {
             Event::Operated(job) => self.operated(job, now),
             Event::Dispatched(job) => self.dispatched(job, now),
             Event::Managed(job) => self.managed(job, now),
+            Event::Submitted(job) => {
+                self.spend(job, Part::Manager, now);
+                self.submitted(job, now);
+                Ok(())
+            }
+            Event::Registered(job) => {
+                self.spend(job, Part::Manager, now);
+                self.registered(job, now);
+                Ok(())
+            }
+            Event::Recalled(job) => {
+                self.spend(job, Part::Communication, now);
+                self.entered(job, now);
+                Ok(())
+            }
             Event::Moved(transfer) => self.moved(transfer, now),
             Event::Refilled(job) => {
+                self.spend(job, Part::Communication, now);
                 self.enqueue(job, now);
                 Ok(())
             }

@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::SimError;
 use super::engine::Engine;
 use super::state::{Exception, JobId, Task};
-use crate::stats::Fallback;
+use crate::stats::{Fallback, Part};
 
 /// Where the attributes of a request that say which operations raise an exception begin.
 const EXCEPTIONS: u64 = 1 << 40;
@@ -48,6 +48,7 @@ impl Engine<'_> {
     /// which stays taken, and no event of its own is under way. The core of the request takes an
     /// interrupt and handles it; then the element goes on, or the core does in software.
     pub(super) fn raise(&mut self, job: JobId, exception: Exception, now: Time) {
+        self.spend(job, Part::Accelerator, now);
         self.totals.exceptions += 1;
         let entry = self.jobs.get_mut(job);
         (entry.ends, entry.deposited) = (exception.left, now);
@@ -67,6 +68,7 @@ impl Engine<'_> {
         let entry = self.jobs.get(job);
         let (preparation, stopped) = (entry.ends, entry.deposited);
         self.totals.element_stopped += now - stopped;
+        self.spend(job, Part::Cores, now);
         self.operate(job, preparation, now);
     }
 
@@ -76,9 +78,12 @@ impl Engine<'_> {
         let owner = self.requests.get(job.request).owner();
         self.totals.element_stopped += now - job.deposited;
         self.count_fallback(job.request, Fallback::Exception);
+        self.spend(id, Part::Cores, now);
         self.station(job.unit()).abandon(owner, now);
         self.run_software(id, true, now)?;
         self.start_elements(job.unit(), now);
+        self.element_known_free(job.unit());
+        self.grant(job.accel, now);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::state::{Event, Held, JobId, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
 use crate::hardware::{Movement, Way};
 use crate::orchestrators::Next;
-use crate::stats::Fallback;
+use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
     /// All decisions are taken: move the entry out of the output queue.
@@ -21,6 +21,9 @@ impl Engine<'_> {
         let source = Some(job.unit());
         let here = job.unit().place();
         match job.next {
+            Next::Forward(to) if self.central.is_some() => {
+                return self.forward_centrally(id, to, source, now);
+            }
             Next::Forward(to) => {
                 let Some(kind) = self.reserve(id, to) else {
                     return self.fall_back(id, source, now);
@@ -97,6 +100,7 @@ impl Engine<'_> {
 
     /// The message that a parked job waits for is there.
     pub(super) fn answered(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Remote, now);
         if self.jobs.get(id).held != Held::Core && !self.may_run(Waiting::Answer(id), now) {
             return Ok(());
         }
@@ -108,6 +112,8 @@ impl Engine<'_> {
         let mut job = *self.jobs.get(id);
         self.read(&mut job, &mut Vec::new())?;
         let held = std::mem::take(&mut job.held);
+        job.known = false;
+        job.left = self.time_left(&job)?;
         *self.jobs.get_mut(id) = job;
         match held {
             Held::Input => {
@@ -141,6 +147,7 @@ impl Engine<'_> {
 
     /// An A-DMA engine is done.
     pub(super) fn moved(&mut self, transfer: Transfer, now: Time) -> Result<(), SimError> {
+        self.spend(transfer.job, Part::Communication, now);
         if let Some((next, movement)) = self.dma.release(now) {
             self.move_data(next, &movement, now);
         }
@@ -150,6 +157,9 @@ impl Engine<'_> {
         match transfer.kind {
             TransferKind::Forward => self.delivered(transfer.job, now),
             TransferKind::Spill => self.spilled(transfer.job, now),
+            TransferKind::Central => self.entered(transfer.job, now),
+            TransferKind::CentralSpill => self.central_spilled(transfer.job, now),
+            TransferKind::Grant => self.granted(transfer.job, now),
             TransferKind::Result => self.notify(transfer.job, now),
             TransferKind::Rescue => self.run_software(transfer.job, false, now)?,
         }

@@ -1,6 +1,7 @@
 //! The simulated server: requests, jobs and the events that move them.
 
 mod arrivals;
+mod central;
 mod cores;
 mod curve;
 mod data;
@@ -10,6 +11,7 @@ mod elements;
 mod engine;
 mod exceptions;
 mod flow;
+mod path;
 mod read;
 mod report;
 mod saturation;

@@ -9,6 +9,7 @@ use super::engine::Engine;
 use super::state::{Held, Job, JobId, RequestId};
 use crate::orchestrators::{Decision, Next};
 use crate::plan::{ChainPlan, Form, Operation};
+use crate::stats::Breakdown;
 
 /// Where an execution stands after the fields of a trace up to the next operation were read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,9 +66,15 @@ impl Engine<'_> {
             stretch: 0.0,
             ends: Time::ZERO,
             steps: 0,
+            known: false,
+            spent: Breakdown::default(),
+            since: Time::ZERO,
+            software: Time::ZERO,
+            left: Time::ZERO,
         };
         self.read(&mut job, &mut Vec::new())?;
         self.set_deadlines(&mut job);
+        job.left = self.time_left(&job)?;
         Ok(self.jobs.insert(job))
     }
 

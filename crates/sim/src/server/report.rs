@@ -6,8 +6,8 @@ use accelflow_units::Time;
 use super::engine::{Engine, Window};
 use super::saturation::{Queues, saturation};
 use super::state::{Job, Request, RequestId};
-use crate::hardware::Carried;
-use crate::stats::{AccelStats, DataStats, Outcome};
+use crate::hardware::{Carried, CentralQueue};
+use crate::stats::{AccelStats, Breakdown, DataStats, Outcome};
 
 /// Busy times since the start of the run.
 #[derive(Clone, Debug)]
@@ -45,9 +45,9 @@ impl Engine<'_> {
             request.terminated = true;
             let (first, service) = (!request.responded, usize::from(request.service));
             self.services[service].errors += u64::from(first);
-            self.respond(id, now);
+            self.respond(id, &job.spent, now);
         } else if self.is_last_phase(self.requests.get(id)) {
-            self.respond(id, now);
+            self.respond(id, &job.spent, now);
         }
     }
 
@@ -58,7 +58,7 @@ impl Engine<'_> {
 
     /// The request has its response, unless it had it before: with the first message that its
     /// last phase sends, or with the end of that phase if it sends none.
-    pub(super) fn respond(&mut self, id: RequestId, now: Time) {
+    pub(super) fn respond(&mut self, id: RequestId, spent: &Breakdown, now: Time) {
         let request = self.requests.get_mut(id);
         if request.responded {
             return;
@@ -70,6 +70,7 @@ impl Engine<'_> {
         let with_slo = measured && request.due < Time::MAX;
         self.population.decrease(now);
         self.totals.latency_ps += u128::from(latency.as_ps());
+        self.count_spent(service, measured, spent);
         let arrives = self.arrives(request.service);
         let stats = &mut self.services[service];
         stats.completed += 1;
@@ -148,6 +149,7 @@ impl Engine<'_> {
         self.totals.drained = self.requests.live() == 0
             && self.jobs.live() == 0
             && self.stations.iter().all(|station| station.is_idle())
+            && self.central.as_ref().is_none_or(CentralQueue::is_idle)
             && self.cores.iter().all(|core| core.load() == 0)
             && self.held_back() == 0;
         let measured: u64 = self.services.iter().map(|s| s.latency.count() as u64).sum();
@@ -168,6 +170,7 @@ impl Engine<'_> {
                 .then(|| self.instructions as f64 / self.dispatches as f64),
             tenants: self.tenants.iter().map(|tenant| tenant.stats).collect(),
             data: self.data_stats(),
+            orchestration: self.orchestration,
             saturated: None,
             window: Time::ZERO,
             events: self.events,

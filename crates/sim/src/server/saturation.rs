@@ -39,6 +39,11 @@ impl Engine<'_> {
                 sums.1 += station.turned_away;
             }
         }
+        if let Some(central) = &self.central {
+            for (accel, sums) in Accel::ALL.into_iter().zip(&mut accelerators) {
+                sums.0 += central.waiting(accel);
+            }
+        }
         Queues {
             cores: self.cores.iter().map(behind_the_running).sum(),
             manager: (self.manager_free.saturating_sub(now).as_ps() / occupancy) as usize,

@@ -6,6 +6,7 @@ use accelflow_units::Time;
 use crate::hardware::{Owner, Place};
 use crate::orchestrators::{Decision, Next};
 use crate::plan::{Message, Operation};
+use crate::stats::Breakdown;
 
 /// Index of a request in flight.
 pub(super) type RequestId = u32;
@@ -49,6 +50,13 @@ pub(super) struct Request {
     pub due: Time,
     /// The TCP that its connection is with.
     pub tcp: u8,
+    /// What it has spent its time on until `since`.
+    pub spent: Breakdown,
+    pub since: Time,
+    /// Of the application task that it waits for: application logic and context switch, and
+    /// starting chains and seeing the last notification.
+    pub cpu: Time,
+    pub overhead: Time,
 }
 
 impl Request {
@@ -105,6 +113,15 @@ pub(super) struct Job {
     pub steps: u16,
     /// Where in memory what does not fit a queue entry is, unless where the trace began.
     pub buffer: Option<u64>,
+    /// Whether a manager with a central queue knows that the current operation is wanted.
+    pub known: bool,
+    /// What its request has spent its time on, along the way of this job, until `since`.
+    pub spent: Breakdown,
+    pub since: Time,
+    /// The core time of the trace that it has in software.
+    pub software: Time,
+    /// With a central queue: unloaded time to the end of the chain, this operation included.
+    pub left: Time,
 }
 
 impl Job {
@@ -155,6 +172,12 @@ pub(super) enum Event {
     Dispatched(JobId),
     /// The manager has decided.
     Managed(JobId),
+    /// The manager has taken a chain that a core submits.
+    Submitted(JobId),
+    /// The manager has taken note of a message in its queue.
+    Registered(JobId),
+    /// An overflow entry has reached the central queue.
+    Recalled(JobId),
     /// An A-DMA engine has moved something.
     Moved(Transfer),
     /// An overflow entry has reached the input queue.
@@ -186,6 +209,12 @@ pub(super) enum TransferKind {
     Forward,
     /// Into a reserved overflow entry.
     Spill,
+    /// Into a reserved entry of the central queue.
+    Central,
+    /// Into a reserved entry of the central queue's overflow area.
+    CentralSpill,
+    /// From the central queue to the element that it was given.
+    Grant,
     /// A result to memory, for the core.
     Result,
     /// A payload to memory, for a core that takes over.

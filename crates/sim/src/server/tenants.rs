@@ -7,7 +7,7 @@ use accelflow_units::Time;
 use super::engine::Engine;
 use super::state::{Job, JobId};
 use super::{Load, SimError};
-use crate::stats::TenantStats;
+use crate::stats::{Part, TenantStats};
 
 /// A tenant of the server.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +108,7 @@ impl Engine<'_> {
             };
             tenant.stats.waiting_time += now - since;
             self.count_start(start.job());
+            self.spend(start.job(), Part::Queueing, now);
             match start {
                 Waiting::Enqueue(job) => self.enqueue_by_core(job, false, now)?,
                 Waiting::Message(job) => self.admit_message(job, now)?,

@@ -26,6 +26,21 @@ pub(crate) const ALL: [&str; 6] = [
     "ideal",
 ];
 
+/// The identifiers of all systems: those and the ladder's.
+pub(crate) const SYSTEMS: [&str; 11] = [
+    "non_acc",
+    "cpu_centric",
+    "relief",
+    "cohort",
+    "per_acc_type_q",
+    "direct_list",
+    "direct",
+    "cntr_flow",
+    "accelflow",
+    "accelflow_deadline",
+    "ideal",
+];
+
 /// The smallest cost that a recording may give: a picosecond.
 pub(crate) const NOTHING_NS: f64 = 0.001;
 

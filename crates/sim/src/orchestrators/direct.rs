@@ -1,0 +1,106 @@
+use accelflow_units::Time;
+
+use super::accelflow::instructions;
+use super::{
+    Completion, Decision, Links, Manager, Next, Orchestrator, interrupt_and_submit,
+    software_transforms,
+};
+use crate::config::Config;
+
+/// Accelerators execute traces and hand on directly; what their output dispatchers cannot do is
+/// done elsewhere, and the trace then goes on (AccelFlow, section VII.A.2, Fig. 13).
+pub(super) struct Direct {
+    id: &'static str,
+    paper_name: &'static str,
+    /// Whether dispatchers resolve branches.
+    branches: bool,
+    /// Whether a hardware manager takes what a dispatcher cannot do, before it asks a core.
+    manager: bool,
+}
+
+/// The second step of the ladder: "uses traces and supports direct data transfer"; branches,
+/// transformations and large payloads are "hardware manager fallbacks".
+pub(super) const DIRECT: Direct = Direct {
+    id: "direct",
+    paper_name: "Direct",
+    branches: false,
+    manager: true,
+};
+
+/// The third step: "additionally upgrades output dispatchers to resolve branches in the trace".
+pub(super) const CNTR_FLOW: Direct = Direct {
+    id: "cntr_flow",
+    paper_name: "CntrFlow",
+    branches: true,
+    manager: true,
+};
+
+/// Section III, Q1 (Fig. 3): a core passes a list to the first accelerator, and "after each
+/// accelerator in the sequence executes, it directly calls the next". There is no manager: a core
+/// is interrupted where the list ends because of a branch, a transformation or a large payload.
+pub(super) const DIRECT_LIST: Direct = Direct {
+    id: "direct_list",
+    paper_name: "Direct (Fig. 3)",
+    branches: false,
+    manager: false,
+};
+
+impl Direct {
+    /// Whether the dispatcher can go on by itself. How large a payload is matters only to the
+    /// accelerator that it is handed to.
+    fn manages(&self, completion: &Completion, config: &Config) -> bool {
+        let hands_on = matches!(completion.next, Next::Forward(_));
+        (self.branches || completion.branches == 0)
+            && completion.transforms == 0
+            && !(hands_on && completion.is_large(config))
+    }
+}
+
+impl Orchestrator for Direct {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn paper_name(&self) -> &'static str {
+        self.paper_name
+    }
+
+    fn parks(&self) -> bool {
+        true
+    }
+
+    fn start(&self, config: &Config) -> Time {
+        config.core.enqueue
+    }
+
+    fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
+        // The dispatcher does what it can, and that includes finding what it cannot do.
+        let done = Completion {
+            branches: if self.branches {
+                completion.branches
+            } else {
+                0
+            },
+            transforms: 0,
+            ..*completion
+        };
+        let instructions = instructions(&done, config);
+        let decision = Decision {
+            dispatcher: config.dispatch(instructions),
+            instructions,
+            ..Decision::default()
+        };
+        if self.manages(completion, config) {
+            return decision;
+        }
+        Decision {
+            manager: self.manager.then(|| Manager::of(config)),
+            core: interrupt_and_submit(config) + software_transforms(completion, config),
+            ..decision
+        }
+    }
+
+    fn notified(&self, config: &Config) -> Time {
+        config.core.notice
+    }
+}
