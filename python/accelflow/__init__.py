@@ -1,11 +1,13 @@
 """accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax.
 
-What service developers need is here: traces and running them. Comparisons are in
-`accelflow.simulation`, recordings in `accelflow.calibration`, reports in `accelflow.report`.
+What service developers need is here: traces, running them, and serving clients with them.
+Comparisons are in `accelflow.simulation`, recordings in `accelflow.calibration`, reports in
+`accelflow.report`.
 """
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, TraceError
+from accelflow.errors import AccelflowError, DeclaredError, InputError, TraceError
+from accelflow.server import Server
 from accelflow.trace import (
     Trace,
     TraceWarning,
@@ -24,7 +26,9 @@ from accelflow.trace import (
 
 __all__ = [
     "AccelflowError",
+    "DeclaredError",
     "InputError",
+    "Server",
     "Trace",
     "TraceError",
     "TraceWarning",

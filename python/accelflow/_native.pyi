@@ -1,12 +1,14 @@
 from collections.abc import Callable, Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
     "AccelflowError",
+    "DeclaredError",
     "RegisteredTrace",
+    "Server",
     "TraceArrival",
     "TraceError",
     "TraceExecutor",
@@ -128,6 +130,12 @@ def cerebros_designs(request: str) -> str:
 
 class AccelflowError(Exception):
     """A failure that the user can act on: it names the place, the value and what is allowed."""
+
+class DeclaredError(AccelflowError):
+    """An exception that the interface declares for a function.
+
+    Its arguments are the name of its field in `throws`, and the dict of its members.
+    """
 
 class TraceError(AccelflowError):
     """A trace that cannot be built, registered, linked, read from a file or carried on with."""
@@ -342,6 +350,43 @@ class TraceInstruction:
     @property
     def address(self) -> int | None:
         """The address that a tail or a continue loads."""
+
+@final
+class Server:
+    """A server of the functions that a `.thrift` file declares.
+
+    Requests run T1, the handler, and T2 or T3.
+    """
+
+    def __new__(
+        cls,
+        interface: str,
+        *,
+        certificate: str | None = None,
+        key: str | None = None,
+        max_connections: int,
+        max_message_bytes: int,
+        idle_timeout_s: float,
+        message_timeout_s: float,
+    ) -> Server:
+        """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
+    def handle(self, name: str, handler: Callable[[dict[str, Any]], Any]) -> None:
+        """Set the handler of `Service.method`: from the dict of arguments to the value.
+
+        Raises AccelflowError for no function of the interface, and once the server was started.
+        """
+    def start(self, host: str, port: int) -> int:
+        """Listen on an IP address and return the port; 0 asks the system for one.
+
+        Raises AccelflowError.
+        """
+    def metrics(self) -> str:
+        """The metrics in the text format of Prometheus; empty unless the server is running."""
+    def stop(self, grace_s: float) -> int:
+        """Stop listening, wait up to `grace_s` for requests.
+
+        Return how many connections had to be cut off.
+        """
 
 @final
 class TraceExecutor:

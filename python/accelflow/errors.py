@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from accelflow._native import AccelflowError, TraceError
+from accelflow._native import AccelflowError, DeclaredError, TraceError
 
-__all__ = ["AccelflowError", "InputError", "TraceError"]
+__all__ = ["AccelflowError", "DeclaredError", "InputError", "TraceError"]
 
 
 class InputError(AccelflowError):

@@ -18,6 +18,14 @@ create_exception!(
     "A trace that cannot be built, registered, linked, read from a file or carried on with."
 );
 
+create_exception!(
+    accelflow,
+    DeclaredError,
+    AccelflowError,
+    "An exception that the interface declares for a function: the name of its field in `throws`, \
+     and the dict of its members."
+);
+
 /// Gives `TraceError` the values that its attributes have where nothing is known, so that one
 /// raised from Python has them too.
 pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {

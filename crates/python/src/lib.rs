@@ -12,7 +12,9 @@ mod chip;
 mod dag;
 mod errors;
 mod execution;
+mod json;
 mod recording;
+mod server;
 mod shaping;
 mod simulation;
 mod trace;
@@ -40,12 +42,16 @@ mod _native {
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, TraceError};
+    use crate::errors::{AccelflowError, DeclaredError, TraceError};
 
     #[pymodule_export]
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]
     use crate::recording::{check_recording, executed_operations, machine_name, record_services};
+
+    #[pymodule_export]
+    use crate::server::PyServer;
 
     #[pymodule_export]
     use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};

@@ -27,6 +27,7 @@ mod execution;
 mod executor;
 mod outcome;
 pub mod peer;
+mod pools;
 pub mod record;
 mod service;
 
@@ -36,4 +37,5 @@ pub use error::{Counters, Failure, TraceError, fault_reason};
 pub use executor::{Executor, MAX_VISITS};
 pub use outcome::{Arrival, Caller, Conversation, Message, Outcome, Sent, Step};
 pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError};
+pub use pools::{PoolCounters, PoolError, PoolSettings, PooledBodies, Pools, Priority};
 pub use service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner, run_service};

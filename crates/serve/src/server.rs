@@ -27,6 +27,7 @@ use crate::traces::{self, NextCore};
 const STACK_BYTES: usize = 512 * 1024;
 
 type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
+type ThreadScope = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
 
 /// A server before it listens.
 pub struct Server {
@@ -35,6 +36,7 @@ pub struct Server {
     handlers: Handlers,
     identity: Option<TlsIdentity>,
     prepare: Box<Prepare>,
+    thread_scope: Box<ThreadScope>,
 }
 
 impl fmt::Debug for Server {
@@ -57,6 +59,7 @@ impl Server {
             handlers: Handlers::default(),
             identity: None,
             prepare: Box::new(|_| {}),
+            thread_scope: Box::new(|serve| serve()),
         }
     }
 
@@ -111,6 +114,15 @@ impl Server {
         self.prepare = Box::new(prepare);
     }
 
+    /// Has every connection's thread serve within `scope`, which must call what it is given: for
+    /// what handlers need once a thread and not once a request.
+    pub fn set_thread_scope(
+        &mut self,
+        scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
+    ) {
+        self.thread_scope = Box::new(scope);
+    }
+
     /// Listens, and serves until [`Running::stop`].
     ///
     /// # Errors
@@ -157,6 +169,7 @@ impl Server {
             config: self.config,
             handlers: self.handlers,
             identity: self.identity,
+            thread_scope: self.thread_scope,
             executors,
             metrics,
             stopping: AtomicBool::new(false),
@@ -172,6 +185,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) handlers: Handlers,
     pub(crate) identity: Option<TlsIdentity>,
+    thread_scope: Box<ThreadScope>,
     pub(crate) executors: Executors,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: AtomicBool,
@@ -231,7 +245,9 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
         .spawn(move || {
             // Whatever happens to this connection, it is taken off the list.
             let mut ended = Ended(&for_thread, number, "panic");
-            ended.2 = Connection::new(&for_thread, &stream, peer).run().reason();
+            (for_thread.thread_scope)(&mut || {
+                ended.2 = Connection::new(&for_thread, &stream, peer).run().reason();
+            });
         });
     if spawned.is_err() {
         shared.ended(number, "no_thread");

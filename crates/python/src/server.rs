@@ -1,0 +1,173 @@
+//! The server (`accelflow_serve`) for `accelflow.server`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use accelflow_serve::{
+    Config, Handler, HandlerError, HandlerResult, Request, Running, ServeError, Server, TlsIdentity,
+};
+use pyo3::prelude::*;
+
+use crate::errors::{AccelflowError, DeclaredError};
+use crate::json;
+
+/// A Python callable: from a dict of arguments to the function's value.
+struct PyHandler(Py<PyAny>);
+
+impl Handler for PyHandler {
+    fn call(&self, request: &Request<'_>) -> HandlerResult {
+        Python::attach(|py| {
+            let answer = || -> PyResult<Vec<u8>> {
+                let arguments = json::to_python(py, request.arguments)?;
+                let value = self.0.bind(py).call1((arguments,))?;
+                match value.is_none() {
+                    true => Ok(Vec::new()),
+                    false => json::from_python(&value),
+                }
+            };
+            answer().map_err(|error| failure(py, &error))
+        })
+    }
+}
+
+fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
+    if error.is_instance_of::<DeclaredError>(py) {
+        let declared = || -> PyResult<HandlerError> {
+            let arguments = error.value(py).getattr("args")?;
+            let (field, members): (String, Bound<'_, PyAny>) = arguments.extract()?;
+            let body = json::from_python(&members)?;
+            Ok(HandlerError::Declared { field, body })
+        };
+        return declared().unwrap_or_else(|error| HandlerError::Internal(error.to_string()));
+    }
+    HandlerError::Internal(error.to_string())
+}
+
+/// A server runs its life through these; there is no way back.
+enum State {
+    New(Box<Server>),
+    Running(Running),
+    Stopped,
+}
+
+/// A server of the functions that a `.thrift` file declares. Requests run T1, the handler, and T2
+/// or T3.
+#[pyclass(frozen, name = "Server", module = "accelflow._native")]
+pub(crate) struct PyServer {
+    state: Mutex<State>,
+}
+
+impl PyServer {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}
+
+fn seconds(name: &str, value: f64) -> PyResult<Duration> {
+    let found = Duration::try_from_secs_f64(value).ok();
+    let found = found.filter(|it| !it.is_zero());
+    found.ok_or_else(|| refused(format!("{name} = {value}: must be above 0 seconds")))
+}
+
+#[pymethods]
+impl PyServer {
+    /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError.
+    #[new]
+    #[pyo3(signature = (
+        interface, *, certificate=None, key=None, max_connections, max_message_bytes,
+        idle_timeout_s, message_timeout_s
+    ))]
+    fn new(
+        interface: PathBuf,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+        max_connections: usize,
+        max_message_bytes: usize,
+        idle_timeout_s: f64,
+        message_timeout_s: f64,
+    ) -> PyResult<PyServer> {
+        let mut server = Server::from_interface(&interface).map_err(refused)?;
+        let mut config = Config {
+            max_connections,
+            idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,
+            message_timeout: seconds("message_timeout_s", message_timeout_s)?,
+            ..Config::default()
+        };
+        config.handshake_timeout = config.message_timeout;
+        config.write_timeout = config.message_timeout;
+        config.limits.max_message_bytes = max_message_bytes;
+        server.set_config(config);
+        // A thread that comes back to the interpreter is cheaper than one that comes anew.
+        server.set_thread_scope(|serve| Python::attach(|py| py.detach(|| serve())));
+        if let Some(identity) = identity(certificate.as_deref(), key.as_deref())? {
+            server.set_tls(identity);
+        }
+        let state = Mutex::new(State::New(Box::new(server)));
+        Ok(PyServer { state })
+    }
+
+    /// Sets the handler of `Service.method`: a callable from the dict of arguments to the value.
+    /// Raises AccelflowError for no function of the interface, and once the server was started.
+    fn handle(&self, name: &str, handler: Py<PyAny>) -> PyResult<()> {
+        match &mut *self.lock() {
+            State::New(server) => server.handle(name, PyHandler(handler)).map_err(refused),
+            _ => Err(refused("handlers are set before the server is started")),
+        }
+    }
+
+    /// Listens on an IP address and returns the port; 0 asks the system for one. Raises
+    /// AccelflowError.
+    fn start(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<u16> {
+        let ip: std::net::IpAddr = host
+            .parse()
+            .map_err(|_| refused(format!("host '{host}': must be an IP address")))?;
+        py.detach(|| {
+            let mut state = self.lock();
+            let State::New(server) = std::mem::replace(&mut *state, State::Stopped) else {
+                return Err(refused("a server is started once"));
+            };
+            let running = server.start((ip, port).into()).map_err(refused)?;
+            let port = running.address().port();
+            *state = State::Running(running);
+            Ok(port)
+        })
+    }
+
+    /// The metrics in the text format of Prometheus; empty unless the server is running.
+    fn metrics(&self, py: Python<'_>) -> String {
+        py.detach(|| match &*self.lock() {
+            State::Running(running) => running.metrics(),
+            _ => String::new(),
+        })
+    }
+
+    /// Stops listening, waits up to `grace_s` for requests, and returns how many connections it
+    /// had to cut off.
+    fn stop(&self, py: Python<'_>, grace_s: f64) -> PyResult<usize> {
+        let grace = Duration::try_from_secs_f64(grace_s)
+            .map_err(|_| refused(format!("grace_s = {grace_s}: must be 0 seconds or more")))?;
+        py.detach(|| {
+            let state = std::mem::replace(&mut *self.lock(), State::Stopped);
+            match state {
+                State::Running(running) => Ok(running.stop(grace)),
+                _ => Ok(0),
+            }
+        })
+    }
+}
+
+fn identity(certificate: Option<&Path>, key: Option<&Path>) -> PyResult<Option<TlsIdentity>> {
+    match (certificate, key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => {
+            let read: Result<_, ServeError> = TlsIdentity::from_pem_files(certificate, key);
+            read.map(Some).map_err(refused)
+        }
+        _ => Err(refused("TLS needs both a certificate and a key")),
+    }
+}

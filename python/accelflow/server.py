@@ -1,0 +1,179 @@
+"""A server for stock Thrift clients, with handlers in Python.
+
+Every request is received by trace T1 and answered by T2, or by T3 if it was compressed
+(docs/server.md). ::
+
+    server = Server("calculator.thrift")
+    server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
+    server.serve(port=9090)
+"""
+
+import asyncio
+import inspect
+import logging
+import signal
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from os import PathLike, fspath
+from types import FrameType, TracebackType
+from typing import Any, Final, Self, TypeAlias
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, DeclaredError
+
+__all__ = ["DeclaredError", "Handler", "Server"]
+
+#: What JSON has, by docs/message-conventions.md: structs are dicts, binary is base64 text.
+Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+#: From the dict of a function's arguments to its value, now or when it is awaited.
+Handler: TypeAlias = Callable[[dict[str, Any]], Json | Coroutine[Any, Any, Json]]
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Server:
+    """Serves the functions of a `.thrift` file.
+
+    Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
+    `key` (files in PEM form), over TLS 1.3 and nothing else. Connections beyond `max_connections`
+    are closed at once, and so are those that pause longer than `idle_timeout_s` between messages,
+    or `message_timeout_s` within one.
+
+    Raises AccelflowError for a file that cannot be used; the message names the place in it.
+    """
+
+    def __init__(
+        self,
+        interface: str | PathLike[str],
+        *,
+        certificate: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        max_connections: int = 1024,
+        max_message_bytes: int = 16 << 20,
+        idle_timeout_s: float = 300.0,
+        message_timeout_s: float = 10.0,
+    ) -> None:
+        self._native = _native.Server(
+            fspath(interface),
+            certificate=None if certificate is None else fspath(certificate),
+            key=None if key is None else fspath(key),
+            max_connections=max_connections,
+            max_message_bytes=max_message_bytes,
+            idle_timeout_s=idle_timeout_s,
+            message_timeout_s=message_timeout_s,
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread: threading.Thread | None = None
+        self._port: int | None = None
+
+    def handle(self, name: str, handler: Handler) -> None:
+        """Set the handler of ``Service.method``, or of ``method`` where one service has it.
+
+        A handler gets the dict of the arguments and returns the function's value; None for void. It
+        is called from several threads; coroutine functions run in one event loop of the server's.
+        A DeclaredError becomes that exception of the interface. Anything else that it raises is
+        logged, and the client is told INTERNAL_ERROR with its type and text.
+        """
+        if inspect.iscoroutinefunction(handler):
+            self._native.handle(name, _logged(name, self._awaited(handler)))
+        else:
+            self._native.handle(name, _logged(name, handler))
+
+    def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Listen on an IP address, serve in threads of its own, and return the port.
+
+        Port 0 lets the system choose one. A server is started once.
+        """
+        self._port = self._native.start(host, port)
+        return self._port
+
+    def stop(self, grace_s: float = 10.0) -> int:
+        """Stop listening and wait up to `grace_s` for requests that have begun to arrive.
+
+        Return how many connections had to be cut off. A second call does nothing.
+        """
+        cut_off = self._native.stop(grace_s)
+        loop, thread = self._loop, self._loop_thread
+        if loop is not None and thread is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+        return cut_off
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
+        """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program."""
+        stopped = threading.Event()
+
+        def wake(_number: int, _frame: FrameType | None) -> None:
+            stopped.set()
+
+        before = {number: signal.signal(number, wake) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self.start(host, port)
+            _LOG.info("serving on %s port %s", host, self.port)
+            stopped.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        return self.stop(grace_s)
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        if self._port is None:
+            message = "the server has not been started"
+            raise AccelflowError(message)
+        return self._port
+
+    def metrics(self) -> str:
+        """Counters and histograms in the text format of Prometheus (docs/server.md)."""
+        return self._native.metrics()
+
+    def __enter__(self) -> Self:
+        """Start on 127.0.0.1, unless it has been started."""
+        if self._port is None:
+            self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop with the default grace."""
+        self.stop()
+
+    def _awaited(
+        self, handler: Callable[[dict[str, Any]], Coroutine[Any, Any, Json]]
+    ) -> Callable[[dict[str, Any]], Json]:
+        loop = self._event_loop()
+
+        def call(arguments: dict[str, Any]) -> Json:
+            future: Future[Json] = asyncio.run_coroutine_threadsafe(handler(arguments), loop)
+            return future.result()
+
+        return call
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name="accelflow-async", daemon=True)
+            self._loop, self._loop_thread = loop, thread
+            thread.start()
+        return self._loop
+
+
+def _logged(name: str, handler: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    def call(arguments: dict[str, Any]) -> Any:
+        try:
+            return handler(arguments)
+        except DeclaredError:
+            raise
+        except Exception:
+            _LOG.exception("the handler of %s failed", name)
+            raise
+
+    return call

@@ -1,0 +1,290 @@
+"""Clients that no one here wrote, and a server with handlers in Python."""
+
+import asyncio
+import base64
+import datetime
+import logging
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from thrift.protocol.TProtocol import TProtocolBase
+from thrift.Thrift import TApplicationException
+
+from accelflow import AccelflowError, DeclaredError, Server
+from thrift_client import INTERFACE, PROTOCOLS, Client, Item, Refused, connect
+
+
+@pytest.fixture(scope="module")
+def interface(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("interface") / "calculator.thrift"
+    path.write_text(INTERFACE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("certificate")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def add(arguments: dict[str, Any]) -> int:
+    total = arguments["a"] + arguments["b"]
+    if total >= 2**63:
+        raise DeclaredError("refused", {"code": 7, "why": "overflow"})
+    return int(total)
+
+
+async def slow(arguments: dict[str, Any]) -> int:
+    await asyncio.sleep(0.001)
+    if arguments["a"] < 0:
+        message = f"no root of {arguments['a']}"
+        raise ValueError(message)
+    return int(arguments["a"])
+
+
+def calculator(interface: Path, **options: Any) -> Server:
+    server = Server(interface, **options)
+    server.handle("Calculator.add", add)
+    server.handle("Calculator.echo", lambda arguments: arguments["value"])
+    server.handle("Calculator.nothing", lambda _: None)
+    server.handle("Calculator.note", lambda _: None)
+    server.handle("Calculator.slow", slow)
+    return server
+
+
+@pytest.fixture(scope="module", params=["plain", "tls"])
+def served(
+    request: pytest.FixtureRequest, interface: Path, certificate: tuple[Path, Path]
+) -> Iterator[tuple[Server, Path | None]]:
+    cert, key = certificate
+    if request.param == "tls":
+        with calculator(interface, certificate=cert, key=key) as server:
+            yield server, cert
+    else:
+        with calculator(interface) as server:
+            yield server, None
+
+
+@pytest.fixture(params=PROTOCOLS, ids=lambda protocol: protocol.__name__)
+def client(
+    request: pytest.FixtureRequest, served: tuple[Server, Path | None]
+) -> Iterator[Client]:
+    server, ca = served
+    protocol: type[TProtocolBase] = request.param
+    with connect(server.port, protocol, ca) as connected:
+        yield connected
+
+
+def test_apache_thrift_clients_are_answered(client: Client) -> None:
+    assert client.call("add", a=40, b=2) == 42
+    assert client.call("add", a=-(2**63), b=0) == -(2**63)
+    assert client.call("nothing") is None
+    item = Item(
+        text='grüße "\\\n\x00',
+        data=bytes(range(256)),
+        numbers=[0, -1, 2**63 - 1],
+        shares={"a": 0.1, "": -1e300},
+    )
+    assert client.call("echo", value=item) == item
+    client.multiplexed("Calculator")
+    assert client.call("add", a=1, b=1) == 2
+
+
+def test_large_messages_pass(client: Client) -> None:
+    for size in (1_000, 16_384, 65_536, 1_000_000):
+        item = Item(text="x" * size, numbers=list(range(size // 100)))
+        assert client.call("echo", value=item) == item
+
+
+def test_failures_reach_the_client(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    refused = client.call("add", a=2**63 - 1, b=1)
+    assert refused == Refused(code=7, why="overflow")
+    with pytest.raises(TApplicationException, match=r"no handler for Calculator\.unhandled") as it:
+        client.call("unhandled")
+    assert it.value.type == TApplicationException.UNKNOWN_METHOD
+    with pytest.raises(TApplicationException, match="subtract") as it:
+        client.call("subtract", a=1)
+    assert it.value.type == TApplicationException.UNKNOWN_METHOD
+    with caplog.at_level(logging.ERROR), pytest.raises(TApplicationException) as it:
+        client.call("slow", a=-1)
+    assert it.value.type == TApplicationException.INTERNAL_ERROR
+    assert it.value.message == "ValueError: no root of -1"
+    assert "Calculator.slow" in caplog.text
+    assert client.call("add", a=1, b=1) == 2
+
+
+def test_calls_in_flight_are_answered_in_order(client: Client) -> None:
+    for number in range(20):
+        client.send("note", text="no reply")
+        client.send("add", a=number, b=number)
+    for number in range(20):
+        assert getattr(client.receive("add", 2 * number + 2), "success") == 2 * number  # noqa: B009
+
+
+def test_connections_are_served_at_once(served: tuple[Server, Path | None]) -> None:
+    server, ca = served
+
+    def work(number: int) -> None:
+        with connect(server.port, PROTOCOLS[number % 4], ca) as client:
+            for turn in range(30):
+                text = f"{number}/{turn}"
+                assert client.call("echo", value=Item(text=text)) == Item(text=text)
+                assert client.call("slow", a=turn) == turn
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
+
+
+def test_metrics_count_what_was_done(interface: Path) -> None:
+    with calculator(interface) as server, connect(server.port) as client:
+        client.call("add", a=1, b=1)
+        text = server.metrics()
+    assert 'accelflow_requests_total{function="Calculator.add",result="ok"} 1\n' in text
+    assert 'accelflow_step_seconds_count{accelerator="LdB"} 1\n' in text
+    assert "accelflow_connections_open 1\n" in text
+    assert server.metrics() == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"text": {1}}, r"TypeError: \$\.text: set has no form in JSON"),
+        ({"text": [float("nan")]}, r"ValueError: \$\.text\[0\]: nan has no form"),
+        ({"numbers": [2**63]}, r"ValueError: \$\.numbers\[0\]: 9223372036854775808"),
+        ({1: 2}, "TypeError: .*a key is of type int"),
+        ({"text": 5}, "the handler's result cannot be sent"),
+        ({"data": base64.b64encode(b"x").decode() + "!"}, "cannot be sent"),
+        (None, "the handler returned nothing"),
+    ],
+)
+def test_results_that_do_not_fit_are_named(interface: Path, value: Any, message: str) -> None:
+    server = Server(interface)
+    server.handle("echo", lambda _: value)
+    with server, connect(server.port) as client:
+        with pytest.raises(TApplicationException, match=message) as it:
+            client.call("echo", value=Item())
+        assert it.value.type == TApplicationException.INTERNAL_ERROR
+
+
+def test_no_client_sees_what_another_said(interface: Path) -> None:
+    """Cut messages of one client, then short ones of others, whose replies hold nothing else."""
+    secret = b"SECRET-OF-ANOTHER-TENANT"
+    with calculator(interface) as server:
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", server.port)) as rude:
+                rude.sendall(b"\0\0\x40\0\x80\1\0\1\0\0\0\4echo" + secret * 400)
+            with connect(server.port) as client:
+                long = Item(text=secret.decode() * 100)
+                assert client.call("echo", value=long) == long
+            with socket.create_connection(("127.0.0.1", server.port)) as other:
+                other.sendall(b"\0\0\0\x14\x80\1\0\1\0\0\0\7nothing\0\0\0\1\0"[:23] + b"\0")
+                other.shutdown(socket.SHUT_WR)
+                reply = b""
+                while piece := other.recv(65536):
+                    reply += piece
+            assert secret not in reply
+
+
+def test_stopping_lets_requests_end(interface: Path) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    def wait(_: dict[str, Any]) -> str:
+        entered.set()
+        release.wait(60)
+        return "at last"
+
+    server = Server(interface)
+    server.handle("unhandled", wait)
+    port = server.start()
+    with connect(port) as client, ThreadPoolExecutor(1) as threads:
+        client.send("unhandled")
+        assert entered.wait(60)
+        stopping = threads.submit(server.stop, 60.0)
+        release.set()
+        assert getattr(client.receive("unhandled", 1), "success") == "at last"  # noqa: B009
+        assert stopping.result() == 0
+    assert server.stop() == 0
+
+
+def test_mistakes_of_set_up_are_named(
+    interface: Path, certificate: tuple[Path, Path], tmp_path: Path
+) -> None:
+    cert, key = certificate
+    bad = tmp_path / "bad.thrift"
+    bad.write_text("service X { strin y() }")
+    for make, message in [
+        (lambda: Server(tmp_path / "none.thrift"), r"none\.thrift: No such file"),
+        (lambda: Server(bad), r"bad\.thrift: .*line 1, column 13: type 'strin'"),
+        (lambda: Server(interface, certificate=cert), "both a certificate and a key"),
+        (lambda: Server(interface, certificate=key, key=key), r"key\.pem: holds no certificate"),
+        (lambda: Server(interface, idle_timeout_s=0.0), "idle_timeout_s = 0: must be above 0"),
+        (lambda: Server(interface).handle("Calculator.sub", add), "unknown method 'sub'"),
+        (lambda: Server(interface).handle("Sums.add", add), "unknown service 'Sums'"),
+        (lambda: Server(interface).start("localhost"), "host 'localhost': must be an IP address"),
+        (lambda: Server(interface).port, "has not been started"),
+    ]:
+        with pytest.raises(AccelflowError, match=message):
+            make()
+    with calculator(interface) as server:
+        with pytest.raises(AccelflowError, match="before the server is started"):
+            server.handle("add", add)
+        with pytest.raises(AccelflowError, match="a server is started once"):
+            server.start()
+        with pytest.raises(AccelflowError, match="cannot listen on"):
+            calculator(interface).start(port=server.port)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("-tls1_3", "Verification: OK"),
+        ("-tls1_2", "alert protocol version"),
+        ("-ciphersuites=TLS_AES_256_GCM_SHA384", "Cipher is TLS_AES_256_GCM_SHA384"),
+        ("-ciphersuites=TLS_CHACHA20_POLY1305_SHA256", "alert handshake failure"),
+    ],
+)
+def test_openssl_agrees_about_the_handshake(
+    interface: Path, certificate: tuple[Path, Path], option: str, said: str
+) -> None:
+    cert, key = certificate
+    with calculator(interface, certificate=cert, key=key) as server:
+        done = subprocess.run(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", str(cert)]
+            + ["-servername", "localhost", *option.split("=")],
+            input="",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert said in done.stdout + done.stderr
