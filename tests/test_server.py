@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import datetime
+import json
 import logging
 import shutil
 import socket
@@ -21,7 +22,8 @@ from cryptography.x509.oid import NameOID
 from thrift.protocol.TProtocol import TProtocolBase
 from thrift.Thrift import TApplicationException
 
-from accelflow import AccelflowError, DeclaredError, Server
+from accelflow import AccelflowError, DeclaredError, Server, simulation
+from conftest import ROOT
 from thrift_client import INTERFACE, PROTOCOLS, Client, Item, Refused, connect
 
 
@@ -95,9 +97,7 @@ def served(
 
 
 @pytest.fixture(params=PROTOCOLS, ids=lambda protocol: protocol.__name__)
-def client(
-    request: pytest.FixtureRequest, served: tuple[Server, Path | None]
-) -> Iterator[Client]:
+def client(request: pytest.FixtureRequest, served: tuple[Server, Path | None]) -> Iterator[Client]:
     server, ca = served
     protocol: type[TProtocolBase] = request.param
     with connect(server.port, protocol, ca) as connected:
@@ -178,7 +178,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     ("value", "message"),
     [
         ({"text": {1}}, r"TypeError: \$\.text: set has no form in JSON"),
-        ({"text": [float("nan")]}, r"ValueError: \$\.text\[0\]: nan has no form"),
+        ({"text": [float("nan")]}, r"ValueError: \$\.text\[0\]: NaN has no form"),
         ({"numbers": [2**63]}, r"ValueError: \$\.numbers\[0\]: 9223372036854775808"),
         ({1: 2}, "TypeError: .*a key is of type int"),
         ({"text": 5}, "the handler's result cannot be sent"),
@@ -214,6 +214,41 @@ def test_no_client_sees_what_another_said(interface: Path) -> None:
             assert secret not in reply
 
 
+def test_a_recording_of_live_requests_is_simulated(certificate: tuple[Path, Path]) -> None:
+    cert, key = certificate
+    social_network = ROOT / "crates" / "accel" / "idl" / "social_network.thrift"
+    names = {"UniqueIdService.ComposeUniqueId": "UniqId"}
+    server = Server(social_network, certificate=cert, key=key, record=True)
+    server.handle("UniqueIdService.ComposeUniqueId", lambda arguments: arguments["req_id"])
+    with server, connect(server.port, ca=cert) as client:
+        with pytest.raises(AccelflowError, match="no request to UniqueIdService"):
+            server.recording(names)
+        for number in range(50):
+            assert client.call("ComposeUniqueId", req_id=number, post_type=1, carrier={}) == number
+        recording = server.recording(names)
+        merged = json.loads(server.recording(names, base=recording))
+        assert [service["service"] for service in merged["services"]] == ["UniqId"]
+    service = json.loads(recording)["services"][0]
+    received, handler, sent = service["phases"]
+    steps = [step["accelerator"] for step in received["chains"][0]["steps"]]
+    assert steps == ["TCP", "Decr", "RPC", "Dser", "LdB"]
+    assert [step["trace"] for step in sent["chains"][0]["steps"]] == ["T2"] * 4
+    assert handler["cpu"]["app_ns"] > 0
+    results = simulation.compare(
+        simulation.Experiment(services=["UniqId"], recording=recording, requests=200)
+    )
+    assert results["schema"] == "accelflow.compare/1"
+
+
+def test_worker_pools_answer_alike(interface: Path) -> None:
+    with calculator(interface, workers=2) as server:
+        with connect(server.port) as client:
+            assert client.call("add", a=40, b=2) == 42
+            assert client.call("slow", a=3) == 3
+        text = server.metrics()
+    assert 'accelflow_pool_steps_total{accelerator="Dser",result="done"} 2\n' in text
+
+
 def test_stopping_lets_requests_end(interface: Path) -> None:
     entered, release = threading.Event(), threading.Event()
 
@@ -225,6 +260,7 @@ def test_stopping_lets_requests_end(interface: Path) -> None:
     server = Server(interface)
     server.handle("unhandled", wait)
     port = server.start()
+    assert server.port == port
     with connect(port) as client, ThreadPoolExecutor(1) as threads:
         client.send("unhandled")
         assert entered.wait(60)
@@ -259,6 +295,8 @@ def test_mistakes_of_set_up_are_named(
             server.handle("add", add)
         with pytest.raises(AccelflowError, match="a server is started once"):
             server.start()
+        with connect(server.port) as client:
+            assert client.call("add", a=1, b=1) == 2
         with pytest.raises(AccelflowError, match="cannot listen on"):
             calculator(interface).start(port=server.port)
 
@@ -279,8 +317,11 @@ def test_openssl_agrees_about_the_handshake(
     cert, key = certificate
     with calculator(interface, certificate=cert, key=key) as server:
         done = subprocess.run(
-            ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", str(cert)]
-            + ["-servername", "localhost", *option.split("=")],
+            [
+                *("openssl", "s_client", "-connect", f"127.0.0.1:{server.port}"),
+                *("-CAfile", str(cert), "-servername", "localhost"),
+                *option.split("="),
+            ],
             input="",
             capture_output=True,
             text=True,

@@ -3,7 +3,6 @@
 The encoding, the transports and TLS are those of the Apache Thrift library and of OpenSSL.
 """
 
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +90,12 @@ ARGUMENTS = {
     "note": record("note_args", (1, TType.STRING, "text", "UTF8")),
     "slow": record("slow_args", (1, TType.I64, "a", None)),
     "unhandled": record("unhandled_args"),
+    "ComposeUniqueId": record(
+        "ComposeUniqueId_args",
+        (1, TType.I64, "req_id", None),
+        (2, TType.I32, "post_type", None),
+        (3, TType.MAP, "carrier", (TType.STRING, "UTF8", TType.STRING, "UTF8", False)),
+    ),
 }
 RESULTS = {
     "add": record(
@@ -100,6 +105,7 @@ RESULTS = {
     "nothing": record("nothing_result"),
     "slow": record("slow_result", (0, TType.I64, "success", None)),
     "unhandled": record("unhandled_result", (0, TType.STRING, "success", "UTF8")),
+    "ComposeUniqueId": record("ComposeUniqueId_result", (0, TType.I64, "success", None)),
 }
 
 
@@ -151,7 +157,7 @@ def connect(
         plain = TSocket("127.0.0.1", port)
     else:
         context = ssl.create_default_context(cafile=str(ca))
-        plain = TSSLSocket("localhost", port, ssl_context=context, socket_family=socket.AF_INET)
+        plain = TSSLSocket("127.0.0.1", port, ssl_context=context, server_hostname="localhost")
     plain.setTimeout(60_000)
     transport = TFramedTransport(plain)
     transport.open()

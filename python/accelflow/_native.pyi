@@ -368,6 +368,8 @@ class Server:
         max_message_bytes: int,
         idle_timeout_s: float,
         message_timeout_s: float,
+        workers: int | None = None,
+        record: bool = False,
     ) -> Server:
         """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
     def handle(self, name: str, handler: Callable[[dict[str, Any]], Any]) -> None:
@@ -382,6 +384,12 @@ class Server:
         """
     def metrics(self) -> str:
         """The metrics in the text format of Prometheus; empty unless the server is running."""
+    def recording(self, services: dict[str, str], date: str) -> str:
+        """A recording of the latest requests, as JSON.
+
+        `services` maps `Service.method` to the name in the recording. Raises AccelflowError if
+        there were none.
+        """
     def stop(self, grace_s: float) -> int:
         """Stop listening, wait up to `grace_s` for requests.
 

@@ -9,11 +9,13 @@ Every request is received by trace T1 and answered by T2, or by T3 if it was com
 """
 
 import asyncio
+import datetime
 import inspect
+import json
 import logging
 import signal
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from os import PathLike, fspath
 from types import FrameType, TracebackType
@@ -41,10 +43,14 @@ class Server:
     are closed at once, and so are those that pause longer than `idle_timeout_s` between messages,
     or `message_timeout_s` within one.
 
+    The accelerators are called on the thread of the connection. With `workers`, each has that many
+    threads of its own behind a bounded queue, as in the paper's hardware; the results are the same.
+    With `record`, the costs of the latest requests are kept for :meth:`recording`.
+
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (settings, by name)
         self,
         interface: str | PathLike[str],
         *,
@@ -54,7 +60,10 @@ class Server:
         max_message_bytes: int = 16 << 20,
         idle_timeout_s: float = 300.0,
         message_timeout_s: float = 10.0,
+        workers: int | None = None,
+        record: bool = False,
     ) -> None:
+        """Read the files; nothing listens yet."""
         self._native = _native.Server(
             fspath(interface),
             certificate=None if certificate is None else fspath(certificate),
@@ -63,6 +72,8 @@ class Server:
             max_message_bytes=max_message_bytes,
             idle_timeout_s=idle_timeout_s,
             message_timeout_s=message_timeout_s,
+            workers=workers,
+            record=record,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread: threading.Thread | None = None
@@ -130,6 +141,27 @@ class Server:
     def metrics(self) -> str:
         """Counters and histograms in the text format of Prometheus (docs/server.md)."""
         return self._native.metrics()
+
+    def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:
+        """Return what the latest requests cost, in the form of docs/recording-format.md.
+
+        `services` maps functions (``Service.method``) to the names of services in the recording,
+        each on its most common path. They take the places of those in `base`, the text of another
+        recording, if there is one: for services whose calls this server has not seen. Only requests
+        over TLS take the traces that the simulator knows.
+
+        Raises AccelflowError for a function without requests.
+        """
+        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+        text = self._native.recording(dict(services), today)
+        if base is None:
+            return text
+        _native.check_recording(base)
+        recording, other = json.loads(text), json.loads(base)
+        live = {service["service"]: service for service in recording["services"]}
+        names = [service["service"] for service in other["services"]]
+        kept = [live.pop(name, old) for name, old in zip(names, other["services"], strict=True)]
+        return json.dumps(recording | {"services": kept + list(live.values())}, indent=2) + "\n"
 
     def __enter__(self) -> Self:
         """Start on 127.0.0.1, unless it has been started."""

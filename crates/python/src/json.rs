@@ -22,10 +22,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
 #[derive(Clone, Copy)]
 struct Builder<'py>(Python<'py>);
 
-impl<'py> DeserializeSeed<'_> for Builder<'py> {
+impl<'de, 'py> DeserializeSeed<'de> for Builder<'py> {
     type Value = Bound<'py, PyAny>;
 
-    fn deserialize<'de, D: Deserializer<'de>>(self, source: D) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Self::Value, D::Error> {
         source.deserialize_any(self)
     }
 }

@@ -41,7 +41,6 @@ mod _native {
     use crate::dag::relief_suite;
 
     #[pymodule_export]
-    use crate::errors::{AccelflowError, TraceError};
     use crate::errors::{AccelflowError, DeclaredError, TraceError};
 
     #[pymodule_export]

@@ -1,11 +1,14 @@
 //! The server (`accelflow_serve`) for `accelflow.server`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, Handler, HandlerError, HandlerResult, Request, Running, ServeError, Server, TlsIdentity,
+    Config, Execution, Handler, HandlerError, HandlerResult, PoolSettings, Request, Running,
+    ServeError, Server, TlsIdentity,
 };
 use pyo3::prelude::*;
 
@@ -80,7 +83,7 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (
         interface, *, certificate=None, key=None, max_connections, max_message_bytes,
-        idle_timeout_s, message_timeout_s
+        idle_timeout_s, message_timeout_s, workers=None, record=false
     ))]
     fn new(
         interface: PathBuf,
@@ -90,6 +93,8 @@ impl PyServer {
         max_message_bytes: usize,
         idle_timeout_s: f64,
         message_timeout_s: f64,
+        workers: Option<usize>,
+        record: bool,
     ) -> PyResult<PyServer> {
         let mut server = Server::from_interface(&interface).map_err(refused)?;
         let mut config = Config {
@@ -101,7 +106,14 @@ impl PyServer {
         config.handshake_timeout = config.message_timeout;
         config.write_timeout = config.message_timeout;
         config.limits.max_message_bytes = max_message_bytes;
+        if let Some(workers) = workers {
+            config.execution = Execution::Ensemble(PoolSettings {
+                workers,
+                ..PoolSettings::default()
+            });
+        }
         server.set_config(config);
+        server.set_recording(record);
         // A thread that comes back to the interpreter is cheaper than one that comes anew.
         server.set_thread_scope(|serve| Python::attach(|py| py.detach(|| serve())));
         if let Some(identity) = identity(certificate.as_deref(), key.as_deref())? {
@@ -128,8 +140,12 @@ impl PyServer {
             .map_err(|_| refused(format!("host '{host}': must be an IP address")))?;
         py.detach(|| {
             let mut state = self.lock();
-            let State::New(server) = std::mem::replace(&mut *state, State::Stopped) else {
-                return Err(refused("a server is started once"));
+            let server = match std::mem::replace(&mut *state, State::Stopped) {
+                State::New(server) => server,
+                other => {
+                    *state = other;
+                    return Err(refused("a server is started once"));
+                }
             };
             let running = server.start((ip, port).into()).map_err(refused)?;
             let port = running.address().port();
@@ -143,6 +159,24 @@ impl PyServer {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.metrics(),
             _ => String::new(),
+        })
+    }
+
+    /// A recording of the latest requests, as JSON: `services` maps `Service.method` to the name
+    /// in the recording. Raises AccelflowError if there were none.
+    fn recording(
+        &self,
+        py: Python<'_>,
+        services: BTreeMap<String, String>,
+        date: &str,
+    ) -> PyResult<String> {
+        let names: Vec<(&str, &str)> = services.iter().map(|(a, b)| (&**a, &**b)).collect();
+        py.detach(|| match &*self.lock() {
+            State::Running(running) => {
+                let recording = running.recording(&names, &machine(), date);
+                recording.map_err(refused)?.to_json().map_err(refused)
+            }
+            _ => Err(refused("the server is not running")),
         })
     }
 

@@ -9,10 +9,10 @@ use accelflow_runtime::{
     demo, run_service,
 };
 use accelflow_trace::{Accel, Image, templates};
-use accelflow_workload::services::services;
+use accelflow_workload::services::social_network;
 
 fn image() -> Image {
-    templates().and_then(|it| Ok(it.link().expect("links"))).expect("templates")
+    templates().expect("templates").link().expect("links")
 }
 
 fn pooled(pools: &Arc<Pools>) -> Executor<PooledBodies> {
@@ -30,7 +30,12 @@ fn text(run: &ServiceRun) -> String {
         .iter()
         .flat_map(PhaseRun::chains)
         .flat_map(|it| &it.arrivals)
-        .map(|it| format!("{} {:?} {:?} {:?}", it.trace, it.job.core, it.job.facts, it.job.bytes))
+        .map(|it| {
+            format!(
+                "{} {:?} {:?} {:?}",
+                it.trace, it.job.core, it.job.facts, it.job.bytes
+            )
+        })
         .collect();
     format!("{chains:?} {arrivals:?} {:?}", run.response)
 }
@@ -45,7 +50,7 @@ fn services_do_the_same_in_pools_as_inline() {
     let pools = Arc::new(pools.expect("starts"));
     let mut apart = pooled(&pools);
     let mut inline = Executor::with_cores(image(), 4).expect("bodies");
-    for service in services() {
+    for service in &social_network().expect("the built-in services") {
         for index in 0..3 {
             let here = run_service(&mut inline, service, 1, index).expect("runs");
             let there = run_service(&mut apart, service, 1, index).expect("runs");
@@ -183,8 +188,20 @@ fn a_worker_that_panics_is_replaced() {
 #[test]
 fn pools_of_nobody_are_refused() {
     for (settings, name) in [
-        (PoolSettings { workers: 0, ..PoolSettings::default() }, "workers"),
-        (PoolSettings { queue_entries: 0, ..PoolSettings::default() }, "queue_entries"),
+        (
+            PoolSettings {
+                workers: 0,
+                ..PoolSettings::default()
+            },
+            "workers",
+        ),
+        (
+            PoolSettings {
+                queue_entries: 0,
+                ..PoolSettings::default()
+            },
+            "queue_entries",
+        ),
     ] {
         let made = Pools::start(settings, || Ensemble::with_cores(1), |_| Priority::Normal);
         assert!(matches!(made, Err(PoolError::Nothing(found)) if found == name));

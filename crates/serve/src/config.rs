@@ -3,6 +3,18 @@
 use std::time::Duration;
 
 use accelflow_accel::Limits;
+use accelflow_runtime::PoolSettings;
+
+/// Who does the work of accelerators. The results are the same, byte for byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execution {
+    /// The connection's thread: what a CPU does best.
+    #[default]
+    Inline,
+    /// Workers of each accelerator behind bounded queues, with an overflow area and fallback to
+    /// the connection's thread: what the paper's hardware does.
+    Ensemble(PoolSettings),
+}
 
 /// When a reply is compressed, and so sent by T3 and not T2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +45,8 @@ pub struct Config {
     pub write_timeout: Duration,
     /// When replies are compressed. Default [`Compression::LikeRequest`].
     pub compression: Compression,
+    /// Who does the work of accelerators. Default [`Execution::Inline`].
+    pub execution: Execution,
     /// How many cores LdB balances over. Default: those that the process may use.
     pub cores: usize,
 }
@@ -47,6 +61,7 @@ impl Default for Config {
             handshake_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(10),
             compression: Compression::LikeRequest,
+            execution: Execution::Inline,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

@@ -4,12 +4,13 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{Call, Job};
-use accelflow_runtime::{Conversation, Message, Outcome};
+use accelflow_runtime::{Conversation, Message};
+use accelflow_trace::Accel;
 use serde_json::json;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,6 +19,7 @@ use crate::error::Close;
 use crate::executors::RunError;
 use crate::handler::{HandlerError, Request};
 use crate::inbound::{Inbound, frame_length, whole_records};
+use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::tls::{self, Control, is_timeout, write_all};
 use crate::traces::{OVER_TLS, PLAIN, TraceNames};
@@ -39,6 +41,8 @@ pub(crate) struct Connection<'s> {
     control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
     opened: Zeroizing<Vec<u8>>,
+    /// What the system calls that received the message took, if that is recorded.
+    receiving: Duration,
 }
 
 /// Where the next message lies.
@@ -60,6 +64,7 @@ impl<'s> Connection<'s> {
             conversation: Conversation::default(),
             control: None,
             opened: Zeroizing::default(),
+            receiving: Duration::ZERO,
         }
     }
 
@@ -131,7 +136,10 @@ impl<'s> Connection<'s> {
                     .set_read_timeout(Some(left))
                     .map_err(Close::Io)?;
             }
-            match self.inbound.fill(&mut { self.stream }) {
+            let stream = self.stream;
+            let (filled, spent) = self.shared.timed(|| self.inbound.fill(&mut { stream }));
+            self.receiving += spent;
+            match filled {
                 Ok(0) if between => return Err(Close::Done),
                 Ok(0) => return Err(Close::Cut),
                 Ok(_) => {}
@@ -205,9 +213,9 @@ impl<'s> Connection<'s> {
         let message = Message::received(&self.inbound.bytes()[..bytes]);
         let executors = &self.shared.executors;
         let error = match executors.run(self.names.receive, &message, &mut self.conversation) {
-            Ok(outcome) => {
+            Ok(ran) => {
                 self.inbound.consume(bytes);
-                return self.answer(outcome);
+                return self.answer(ran);
             }
             Err(error) => error,
         };
@@ -222,8 +230,10 @@ impl<'s> Connection<'s> {
             self.open_record()?;
         }
         let limits = &self.shared.settings.limits;
-        if self.opened.is_empty() || frame_length(&self.opened, limits)? != Some(self.opened.len())
-        {
+        let whole = !self.opened.is_empty()
+            && frame_length(&self.opened, limits)? == Some(self.opened.len());
+        // What stopped Decr, such as a key update, is done: the message may well be good.
+        if !whole || error.is_at(Accel::Decr) {
             return Ok(());
         }
         let frame = std::mem::take(&mut self.opened);
@@ -242,7 +252,7 @@ impl<'s> Connection<'s> {
         let message = Message::received(&[]);
         let executors = &self.shared.executors;
         match executors.run(self.names.receive, &message, &mut self.conversation) {
-            Ok(outcome) => self.answer(outcome),
+            Ok(ran) => self.answer(ran),
             Err(error) => {
                 if let Some(session) = &mut self.conversation.session.tls {
                     session.ahead.zeroize();
@@ -253,8 +263,10 @@ impl<'s> Connection<'s> {
     }
 
     /// Calls the handler with what T1 delivered, and replies.
-    fn answer(&mut self, outcome: Outcome) -> Result<(), Close> {
-        let Some(mut job) = outcome.arrivals.into_iter().next().map(|it| it.job) else {
+    fn answer(&mut self, mut received: Ran) -> Result<(), Close> {
+        received.add_socket(std::mem::take(&mut self.receiving));
+        let arrival = received.outcome.arrivals.drain(..).next();
+        let Some(mut job) = arrival.map(|it| it.job) else {
             return Err(Close::Failed("T1 notified no core".to_owned()));
         };
         let Call::Thrift(call) = std::mem::take(&mut job.call) else {
@@ -269,7 +281,8 @@ impl<'s> Connection<'s> {
         }
         let start = Instant::now();
         let result = self.handle(&call, &job);
-        metrics.handler(start.elapsed());
+        let app = start.elapsed();
+        metrics.handler(app);
         let compressed = job.facts.get("compressed") == Some(1);
         job.bytes.zeroize();
         if call.message_type == MessageType::Oneway {
@@ -289,10 +302,15 @@ impl<'s> Connection<'s> {
                     true => self.names.send_compressed,
                     false => self.names.send,
                 };
-                self.send_result(&function, &call, trace, body, "ok")
+                let sent = self.send_result(&function, &call, trace, body, "ok")?;
+                if let (Some(recorder), Some(sent)) = (&self.shared.recorder, sent) {
+                    recorder.keep(&function, &received, app, &sent);
+                }
+                Ok(())
             }
             Err(Refusal::Declared(body)) => {
-                self.send_result(&function, &call, self.names.send, body, "exception")
+                self.send_result(&function, &call, self.names.send, body, "exception")?;
+                Ok(())
             }
             Err(Refusal::Rpc(kind, why)) => {
                 let label = match kind {
@@ -341,6 +359,7 @@ impl<'s> Connection<'s> {
         }
     }
 
+    /// Sends a result, and tells what that took; or says why it cannot be sent.
     fn send_result(
         &mut self,
         function: &str,
@@ -348,18 +367,20 @@ impl<'s> Connection<'s> {
         trace: &'static str,
         mut body: Vec<u8>,
         label: &'static str,
-    ) -> Result<(), Close> {
+    ) -> Result<Option<Ran>, Close> {
         let sent = self.send(trace, call.reply(), &body);
         body.zeroize();
         match sent {
-            Ok(outcome) => {
+            Ok(mut ran) => {
                 self.shared.metrics.request(function, label);
-                self.write_out(outcome)
+                self.write_out(&mut ran)?;
+                Ok(Some(ran))
             }
             Err(error) => {
                 self.shared.metrics.request(function, "bad_result");
                 let why = format!("the handler's result cannot be sent: {error}");
-                self.send_exception(call, INTERNAL_ERROR, &why)
+                self.send_exception(call, INTERNAL_ERROR, &why)?;
+                Ok(None)
             }
         }
     }
@@ -387,8 +408,8 @@ impl<'s> Connection<'s> {
     fn send_exception(&mut self, call: &ThriftCall, kind: i32, why: &str) -> Result<(), Close> {
         let body = json!({"message": why, "type": kind}).to_string();
         let sent = self.send(self.names.send, call.exception(), body.as_bytes());
-        let outcome = sent.map_err(|error| Close::Failed(error.to_string()))?;
-        self.write_out(outcome)
+        let mut ran = sent.map_err(|error| Close::Failed(error.to_string()))?;
+        self.write_out(&mut ran)
     }
 
     /// Runs T2 or T3.
@@ -397,16 +418,18 @@ impl<'s> Connection<'s> {
         trace: &'static str,
         call: ThriftCall,
         body: &[u8],
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Ran, RunError> {
         let message = Message::json(body, Call::Thrift(call));
         let executors = &self.shared.executors;
         executors.run(trace, &message, &mut self.conversation)
     }
 
-    fn write_out(&mut self, outcome: Outcome) -> Result<(), Close> {
-        for mut sent in outcome.sent {
-            self.write(&sent.bytes)?;
+    fn write_out(&mut self, ran: &mut Ran) -> Result<(), Close> {
+        for mut sent in std::mem::take(&mut ran.outcome.sent) {
+            let (written, spent) = self.shared.timed(|| self.write(&sent.bytes));
             sent.bytes.zeroize();
+            written?;
+            ran.add_socket(spent);
         }
         let limits = &self.shared.settings.limits;
         if let (Some(session), Some(control)) =

@@ -50,6 +50,9 @@ pub enum ServeError {
     /// The traces could not be put together.
     #[error("traces: {0}")]
     Traces(String),
+    /// The worker pools could not be started.
+    #[error("pools: {0}")]
+    Pools(#[from] accelflow_runtime::PoolError),
     /// The address is not to be had.
     #[error("cannot listen on {address}: {error}")]
     Listen {

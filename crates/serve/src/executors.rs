@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use accelflow_accel::{Ensemble, Settings};
-use accelflow_runtime::{Bodies, Conversation, Executor, Failure, Message, Outcome};
-use accelflow_trace::Image;
+use accelflow_accel::{AccelError, Ensemble, Settings};
+use accelflow_runtime::{Bodies, Conversation, Executor, Failure, Message};
+use accelflow_trace::{Accel, Image};
 
 use crate::error::ServeError;
 use crate::metrics::{Measured, Metrics};
+use crate::recorder::Ran;
 use crate::traces::{NextCore, SocketPeer, ensemble};
 
 type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
 
 /// Makes the bodies of one executor.
-pub(crate) type MakeBodies =
-    dyn Fn(&Settings) -> Result<Box<dyn Bodies + Send>, ServeError> + Send + Sync;
+pub(crate) type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send + Sync;
 
 /// As many executors as there have ever been traces at once. Between two traces an executor holds
 /// scratch memory and no part of a message.
@@ -25,11 +25,13 @@ pub(crate) struct Executors {
     next_core: NextCore,
     make: Box<MakeBodies>,
     metrics: Arc<Metrics>,
+    /// Whether the costs of steps are wanted one by one.
+    records: bool,
     free: Mutex<Vec<ServeExecutor>>,
 }
 
-/// Failures of the accelerators themselves: the same input can do better elsewhere.
-const NOT_THE_INPUTS_FAULT: [&str; 3] = ["panic", "queue_full", "worker_lost"];
+/// The failure of an accelerator itself: the same input can do better elsewhere.
+const NOT_THE_INPUTS_FAULT: &str = "panic";
 
 impl Executors {
     pub(crate) fn new(
@@ -39,6 +41,7 @@ impl Executors {
         next_core: NextCore,
         make: Box<MakeBodies>,
         metrics: Arc<Metrics>,
+        records: bool,
     ) -> Result<Executors, ServeError> {
         let executors = Executors {
             image,
@@ -47,6 +50,7 @@ impl Executors {
             next_core,
             make,
             metrics,
+            records,
             free: Mutex::new(Vec::new()),
         };
         // What cannot be made at all is known before the first request.
@@ -62,22 +66,26 @@ impl Executors {
         name: &str,
         message: &Message<'_>,
         conversation: &mut Conversation,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Ran, RunError> {
         let mut executor = self.take()?;
         let done = executor.run(name, message, conversation, &mut SocketPeer);
+        let costs_ns = std::mem::take(&mut executor.bodies_mut().costs_ns);
         match done {
             Ok(outcome) => {
                 self.give(executor);
-                Ok(outcome)
+                Ok(Ran { outcome, costs_ns })
             }
-            Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
+            Err(failure) if failure.error.reason == NOT_THE_INPUTS_FAULT => {
                 // A body that panicked is not used again.
                 drop(executor);
                 self.metrics.fallback(name, failure.error.reason);
                 let bodies = ensemble(&self.settings, self.cores, &self.next_core);
                 let bodies = bodies.map_err(ServeError::from)?;
                 let mut core: Executor<Ensemble> = Executor::new(self.image.clone(), bodies);
-                Ok(core.run(name, message, conversation, &mut SocketPeer)?)
+                Ok(Ran {
+                    outcome: core.run(name, message, conversation, &mut SocketPeer)?,
+                    costs_ns: Vec::new(),
+                })
             }
             Err(failure) => {
                 self.give(executor);
@@ -88,11 +96,16 @@ impl Executors {
     }
 
     fn make(&self) -> Result<ServeExecutor, ServeError> {
-        let inner = (self.make)(&self.settings)?;
+        let inner = (self.make)()?;
         let metrics = self.metrics.clone();
         Ok(Executor::new(
             self.image.clone(),
-            Measured { inner, metrics },
+            Measured {
+                inner,
+                metrics,
+                costs_ns: Vec::new(),
+                records: self.records,
+            },
         ))
     }
 
@@ -125,4 +138,14 @@ pub(crate) enum RunError {
     /// There was nobody to run it.
     #[error(transparent)]
     Set(#[from] ServeError),
+}
+
+impl RunError {
+    /// Whether it was `accel` that refused its input.
+    pub(crate) fn is_at(&self, accel: Accel) -> bool {
+        match self {
+            RunError::Trace(failure) => failure.error.accelerator == Some(accel),
+            RunError::Set(_) => false,
+        }
+    }
 }

@@ -42,12 +42,15 @@ mod executors;
 mod handler;
 mod inbound;
 mod metrics;
+mod recorder;
 mod server;
 mod tls;
 mod traces;
 
-pub use config::{Compression, Config};
+pub use accelflow_runtime::{PoolCounters, PoolSettings};
+pub use config::{Compression, Config, Execution};
 pub use error::ServeError;
 pub use handler::{Handler, HandlerError, HandlerResult, Request};
+pub use recorder::RecordingError;
 pub use server::{Running, Server};
 pub use tls::TlsIdentity;

@@ -1,19 +1,20 @@
 //! What a server counts, in the text format of Prometheus.
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::recorder::nanoseconds;
 use accelflow_accel::{AccelError, Job};
-use accelflow_runtime::Bodies;
+use accelflow_runtime::{Bodies, Pools};
 use accelflow_trace::{Accel, Transform};
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
-use std::sync::Arc;
 
 type Labels<const N: usize> = [(&'static str, String); N];
 type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64, AtomicU64>>;
@@ -21,6 +22,7 @@ type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64
 /// The counters of one server.
 pub(crate) struct Metrics {
     registry: Registry,
+    pools: Mutex<Option<Watched>>,
     pub(crate) open: Gauge,
     connections: CounterBy<1>,
     requests: CounterBy<2>,
@@ -56,6 +58,7 @@ impl Metrics {
         registry.register_with_unit("handler", about, Unit::Seconds, handlers.clone());
         Metrics {
             registry,
+            pools: Mutex::new(None),
             open,
             connections,
             requests,
@@ -89,11 +92,69 @@ impl Metrics {
         self.handlers.observe(spent.as_secs_f64());
     }
 
+    /// Shows what `pools` do, from now on.
+    pub(crate) fn watch(&self, pools: Arc<Pools>) {
+        let mut registry = Registry::with_prefix("accelflow");
+        let steps = CounterBy::<2>::default();
+        let about = "Steps of ensemble execution by what became of them";
+        registry.register("pool_steps", about, steps.clone());
+        let waiting = Family::<Vec<(&'static str, String)>, Gauge>::default();
+        let about = "Jobs that wait in an accelerator's queue and overflow area";
+        registry.register("pool_waiting", about, waiting.clone());
+        let watched = Watched {
+            registry,
+            pools,
+            steps,
+            waiting,
+        };
+        *self.pools.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
+    }
+
     pub(crate) fn text(&self) -> String {
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_pools = String::new();
+        if let Some(watched) = &*pools {
+            watched.refresh();
+            // Writing to a string cannot fail.
+            let _ = encode_registry(&mut of_pools, &watched.registry);
+        }
+        of_pools + &self.own_text()
+    }
+
+    fn own_text(&self) -> String {
         let mut text = String::new();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,
             Err(fmt::Error) => String::new(),
+        }
+    }
+}
+
+/// Pools count for themselves; their counters are copied when somebody asks.
+struct Watched {
+    registry: Registry,
+    pools: Arc<Pools>,
+    steps: CounterBy<2>,
+    waiting: Family<Vec<(&'static str, String)>, Gauge>,
+}
+
+impl Watched {
+    fn refresh(&self) {
+        let counters = self.pools.counters();
+        for ((accel, counted), waiting) in Accel::ALL.iter().zip(counters).zip(self.pools.waiting())
+        {
+            for (result, value) in [
+                ("done", counted.done),
+                ("overflowed", counted.overflowed),
+                ("full", counted.full),
+                ("panic", counted.panics),
+            ] {
+                let labels = own([("accelerator", accel.name()), ("result", result)]);
+                let counter = self.steps.get_or_create(&labels);
+                counter.inner().store(value, Ordering::Relaxed);
+            }
+            let labels = own([("accelerator", accel.name())]);
+            self.waiting.get_or_create(&labels).set(waiting as i64);
         }
     }
 }
@@ -112,13 +173,20 @@ fn step_histogram() -> Histogram {
 pub(crate) struct Measured<B> {
     pub(crate) inner: B,
     pub(crate) metrics: Arc<Metrics>,
+    /// What the successful steps since the last time took, if somebody records them.
+    pub(crate) costs_ns: Vec<f64>,
+    pub(crate) records: bool,
 }
 
 impl<B: Bodies> Bodies for Measured<B> {
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         let start = Instant::now();
         let done = self.inner.run(accel, job);
-        self.metrics.step(accel, start.elapsed());
+        let spent = start.elapsed();
+        self.metrics.step(accel, spent);
+        if self.records && done.is_ok() {
+            self.costs_ns.push(nanoseconds(spent));
+        }
         done
     }
 

@@ -10,16 +10,18 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::Schema;
-use accelflow_accel::{Ensemble, Settings};
-use accelflow_runtime::Bodies;
+use accelflow_accel::{AccelError, Ensemble, Settings};
+use accelflow_runtime::{Bodies, PooledBodies, Pools, Priority};
+use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
-use crate::config::Config;
+use crate::config::{Config, Execution};
 use crate::connection::Connection;
 use crate::error::ServeError;
 use crate::executors::{Executors, MakeBodies};
 use crate::handler::{Handler, Handlers};
 use crate::metrics::Metrics;
+use crate::recorder::{Recorder, RecordingError, thread_time};
 use crate::tls::TlsIdentity;
 use crate::traces::{self, NextCore};
 
@@ -37,6 +39,7 @@ pub struct Server {
     identity: Option<TlsIdentity>,
     prepare: Box<Prepare>,
     thread_scope: Box<ThreadScope>,
+    records: bool,
 }
 
 impl fmt::Debug for Server {
@@ -60,6 +63,7 @@ impl Server {
             identity: None,
             prepare: Box::new(|_| {}),
             thread_scope: Box::new(|serve| serve()),
+            records: false,
         }
     }
 
@@ -114,6 +118,11 @@ impl Server {
         self.prepare = Box::new(prepare);
     }
 
+    /// Keeps what the latest requests cost, step by step, for [`Running::recording`].
+    pub fn set_recording(&mut self, records: bool) {
+        self.records = records;
+    }
+
     /// Has every connection's thread serve within `scope`, which must call what it is given: for
     /// what handlers need once a thread and not once a request.
     pub fn set_thread_scope(
@@ -150,12 +159,13 @@ impl Server {
         let metrics = Arc::new(Metrics::new());
         let next_core = NextCore::default();
         let (cores, next, prepare) = (self.config.cores, next_core.clone(), self.prepare);
-        let make: Box<MakeBodies> = Box::new(move |settings| {
-            let mut ensemble = traces::ensemble(settings, cores, &next)?;
+        let settings = self.settings.clone();
+        let ensemble = move || {
+            let mut ensemble = traces::ensemble(&settings, cores, &next)?;
             prepare(&mut ensemble);
-            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble);
-            Ok(bodies)
-        });
+            Ok(ensemble)
+        };
+        let make = bodies(self.config.execution, ensemble, &metrics)?;
         let executors = Executors::new(
             traces::image()?,
             self.settings.clone(),
@@ -163,6 +173,7 @@ impl Server {
             next_core,
             make,
             metrics.clone(),
+            self.records,
         )?;
         Ok(Shared {
             settings: self.settings,
@@ -170,12 +181,36 @@ impl Server {
             handlers: self.handlers,
             identity: self.identity,
             thread_scope: self.thread_scope,
+            recorder: self.records.then(Recorder::default),
             executors,
             metrics,
             stopping: AtomicBool::new(false),
             open: Mutex::default(),
             closed: Condvar::new(),
         })
+    }
+}
+
+/// What makes the bodies of one executor.
+fn bodies(
+    execution: Execution,
+    ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
+    metrics: &Metrics,
+) -> Result<Box<MakeBodies>, ServeError> {
+    match execution {
+        Execution::Inline => Ok(Box::new(move || {
+            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble()?);
+            Ok(bodies)
+        })),
+        Execution::Ensemble(settings) => {
+            let pools = Pools::start(settings, ensemble, |_| Priority::Normal)?;
+            let pools = Arc::new(pools);
+            metrics.watch(pools.clone());
+            Ok(Box::new(move || {
+                let bodies: Box<dyn Bodies + Send> = Box::new(PooledBodies::new(pools.clone())?);
+                Ok(bodies)
+            }))
+        }
     }
 }
 
@@ -186,6 +221,8 @@ pub(crate) struct Shared {
     pub(crate) handlers: Handlers,
     pub(crate) identity: Option<TlsIdentity>,
     thread_scope: Box<ThreadScope>,
+    /// Where requests are kept, if they are.
+    pub(crate) recorder: Option<Recorder>,
     pub(crate) executors: Executors,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: AtomicBool,
@@ -196,6 +233,16 @@ pub(crate) struct Shared {
 impl Shared {
     fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does `work`, and tells the processor time that it took if requests are recorded.
+    pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
+        if self.recorder.is_none() {
+            return (work(), Duration::ZERO);
+        }
+        let start = thread_time();
+        let done = work();
+        (done, thread_time().saturating_sub(start))
     }
 
     fn ended(&self, number: u64, reason: &str) {
@@ -287,6 +334,25 @@ impl Running {
     /// The counters and histograms in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         self.shared.metrics.text()
+    }
+
+    /// A recording of the latest requests to some functions, each on its most common path:
+    /// `services` are names as in `Service.method`, and the names that they have in the recording.
+    /// A connection without TLS takes traces that no service of the simulator has.
+    ///
+    /// The cost of TCP is that of its step and the processor time of the system calls; that of a
+    /// handler is the wall time of the call.
+    ///
+    /// # Errors
+    /// [`RecordingError`].
+    pub fn recording(
+        &self,
+        services: &[(&str, &str)],
+        machine: &str,
+        date: &str,
+    ) -> Result<Recording, RecordingError> {
+        let recorder = self.shared.recorder.as_ref().ok_or(RecordingError::Off)?;
+        recorder.recording(services, machine, date)
     }
 
     /// Stops listening, lets requests that have begun to arrive be answered for up to `grace`,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{AccelError, Accelerator, Job, Limits};
-use accelflow_serve::Config;
+use accelflow_serve::{Config, Execution, PoolSettings};
 use accelflow_trace::Accel;
 use common::*;
 
@@ -246,6 +246,43 @@ fn a_core_does_what_a_broken_accelerator_drops() {
     // Each replacement works once and then breaks.
     let series = r#"accelflow_fallbacks_total{trace="T1_plain",reason="panic"}"#;
     assert_eq!(counted(&running, series), 3);
+}
+
+#[test]
+fn worker_pools_answer_as_the_connections_themselves_do() {
+    let one = frame("add", Protocol::Binary, 1, r#"{"a":1,"b":1}"#);
+    let two = frame("echo", Protocol::Compact, 2, r#"{"value":{"text":"x"}}"#);
+    let three = frame("panics", Protocol::Compact, 3, "{}");
+    let all = [&one[..], &two, &three].concat();
+    let replies = [
+        Execution::Inline,
+        Execution::Ensemble(PoolSettings::default()),
+    ]
+    .map(|it| {
+        let mut server = server();
+        server.set_config(Config {
+            execution: it,
+            ..Config::default()
+        });
+        let running = start(server);
+        let mut clients: Vec<_> = (0..8).map(|_| connect(&running)).collect();
+        let mut replies = Vec::new();
+        for client in &mut clients {
+            client.write_all(&all).expect("the server reads");
+        }
+        for client in &mut clients {
+            client.shutdown(Shutdown::Write).expect("half of it");
+            let mut reply = Vec::new();
+            client.read_to_end(&mut reply).expect("the server closes");
+            replies.push(reply);
+        }
+        let series = r#"accelflow_pool_steps_total{accelerator="Dser",result="done"}"#;
+        let expected = if it == Execution::Inline { 0 } else { 24 };
+        assert_eq!(counted(&running, series), expected);
+        replies
+    });
+    assert_eq!(replies[0], replies[1]);
+    assert!(!replies[0][0].is_empty());
 }
 
 #[test]

@@ -5,9 +5,12 @@ mod common;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use accelflow_accel::rpc::MessageType;
-use accelflow_accel::thrift::Protocol;
-use accelflow_serve::{ServeError, TlsIdentity};
+use accelflow_accel::rpc::{MessageType, ThriftCall, write_message};
+use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
+use accelflow_accel::{Limits, messages};
+use accelflow_serve::{RecordingError, Request, ServeError, Server, TlsIdentity};
+use accelflow_workload::profile::{Profile, RecordedPhase, Recording, RecordingOptions};
+use accelflow_workload::services::social_network;
 use common::*;
 
 #[test]
@@ -95,8 +98,67 @@ fn keys_are_updated() {
     for _ in 0..3 {
         let added = call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
         assert_eq!(added.1, r#"{"success":2}"#);
+        // The update and the next call travel together, or apart if the call is not written yet.
         client.conn.refresh_traffic_keys().expect("TLS 1.3");
     }
+    client.flush().expect("the server reads");
+    let added = call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    assert_eq!(added.1, r#"{"success":2}"#);
+}
+
+#[test]
+fn live_requests_make_a_recording_for_the_simulator() {
+    let certificate = Certificate::new("recording");
+    let mut server = Server::new(Schema::social_network());
+    let compose = |_: &Request<'_>| Ok(b"123456789".to_vec());
+    let handled = server.handle("UniqueIdService.ComposeUniqueId", compose);
+    handled.expect("a function of the interface");
+    server.set_tls(certificate.identity());
+    server.set_recording(true);
+    let running = start(server);
+    let names = [("UniqueIdService.ComposeUniqueId", "UniqId")];
+    let none = running.recording(&names, "m", "2026-01-31");
+    assert!(
+        matches!(none, Err(RecordingError::NoRequests { .. })),
+        "{none:?}"
+    );
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    let schema = Schema::social_network();
+    let limits = Limits::default();
+    for sequence in 0..20 {
+        let call = ThriftCall::request(&schema, "ComposeUniqueId", Protocol::Binary, sequence);
+        let call = call.expect("known");
+        let arguments = messages::request("ComposeUniqueId", 1, 1)
+            .expect("known")
+            .to_string();
+        let id = schema.function(call.function).expect("known").arguments;
+        let json = arguments.as_bytes();
+        let body = struct_from_json(&schema, id, call.protocol, json, &limits).expect("fits");
+        let frame = write_message(&call, &body, &limits).expect("small");
+        client.write_all(&frame).expect("the server reads");
+        receive(&mut client).expect("a reply");
+    }
+    let recording = running
+        .recording(&names, "m", "2026-01-31")
+        .expect("requests");
+    let text = recording.to_json().expect("writes");
+    let again = Recording::from_json(&text).expect("reads");
+    let services: Vec<_> = social_network()
+        .expect("built in")
+        .into_iter()
+        .filter(|service| service.name() == "UniqId")
+        .collect();
+    let image = accelflow_trace::templates()
+        .expect("built in")
+        .link()
+        .expect("links");
+    let options = RecordingOptions::default();
+    let profile = Profile::from_recording(&again, &services, &image, &options);
+    profile.expect("the simulator takes it");
+    let RecordedPhase::Cpu { app_ns, samples } = &again.services[0].phases[1] else {
+        panic!("{:?}", again.services[0].phases);
+    };
+    assert!(app_ns.is_some_and(|it| it >= 1.0) && (19..=20).contains(samples));
 }
 
 #[test]
