@@ -85,6 +85,7 @@ impl PyServer {
         interface, *, certificate=None, key=None, max_connections, max_message_bytes,
         idle_timeout_s, message_timeout_s, workers=None, record=false
     ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         interface: PathBuf,
         certificate: Option<PathBuf>,
@@ -115,7 +116,7 @@ impl PyServer {
         server.set_config(config);
         server.set_recording(record);
         // A thread that comes back to the interpreter is cheaper than one that comes anew.
-        server.set_thread_scope(|serve| Python::attach(|py| py.detach(|| serve())));
+        server.set_thread_scope(|serve| Python::attach(|py| py.detach(&mut *serve)));
         if let Some(identity) = identity(certificate.as_deref(), key.as_deref())? {
             server.set_tls(identity);
         }
