@@ -12,6 +12,8 @@
 //! a waiting connection costs is its stack and 16 KiB of buffer, and their number is bounded
 //! ([`Config::max_connections`]).
 //!
+//! Handlers call further services with a [`Client`]: T9, and T10 on the response.
+//!
 //! Where a trace cannot do the work, the core does: it opens records that do not end with their
 //! message, runs what a broken accelerator has dropped, and tells a client why its request was
 //! refused. [`Running::metrics`] counts each by its reason.
@@ -35,6 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod client;
 mod config;
 mod connection;
 mod error;
@@ -48,6 +51,7 @@ mod tls;
 mod traces;
 
 pub use accelflow_runtime::{PoolCounters, PoolSettings};
+pub use client::{CallError, Client};
 pub use config::{Compression, Config, Execution};
 pub use error::ServeError;
 pub use handler::{Handler, HandlerError, HandlerResult, Request};
