@@ -329,3 +329,29 @@ def test_openssl_agrees_about_the_handshake(
             check=False,
         )
     assert said in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def cpp_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The client of tests/interop/client.cpp (Debian: g++ libthrift-dev libboost-dev)."""
+    compiler = shutil.which("g++")
+    if compiler is None or not Path("/usr/include/thrift/protocol/TCompactProtocol.h").exists():
+        pytest.skip("g++ or Apache Thrift's C++ library (libthrift-dev) is not installed")
+    program = tmp_path_factory.mktemp("interop") / "client"
+    source = ROOT / "tests" / "interop" / "client.cpp"
+    command = [compiler, "-std=c++17", "-o", program, source, "-lthrift", "-lssl", "-lcrypto"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0 and "boost/" in done.stderr:
+        pytest.skip("Apache Thrift's C++ library needs Boost's headers (libboost-dev)")
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+@pytest.mark.parametrize("protocol", ["binary", "compact"])
+def test_the_cpp_library_is_answered(
+    served: tuple[Server, Path | None], cpp_client: Path, protocol: str
+) -> None:
+    server, ca = served
+    command = [str(cpp_client), str(server.port), protocol, *([str(ca)] if ca else [])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (f"{sum(range(101))}\n1\n", "")
