@@ -4,7 +4,7 @@
 #![no_main]
 
 use accelflow_accel::Limits;
-use accelflow_accel::tls::{CipherSuite, RecordKeys, open, seal};
+use accelflow_accel::tls::{CipherSuite, RecordKeys, open, open_first, record_length, seal};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (bool, &[u8], u16, u8, &[u8])| {
@@ -21,6 +21,11 @@ fuzz_target!(|input: (bool, &[u8], u16, u8, &[u8])| {
     let mut read = keys();
     open(&mut read, records, &limits).expect_err("nobody sealed this");
     assert_eq!(read.sequence(), 0);
+    open_first(&mut read, records, &mut Vec::new()).expect_err("nobody sealed this");
+    assert_eq!(read.sequence(), 0);
+    if let Ok(Some((length, _))) = record_length(records) {
+        assert!((22..=5 + (1 << 14) + 256).contains(&length));
+    }
 
     let mut sealed = seal(&mut keys(), plaintext, &limits).expect("small enough");
     assert_eq!(open(&mut read, &sealed, &limits).as_deref(), Ok(plaintext));

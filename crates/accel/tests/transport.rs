@@ -4,8 +4,11 @@
 mod common;
 
 use accelflow_accel::tcp::{MSS, TcpSession, receive, send};
-use accelflow_accel::tls::{CipherSuite, MAX_PLAINTEXT, RecordKeys, open, seal};
-use accelflow_accel::{AccelError, Limits};
+use accelflow_accel::tls::{
+    CipherSuite, ContentType, Decr, MAX_PLAINTEXT, RecordKeys, TlsSession, open, open_first,
+    record_length, seal, seal_as,
+};
+use accelflow_accel::{AccelError, Accelerator, Job, Limits, Session};
 use proptest::prelude::*;
 
 fn ends(sequence: u32) -> (TcpSession, TcpSession) {
@@ -176,4 +179,63 @@ fn sessions_are_needed() {
             .unwrap_err();
         assert_eq!(error.reason(), "no_session");
     }
+}
+
+/// The control path opens records one by one, whatever they hold; Decr takes application data alone.
+#[test]
+fn records_of_the_control_path() {
+    let keys = || RecordKeys::from_secret(CipherSuite::Aes128GcmSha256, &[9; 32]).unwrap();
+    let (mut write, limits) = (keys(), Limits::default());
+    let update = [24, 0, 0, 1, 0];
+    let mut wire = seal_as(&mut write, ContentType::Handshake, &update, &limits).unwrap();
+    let first = wire.len();
+    wire.extend(seal(&mut write, b"data", &limits).unwrap());
+    assert_eq!(record_length(&wire[..4]), Ok(None));
+    assert_eq!(record_length(&wire), Ok(Some((first, false))));
+    assert_eq!(reason(record_length(&[23, 3, 3, 0, 3])), "bad_record");
+    assert_eq!(
+        reason(record_length(&[23, 3, 3, 0x41, 1])),
+        "record_overflow"
+    );
+
+    let mut read = keys();
+    assert_eq!(
+        reason(open(&mut read, &wire, &limits)),
+        "unexpected_content_type"
+    );
+    let mut out = b"before".to_vec();
+    assert_eq!(
+        reason(open_first(&mut read, &wire[1..], &mut out)),
+        "bad_record"
+    );
+    assert_eq!((read.sequence(), &*out), (0, &b"before"[..]));
+    let opened = open_first(&mut read, &wire, &mut out).unwrap();
+    assert_eq!(opened, (ContentType::Handshake, first));
+    assert_eq!(out, [b"before", &update[..]].concat());
+    let rest = open_first(&mut read, &wire[first..], &mut Vec::new()).unwrap();
+    assert_eq!(rest, (ContentType::ApplicationData, wire.len() - first));
+    assert_eq!(read.sequence(), 2);
+}
+
+/// What the control path has opened ahead comes out of Decr first, once, and stays after an error.
+#[test]
+fn decr_begins_with_what_was_opened_ahead() {
+    let secret = [9; 32];
+    let suite = CipherSuite::Aes128GcmSha256;
+    let mut tls = TlsSession::from_secrets(suite, &secret, &secret).unwrap();
+    let limits = Limits::default();
+    let sealed = seal(&mut tls.write, b" world", &limits).unwrap();
+    tls.ahead = b"hello".to_vec();
+    let session = Session {
+        tls: Some(tls),
+        ..Session::default()
+    };
+    let mut job = Job::receive(b"no record".to_vec(), session);
+    let mut decr = Decr::new(limits);
+    assert_eq!(reason(decr.run(&mut job)), "bad_record");
+    assert_eq!(job.session.tls.as_ref().unwrap().ahead, b"hello");
+    job.bytes = sealed;
+    decr.run(&mut job).unwrap();
+    assert_eq!(job.bytes, b"hello world");
+    assert_eq!(job.session.tls.as_ref().unwrap().ahead, b"");
 }
