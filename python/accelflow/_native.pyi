@@ -27,6 +27,7 @@ __all__ = [
     "area_model",
     "cerebros_designs",
     "check_recording",
+    "confidence_interval",
     "demo_request",
     "demo_secrets",
     "energy_model",
@@ -37,10 +38,12 @@ __all__ = [
     "profile_parameters",
     "record_services",
     "relief_suite",
+    "service_breakdown",
     "service_names",
     "service_walk",
     "simulate_comparison",
     "simulated_operations",
+    "simulated_payloads",
     "simulation_parameters",
     "system_names",
     "trace_accel",
@@ -545,6 +548,18 @@ def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int
 
     Use `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
     """
+
+def simulated_payloads(sizes: str, requests: int) -> list[tuple[str, int, int]]:
+    """(accelerator, bytes before, bytes after) of each operation of all services.
+
+    Use `accelflow.simulation.payloads`. Raises AccelflowError for unknown sizes.
+    """
+
+def service_breakdown(tcp_cost_ns: float) -> str:
+    """What each service spends on a core without accelerators, by category, as JSON."""
+
+def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
+    """(mean, half width of the 95 % interval) of independent observations; None below two."""
 
 def check_recording(text: str) -> None:
     """Raise AccelflowError if `text` is no recording."""

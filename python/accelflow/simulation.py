@@ -30,10 +30,13 @@ __all__ = [
     "compare",
     "orchestrators",
     "parameters",
+    "payloads",
     "profile_parameters",
     "read_config",
     "service",
+    "service_breakdown",
     "services",
+    "settings",
     "simulated_operations",
     "systems",
     "workloads",
@@ -99,7 +102,8 @@ class Experiment:
     all services. Every one of :func:`systems` can be chosen, also in the paper's spelling.
     `recording` is the text of a recording (docs/recording-format.md) that costs and sizes are
     taken from; without one the costs follow from the paper's shares and `tcp_cost_ns`, what TCP
-    costs a core. `config` sets parameters of the server by key.
+    costs a core. `config` sets parameters of the server by key, `slo_us` when responses of
+    services are due after their requests.
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
     serverless functions), which `rates` shares among them. `facts` says what payloads say: that of
@@ -123,6 +127,7 @@ class Experiment:
     remote: str = "short"
     sizes: str | None = None
     config: Mapping[str, float] = field(default_factory=dict)
+    slo_us: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def mean_rate_rps(self) -> float:
@@ -174,6 +179,7 @@ def compare(
         "remote": experiment.remote,
         "sizes": sizes,
         "config": dict(experiment.config),
+        "slo_us": dict(experiment.slo_us),
     }
     text = _native.simulate_comparison(json.dumps(request), experiment.recording, progress)
     simulated = json.loads(text)
@@ -248,6 +254,23 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
     return _native.simulated_operations(name, orchestrator)
 
 
+def payloads(sizes: str, requests: int) -> list[tuple[str, int, int]]:
+    """The payloads of all operations of `requests` invocations of each service of SocialNetwork.
+
+    Each is (accelerator, bytes before, bytes after). Raises AccelflowError for unknown sizes.
+    """
+    return _native.simulated_payloads(sizes, requests)
+
+
+def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:
+    """What each service spends on a core without accelerators, in ns, by category of the paper.
+
+    Costs are those of the profile ``paper`` with `tcp_cost_ns`.
+    """
+    rows = json.loads(_native.service_breakdown(tcp_cost_ns))
+    return {row["service"]: row["spent_ns"] for row in rows}
+
+
 def parameters() -> list[Parameter]:
     """Every parameter of the simulated server."""
     return [Parameter(**row) for row in json.loads(_native.simulation_parameters())]
@@ -269,11 +292,16 @@ def read_config(path: Path) -> dict[str, float]:
         tree = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: {error}") from error
+    return settings(tree, path)
+
+
+def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
+    """The parameters that the content of a TOML file sets, by key, as :func:`read_config`."""
     known = {parameter.key: parameter for parameter in parameters()}
-    settings = _flatten(tree, "", path)
-    values = dict(settings)
-    if len(values) < len(settings):  # "a.b" in quotes and b in [a] are two keys to TOML
-        keys = [key for key, _ in settings]
+    found = _flatten(tree, "", path)
+    values = dict(found)
+    if len(values) < len(found):  # "a.b" in quotes and b in [a] are two keys to TOML
+        keys = [key for key, _ in found]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise InputError(f"{path}: {twice} is set twice")
     for key, value in values.items():
@@ -327,6 +355,10 @@ def check(experiment: Experiment, threads: int = 1) -> None:
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     _check_names("orchestrator", ids, [name for name, _ in systems()])
     _check_names("service", experiment.services, services(experiment.workload))
+    for name, due_us in experiment.slo_us.items():
+        _check_names("service", [name], services(experiment.workload))
+        if not 0 < due_us <= 1e9:
+            raise InputError(f"slo_us of {name} is {due_us:g}; must be above 0, at most 1e9")
     _check_fit(experiment)
     if not 100 <= experiment.requests <= MAX_REQUESTS:
         raise InputError(

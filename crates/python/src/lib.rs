@@ -57,8 +57,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::simulation::{
-        orchestrator_names, profile_parameters, service_names, service_walk, simulate_comparison,
-        simulated_operations, simulation_parameters, system_names, workload_names,
+        confidence_interval, orchestrator_names, profile_parameters, service_breakdown,
+        service_names, service_walk, simulate_comparison, simulated_operations, simulated_payloads,
+        simulation_parameters, system_names, workload_names,
     };
 
     #[pymodule_export]

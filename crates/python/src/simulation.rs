@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use accelflow_kernel::ConfidenceInterval;
 use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult, compare};
 use accelflow_sim::config::{PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
@@ -13,7 +14,7 @@ use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
 use accelflow_workload::profile::{
-    PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits,
+    PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, ShareKind,
 };
 use accelflow_workload::services::{
     Service, branching_share, invocations, sequences, social_network,
@@ -67,6 +68,7 @@ struct Request {
     remote: String,
     sizes: String,
     config: BTreeMap<String, f64>,
+    slo_us: BTreeMap<String, f64>,
 }
 
 /// Simulates what `request` (JSON) asks for, with the costs of `recording` (JSON) or, without
@@ -126,6 +128,7 @@ struct Prepared {
     placement: Placement,
     arrivals: ArrivalProcess,
     rate_shares: Vec<f64>,
+    slos: BTreeMap<String, Time>,
     profile_parameters: Vec<Value>,
 }
 
@@ -165,6 +168,7 @@ impl Prepared {
             plan,
             rate_shares,
             config,
+            slos: slos(&request.slo_us, &services)?,
             orchestrators,
             placement: pick("placement", &request.placement, &placements)?,
             arrivals: arrivals(&request.arrivals, request.rate_rps)?,
@@ -180,12 +184,21 @@ impl Prepared {
             placement: self.placement,
             arrivals: &self.arrivals,
             rate_shares: &self.rate_shares,
+            slos: &self.slos,
             requests: request.requests,
             warmup: request.warmup,
             seed: request.seed,
             threads: request.threads,
         }
     }
+}
+
+fn slos(slo_us: &BTreeMap<String, f64>, services: &[Service]) -> PyResult<BTreeMap<String, Time>> {
+    let slo = |(name, &us): (&String, &f64)| {
+        find_service(services, name)?;
+        Ok((name.clone(), Time::from_ns_f64(us * 1e3)))
+    };
+    slo_us.iter().map(slo).collect()
 }
 
 fn parameters_json(profile: &Profile) -> Vec<Value> {
@@ -343,6 +356,8 @@ fn service_json(result: &ServiceResult) -> Value {
         "dma_utilization": result.dma_utilization,
         "operations_per_request": result.operations_per_request,
         "fallbacks": fallbacks,
+        "responded": result.responded,
+        "slo": {"requests": result.slo.0, "missed": result.slo.1},
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,
         "spent_us": (result.completed > 0).then_some(spent),
@@ -455,23 +470,15 @@ pub(crate) fn simulated_operations(
 ) -> PyResult<Vec<SimulatedOperation>> {
     let all = social_network().map_err(failure)?;
     find_service(&all, name)?;
-    let service = all
-        .iter()
-        .position(|service| service.name() == name)
-        .unwrap_or(0);
     let image = memory()?;
-    let profile = Profile::paper(&all, &image, &PaperOptions::default()).map_err(failure)?;
-    let sizes = PayloadSizes::preset(SizePreset::SocialNetwork);
-    let plan = Plan::new(&profile, &image, &sizes).map_err(failure)?;
-    let load = Load::new(service, ArrivalProcess::Poisson { rate_rps: 1.0 }, 1, 0);
-    let (_, log) = simulate_logged(&Run {
-        config: &Config::default(),
-        plan: &plan,
-        orchestrator: orchestrator(orchestrator_id).map_err(failure)?,
-        loads: &[load],
-        seed: 1,
-    })
-    .map_err(failure)?;
+    let log = idle_log(
+        &all,
+        &image,
+        name,
+        orchestrator_id,
+        SizePreset::SocialNetwork,
+        1,
+    )?;
     let row = |it: &Operated| {
         (
             it.phase,
@@ -482,4 +489,87 @@ pub(crate) fn simulated_operations(
         )
     };
     Ok(log.iter().map(row).collect())
+}
+
+/// The operations of `requests` invocations of a service, one at a time on an idle server.
+fn idle_log(
+    services: &[Service],
+    image: &Image,
+    name: &str,
+    orchestrator_id: &str,
+    sizes: SizePreset,
+    requests: u64,
+) -> PyResult<Vec<Operated>> {
+    let named = |service: &Service| service.name() == name;
+    let profile = Profile::paper(services, image, &PaperOptions::default()).map_err(failure)?;
+    let plan = Plan::new(&profile, image, &PayloadSizes::preset(sizes)).map_err(failure)?;
+    let service = services.iter().position(named).unwrap_or(0);
+    let load = Load::new(
+        service,
+        ArrivalProcess::Poisson { rate_rps: 1.0 },
+        requests,
+        0,
+    );
+    let (_, log) = simulate_logged(&Run {
+        config: &Config::default(),
+        plan: &plan,
+        orchestrator: orchestrator(orchestrator_id).map_err(failure)?,
+        loads: &[load],
+        seed: 1,
+    })
+    .map_err(failure)?;
+    Ok(log)
+}
+
+/// Payloads of the operations of all services: (accelerator, bytes before, bytes after) of each
+/// operation of `requests` invocations of each service, with the payload sizes called `sizes`.
+/// Raises AccelflowError for unknown sizes.
+#[pyfunction]
+pub(crate) fn simulated_payloads(
+    py: Python<'_>,
+    sizes: &str,
+    requests: u64,
+) -> PyResult<Vec<(&'static str, u64, u64)>> {
+    let presets = SizePreset::ALL.map(|preset| (preset.name(), preset));
+    let sizes = pick("payload sizes", sizes, &presets)?;
+    let all = social_network().map_err(failure)?;
+    let image = memory()?;
+    py.detach(|| {
+        let mut found = Vec::new();
+        for service in &all {
+            let log = idle_log(&all, &image, service.name(), "accelflow", sizes, requests)?;
+            let row = |it: &Operated| (it.accel.name(), it.sizes[0].get(), it.sizes[1].get());
+            found.extend(log.iter().map(row));
+        }
+        Ok(found)
+    })
+}
+
+/// What each service spends on a core without accelerators, by category, in ns: the profile
+/// `paper` with what TCP costs a core, as JSON.
+#[pyfunction]
+pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
+    let options = PaperOptions {
+        tcp_cost: Time::from_ns_f64(tcp_cost_ns),
+        ..PaperOptions::default()
+    };
+    let all = social_network().map_err(failure)?;
+    let profile = Profile::paper(&all, &memory()?, &options).map_err(failure)?;
+    let rows = profile.services().iter().map(|service| {
+        let mut spent: BTreeMap<&str, f64> = BTreeMap::new();
+        for it in service.operations() {
+            let kind = ShareKind::of(it.operation.accel).name();
+            *spent.entry(kind).or_default() += it.cost.mean().as_ns_f64();
+        }
+        spent.insert(ShareKind::App.name(), service.app_time().as_ns_f64());
+        json!({"service": service.service().name(), "spent_ns": spent})
+    });
+    Ok(Value::Array(rows.collect()).to_string())
+}
+
+/// (mean, half width of its 95 % confidence interval) of independent observations; None for fewer
+/// than two.
+#[pyfunction]
+pub(crate) fn confidence_interval(observations: Vec<f64>) -> Option<(f64, f64)> {
+    ConfidenceInterval::of(&observations).map(|it| (it.mean, it.half_width))
 }

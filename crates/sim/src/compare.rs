@@ -56,6 +56,9 @@ pub struct Comparison<'c> {
     pub requests: u64,
     /// How many of the first are left out of the statistics.
     pub warmup: u64,
+    /// When the responses of services are due after their requests, by name; the others have no
+    /// deadlines.
+    pub slos: &'c BTreeMap<String, Time>,
     /// The seed of everything random.
     pub seed: u64,
     /// Worker threads; results do not depend on it.
@@ -91,6 +94,10 @@ pub struct ServiceResult {
     pub operations_per_request: f64,
     /// Operations that ran on a core instead, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
+    /// Requests that ended with a response in the whole run.
+    pub responded: u64,
+    /// Requests after the warm-up that had an SLO, and those of them that missed it.
+    pub slo: (u64, u64),
     /// The cause, if requests arrived faster than they ended.
     pub saturated: Option<String>,
     /// Mean instructions of an output dispatcher's operation.
@@ -196,12 +203,16 @@ fn run_cell(
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
         let share = comparison.rate_shares.get(service).copied();
-        Load::new(
+        let load = Load::new(
             service,
             comparison.arrivals.scaled(share.unwrap_or(1.0)),
             comparison.requests,
             comparison.warmup,
-        )
+        );
+        match comparison.slos.get(&comparison.plan.services[service].name) {
+            Some(&slo) => load.within(slo),
+            None => load,
+        }
     };
     let run = Run {
         config: comparison.config,
@@ -243,6 +254,8 @@ impl ServiceResult {
             dma_utilization: outcome.dma_utilization,
             operations_per_request: operations as f64 / arrived.max(1) as f64,
             fallbacks: stats.fallbacks.clone(),
+            responded: stats.completed,
+            slo: (stats.with_slo, stats.slo_missed),
             saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
             dispatcher_instructions: outcome.dispatcher_instructions,
             spent: stats.spent,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use accelflow_kernel::Samples;
 use accelflow_trace::{Accel, AtmAddress};
-use accelflow_units::Time;
+use accelflow_units::{Bytes, Time};
 
 /// Why an operation that belonged on an accelerator ran on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -326,6 +326,8 @@ pub struct Operated {
     pub trace: AtmAddress,
     /// The operation.
     pub accel: Accel,
+    /// Its payload, before and after.
+    pub sizes: [Bytes; 2],
     /// Whether a core executed it.
     pub on_core: bool,
 }

@@ -21,6 +21,7 @@ from accelflow.cli.failure import run
 from accelflow.cli.power import power
 from accelflow.cli.profile import profile
 from accelflow.cli.relief_suite import relief_suite
+from accelflow.cli.reproduce import reproduce_command
 from accelflow.cli.service import service
 from accelflow.cli.trace import trace
 
@@ -29,6 +30,7 @@ __all__ = ["COMMANDS", "main"]
 #: Every command of `accelflow`, in the order in which `accelflow --help` lists them.
 COMMANDS: tuple[click.Command, ...] = (
     compare,
+    reproduce_command,
     trace,
     service,
     explain,

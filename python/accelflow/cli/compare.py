@@ -2,18 +2,16 @@
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from accelflow import _native, simulation
 from accelflow.calibration import calibrated
+from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
@@ -146,36 +144,22 @@ def compare(workload: str, **options: Any) -> None:
             f"--profile measured has the costs of socialnetwork only; allowed for {workload} are "
             "paper and a recording of its services"
         )
-    _check_place(out)
+    check_place(out)
     recording = _recording(profile, console, anew=anew)
     if recording is not None:
         name = "measured" if profile == "measured" else "recording"
         experiment = replace(experiment, recording=recording, profile_name=name)
-    with _bar(console, "simulating") as advance:
+    with bar(console, "simulating") as advance:
         results = simulation.compare(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)
     written = _write(comparison, recording, out)
     if as_json:
         click.echo(to_json(comparison), nl=False)
     else:
-        print_comparison(comparison, _Output())
+        print_comparison(comparison, Output())
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
-
-
-class _Output(Console):
-    """Leaves a reader that is gone to the command line, which has an exit code for it."""
-
-    def on_broken_pipe(self) -> None:
-        raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
-
-
-def _check_place(out: Path) -> None:
-    """Refuse a place that cannot be written before anything is simulated."""
-    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InputError(f"--out {out}: {existing} is not a folder that can be written")
 
 
 def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
@@ -192,19 +176,10 @@ def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
             ) from error
         except AccelflowError as error:
             raise InputError(f"{profile}: {error}") from error
-    with _bar(console, "measuring real bytes") as advance:
+    with bar(console, "measuring real bytes") as advance:
         recording, note = calibrated(anew=anew, progress=advance)
     console.print(note, highlight=False, markup=False, soft_wrap=True)
     return recording
-
-
-@contextmanager
-def _bar(console: Console, title: str) -> Iterator[Any]:
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task(title, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Path]:

@@ -29,7 +29,8 @@ COLORS: Final = {
     "ideal": "#CC79A7",
 }
 
-_STYLE: Final[dict[Any, Any]] = {
+#: What all pictures have in common.
+STYLE: Final[dict[Any, Any]] = {
     "axes.axisbelow": True,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -49,7 +50,7 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
     Raises OSError when a place cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = draw(comparison)
         for path in paths:
             # No date and no version: equal results are equal bytes.

@@ -260,6 +260,7 @@ impl<'r> Engine<'r> {
             chain: usize::from(job.chain),
             trace: job.trace,
             accel: job.accel,
+            sizes: [job.operation.input, job.operation.output],
             on_core,
         };
         if let Some(log) = &mut self.log {

@@ -1,0 +1,101 @@
+"""`accelflow reproduce`: the paper's evaluation, ours beside the paper's."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from accelflow.cli.output import Output, bar, check_place
+from accelflow.errors import InputError
+from accelflow.reproduce import (
+    BUDGETS,
+    Runner,
+    Scenario,
+    budget,
+    load,
+    names,
+    print_outcome,
+    read_scenario,
+    reproduce,
+    write_outcomes,
+)
+
+
+@click.command("reproduce")
+@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
+@click.option("--list", "only_list", is_flag=True, help="List the experiments and end.")
+@click.option(
+    "--budget",
+    "budget_name",
+    default="full",
+    show_default=True,
+    metavar="NAME",
+    help=f"How long simulations run and how often: {', '.join(BUDGETS)}.",
+)
+@click.option("--quick", is_flag=True, help="As --budget quick: everything in minutes.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.toml",
+    help="Parameters of the server, and [scenario]: what the paper leaves open.",
+)
+@click.option("--placement", metavar="NAME", help="colocated or isolated, whatever FILE says.")
+@click.option("--arrivals", metavar="NAME", help="What stands for the paper's production arrivals.")
+@click.option(
+    "--slo-system",
+    metavar="NAME",
+    help="Whose idle response time SLOs are multiples of; own: each system's.",
+)
+@click.option(
+    "--threads",
+    type=int,
+    default=os.cpu_count() or 1,
+    show_default="one a core",
+    help="Simulations at a time; results do not depend on it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write results, pictures and comparison.md to this directory.",
+)
+def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
+    """Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures."""
+    started = time.monotonic()
+    console, output = Console(stderr=True), Output()
+    if options["only_list"]:
+        for one in map(load, names()):
+            click.echo(f"{one.name:24} {one.title} ({one.place})")
+        return
+    definitions = [load(name) for name in dict.fromkeys(experiments or names())]
+    chosen = budget("quick" if options["quick"] else options["budget_name"])
+    scenario = _scenario(options)
+    threads, out = options["threads"], options["out"]
+    if threads < 1:
+        raise InputError(f"threads is {threads}; must be at least 1")
+    if out is not None:
+        check_place(out)
+    with bar(console, "simulating") as advance:
+        runner = Runner(threads, advance)
+        outcomes = reproduce(definitions, budget=chosen, runner=runner, scenario=scenario)
+    for outcome in outcomes:
+        print_outcome(outcome, output)
+    if out is not None:
+        written = write_outcomes(outcomes, scenario, chosen, out)
+        console.print(f"wrote {len(written)} files to {out}", highlight=False, markup=False)
+    took = time.monotonic() - started
+    console.print(f"{runner.simulated:,} simulations, took {took:.1f} s", highlight=False)
+
+
+def _scenario(options: Mapping[str, Any]) -> Scenario:
+    config = options["config_file"]
+    scenario = read_scenario(config) if config else Scenario()
+    given = {key: options[key] for key in ("placement", "arrivals", "slo_system") if options[key]}
+    scenario = replace(scenario, **given)
+    scenario.check()
+    return scenario

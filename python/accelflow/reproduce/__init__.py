@@ -1,0 +1,102 @@
+"""The paper's evaluation, experiment by experiment, from one set of parameters.
+
+>>> from accelflow.reproduce import Runner, budget, load, reproduce
+>>> outcome, = reproduce([load("table4")], budget=budget("ci"), runner=Runner(1))
+>>> all(one.matches for one in outcome.compared)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from accelflow.errors import InputError
+from accelflow.files import write_whole
+from accelflow.reproduce.budgets import BUDGETS, Budget, budget
+from accelflow.reproduce.definitions import Definition, load, names, parse
+from accelflow.reproduce.outcomes import Compared, Outcome, of_cells, of_table
+from accelflow.reproduce.page import markdown
+from accelflow.reproduce.pictures import write_pictures
+from accelflow.reproduce.plans import Cells, plan
+from accelflow.reproduce.results import SCHEMA, to_dict, to_text
+from accelflow.reproduce.runs import Plan, Runner, run_plans
+from accelflow.reproduce.scenario import Scenario, read_scenario
+from accelflow.reproduce.tables import TABLES, Inputs
+from accelflow.reproduce.targets import Target, reasons, targets, uncovered
+from accelflow.reproduce.terminal import print_outcome
+
+__all__ = [
+    "BUDGETS",
+    "SCHEMA",
+    "Budget",
+    "Compared",
+    "Definition",
+    "Outcome",
+    "Runner",
+    "Scenario",
+    "Target",
+    "budget",
+    "load",
+    "names",
+    "parse",
+    "print_outcome",
+    "read_scenario",
+    "reasons",
+    "reproduce",
+    "targets",
+    "to_dict",
+    "uncovered",
+    "write_outcomes",
+]
+
+
+def reproduce(
+    definitions: Sequence[Definition],
+    *,
+    budget: Budget,
+    runner: Runner,
+    scenario: Scenario | None = None,
+) -> list[Outcome]:
+    """Run experiments, and return what came out of each in their order.
+
+    Outcomes depend on definitions, scenario and budget, not on the runner's threads or on which
+    other experiments are run with them. Raises InputError for a scenario that is not allowed.
+    """
+    scenario = scenario or Scenario()
+    scenario.check()
+    plans: dict[str, Plan[Cells]] = {
+        one.name: plan(one, scenario, budget) for one in definitions if one.table is None
+    }
+    cells = run_plans(plans, runner)
+    inputs = Inputs(scenario.sizes, scenario.tcp_cost_ns)
+    return [
+        of_cells(one, cells[one.name], budget)
+        if one.table is None
+        else of_table(one, TABLES[one.table](inputs))
+        for one in definitions
+    ]
+
+
+def write_outcomes(
+    outcomes: Sequence[Outcome], scenario: Scenario, budget: Budget, out: Path
+) -> list[Path]:
+    """Write results, pictures and the page to the folder `out`, and return their paths.
+
+    Equal outcomes are equal bytes. Raises InputError for a place that cannot be written.
+    """
+    written: list[Path] = []
+
+    def write(path: Path, text: str) -> None:
+        write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+        written.append(path)
+
+    try:
+        for outcome in outcomes:
+            stem = out / outcome.definition.name
+            write(stem.with_suffix(".json"), to_text(outcome, scenario, budget))
+            written += write_pictures(outcome, stem)
+        write(out / "comparison.md", markdown(outcomes, scenario, budget))
+    except OSError as error:
+        raise InputError(f"--out {out}: {error}") from error
+    return written

@@ -1,0 +1,448 @@
+"""Experiments as small files: what is simulated, what is measured, what it is compared with.
+
+The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md says what may stand in
+them. Everything that is not known is refused, with its place and what is allowed there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib import resources
+from typing import Any
+
+from accelflow import simulation
+from accelflow.errors import InputError
+from accelflow.reproduce.measures import FORMS, SUMMARIES, check_measure
+from accelflow.reproduce.tables import TABLES
+from accelflow.reproduce.targets import targets
+
+__all__ = ["Cell", "Check", "Definition", "Plot", "Point", "Row", "Slo", "load", "names", "parse"]
+
+KINDS = ("simulation", "throughput", "static")
+PLOTS = ("bars", "lines", "stack", "range")
+DIRECTIONS = ("rises", "falls")
+#: Fields of a simulation that a file sets; the others are the scenario's or the budget's.
+SETTABLE = frozenset(one.name for one in fields(simulation.Experiment)) - {
+    "orchestrators",
+    "profile_name",
+    "recording",
+    "remote",
+    "requests",
+    "seed",
+    "sizes",
+    "slo_us",
+    "tcp_cost_ns",
+}
+#: Arrivals as in the evaluation's main experiment, whichever those are in the scenario.
+PRODUCTION = "production"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place of a sweep: what it sets beyond the experiment's setup."""
+
+    label: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Multiplies the speedup of every accelerator.
+    speedup_factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A system at a point; both may be left out where there is one, or where all are meant."""
+
+    system: str
+    point: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure that is compared with a reported one."""
+
+    target: str
+    measure: str
+    form: str
+    summary: str
+    of: Cell
+    to: Cell | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that the paper says in words: an order of systems or a trend over the points.
+
+    For an order, `groups` of systems follow one another by `measure`, and those of one group may
+    stand in any order. For a trend, the figure of `row` goes in a `direction` from point to point.
+    """
+
+    says: str
+    measure: str
+    groups: tuple[tuple[str, ...], ...] = ()
+    point: str = ""
+    row: Row | None = None
+    direction: str = "rises"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The form of the picture."""
+
+    form: str
+    measures: tuple[str, ...]
+    y: str
+    x: str = ""
+    star: str | None = None
+    log: bool = False
+    width_in: float = 7.5
+
+
+@dataclass(frozen=True)
+class Slo:
+    """What a service owes: `factor` times its mean response time on an idle server at `point`.
+
+    Which system that server has is the scenario's to say. The range of rates is that of a search.
+    """
+
+    point: str
+    factor: float
+    low_rps: float
+    high_rps: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """One experiment."""
+
+    name: str
+    title: str
+    place: str
+    kind: str
+    note: str
+    systems: tuple[str, ...]
+    setup: Mapping[str, Any]
+    points: tuple[Point, ...]
+    measures: tuple[str, ...]
+    rows: tuple[Row, ...]
+    checks: tuple[Check, ...]
+    plot: Plot | None
+    table: str | None
+    slo: Slo | None
+    long_run: bool
+
+
+def names() -> list[str]:
+    """The names of all experiments: tables and figures by number, then the others."""
+    files = resources.files("accelflow.experiments").iterdir()
+    found = [file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")]
+    return sorted(set(found) - {"paper-targets", "reasons", "uncovered"}, key=_rank)
+
+
+def _rank(name: str) -> tuple[int, int, str]:
+    for place, prefix in enumerate(("fig", "table")):
+        number = name.removeprefix(prefix)
+        if number != name and number.isdecimal():
+            return place, int(number), name
+    return 2, 0, name
+
+
+def load(name: str) -> Definition:
+    """The experiment called `name`. Raises InputError for a name that is not known."""
+    known = names()
+    if name not in known:
+        raise InputError(f"unknown experiment '{name}'; known are {', '.join(known)}")
+    file = resources.files("accelflow.experiments").joinpath(f"{name}.toml")
+    return parse(name, file.read_text(encoding="utf-8"))
+
+
+def parse(name: str, text: str) -> Definition:
+    """Read the text of an experiment's file.
+
+    Raises InputError that names the place, the value and what is allowed.
+    """
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name}.toml: {error}") from error
+    root = _Table(tree, f"{name}.toml")
+    definition = _read(name, root)
+    root.end()
+    return definition
+
+
+def _read(name: str, root: _Table) -> Definition:
+    kind = root.choice("kind", KINDS)
+    table = root.choice("table", tuple(TABLES)) if kind == "static" else None
+    setup = root.table("setup", needed=kind != "static")
+    known = [system for system, _ in simulation.systems()]
+    systems = setup.choices("systems", known) if kind != "static" else ("",)
+    settings = _settings(setup)
+    setup.end()
+    points = tuple(_point(one) for one in root.tables("point")) or (Point(""),)
+    labels = [point.label for point in points]
+    repeated = next((label for label in labels if labels.count(label) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{root.place}: the point '{repeated}' is there more than once")
+    measures = tuple(root.strings("measures")) if kind != "static" else ()
+    for measure in measures:
+        check_measure(measure, f"{root.place}: measures")
+    scope = _Scope(systems, labels, frozenset(measures) if kind != "static" else None)
+    rows = [_row(one, scope) for one in root.tables("row")]
+    section = root.string("section", "")
+    if section:
+        rows += _section_rows(section, root.place)
+    return Definition(
+        name=name,
+        title=root.string("title"),
+        place=root.string("place"),
+        kind=kind,
+        note=root.string("note", ""),
+        systems=systems,
+        setup=settings,
+        points=points,
+        measures=measures,
+        rows=tuple(rows),
+        checks=(
+            *(_order(one, scope) for one in root.tables("order")),
+            *(_trend(one, scope) for one in root.tables("trend")),
+        ),
+        plot=_plot(root.table("plot", needed=False), scope),
+        table=table,
+        slo=_slo(root.table("slo", needed=kind == "throughput"), labels, kind),
+        long_run=root.flag("long_run"),
+    )
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What the rows and checks of a file may refer to."""
+
+    systems: Sequence[str]
+    points: Sequence[str]
+    measures: frozenset[str] | None
+
+    def measure(self, table: _Table) -> str:
+        if self.measures is None:
+            return table.string("measure")
+        return table.choice("measure", sorted(self.measures))
+
+    def cell(self, table: _Table) -> Cell:
+        """A cell; what there is one of need not be named."""
+        system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
+        point = table.choice("point", self.points, self.points[0] if self._one_point else None)
+        table.end()
+        return Cell(system, point)
+
+    def any_point(self, table: _Table) -> Cell:
+        """A cell of a trend, which goes over all points."""
+        system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
+        table.end()
+        return Cell(system, "")
+
+    @property
+    def _one_system(self) -> bool:
+        return len(self.systems) == 1
+
+    @property
+    def _one_point(self) -> bool:
+        return len(self.points) == 1
+
+
+def _settings(table: _Table) -> Mapping[str, Any]:
+    """Fields of a simulation; whether their values are right is the simulation's to say."""
+    found = {key: table.take(key) for key in sorted(SETTABLE) if key in table}
+    if found.get("arrivals") == PRODUCTION:
+        return found
+    simulation.check(simulation.Experiment(**found))
+    return found
+
+
+def _point(table: _Table) -> Point:
+    label = table.string("label")
+    factor = table.number("speedup_factor", 1.0)
+    point = Point(label, _settings(table), factor)
+    table.end()
+    return point
+
+
+def _row(table: _Table, scope: _Scope) -> Row:
+    target = table.choice("target", [row.removeprefix("accelflow.") for row in targets()])
+    row = _figure(table, scope, f"accelflow.{target}", scope.cell)
+    table.end()
+    return row
+
+
+def _figure(table: _Table, scope: _Scope, target: str, cell: Any) -> Row:
+    form = table.choice("form", FORMS, "value")
+    return Row(
+        target=target,
+        measure=scope.measure(table),
+        form=form,
+        summary=table.choice("summary", SUMMARIES, "mean"),
+        of=cell(table.table("of", needed=False)),
+        to=cell(table.table("to")) if form != "value" else None,
+    )
+
+
+def _section_rows(section: str, place: str) -> list[Row]:
+    prefix = f"accelflow.{section}."
+    found = [row for row in targets() if row.startswith(prefix)]
+    if not found:
+        known = sorted({row.split(".")[1] for row in targets() if row.startswith("accelflow.")})
+        raise InputError(f"{place}: unknown section '{section}'; known are {', '.join(known)}")
+    one = Cell("", "")
+    return [Row(row, row.removeprefix(prefix), "value", "mean", one, None) for row in found]
+
+
+def _order(table: _Table, scope: _Scope) -> Check:
+    groups = table.take("systems")
+    if not isinstance(groups, list) or len(groups) < 2:
+        raise InputError(f"{table.place}.systems is {groups!r}; it must be a list of two or more")
+    split = tuple(tuple(one) if isinstance(one, list) else (one,) for one in groups)
+    for system in (system for group in split for system in group):
+        if system not in scope.systems:
+            raise InputError(
+                f"{table.place}.systems has '{system}'; known are {', '.join(scope.systems)}"
+            )
+    check = Check(
+        says=table.string("says"),
+        measure=scope.measure(table),
+        groups=split,
+        point=table.choice("point", scope.points, scope.points[0]),
+        direction=table.choice("direction", DIRECTIONS, "rises"),
+    )
+    table.end()
+    return check
+
+
+def _trend(table: _Table, scope: _Scope) -> Check:
+    says = table.string("says")
+    direction = table.choice("direction", DIRECTIONS)
+    row = _figure(table, scope, "", scope.any_point)
+    table.end()
+    return Check(says=says, measure=row.measure, row=row, direction=direction)
+
+
+def _plot(table: _Table, scope: _Scope) -> Plot | None:
+    if not table.present:
+        return None
+    plot = Plot(
+        form=table.choice("form", PLOTS),
+        measures=tuple(table.strings("measures")),
+        y=table.string("y"),
+        x=table.string("x", ""),
+        star=table.string("star", "") or None,
+        log=table.flag("log"),
+        width_in=table.number("width_in", 7.5),
+    )
+    shown = (*plot.measures, *([plot.star] if plot.star else []))
+    for measure in shown:
+        if scope.measures is not None and measure not in scope.measures:
+            allowed = ", ".join(sorted(scope.measures))
+            raise InputError(f"{table.place} shows '{measure}'; measures are {allowed}")
+    table.end()
+    return plot
+
+
+def _slo(table: _Table, points: Sequence[str], kind: str) -> Slo | None:
+    if not table.present:
+        return None
+    searches = kind == "throughput"
+    slo = Slo(
+        point=table.choice("point", points, points[0]),
+        factor=table.number("factor"),
+        low_rps=table.number("low_rps") if searches else 0.0,
+        high_rps=table.number("high_rps") if searches else 0.0,
+    )
+    table.end()
+    if searches and not 0 < slo.low_rps < slo.high_rps:
+        raise InputError(
+            f"{table.place}: low_rps = {slo.low_rps:g} must be above 0 and below high_rps = "
+            f"{slo.high_rps:g}"
+        )
+    return slo
+
+
+class _Table:
+    """A table of the file that is read key by key; :meth:`end` refuses what was not read."""
+
+    def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
+        self._content = dict(content or {})
+        self._allowed: list[str] = []
+        self.present = content is not None
+        self.place = place
+
+    def __contains__(self, key: str) -> bool:
+        self._allowed.append(key)
+        return key in self._content
+
+    def take(self, key: str, default: Any = None) -> Any:
+        self._allowed.append(key)
+        if key not in self._content and default is None:
+            raise InputError(f"{self.place}: {key} is missing")
+        return self._content.pop(key, default)
+
+    def string(self, key: str, default: str | None = None) -> str:
+        return str(self._typed(key, str, "text", default))
+
+    def number(self, key: str, default: float | None = None) -> float:
+        return float(self._typed(key, (int, float), "a number", default))
+
+    def flag(self, key: str) -> bool:
+        value = self.take(key, False)
+        if not isinstance(value, bool):
+            raise InputError(f"{self.place}.{key} is {value!r}; it must be true or false")
+        return value
+
+    def strings(self, key: str) -> list[str]:
+        value = self.take(key)
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise InputError(f"{self.place}.{key} is {value!r}; it must be a list of texts")
+        return value
+
+    def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
+        value = self.string(key, default)
+        if value not in allowed:
+            raise InputError(
+                f"{self.place}.{key} is '{value}'; known are {', '.join(map(str, allowed))}"
+            )
+        return value
+
+    def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
+        values = self.strings(key)
+        for value in values:
+            if value not in allowed:
+                raise InputError(
+                    f"{self.place}.{key} has '{value}'; known are {', '.join(allowed)}"
+                )
+        if not values or len(set(values)) < len(values):
+            raise InputError(f"{self.place}.{key} is {values!r}; it must name each once")
+        return tuple(values)
+
+    def table(self, key: str, *, needed: bool = True) -> _Table:
+        self._allowed.append(key)
+        if not needed and key not in self._content:
+            return _Table(None, f"{self.place}.{key}")
+        content = self.take(key)
+        if not isinstance(content, Mapping):
+            raise InputError(f"{self.place}.{key} is {content!r}; it must be a table")
+        return _Table(content, f"{self.place}.{key}")
+
+    def tables(self, key: str) -> list[_Table]:
+        content = self.take(key, [])
+        if not isinstance(content, list) or not all(isinstance(one, Mapping) for one in content):
+            raise InputError(f"{self.place}.{key} is {content!r}; it must be a list of tables")
+        return [_Table(one, f"{self.place}.{key}[{at}]") for at, one in enumerate(content)]
+
+    def end(self) -> None:
+        if self._content:
+            unknown = next(iter(self._content))
+            known = ", ".join(sorted(set(self._allowed)))
+            raise InputError(f"{self.place}: unknown key '{unknown}'; known are {known or 'none'}")
+
+    def _typed(self, key: str, kind: Any, what: str, default: Any) -> Any:
+        value = self.take(key, default)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise InputError(f"{self.place}.{key} is {value!r}; it must be {what}")
+        return value

@@ -1,0 +1,332 @@
+"""Pictures of outcomes in the paper's forms."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+
+from accelflow import simulation
+from accelflow.files import write_whole
+from accelflow.report.plot import COLORS, STYLE
+from accelflow.reproduce.definitions import Plot
+from accelflow.reproduce.outcomes import Outcome, Shown
+from accelflow.reproduce.tables import Table
+
+__all__ = ["draw", "write_pictures"]
+
+#: Okabe and Ito's palette once more, for what is no system.
+PALETTE: Final = (
+    "#0072B2",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#E69F00",
+    "#D55E00",
+    "#CC79A7",
+    "#999999",
+)
+_MEAN: Final = "mean"
+_GROUP_WIDTH: Final = 0.84
+
+
+def write_pictures(outcome: Outcome, stem: Path) -> list[Path]:
+    """Write `stem`.png and `stem`.svg, equal bytes for equal outcomes, and return their paths.
+
+    Nothing is written for an experiment without a picture. Raises OSError when a place cannot be
+    written.
+    """
+    plot = outcome.definition.plot
+    if plot is None:
+        return []
+    paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
+    with mpl.rc_context(STYLE):
+        figure = draw(outcome, plot)
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            write_whole(path, partial(figure.savefig, dpi=160, metadata=metadata))
+    return paths
+
+
+def draw(outcome: Outcome, plot: Plot) -> Figure:
+    """Draw `outcome` at the width of a page."""
+    panels = _panels(outcome, plot)
+    figure = Figure(figsize=(plot.width_in, 1.0 + 2.3 * len(panels)), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)
+    handles: list[tuple[Any, str]] = []
+    for axes, panel in zip(grid[:, 0], panels, strict=True):
+        match plot.form:
+            case "bars" if outcome.table is not None:
+                handles = _groups(axes, outcome.table)
+            case "bars":
+                handles = _bars(axes, outcome, plot, panel)
+            case "lines":
+                handles = _lines(axes, outcome, plot)
+            case "stack":
+                handles = _stack(axes, outcome, plot, panel)
+            case _:
+                handles = _range(axes, outcome)
+        _finish(axes, plot)
+        axes.set_title(_title(panel), fontsize=9, loc="left")
+    if plot.form == "bars" and outcome.table is None:
+        _limit(grid[-1, 0], outcome, plot)
+    _legend(figure, handles)
+    _caption(grid[-1, 0], outcome, plot)
+    return figure
+
+
+def _finish(axes: Axes, plot: Plot) -> None:
+    axes.set_ylabel(plot.y)
+    axes.grid(axis="y", which="major", color="#CCCCCC", linewidth=0.6)
+    if plot.log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif any(one.endswith("_share") for one in plot.measures) or plot.form == "stack":
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    else:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def _limit(axes: Axes, outcome: Outcome, plot: Plot) -> None:
+    """Show all values; an interval that is much longer than its value may leave the picture."""
+    shown = {*plot.measures, *([plot.star] if plot.star else [])}
+    values = [one.value.mean for one in outcome.shown if one.measure in shown and one.value]
+    values = [value for value in values if value > 0] or [1.0]
+    if plot.log:
+        axes.set_ylim(min(values) / 2, max(values) * 2.5)
+    else:
+        axes.set_ylim(0, max(values) * 1.25)
+
+
+def _title(panel: str) -> str:
+    return dict(simulation.systems()).get(panel, panel)
+
+
+def _legend(figure: Figure, handles: Sequence[tuple[Any, str]]) -> None:
+    if len(handles) < 2:
+        return
+    figure.legend(
+        *zip(*handles, strict=True),
+        loc="outside upper center",
+        ncols=min(len(handles), 7),
+        frameon=False,
+        handlelength=1.0,
+        handletextpad=0.4,
+        columnspacing=1.0,
+        fontsize=8.5,
+    )
+
+
+def _caption(axes: Axes, outcome: Outcome, plot: Plot) -> None:
+    text = f"{outcome.definition.place}: {outcome.definition.title}"
+    if outcome.seeds:
+        text += f"; {outcome.requests:,} requests a service, {len(outcome.seeds)} seeds"
+    if any(one.saturated for one in outcome.shown) and plot.form == "bars":
+        text += "   (\N{UPWARDS ARROW} saturated: grows with the run)"
+    lines = [*([plot.x] if plot.x else []), *textwrap.wrap(text, int(plot.width_in * 16))]
+    label = "\n".join(lines)
+    axes.set_xlabel(label, fontsize=7.5, color="#444444", labelpad=6)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """The bars of one colour: which system at which point they show."""
+
+    label: str
+    color: str
+    system: str
+    point: str
+
+
+def _panels(outcome: Outcome, plot: Plot) -> list[str]:
+    """A panel for each system of a stack; for each point where bars have systems and points."""
+    definition = outcome.definition
+    if plot.form == "stack" and len(definition.systems) > 1:
+        return list(definition.systems)
+    if plot.form == "bars" and len(definition.points) > 1 and len(definition.systems) > 1:
+        return [point.label for point in definition.points]
+    return [""]
+
+
+def _series(outcome: Outcome, panel: str) -> list[_Series]:
+    definition = outcome.definition
+    shown = dict(simulation.systems())
+    points = [point.label for point in definition.points]
+    if len(definition.systems) == 1 and len(points) > 1:
+        system = definition.systems[0]
+        return [
+            _Series(label, PALETTE[place % len(PALETTE)], system, label)
+            for place, label in enumerate(points)
+        ]
+    point = panel or points[0]
+    return [
+        _Series(shown[one], COLORS.get(one, PALETTE[place % len(PALETTE)]), one, point)
+        for place, one in enumerate(definition.systems)
+    ]
+
+
+def _value(outcome: Outcome, one: _Series, service: str, measure: str) -> float:
+    """A measure of a service, or the mean over the services; NaN if there is none."""
+    if service != _MEAN:
+        found = outcome.by_cell.get((one.point, one.system, service, measure))
+        return math.nan if found is None or found.value is None else found.value.mean
+    values = [_value(outcome, one, name, measure) for name in _services(outcome, one)]
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def _services(outcome: Outcome, one: _Series) -> list[str]:
+    there = {(point, system, service) for point, system, service, _ in outcome.by_cell}
+    return [name for name in outcome.services if (one.point, one.system, name) in there]
+
+
+def _bars(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[Any, str]]:
+    """P99 by service with a bar for each system or point, stars for means (Figs. 11 to 20)."""
+    series = _series(outcome, panel)
+    names = _services(outcome, series[0])
+    groups = [*names, _MEAN] if len(names) > 1 else names
+    width = _GROUP_WIDTH / len(series)
+    handles: list[tuple[Any, str]] = []
+    stars: Any = None
+    for index, one in enumerate(series):
+        offset = (index - (len(series) - 1) / 2) * width
+        places = [place + offset for place in range(len(groups))]
+        heights = [_value(outcome, one, group, plot.measures[0]) for group in groups]
+        look: dict[str, Any] = {"color": one.color, "edgecolor": "black", "linewidth": 0.4}
+        bars = axes.bar(places, heights, width=width * 0.92, **look)
+        found = {
+            place: outcome.by_cell.get((one.point, one.system, group, plot.measures[0]))
+            for place, group in zip(places, groups, strict=True)
+        }
+        _error_bars(axes, found)
+        if plot.star:
+            means = [_value(outcome, one, group, plot.star) for group in groups]
+            stars = axes.scatter(places, means, marker="*", s=18, color="black", lw=0, zorder=4)
+        handles.append((bars, one.label))
+    axes.set_xticks(range(len(groups)), groups)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.55, len(groups) - 0.45)
+    return [*handles, (stars, "mean latency")] if plot.star else handles
+
+
+def _error_bars(axes: Axes, found: Mapping[float, Shown | None]) -> None:
+    """The confidence intervals, and an arrow over what would be higher in a longer run."""
+    for place, shown in found.items():
+        if shown is None or shown.value is None:
+            continue
+        height = shown.value.mean
+        if shown.value.half_width:
+            low = min(shown.value.half_width, height * 0.999)  # a logarithm has no zero
+            span = [[low], [shown.value.half_width]]
+            axes.errorbar(place, height, yerr=span, color="#333333", lw=0.6, capsize=1.2)
+        if shown.saturated:
+            arrow: dict[str, Any] = {
+                "xytext": (0, 5),
+                "textcoords": "offset points",
+                "ha": "center",
+            }
+            axes.annotate("\N{UPWARDS ARROW}", (place, height), fontsize=7, **arrow)
+
+
+def _groups(axes: Axes, table: Table) -> list[tuple[Any, str]]:
+    """Bars of a table, a group for each category (Fig. 15)."""
+    labels = list(dict.fromkeys(name for found in table.series.values() for name in found))
+    width = _GROUP_WIDTH / len(labels)
+    handles: list[tuple[Any, str]] = []
+    for index, label in enumerate(labels):
+        offset = (index - (len(labels) - 1) / 2) * width
+        places = [place + offset for place in range(len(table.series))]
+        heights = [found.get(label, math.nan) for found in table.series.values()]
+        look: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.4, "width": width * 0.92}
+        drawn = axes.bar(places, heights, color=PALETTE[index % len(PALETTE)], **look)
+        handles.append((drawn, label.replace("_", " ")))
+    axes.set_xticks(range(len(table.series)), list(table.series))
+    axes.tick_params(axis="x", length=0)
+    return handles
+
+
+def _lines(axes: Axes, outcome: Outcome, plot: Plot) -> list[tuple[Any, str]]:
+    """The mean over the services from point to point, a line for each system (Fig. 3)."""
+    labels = [point.label for point in outcome.definition.points]
+    handles: list[tuple[Any, str]] = []
+    shown = dict(simulation.systems())
+    marks = "osD^v*PX"
+    for index, system in enumerate(outcome.definition.systems):
+        heights = [
+            _value(outcome, _Series("", "", system, label), _MEAN, plot.measures[0])
+            for label in labels
+        ]
+        color = COLORS.get(system, PALETTE[index % len(PALETTE)])
+        look: dict[str, Any] = {
+            "color": color,
+            "marker": marks[index % len(marks)],
+            "mec": "black",
+            "mew": 0.4,
+        }
+        (line,) = axes.plot(range(len(labels)), heights, lw=1.8, **look)
+        handles.append((line, shown[system]))
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_ylim(bottom=0)
+    return handles
+
+
+def _stack(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[Any, str]]:
+    """Shares that add up, a bar for each service (Figs. 1 and 17)."""
+    bars = _shares(outcome, plot, panel or outcome.definition.systems[0])
+    parts = list(next(iter(bars.values())))
+    handles: list[tuple[Any, str]] = []
+    bottoms = [0.0] * len(bars)
+    for index, part in enumerate(parts):
+        heights = [shares[part] for shares in bars.values()]
+        look: dict[str, Any] = {
+            "color": PALETTE[index % len(PALETTE)],
+            "edgecolor": "black",
+            "linewidth": 0.4,
+        }
+        drawn = axes.bar(range(len(bars)), heights, bottom=bottoms, width=0.7, **look)
+        bottoms = [low + height for low, height in zip(bottoms, heights, strict=True)]
+        handles.append((drawn, part))
+    axes.set_xticks(range(len(bars)), list(bars))
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylim(0, 1)
+    return handles
+
+
+def _shares(outcome: Outcome, plot: Plot, system: str) -> dict[str, dict[str, float]]:
+    if outcome.table is not None:
+        return {label: dict(shares) for label, shares in outcome.table.series.items()}
+    one = _Series("", "", system, outcome.definition.points[0].label)
+    return {
+        service: {
+            measure.removesuffix("_share"): _value(outcome, one, service, measure)
+            for measure in plot.measures
+        }
+        for service in [*_services(outcome, one), _MEAN]
+    }
+
+
+def _range(axes: Axes, outcome: Outcome) -> list[tuple[Any, str]]:
+    """From the smallest to the largest, with the median between them (Fig. 5)."""
+    series = {} if outcome.table is None else outcome.table.series
+    handles: list[tuple[Any, str]] = []
+    for place, found in enumerate(series.values()):
+        axes.plot([place, place], [found["minimum"], found["maximum"]], color="#777777", lw=1.2)
+        ends = axes.scatter(
+            [place] * 2, [found["minimum"], found["maximum"]], marker="_", s=60, color="#333333"
+        )
+        middle = axes.scatter([place], [found["median"]], s=28, color="#0072B2", zorder=3)
+        handles = [(ends, "minimum and maximum"), (middle, "median")]
+    axes.set_xticks(range(len(series)), list(series), fontsize=7.5)
+    axes.tick_params(axis="x", length=0)
+    return handles

@@ -1,0 +1,119 @@
+"""Simulations: each one once, on several threads, in any order with the same results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from typing import TypeVar
+
+from accelflow import simulation
+from accelflow.reproduce.measures import ServiceRow
+
+__all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
+
+#: The services of one simulation of one system, by name.
+Services = Mapping[str, ServiceRow]
+#: Simulations that a plan asks for next.
+Wanted = Sequence[simulation.Experiment]
+
+_Outcome = TypeVar("_Outcome")
+#: Asks for simulations, is sent their results in the same order, and returns its outcome.
+Plan = Generator[Wanted, Sequence[Services], _Outcome]
+#: Is told how many simulations have ended, and of how many that are known of.
+Progress = Callable[[int, int], object]
+
+
+def identity(experiment: simulation.Experiment) -> str:
+    """A hash of everything that the results of `experiment` depend on."""
+    content = json.dumps(asdict(experiment), sort_keys=True, default=list)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+class Runner:
+    """Runs simulations of one system each on `threads` threads, and remembers their results.
+
+    What several experiments ask for is simulated once. Results do not depend on `threads`.
+    """
+
+    def __init__(self, threads: int, progress: Progress | None = None) -> None:
+        """Make a runner that has run nothing; `progress` is called from several threads."""
+        self._threads = threads
+        self._progress = progress
+        self._known: dict[str, Services] = {}
+        self._asked = 0
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def simulated(self) -> int:
+        """How many simulations have been run."""
+        return len(self._known)
+
+    def run(self, wanted: Wanted) -> None:
+        """Simulate what is wanted and not known. Ends early, and raises, if one of them fails."""
+        new = {identity(one): one for one in wanted}
+        new = {key: one for key, one in new.items() if key not in self._known}
+        self._asked += len(new)
+        with ThreadPoolExecutor(self._threads) as pool:
+            # The longest first, so that none of them is alone at the end.
+            ordered = sorted(new.items(), key=lambda item: -item[1].requests)
+            futures = {key: pool.submit(self._simulate, key, one) for key, one in ordered}
+            try:
+                wait(futures.values(), return_when=FIRST_EXCEPTION)
+            finally:
+                self._end(futures.values())
+        for key in new:
+            futures[key].result()
+
+    def _end(self, futures: Collection[Future[None]]) -> None:
+        """After a failure or an interrupt: nothing new begins, and what runs stops."""
+        if all(future.done() and future.exception() is None for future in futures):
+            return
+        self._stopped.set()
+        for future in futures:
+            future.cancel()
+
+    def result(self, experiment: simulation.Experiment) -> Services:
+        """The results of a simulation that has been run."""
+        return self._known[identity(experiment)]
+
+    def _simulate(self, key: str, experiment: simulation.Experiment) -> None:
+        results = simulation.compare(experiment, threads=1, progress=self._look)
+        services = results["systems"][0]["services"]
+        with self._lock:
+            self._known[key] = {one["service"]: {**one, "run": results} for one in services}
+            if self._progress is not None:
+                self._progress(len(self._known), self._asked)
+
+    def _look(self, _done: int, _all: int) -> None:
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+
+
+def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:
+    """Run all plans to their ends, and return what each returns.
+
+    Plans go on together: what all of them ask for next is simulated at once.
+    """
+    outcomes: dict[str, _Outcome] = {}
+    waiting: dict[str, Wanted] = {}
+
+    def advance(name: str, results: Sequence[Services] | None) -> None:
+        plan = plans[name]
+        try:
+            waiting[name] = next(plan) if results is None else plan.send(results)
+        except StopIteration as ended:
+            outcomes[name] = ended.value
+
+    for name in plans:
+        advance(name, None)
+    while waiting:
+        asked, waiting = waiting, {}
+        runner.run([one for wanted in asked.values() for one in wanted])
+        for name, wanted in asked.items():
+            advance(name, [runner.result(one) for one in wanted])
+    return outcomes

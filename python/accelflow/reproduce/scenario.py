@@ -1,0 +1,123 @@
+"""One set of parameters for all experiments."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from accelflow import simulation
+from accelflow.errors import InputError
+from accelflow.files import read_text
+from accelflow.reproduce.definitions import PRODUCTION, Point
+
+__all__ = ["OWN", "Scenario", "read_scenario"]
+
+
+#: Says that each system owes a multiple of its own response time.
+OWN = "own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A reading of what the paper leaves open, the same for every experiment.
+
+    `placement` is where services run, `arrivals` what stands for the paper's production arrivals,
+    `slo_system` the system whose response time on an idle server service level objectives are
+    multiples of (``own``: each system's own), `config` sets parameters of the server.
+    """
+
+    placement: str = "colocated"
+    arrivals: str = "alibaba"
+    tcp_cost_ns: float = simulation.ASSUMED_TCP_COST_NS
+    sizes: str = "fleet"
+    remote: str = "short"
+    slo_system: str = OWN
+    config: Mapping[str, float] = field(default_factory=dict)
+
+    def experiment(
+        self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
+    ) -> simulation.Experiment:
+        """The simulation of one system at one point."""
+        settings = {**setup, **point.settings}
+        own = {**setup.get("config", {}), **point.settings.get("config", {})}
+        config = {**self.config, **_sped_up(self.config, point.speedup_factor), **own}
+        if settings.get("arrivals") == PRODUCTION:
+            settings["arrivals"] = self.arrivals
+        fields = {
+            "orchestrators": (system,),
+            "placement": self.placement,
+            "tcp_cost_ns": self.tcp_cost_ns,
+            "sizes": self.sizes,
+            "remote": self.remote,
+            "requests": requests,
+            "seed": seed,
+            **settings,
+            "config": dict(sorted(config.items())),
+        }
+        return simulation.Experiment(**fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scenario as one object for JSON."""
+        return {
+            "placement": self.placement,
+            "arrivals": self.arrivals,
+            "tcp_cost_ns": self.tcp_cost_ns,
+            "sizes": self.sizes,
+            "remote": self.remote,
+            "slo_system": self.slo_system,
+            "config": dict(sorted(self.config.items())),
+        }
+
+    def check(self) -> None:
+        """Raise InputError for the first value that is not allowed."""
+        simulation.check(self.experiment("accelflow", {}, Point(""), 100, 1))
+        if self.arrivals not in simulation.ARRIVALS:
+            known = ", ".join(simulation.ARRIVALS)
+            raise InputError(f"unknown arrivals '{self.arrivals}'; known are {known}")
+        systems = [OWN, *(system for system, _ in simulation.systems())]
+        if self.slo_system not in systems:
+            known = ", ".join(systems)
+            raise InputError(f"unknown slo_system '{self.slo_system}'; known are {known}")
+
+
+def _sped_up(config: Mapping[str, float], factor: float) -> dict[str, float]:
+    if factor == 1.0:
+        return {}
+    return {
+        one.key: config.get(one.key, one.default) * factor
+        for one in simulation.parameters()
+        if one.key.startswith("speedup.")
+    }
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario in the TOML file at `path`, as `accelflow fit` writes it.
+
+    Its table ``[scenario]`` sets fields of :class:`Scenario`; everything else sets parameters of
+    the server, as for `accelflow compare --config`. Raises InputError for a file that cannot be
+    used.
+    """
+    try:
+        tree = tomllib.loads(read_text(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    chosen = tree.pop("scenario", {})
+    if not isinstance(chosen, dict):
+        raise InputError(f"{path}: scenario is {chosen!r}; it must be a table")
+    default = Scenario()
+    for key, value in chosen.items():
+        known = {name: was for name, was in default.to_dict().items() if name != "config"}
+        if key not in known:
+            raise InputError(
+                f"{path}: unknown key 'scenario.{key}'; known are {', '.join(sorted(known))}"
+            )
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number != isinstance(known[key], float) or not (number or isinstance(value, str)):
+            raise InputError(f"{path}: scenario.{key} = {value!r}; must be like {known[key]!r}")
+        chosen[key] = float(value) if number else value
+    scenario = replace(default, **chosen, config=simulation.settings(tree, path))
+    scenario.check()
+    return scenario

@@ -1,0 +1,293 @@
+"""Tables and pictures that need no simulation: they are computed from the library, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from accelflow import chip, relief_suite, simulation
+from accelflow.trace import Pipeline, templates
+
+__all__ = ["TABLES", "Inputs", "Table"]
+
+#: The accelerators in the paper's order (Table I).
+ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headings, and the figures in them that are compared or drawn.
+
+    `series` are values by category and group, for a picture; `figures` by the name of the reported
+    row.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    figures: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What of a scenario a table may depend on."""
+
+    sizes: str
+    tcp_cost_ns: float
+
+
+def _table1(_inputs: Inputs) -> Table:
+    """Which accelerators follow which, in all traces of the library and across their tails."""
+    before: dict[str, set[str]] = {name: set() for name in ACCELERATORS}
+    after: dict[str, set[str]] = {name: set() for name in ACCELERATORS}
+    for template in templates():
+        for source, target in _neighbours(template.pipeline):
+            if source in after:
+                after[source].add(target)
+            if target in before:
+                before[target].add(source)
+    order = (*ACCELERATORS, "CPU")
+
+    def listed(found: set[str]) -> str:
+        return ", ".join(sorted(found, key=order.index))
+
+    rows = [(name, listed(before[name]), listed(after[name])) for name in ACCELERATORS]
+    return Table(("accelerator", "sources", "destinations"), tuple(rows))
+
+
+def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
+    """Pairs that follow one another on some way through a trace.
+
+    What a core starts follows CPU, and CPU follows what ends without sending. A tail to a trace
+    that waits for a message is such an end of the sequence, one to any other goes on there.
+    """
+    first = {one.name: one.pipeline[0].name for one in templates()}
+    pairs: set[tuple[str, str]] = set()
+
+    def walk(steps: Pipeline, sources: frozenset[str]) -> frozenset[str]:
+        """Go through `steps` from any of `sources`; what the last operation may have been."""
+        for node in steps:
+            match node.kind:
+                case "accelerator":
+                    pairs.update((source, str(node.name)) for source in sources)
+                    sources = frozenset({str(node.name)})
+                case "branch":
+                    ends = [walk(tuple(arm), sources) for arm in node.arms]
+                    sources = frozenset[str]().union(*ends)
+                case "fork":
+                    for arm in node.arms:
+                        end(walk(tuple(arm), sources))
+                    return frozenset()
+                case "tail":
+                    target = first[str(node.name)]
+                    if target != "TCP":
+                        pairs.update((source, str(target)) for source in sources)
+                    return frozenset()
+        return sources
+
+    def end(sources: frozenset[str]) -> None:
+        pairs.update((name, "CPU") for name in sources if name != "TCP")
+
+    received = pipeline[0].name == "TCP"
+    end(walk(pipeline, frozenset() if received else frozenset({"CPU"})))
+    return pairs
+
+
+def _table2(_inputs: Inputs) -> Table:
+    """The library of traces with what each is for."""
+    rows = [(one.name, one.about, str(_operations(one.pipeline))) for one in templates()]
+    return Table(("trace", "explanation", "accelerators at most"), tuple(rows))
+
+
+def _operations(pipeline: Pipeline) -> int:
+    """The most accelerators on one way through a trace, with all arms of its forks."""
+    total = 0
+    for node in pipeline:
+        arms = [_operations(tuple(arm)) for arm in node.arms]
+        total += node.kind == "accelerator"
+        total += max(arms, default=0) if node.kind == "branch" else sum(arms)
+    return total
+
+
+def _table4(_inputs: Inputs) -> Table:
+    """The services' paths and how many accelerators each uses, by walking its traces."""
+    walks = [simulation.service(name) for name in simulation.services()]
+    rows = [(walk["service"], walk["path"], str(walk["accelerators"])) for walk in walks]
+    figures = {walk["service"]: float(walk["accelerators"]) for walk in walks}
+    return Table(("service", "most common execution path", "accelerators"), tuple(rows), figures)
+
+
+#: The categories of Fig. 1 with the names of the reported rows.
+_CATEGORIES: Final = {
+    "TCP": "TCP",
+    "(De)Encr": "Encr",
+    "RPC": "RPC",
+    "(De)Ser": "Ser",
+    "(De)Cmp": "Cmp",
+    "LdB": "LdB",
+    "AppLogic": "AppLogic",
+}
+
+
+def _fig1(inputs: Inputs) -> Table:
+    """Where the services' time goes without accelerators, by category."""
+    spent = simulation.service_breakdown(inputs.tcp_cost_ns)
+    series: dict[str, dict[str, float]] = {}
+    rows = []
+    for service, by_category in spent.items():
+        total = math.fsum(by_category.values())
+        shares = {name: by_category.get(name, 0.0) / total for name in _CATEGORIES}
+        series[f"{service}\n{total / 1e3:,.0f} \N{MICRO SIGN}s"] = shares
+        rows.append((service, f"{total / 1e3:,.1f}", *(f"{one:.1%}" for one in shares.values())))
+    means = {
+        name: math.fsum(shares[name] for shares in series.values()) / len(series)
+        for name in _CATEGORIES
+    }
+    rows.append(("mean", "", *(f"{one:.1%}" for one in means.values())))
+    figures = {row: means[name] for name, row in _CATEGORIES.items()}
+    return Table(("service", "us", *_CATEGORIES), tuple(rows), figures, series)
+
+
+#: Invocations of each service that the sizes are drawn for.
+_DRAWN: Final = 2_000
+
+
+def _fig5(inputs: Inputs) -> Table:
+    """The smallest, median and largest payload before and after each accelerator."""
+    seen: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in ACCELERATORS}
+    for name, before, after in simulation.payloads(inputs.sizes, _DRAWN):
+        seen[name][0].append(before)
+        seen[name][1].append(after)
+    rows, series = [], {}
+    for name, sides in seen.items():
+        if name == "LdB":  # it does not process data (section III, Q3)
+            continue
+        for side, sizes in zip(("in", "out"), sides, strict=True):
+            sizes.sort()
+            found = {"minimum": sizes[0], "median": sizes[len(sizes) // 2], "maximum": sizes[-1]}
+            series[f"{name}\n{side}"] = {key: float(value) for key, value in found.items()}
+            rows.append((name, side, *(f"{value:,}" for value in found.values())))
+    columns = ("accelerator", "side", "minimum, B", "median, B", "maximum, B")
+    return Table(columns, tuple(rows), {}, series)
+
+
+def _speedups(_inputs: Inputs) -> Table:
+    """How much faster than a core each accelerator is, as the server has it by default."""
+    found = {
+        one.key.removeprefix("speedup."): one
+        for one in simulation.parameters()
+        if one.key.startswith("speedup.")
+    }
+    rows = [(name, f"{one.default:g}", one.source) for name, one in found.items()]
+    figures = {name: one.default for name, one in found.items()}
+    return Table(("accelerator", "speedup", "source"), tuple(rows), figures)
+
+
+def _queue_memory(_inputs: Inputs) -> Table:
+    """What the queues of all accelerators hold, from the parameters of the server."""
+    value = {one.key: one.default for one in simulation.parameters()}
+    entries = value["accelerator.input_entries"] + value["accelerator.output_entries"]
+    entry = value["accelerator.inline_bytes"] + value["network.entry_overhead_bytes"]
+    total = len(ACCELERATORS) * entries * entry
+    rows = [
+        (
+            str(len(ACCELERATORS)),
+            f"{entries:g}",
+            f"{entry:,g}",
+            f"{total:,.0f}",
+        )
+    ]
+    columns = ("accelerators", "entries of each", "bytes of an entry", "bytes")
+    return Table(columns, tuple(rows), {"queue_memory_MB": total / 1e6})
+
+
+def _dispatcher(_inputs: Inputs) -> Table:
+    """What the output dispatcher's program costs by what it finds (Fig. 8)."""
+    value = {one.key: one for one in simulation.parameters() if one.key.startswith("dispatcher.")}
+    count = {
+        name: value[f"dispatcher.{name}"].default
+        for name in ("plain", "branch", "load_atm", "end", "transform")
+    }
+    count["worst"] = sum(count[name] for name in ("plain", "branch", "transform", "end"))
+    rows = [(name, f"{instructions:g}") for name, instructions in count.items()]
+    return Table(("found", "instructions"), tuple(rows), count)
+
+
+def _area(_inputs: Inputs) -> Table:
+    """The areas of the processor's parts (section VI)."""
+    model = chip.area()
+    parts = {part["part"]: part["area_mm2"] for part in model["parts"]}
+    rows = [(name, f"{mm2:.2f}", f"{mm2 / model['total_mm2']:.1%}") for name, mm2 in parts.items()]
+    both = model["accelerators_mm2"] + model["orchestration_mm2"]
+    figures = {
+        **{name: parts[name] for name in ("cores", *ACCELERATORS)},
+        "llc": parts["LLC"],
+        "core_network": parts["core network"],
+        "accelerators": model["accelerators_mm2"],
+        "queues_and_dispatchers": parts["queues"] + parts["dispatchers"],
+        "adma_engines": parts["A-DMA engines"],
+        "accelerator_network": parts["accelerator network"],
+        "accelerators_and_orchestration_share": both / model["total_mm2"],
+        "accelerators_share": model["accelerators_share_ratio"],
+        "orchestration_share": model["orchestration_share_ratio"],
+    }
+    return Table(("part", "mm2", "share"), tuple(rows), figures)
+
+
+def _power(_inputs: Inputs) -> Table:
+    """The maximum power of accelerators and orchestration (section VII.B.5)."""
+    model = chip.power()
+    server = model["server_max_w"]
+    figures = {
+        "accelerators_w": model["accelerators_max_w"],
+        "accelerators_share_of_server": model["accelerators_max_w"] / server,
+        "orchestration_w": model["orchestration_max_w"],
+        "orchestration_share_of_server": model["orchestration_max_w"] / server,
+    }
+    watts = {
+        "accelerators": model["accelerators_max_w"],
+        "orchestration": model["orchestration_max_w"],
+        "everything else": model["baseline_max_w"],
+    }
+    rows = [(name, f"{value:.1f}", f"{value / server:.1%}") for name, value in watts.items()]
+    return Table(("part", "W", "share"), tuple(rows), figures)
+
+
+def _fig15(_inputs: Inputs) -> Table:
+    """Throughput of RELIEF's suite under AccelFlow over that under RELIEF (section VII.A.4)."""
+    suite = relief_suite.relief_suite()
+    series: dict[str, dict[str, float]] = {}
+    rows = []
+    for one in suite["applications"]:
+        ratios = {key: one["ratio"][key] for key in relief_suite.DEFINITIONS}
+        series[one["application"]] = {
+            key: value for key, value in ratios.items() if value is not None
+        }
+        rows.append((one["application"], *(_times(value) for value in ratios.values())))
+    means = {key: suite["means"][key]["arithmetic"] for key in relief_suite.DEFINITIONS}
+    series["mean"] = {key: value for key, value in means.items() if value is not None}
+    rows.append(("mean", *(_times(value) for value in means.values())))
+    figures = {"vs_RELIEF": means["one_at_a_time"]}
+    return Table(("application", *relief_suite.DEFINITIONS), tuple(rows), figures, series)
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}x"
+
+
+#: By name, what computes a table.
+TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
+    "table1": _table1,
+    "table2": _table2,
+    "table4": _table4,
+    "fig1": _fig1,
+    "fig5": _fig5,
+    "speedups": _speedups,
+    "queue_memory": _queue_memory,
+    "area": _area,
+    "power": _power,
+    "fig15": _fig15,
+    "dispatcher": _dispatcher,
+}
