@@ -1,4 +1,4 @@
-"""ARCUS's mechanism from Python and from the command line."""
+"""ARCUS's mechanism, control plane and experiments from Python and the command line."""
 
 import json
 import math
@@ -155,7 +155,91 @@ def test_wrong_registers_are_one_line_and_exit_2() -> None:
     assert done.stderr == "accelflow: error: bucket = 0 tokens: must be from 1 to 4294967295\n"
 
 
-def test_help_says_what_is_not_there() -> None:
-    text = " ".join(accelflow("--help").stdout.split())
-    assert "Not there yet are the simulated platform" in text
-    assert "the control plane" in text
+def test_an_experiment_has_ours_beside_the_papers() -> None:
+    report = arcus.experiment("fig7", seed=3)
+    assert (report["schema"], report["name"]) == ("accelflow.arcus.experiment/1", "fig7")
+    assert report["seed"] == 3
+    fair = next(row for row in report["rows"] if row["what"] == "16 flows of 1 KB over 4 of 4 KB")
+    assert fair["ours"] == pytest.approx(1.0, abs=0.01)
+    assert (fair["paper"], fair["unit"]) == (1.0, "times")
+    assert fair["difference"] == pytest.approx(fair["ours"] - 1.0)
+    assert {row["paper"] for row in report["rows"] if "bytes up" in row["what"]} == {None}
+    assert [len(series["points"]) for series in report["series"]] == [10, 10, 10, 10]
+    assert json.loads(accelflow("fig7", "--seed=3", "--json").stdout) == report
+
+
+def test_every_experiment_is_a_command() -> None:
+    text = accelflow("--help").stdout
+    for name in arcus.experiments():
+        assert f"  {name} " in text
+    with pytest.raises(InputError, match="unknown experiment 'fig10'; known are fig3, fig6"):
+        arcus.experiment("fig10")
+    with pytest.raises(InputError, match="seed = -1"):
+        arcus.experiment("fig7", seed=-1)
+
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "arcus" / "ipsec.toml"
+
+
+def test_a_plan_admits_what_fits_and_says_what_is_left() -> None:
+    planned = arcus.plan(arcus.read_plan(EXAMPLE))
+    assert [it["name"] for it in planned["admitted"]] == ["gateway", "store"]
+    for it in planned["admitted"]:
+        assert it["gbit_per_s"]["Arcus"] == pytest.approx(it["slo_gbit_per_s"], rel=0.01)
+    (backup,) = planned["rejected"]
+    assert (backup["name"], backup["asked_gbit_per_s"]) == ("backup", 20.0)
+    assert 7 < backup["left_gbit_per_s"] < 13
+    # A second accelerator has room for it.
+    more = arcus.read_plan(EXAMPLE) | {"accelerators": ["ipsec", "ipsec"]}
+    roomy = arcus.plan(more)
+    assert roomy["rejected"] == []
+    assert {it["instance"] for it in roomy["admitted"]} == {0, 1}
+    assert json.loads(accelflow("plan", str(EXAMPLE), "--json").stdout) == planned
+
+
+FLOW = {
+    "name": "it",
+    "accelerator": "ipsec",
+    "path": "inline_rx",
+    "message_bytes": 64,
+    "slo_gbit_per_s": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": "bus"}, "flow 'it': unknown path 'bus'; known are function_call, inline_tx"),
+        ({"accelerator": "gpu"}, "unknown accelerator 'gpu'; known are ipsec"),
+        ({"policy": "best"}, "flow 'it': unknown policy 'best'; known are reserved"),
+        ({"slo_operations_per_s": 1}, "flow 'it': needs one of slo_gbit_per_s"),
+        ({"message_bytes": 0}, "flow 'it': message_bytes = 0: must be from 1"),
+        ({"message_bytes": "64"}, "flow 0: message_bytes = '64': must be a whole number"),
+        ({"slo_gbit_per_s": 0}, "slo in Gbit/s = 0"),
+        ({"slo_gbit_per_s": math.inf}, "flow 0: slo_gbit_per_s = inf: must be finite"),
+        ({"color": "red"}, "flow 0: unknown 'color'; known are name"),
+        ({"path": "storage_read"}, "its path is storage_read, which needs storage"),
+        ({"policy": "managed-burst", "burst_factor": 0.5}, "burst factor = 0.5"),
+    ],
+)
+def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        arcus.plan({"flow": [FLOW | change]})
+
+
+def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    for wrong, message in [
+        ({}, "plan: flow is missing"),
+        ({"flow": [FLOW, FLOW]}, "flow 'it': there is a flow of this name already"),
+        ({"flow": [FLOW], "duration_us": 0}, "duration_us = 0"),
+        ({"flow": [1]}, "flow 0: must be an object"),
+        ({"flow": [FLOW], "flows": []}, "plan: unknown 'flows'"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            arcus.plan(wrong)
+    file = tmp_path / "wrong.toml"
+    file.write_text("[[flow]\n")
+    done = accelflow("plan", str(file))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"accelflow: error: {file}: ")
+    assert done.stderr.count("\n") == 1

@@ -20,7 +20,10 @@ __all__ = [
     "accelerometer_break_even",
     "accelerometer_evaluate",
     "accelerometer_sweep",
+    "arcus_experiment",
+    "arcus_experiments",
     "arcus_parameters",
+    "arcus_plan",
     "arcus_release",
     "arcus_shape",
     "arcus_table2",
@@ -495,7 +498,16 @@ def arcus_release(
     """
 
 def arcus_parameters() -> str:
-    """Every number that the shaper rests on, as a JSON list."""
+    """Every number that the shaper and the shared platform rest on, as a JSON list."""
+
+def arcus_experiments() -> str:
+    """The paper's experiments as a JSON list: name and title."""
+
+def arcus_experiment(name: str, seed: int) -> str:
+    """Run an experiment; its report as JSON. Use `accelflow.arcus.experiment`."""
+
+def arcus_plan(request: str) -> str:
+    """Admit the flows of a request and run them; JSON. Use `accelflow.arcus.plan`."""
 
 def version() -> str:
     """The version of the engines, which is that of the whole project."""

@@ -1,26 +1,33 @@
-"""Shaping the traffic of tenants who share an accelerator: ARCUS's mechanism.
+"""Tenants who share accelerators: ARCUS's mechanism, control plane and experiments.
 
 Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management for Accelerators in
-the Cloud with Traffic Shaping", section 4.2. docs/arcus.md introduces it.
+the Cloud with Traffic Shaping". docs/arcus.md introduces it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError
+from accelflow.files import read_text
 
 __all__ = [
     "CLOCK_MHZ",
     "UNITS",
     "RateLimiter",
     "Segment",
+    "experiment",
+    "experiments",
     "parameters",
+    "plan",
+    "read_plan",
     "release",
     "shape",
     "table2",
@@ -123,8 +130,113 @@ def release(
     ]
 
 
+def experiments() -> dict[str, str]:
+    """The paper's experiments: title by name."""
+    return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
+
+
+def experiment(name: str, *, seed: int = 1) -> dict[str, Any]:
+    """Run one of the paper's experiments.
+
+    An object of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number of ours
+    beside the paper's, which is a number, a pair (from, to), or None where the text has none;
+    `difference` is relative, or absolute between shares, and `why` explains a large one. `series`
+    are the curves. Raises InputError for a name that none has.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise InputError(f"seed = {seed!r}: must be a whole number from 0 to 2**64 - 1")
+    try:
+        report: dict[str, Any] = json.loads(_native.arcus_experiment(name, seed))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    return {"schema": "accelflow.arcus.experiment/1", **report}
+
+
+#: What a flow of a plan may say, by type; those without a default must be there, except the SLO,
+#: of which one of the two is.
+_FLOW: Final[dict[str, tuple[type, Any]]] = {
+    "name": (str, ...),
+    "vm": (int, 0),
+    "accelerator": (str, ...),
+    "path": (str, ...),
+    "message_bytes": (int, ...),
+    "slo_gbit_per_s": (float, None),
+    "slo_operations_per_s": (float, None),
+    "policy": (str, "on-demand"),
+    "burst_factor": (float, 10.0),
+    "burst_us": (int, 0),
+    "window_us": (int, 1_000_000),
+}
+_PLAN: Final[dict[str, tuple[type, Any]]] = {
+    "accelerators": (list, None),
+    "duration_us": (int, 2_000),
+    "seed": (int, 1),
+    "flow": (list, ...),
+}
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError."""
+    try:
+        return tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def plan(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Admit flows one after the other, and run those that were with and without shaping.
+
+    `request` has `accelerators` (names; by default each that a flow names, once), `duration_us`,
+    `seed` and a list `flow` of objects; docs/arcus.md lists their fields. An object of schema
+    ``accelflow.arcus.plan/1``: for each flow in `admitted` its registers and what it got, for each
+    in `rejected` the rate that is left. Raises InputError for what cannot be.
+    """
+    given = _fields("plan", request, _PLAN)
+    flows = given.pop("flow")
+    given["flows"] = [_fields(f"flow {number}", flow, _FLOW) for number, flow in enumerate(flows)]
+    if given["accelerators"] is None:
+        given["accelerators"] = list(dict.fromkeys(flow["accelerator"] for flow in given["flows"]))
+    try:
+        planned: dict[str, Any] = json.loads(_native.arcus_plan(json.dumps(given)))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    return {"schema": "accelflow.arcus.plan/1", **planned}
+
+
+def _fields(place: str, given: object, known: dict[str, tuple[type, Any]]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{place}: must be an object, and is {given!r}")
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise InputError(f"{place}: unknown {unknown[0]!r}; known are {', '.join(known)}")
+    values = {}
+    for key, (kind, default) in known.items():
+        value = given.get(key, default)
+        if value is ...:
+            raise InputError(f"{place}: {key} is missing")
+        if key in given:
+            value = _typed(f"{place}: {key}", value, kind)
+        values[key] = value
+    return values
+
+
+def _typed(place: str, value: object, kind: type) -> object:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InputError(f"{place} = {value!r}: must be {_KINDS[kind]}")
+    if kind is int and not 0 <= value < 2**64:  # type: ignore[operator]
+        raise InputError(f"{place} = {value}: must be from 0 to 2**64 - 1")
+    if kind is float and not math.isfinite(value):  # type: ignore[arg-type]
+        raise InputError(f"{place} = {value}: must be finite")
+    return value
+
+
+_KINDS: Final = {str: "text", int: "a whole number", float: "a number", list: "a list"}
+
+
 def parameters() -> list[dict[str, Any]]:
-    """Every number that the shaper rests on, with its unit, provenance and source."""
+    """Every number of the shaper and the platform, with its unit, provenance and source."""
     table: list[dict[str, Any]] = json.loads(_native.arcus_parameters())
     return table
 

@@ -385,3 +385,16 @@ pub const PARAMETERS: [Parameter; 44] = [
         "see software.bucket; uniform from 0 to twice this",
     ),
 ];
+
+/// Every accelerator above, by its name; the synthetic one is called `synthetic`.
+pub fn catalogue() -> Vec<Accelerator> {
+    vec![
+        ipsec(),
+        synthetic("synthetic"),
+        datapath(),
+        aes_cbc(),
+        sha1_hmac(),
+        sha3_512(),
+        compression(),
+    ]
+}

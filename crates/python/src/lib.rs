@@ -16,6 +16,7 @@ mod json;
 mod recording;
 mod server;
 mod shaping;
+mod sharing;
 mod simulation;
 mod trace;
 
@@ -54,6 +55,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};
+
+    #[pymodule_export]
+    use crate::sharing::{arcus_experiment, arcus_experiments, arcus_plan};
 
     #[pymodule_export]
     use crate::simulation::{

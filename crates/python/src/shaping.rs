@@ -135,7 +135,7 @@ fn release(
     Ok(segments)
 }
 
-/// Every number that the shaper rests on, as a JSON list.
+/// Every number that the shaper and the shared platform rest on, as a JSON list.
 #[pyfunction]
 pub(crate) fn arcus_parameters() -> String {
     let row = |it: &accelflow_shaping::Parameter| {
@@ -147,5 +147,6 @@ pub(crate) fn arcus_parameters() -> String {
             "source": it.source,
         })
     };
-    Value::from_iter(PARAMETERS.iter().map(row)).to_string()
+    let platform = accelflow_platform::parameters::PARAMETERS;
+    Value::from_iter(PARAMETERS.iter().chain(&platform).map(row)).to_string()
 }

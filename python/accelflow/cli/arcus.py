@@ -1,7 +1,8 @@
-"""`accelflow arcus`: traffic shaping for tenants who share an accelerator."""
+"""`accelflow arcus`: tenants who share accelerators."""
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -13,11 +14,10 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 @click.group("arcus", no_args_is_help=True)
 def arcus() -> None:
-    """Shape the traffic of tenants who share an accelerator, as ARCUS does.
+    """Tenants who share accelerators: ARCUS's mechanism, control plane and experiments.
 
-    Here is the mechanism: the token bucket and its registers. Not there yet are the simulated
-    platform (PCIe, DMA engines, accelerators, SSD), the control plane that chooses registers
-    (profiling, admission, capacity planning), and the baselines and experiments of the paper.
+    Experiments of the paper print our numbers beside its own; --json has the curves too. `plan`
+    admits flows with SLOs and chooses their registers; `shape` shows what registers allow.
     """
 
 
@@ -88,11 +88,87 @@ def shape(as_json: bool, **registers: Any) -> None:
 @arcus.command("parameters")
 @AS_JSON
 def parameters(as_json: bool) -> None:
-    """List the numbers that the shaper rests on, and where they come from."""
+    """List the numbers that shaper and platform rest on, and where they come from."""
     table = shaping.parameters()
     if as_json:
         click.echo(json.dumps(table, indent=2))
         return
     for row in table:
         value = f"{row['value']:g} {row['unit']}".rstrip()
-        click.echo(f"{row['key']:25} {value:12} {row['provenance']:8} {row['source']}")
+        click.echo(f"{row['key']:26} {value:17} {row['provenance']:8} {row['source']}")
+
+
+def _paper(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return f"{value[0]:g} to {value[1]:g}"
+    return f"{value:,.4g}"
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    click.echo(report["title"])
+    width = max(len(row["what"]) for row in report["rows"]) + 2
+    systems = max(len(row["system"]) for row in report["rows"])
+    if systems:
+        width += systems + 2
+    click.echo(f"{'':{width}}{'ours':>10}{'paper':>14}{'difference':>12}")
+    reasons: dict[str, None] = {}
+    for row in report["rows"]:
+        name = f"{row['system']:{systems}}  {row['what']}" if systems else row["what"]
+        difference = "" if row["difference"] is None else f"{row['difference']:+.1%}"
+        mark = ""
+        if row["why"]:
+            reasons.setdefault(row["why"])
+            mark = f"  [{list(reasons).index(row['why']) + 1}]"
+        paper = _paper(row["paper"])
+        line = f"{name:{width}}{row['ours']:10,.4g}{paper:>14}{difference:>12}"
+        click.echo(f"{line}  {row['unit']}{mark}".rstrip())
+    for number, why in enumerate(reasons, start=1):
+        click.echo(f"[{number}] {why}")
+
+
+def _experiment(name: str, title: str) -> click.Command:
+    @click.command(name, help=f"{title}.", short_help=title)
+    @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulation.")
+    @AS_JSON
+    def command(seed: int, as_json: bool) -> None:
+        report = shaping.experiment(name, seed=seed)
+        if as_json:
+            click.echo(json.dumps(report, indent=2))
+        else:
+            _print_report(report)
+
+    return command
+
+
+for _name, _title in shaping.experiments().items():
+    arcus.add_command(_experiment(_name, _title))
+
+
+@arcus.command("plan")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@AS_JSON
+def plan(file: Path, as_json: bool) -> None:
+    """Admit the flows of FILE, choose their registers, and run them with and without shaping."""
+    result = shaping.plan(shaping.read_plan(file))
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo(
+        f"{'flow':12}{'accelerator':16}{'policy':15}{'refill':>8}{'bucket':>8}{'interval':>10}"
+        f"{'SLO':>10}{'Arcus':>10}{'no shaping':>12}  Gbit/s"
+    )
+    for it in result["admitted"]:
+        got = it["gbit_per_s"]
+        place = f"{it['accelerator']}#{it['instance']}"
+        click.echo(
+            f"{it['name']:12}{place:16}{it['policy']:15}{it['refill']:8,}{it['bucket']:8,}"
+            f"{it['interval_cycles']:10,}{it['slo_gbit_per_s']:10.3f}"
+            f"{got['Arcus']:10.3f}{got['Host_noTS']:12.3f}"
+        )
+    for it in result["rejected"]:
+        click.echo(
+            f"{it['name']:12}rejected: {it['asked_gbit_per_s']:.3f} Gbit/s of {it['accelerator']} "
+            f"asked, {it['left_gbit_per_s']:.3f} left"
+        )

@@ -68,73 +68,54 @@ fn pattern_points(
     LOADS.into_iter().map(point).collect()
 }
 
+const PANIC: &str = "Bypassed_noTS_panic";
+
+fn total(point: &(f64, [f64; 2])) -> f64 {
+    point.1[0] + point.1[1]
+}
+
+fn share(point: &(f64, [f64; 2])) -> f64 {
+    point.1[0] / total(point)
+}
+
 fn pattern_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
-    let total = |point: &(f64, [f64; 2])| point.1[0] + point.1[1];
-    let share = |point: &(f64, [f64; 2])| point.1[0] / total(point);
-    // Where VM1 and VM2 get the same, between the loads around it; none if one is always ahead.
-    let fair = |points: &[(f64, [f64; 2])]| {
-        points.windows(2).find_map(|it| {
-            let [a, b] = [share(&it[0]) - 0.5, share(&it[1]) - 0.5];
-            (a >= 0.0 && b < 0.0).then(|| it[0].0 + (it[1].0 - it[0].0) * a / (a - b))
-        })
-    };
-    let panic = "Bypassed_noTS_panic";
     let (one, four) = (&patterns[0], &patterns[3]);
+    let row = |what: &str, ours, paper| Row::new(PANIC, what, "", ours, Paper::Is(paper));
+    let [most, least] = [0, 8].map(|load: usize| total(&one[load]) / 32.0);
     let mut rows = vec![
-        Row::new(
-            panic,
-            "pattern 1, most of the 32 Gbit/s",
-            "",
-            total(&one[0]) / 32.0,
-            Paper::Is(0.32),
-        ),
-        Row::new(
-            panic,
-            "pattern 1, least of the 32 Gbit/s",
-            "",
-            total(&one[8]) / 32.0,
-            Paper::Is(0.18),
-        ),
-        Row::new(
-            panic,
-            "pattern 4, most of VM1",
-            "",
-            share(&four[0]),
-            Paper::Is(0.75),
-        ),
-        Row::new(
-            panic,
-            "pattern 4, least of VM1",
-            "",
-            share(&four[8]),
-            Paper::Is(0.26),
-        ),
+        row("pattern 1, most of the 32 Gbit/s", most, 0.32),
+        row("pattern 1, least of the 32 Gbit/s", least, 0.18),
+        row("pattern 4, most of VM1", share(&four[0]), 0.75),
+        row("pattern 4, least of VM1", share(&four[8]), 0.26),
     ];
+    rows.extend(fair_rows(patterns));
+    rows
+}
+
+/// Where VM1 and VM2 get the same, between the loads around it; none if one is always ahead.
+fn fair(points: &[(f64, [f64; 2])]) -> Option<f64> {
+    points.windows(2).find_map(|it| {
+        let [a, b] = [share(&it[0]) - 0.5, share(&it[1]) - 0.5];
+        (a >= 0.0 && b < 0.0).then(|| it[0].0 + (it[1].0 - it[0].0) * a / (a - b))
+    })
+}
+
+fn fair_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
     let why = "With one buffer, shares are those of the messages that come, so 256 B beside 64 B are \
                equal at four times the messages. The paper's prototype favours the larger ones by \
                something that it does not describe.";
-    let fair_points = [(1, Paper::Is(0.7)), (4, Paper::Is(0.3))];
-    for (pattern, paper) in fair_points {
+    let mut rows = Vec::new();
+    for (pattern, paper) in [(1, Paper::Is(0.7)), (4, Paper::Is(0.3))] {
         if let Some(load) = fair(&patterns[pattern - 1]) {
-            let row = Row::new(
-                panic,
-                format!("pattern {pattern}, load of VM2 at 50/50"),
-                "load",
-                load,
-                paper,
-            );
+            let what = format!("pattern {pattern}, load of VM2 at 50/50");
+            let row = Row::new(PANIC, what, "load", load, paper);
             rows.push(if pattern == 1 { row.because(why) } else { row });
         }
     }
     for pattern in [2, 3] {
         let count = f64::from(u8::from(fair(&patterns[pattern - 1]).is_some()));
-        rows.push(Row::new(
-            panic,
-            format!("pattern {pattern}, fair points"),
-            "",
-            count,
-            Paper::Is(0.0),
-        ));
+        let what = format!("pattern {pattern}, fair points");
+        rows.push(Row::new(PANIC, what, "", count, Paper::Is(0.0)));
     }
     rows
 }

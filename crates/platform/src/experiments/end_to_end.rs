@@ -123,49 +123,40 @@ fn raid_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     for (mechanism, paper, total) in cases {
         let result = simulate(&platform, &flows, &mechanism, &settings)?;
         let name = mechanism.name();
-        let of = |user, slo| result.per_s(user) / slo;
-        rows.push(Row::new(
-            name,
-            "reads over their SLO",
-            "times",
-            of(0, reads),
-            Paper::Is(paper[0]),
-        ));
-        rows.push(Row::new(
-            name,
-            "writes over their SLO",
-            "times",
-            of(1, writes),
-            Paper::Is(paper[1]),
-        ));
-        let all = result.per_s(0) + result.per_s(1);
+        for (user, slo) in [reads, writes].into_iter().enumerate() {
+            let what = format!("{} over their SLO", RAID_USERS[user]);
+            let over = result.per_s(user) / slo;
+            rows.push(Row::new(name, what, "times", over, Paper::Is(paper[user])));
+        }
+        let all = (result.per_s(0) + result.per_s(1)) / 1e3;
         rows.push(Row::new(
             name,
             "all operations",
             "K/s",
-            all / 1e3,
+            all,
             Paper::Is(total / 1e3),
         ));
-        let why = "The paper's load is the highest within 2 ms; here the writer keeps 40 under way, \
-                   and they wait for room in the SSDs' buffers.";
-        for (user, what) in ["reads", "writes"].into_iter().enumerate() {
-            let slow_writes = user == 1 && name != "Arcus";
-            let p99 = result.flows[user]
-                .latency(99.0)
-                .unwrap_or(Time::ZERO)
-                .as_us_f64()
-                / 1e3;
-            let row = Row::new(
-                name,
-                format!("{what}, 99th percentile"),
-                "ms",
-                p99,
-                Paper::Within(0.0, 2.0),
-            );
-            rows.push(if slow_writes { row.because(why) } else { row });
-        }
+        rows.extend(raid_tails(name, &result));
     }
     Ok(rows)
+}
+
+const RAID_USERS: [&str; 2] = ["reads", "writes"];
+
+fn raid_tails(name: &'static str, result: &RunResult) -> Vec<Row> {
+    let why = "The paper's load is the highest within 2 ms; here the writer keeps 40 under way, \
+               and they wait for room in the SSDs' buffers.";
+    let tail = |(user, what): (usize, &str)| {
+        let p99 = result.flows[user].latency(99.0).unwrap_or(Time::ZERO);
+        let what = format!("{what}, 99th percentile");
+        let ms = p99.as_us_f64() / 1e3;
+        let row = Row::new(name, what, "ms", ms, Paper::Within(0.0, 2.0));
+        match user == 1 && name != "Arcus" {
+            true => row.because(why),
+            false => row,
+        }
+    };
+    RAID_USERS.into_iter().enumerate().map(tail).collect()
 }
 
 /// RocksDB's background threads, two for each of the VM's eight cores (assumed).
