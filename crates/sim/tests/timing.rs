@@ -317,6 +317,24 @@ const STEPS: &[Row] = &[
     ("scheduling.policy", 1.0, 2.0, [0; 6]),
     ("tenant.max_traces", 0.0, 1.0, [0; 6]),
     ("tcp.timeout_us", 10_000_000.0, 1.0, [0; 6]),
+    // Application logic over 1.19, operations in software over its root, switches, interrupts,
+    // submissions and Cohort's queues over its fourth root; accelerators as before.
+    (
+        "core.generation",
+        2.0,
+        3.0,
+        [
+            -1_596_639 - 3_915_172 - 42_556,
+            -1_596_639 - 15 * 42_556 - 8 * (85_113 + 34_045),
+            -1_596_639 - 3 * 42_556 - 2 * (85_113 + 34_045),
+            -1_596_639 - 4 * 255_338,
+            -1_596_639 - 42_556,
+            -1_596_639 - 42_556,
+        ],
+    ),
+    // The base has no gain.
+    ("core.tax_gain", 0.5, 1.0, [0; 6]),
+    ("core.system_gain", 0.25, 1.0, [0; 6]),
     // A manager that is occupied for longer than its latency answers when it is free.
     (
         "relief.occupancy_ns",

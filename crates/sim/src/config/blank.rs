@@ -5,7 +5,7 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
     AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, ExceptionConfig,
-    FactsConfig, MemoryConfig, NetworkConfig, PayloadConfig, Policy, ReliefConfig,
+    FactsConfig, Generation, MemoryConfig, NetworkConfig, PayloadConfig, Policy, ReliefConfig,
     SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
 };
 
@@ -45,6 +45,9 @@ pub(super) fn blank() -> Config {
             interrupt: Time::ZERO,
             submit: Time::ZERO,
             transform_per_kib: Time::ZERO,
+            generation: Generation::IceLake,
+            tax_gain: 0.0,
+            system_gain: 0.0,
         },
         accelerator: AcceleratorConfig {
             instances: 0,

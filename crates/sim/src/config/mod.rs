@@ -5,6 +5,7 @@
 
 mod blank;
 mod facts;
+mod generation;
 mod parameters;
 mod table;
 
@@ -13,6 +14,7 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 pub use crate::hardware::Policy;
 pub use facts::FactsConfig;
+pub use generation::Generation;
 pub use parameters::{Parameter, Provenance};
 pub use table::PARAMETERS;
 
@@ -122,6 +124,13 @@ pub struct CoreConfig {
     pub submit: Time,
     /// Transforming a payload's format in software, per KiB.
     pub transform_per_kib: Time,
+    /// Which processors they are.
+    pub generation: Generation,
+    /// How much of a generation's gain in application logic operations of the datacenter tax have,
+    /// as an exponent: 0 for none, 1 for all.
+    pub tax_gain: f64,
+    /// The same of the operating system.
+    pub system_gain: f64,
 }
 
 /// The accelerators and their queues.

@@ -22,7 +22,8 @@ impl Engine<'_> {
                 Ok(())
             }
             Some(PhasePlan::Cpu(time)) => {
-                let cpu = self.run.config.core.context_switch + *time;
+                let own = self.run.config.application_time(*time);
+                let cpu = self.run.config.core.context_switch + own;
                 let duration = self.application(id, cpu);
                 self.push_task(request.core, Task::Application(id), duration, now);
                 Ok(())
@@ -120,7 +121,8 @@ impl Engine<'_> {
         let request = *request;
         match self.phase(&request) {
             Some(PhasePlan::Cpu(time)) if running => {
-                let duration = self.application(id, *time);
+                let own = self.run.config.application_time(*time);
+                let duration = self.application(id, own);
                 self.resume_task(request.core, Task::Application(id), duration, now);
                 Ok(())
             }
@@ -162,7 +164,7 @@ impl Engine<'_> {
             let mut job = *self.jobs.get(id);
             while let Next::Forward(accel) = job.next {
                 self.log(&job, true, now);
-                total += job.operation.core;
+                total += self.run.config.tax_time(job.operation.core);
                 job.due = self.advance_deadline(&job);
                 self.totals.on_cores[accel.index()] += 1;
                 let output = job.operation.output;

@@ -106,7 +106,7 @@ impl Engine<'_> {
     pub(super) fn unloaded(&self) -> Vec<Vec<Time>> {
         let switch = self.run.config.core.context_switch;
         let phase = |phase: &PhasePlan| match phase {
-            PhasePlan::Cpu(time) => *time + switch,
+            PhasePlan::Cpu(time) => self.run.config.application_time(*time) + switch,
             PhasePlan::Chains(chains) => {
                 let time = |chain| self.unloaded_chain(chain);
                 chains.iter().map(time).max().unwrap_or(Time::ZERO)

@@ -102,6 +102,16 @@ pub struct Run<'r> {
     pub seed: u64,
 }
 
+impl<'r> Run<'r> {
+    /// The same on another server.
+    fn on(&self, config: &'r Config) -> Run<'r> {
+        Run {
+            config,
+            ..self.clone()
+        }
+    }
+}
+
 /// Why a simulation cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
@@ -154,7 +164,8 @@ pub enum SimError {
 /// # Errors
 /// [`SimError`] for a server that cannot exist and a plan or load that cannot be executed.
 pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
-    Ok(Engine::new(run)?.run()?.0)
+    let config = run.config.with_generation_costs();
+    Ok(Engine::new(&run.on(&config))?.run()?.0)
 }
 
 /// Simulates like [`simulate`] until `stop` is set; `None` if it was.
@@ -162,7 +173,8 @@ pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_until(run: &Run<'_>, stop: &AtomicBool) -> Result<Option<Outcome>, SimError> {
-    let mut engine = Engine::new(run)?;
+    let config = run.config.with_generation_costs();
+    let mut engine = Engine::new(&run.on(&config))?;
     engine.stop = Some(stop);
     let (outcome, _) = engine.run()?;
     Ok((!stop.load(Ordering::Relaxed)).then_some(outcome))
@@ -173,7 +185,8 @@ pub fn simulate_until(run: &Run<'_>, stop: &AtomicBool) -> Result<Option<Outcome
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimError> {
-    let mut engine = Engine::new(run)?;
+    let config = run.config.with_generation_costs();
+    let mut engine = Engine::new(&run.on(&config))?;
     engine.log = Some(Vec::new());
     engine.run()
 }

@@ -2,6 +2,7 @@
 
 use accelflow_units::Time;
 
+use crate::config::Generation;
 use crate::config::blank::hertz;
 use crate::config::parameters::{Parameter, Provenance};
 
@@ -109,5 +110,44 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "Systems whose dispatchers cannot transform do it on the core.",
         get: |c| c.core.transform_per_kib.as_ns_f64(),
         set: |c, v| c.core.transform_per_kib = Time::from_ns_f64(v),
+    },
+    Parameter {
+        key: "core.generation",
+        unit: "",
+        default: 2.0,
+        min: 0.0,
+        max: 4.0,
+        whole: true,
+        provenance: Provenance::Derived,
+        source: "AccelFlow, section VII.C.4; Intel's statements on instructions per cycle at launches",
+        why: "0 Haswell, 1 Skylake, 2 Ice Lake (the base, which the paper measured on), 3 Sapphire Rapids, 4 Emerald Rapids: application logic at 0.73, 0.85, 1, 1.19 and 1.26 of the base's speed. The clock stays, and accelerators take what they take in the base.",
+        get: |c| c.core.generation as usize as f64,
+        set: |c, v| c.core.generation = Generation::ALL[v as usize],
+    },
+    Parameter {
+        key: "core.tax_gain",
+        unit: "",
+        default: 0.5,
+        min: 0.0,
+        max: 1.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "AccelFlow, section VII.C.4; Accelerometer (ASPLOS 2020), Fig. 8",
+        why: "Newer processors offer less benefit to tax operations. In Cache1, C libraries scale well over three generations and memory functions hardly do; serialization and protocols are both, so an operation has half of the gain: its square root.",
+        get: |c| c.core.tax_gain,
+        set: |c, v| c.core.tax_gain = v,
+    },
+    Parameter {
+        key: "core.system_gain",
+        unit: "",
+        default: 0.25,
+        min: 0.0,
+        max: 1.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "Accelerometer (ASPLOS 2020), section 2.3.5",
+        why: "Kernel IPC is low and scales poorly over generations: interrupts, context switches, drivers and faults have a quarter of the gain, as an exponent.",
+        get: |c| c.core.system_gain,
+        set: |c, v| c.core.system_gain = v,
     },
 ];
