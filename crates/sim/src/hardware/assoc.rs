@@ -1,9 +1,12 @@
 /// A set-associative store of keys with least-recently-used replacement: which of a cache's
 /// blocks or a TLB's pages are there, and which have been written.
+///
+/// It keeps 31 bits of a hash of each key, so that a set of 16 is a line of the host's cache. Two
+/// keys of a set are taken for one another once in two thousand million.
 #[derive(Clone, Debug)]
 pub(crate) struct Associative {
-    /// By set, the most recently used first.
-    keys: Vec<u64>,
+    /// By set, the most recently used first; the lowest bit says that it has been written.
+    tags: Vec<u32>,
     ways: usize,
     sets: u64,
 }
@@ -11,17 +14,25 @@ pub(crate) struct Associative {
 /// What had to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Victim {
-    pub key: u64,
+    /// The same for the same key.
+    pub tag: u32,
     pub written: bool,
 }
 
-const EMPTY: u64 = u64::MAX;
+const EMPTY: u32 = u32::MAX;
+
+/// 31 bits of a hash (the finaliser of MurmurHash3 for 64 bits), never those of [`EMPTY`].
+fn tag(key: u64) -> u32 {
+    let mut bits = (key ^ key >> 33).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    bits = (bits ^ bits >> 33).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    ((bits >> 33) as u32).min((EMPTY >> 1) - 1)
+}
 
 impl Associative {
-    /// Room for `sets` times `ways` keys below 2^63 - 1.
+    /// Room for `sets` times `ways` keys.
     pub(crate) fn new(sets: usize, ways: usize) -> Associative {
         Associative {
-            keys: vec![EMPTY; sets * ways],
+            tags: vec![EMPTY; sets * ways],
             ways,
             sets: sets as u64,
         }
@@ -32,28 +43,25 @@ impl Associative {
         self.ways
     }
 
-    /// Uses `key`, which belongs to the set `hash` names: whether it was there. If not, it is
-    /// from now on, in the place of what was used least recently.
-    pub(crate) fn touch(
-        &mut self,
-        key: u64,
-        hash: u64,
-        writes: bool,
-    ) -> Result<(), Option<Victim>> {
-        let first = (hash % self.sets) as usize * self.ways;
-        let set = &mut self.keys[first..first + self.ways];
-        let found = set.iter().position(|&kept| kept >> 1 == key);
-        let place = found.unwrap_or(self.ways - 1);
-        let old = set[place];
-        set[..=place].rotate_right(1);
-        set[0] = key << 1 | u64::from(writes);
-        if found.is_some() {
-            set[0] |= old & 1;
-            return Ok(());
+    /// Uses `key`, which belongs to the set number `set`, counted over and over: whether it was
+    /// there. If not, it is from now on, in the place of what was used least recently.
+    pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
+        let first = (set % self.sets) as usize * self.ways;
+        let set = &mut self.tags[first..first + self.ways];
+        let tag = tag(key);
+        // Each moves one place back until the key is found, or all have.
+        let mut moved = tag << 1 | u32::from(writes);
+        for place in 0..set.len() {
+            let old = std::mem::replace(&mut set[place], moved);
+            if old >> 1 == tag {
+                set[0] |= old & 1;
+                return Ok(());
+            }
+            moved = old;
         }
-        Err((old != EMPTY).then_some(Victim {
-            key: old >> 1,
-            written: old & 1 == 1,
+        Err((moved != EMPTY).then_some(Victim {
+            tag: moved >> 1,
+            written: moved & 1 == 1,
         }))
     }
 }
@@ -65,7 +73,8 @@ mod tests {
     const NOBODY: Result<(), Option<Victim>> = Err(None);
 
     fn out(key: u64, written: bool) -> Result<(), Option<Victim>> {
-        Err(Some(Victim { key, written }))
+        let tag = tag(key);
+        Err(Some(Victim { tag, written }))
     }
 
     #[test]
@@ -101,5 +110,13 @@ mod tests {
         for key in [0, 5, 2, 3] {
             assert_eq!(store.touch(key, key, false), Ok(()));
         }
+    }
+
+    #[test]
+    fn keys_have_tags_of_their_own() {
+        let mut tags: Vec<u32> = (0..10_000).map(|n| tag(n << 20)).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        assert_eq!(tags.len(), 10_000);
     }
 }

@@ -231,8 +231,8 @@ impl Memory {
         slice: Place,
         now: Time,
     ) {
-        if let Err(Some(Victim { key, written: true })) = found {
-            let controller = self.controller(key);
+        if let Err(Some(Victim { tag, written: true })) = found {
+            let controller = tag as usize % self.controllers.len();
             let size = Bytes(self.block);
             let there = Place::Controller(controller as u16);
             let flow = network.transfer(slice, there, size, Flow::at(now));

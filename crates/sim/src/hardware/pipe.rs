@@ -42,7 +42,7 @@ pub(crate) struct Pipe {
 
 /// Times that a pipe remembers to be taken. With more of them the first half is forgotten, together
 /// with the free time between, which lies in the past unless many transfers are under way.
-const KEPT: usize = 16;
+const KEPT: usize = 8;
 
 impl Pipe {
     pub(crate) const IDLE: Pipe = Pipe {
@@ -196,10 +196,10 @@ mod tests {
         let start = |pipe: &mut Pipe, at| pipe.pass(Flow::at(ns(at)), ns(10), Time::ZERO).head;
         assert_eq!(pipe.count, KEPT);
         assert_eq!(start(&mut pipe, 90), ns(90), "touches the first");
-        assert_eq!(start(&mut pipe, 1_250), ns(1_250));
-        assert_eq!((pipe.floor, pipe.count), (ns(810), KEPT / 2 + 1));
-        assert_eq!(start(&mut pipe, 20), ns(810));
-        assert_eq!(start(&mut pipe, 895), ns(910));
+        assert_eq!(start(&mut pipe, 650), ns(650));
+        assert_eq!((pipe.floor, pipe.count), (ns(410), KEPT / 2 + 1));
+        assert_eq!(start(&mut pipe, 20), ns(410));
+        assert_eq!(start(&mut pipe, 495), ns(510));
     }
 
     #[test]
