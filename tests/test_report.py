@@ -252,6 +252,7 @@ SERVICE = ["systems", 0, "services", 0]
         ([*SERVICE, "mean_us"], -2.0, "mean_us is -2.0; it must be finite and not negative"),
         ([*SERVICE, "fallbacks", "overflow_full"], 0.5, "fallbacks.overflow_full is 0.5"),
         ([*SERVICE, "accelerator_utilization", "TCP"], None, "accelerator_utilization.TCP is None"),
+        ([*SERVICE, "data", "dram_bytes"], -1, "data.dram_bytes is -1; it must be finite and not"),
     ],
 )
 def test_wrong_results_are_refused_by_place(
@@ -259,6 +260,13 @@ def test_wrong_results_are_refused_by_place(
 ) -> None:
     with pytest.raises(InputError, match=message):
         Comparison.from_dict(broken(made_up_results, path, value))
+
+
+def test_results_may_say_what_moved_their_data(made_up_results: dict[str, Any]) -> None:
+    del made_up_results["systems"][0]["services"][0]["data"]
+    without, having = Comparison.from_dict(made_up_results).systems[0].services[:2]
+    assert without.data is None
+    assert having.data == {"dram_bytes": 3_000_000.0, "llc_hit_ratio": None}
 
 
 def test_unknown_keys_survive_in_the_json(made_up_results: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult,
 use accelflow_sim::config::{PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Operated, Part};
+use accelflow_sim::stats::{DataStats, Fallback, Operated, Part};
 use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::Time;
@@ -318,6 +318,23 @@ fn system_json(system: &SystemResult) -> Value {
     })
 }
 
+/// What moved data on the server, and what it met: whole numbers over the run, and shares.
+fn data_json(data: &DataStats) -> Value {
+    json!({
+        "read_bytes": data.read_bytes,
+        "missed_bytes": data.missed_bytes,
+        "written_bytes": data.written_bytes,
+        "dram_bytes": data.dram_bytes,
+        "llc_hit_ratio": data.llc_hit_ratio(),
+        "tlb_lookups": data.tlb_lookups,
+        "tlb_misses": data.tlb_misses,
+        "page_table_reads": data.table_reads,
+        "page_faults": data.page_faults,
+        "busiest_link_utilization": data.busiest_link,
+        "busiest_crossing_utilization": data.busiest_crossing,
+    })
+}
+
 fn service_json(result: &ServiceResult) -> Value {
     let us = |time: Option<Time>| time.map(Time::as_us_f64);
     let utilization: BTreeMap<&str, f64> = Accel::ALL
@@ -361,6 +378,7 @@ fn service_json(result: &ServiceResult) -> Value {
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,
         "spent_us": (result.completed > 0).then_some(spent),
+        "data": data_json(&result.data),
     })
 }
 

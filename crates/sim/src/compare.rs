@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
 use crate::server::{Load, Run, SimError, simulate_until};
-use crate::stats::{Breakdown, Fallback, Outcome};
+use crate::stats::{Breakdown, DataStats, Fallback, Outcome};
 
 /// How services are placed on servers. The paper's "average load per service" leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,8 @@ pub struct ServiceResult {
     pub dispatcher_instructions: Option<f64>,
     /// The response times of these requests together, by what they were spent on.
     pub spent: Breakdown,
+    /// Networks, caches, memory and address translation of the server.
+    pub data: DataStats,
 }
 
 /// All services under one orchestrator.
@@ -259,6 +261,7 @@ impl ServiceResult {
             saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
             dispatcher_instructions: outcome.dispatcher_instructions,
             spent: stats.spent,
+            data: outcome.data,
         }
     }
 }

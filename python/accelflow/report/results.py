@@ -37,7 +37,8 @@ class ServiceResult:
     spent on, along the path that ended last (cpu, accelerator, dispatcher, manager, cores,
     communication, remote, queueing); empty for results without it. `saturated`
     names the queue that grew without bound, if one did: the latencies then depend on how long the
-    run was.
+    run was. `data` says what the server's networks, caches, memory and address translation did
+    (bytes, counts and shares from 0 to 1), if the results have it.
     """
 
     service: str
@@ -54,6 +55,7 @@ class ServiceResult:
     saturated: str | None
     dispatcher_instructions_mean: float | None
     spent_us: Mapping[str, float] = field(default_factory=dict)
+    data: Mapping[str, float | None] | None = None
 
     @property
     def total_fallbacks(self) -> int:
@@ -191,6 +193,7 @@ def _read_service(reader: _Reader) -> ServiceResult:
         saturated=reader.get_or_none("saturated", str),
         dispatcher_instructions_mean=reader.number_or_none("dispatcher_instructions_mean"),
         spent_us=reader.each_if_any("spent_us", _Reader.number),
+        data=reader.each("data", _Reader.number_or_none) if reader.has("data") else None,
     )
 
 
@@ -218,6 +221,9 @@ class _Reader:
                 f"{self.place}.{key} is {value!r}; it must be of type {wanted.__name__}"
             )
         return value
+
+    def has(self, key: str) -> bool:
+        return key in self._value
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
         return None if self._value.get(key, 0) is None else self.get(key, wanted)
