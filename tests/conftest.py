@@ -55,7 +55,10 @@ def made_up_service(orchestrator: str, service: str) -> dict[str, Any]:
         "fallbacks": {"overflow_full": 3, "enqueue_denied": 4},
         "saturated": "manager" if (orchestrator, service) == ("relief", "CPost") else None,
         "dispatcher_instructions_mean": 18.0 if orchestrator == "accelflow" else None,
-        "data": {"dram_bytes": 3_000_000, "llc_hit_ratio": None if orchestrator == "non_acc" else 0.9},
+        "data": {
+            "dram_bytes": 3_000_000,
+            "llc_hit_ratio": None if orchestrator == "non_acc" else 0.9,
+        },
     }
 
 
