@@ -18,6 +18,7 @@ from accelflow.cli.cerebros import cerebros
 from accelflow.cli.compare import compare
 from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
+from accelflow.cli.fit import fit_command
 from accelflow.cli.power import power
 from accelflow.cli.profile import profile
 from accelflow.cli.relief_suite import relief_suite
@@ -31,6 +32,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: tuple[click.Command, ...] = (
     compare,
     reproduce_command,
+    fit_command,
     trace,
     service,
     explain,
