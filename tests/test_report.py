@@ -57,7 +57,7 @@ def test_no_figure_is_cut_off_when_the_terminal_is_too_narrow(comparison: Compar
 
 def test_saturation_names_system_service_and_queue(comparison: Comparison) -> None:
     text = printed(comparison)
-    assert "* RELIEF cannot keep up with CPost: the queue 'manager' grows" in text
+    assert "* RELIEF cannot keep up with CPost: 'manager' has more to do" in text
     assert "522.0*" in text
 
 

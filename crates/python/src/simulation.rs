@@ -69,6 +69,9 @@ struct Request {
     sizes: String,
     config: BTreeMap<String, f64>,
     slo_us: BTreeMap<String, f64>,
+    slo_factor: Option<f64>,
+    tenants: BTreeMap<String, u16>,
+    priorities: BTreeMap<String, u8>,
 }
 
 /// Simulates what `request` (JSON) asks for, with the costs of `recording` (JSON) or, without
@@ -130,6 +133,9 @@ struct Prepared {
     rate_shares: Vec<f64>,
     slos: BTreeMap<String, Time>,
     profile_parameters: Vec<Value>,
+    slo_factor: Option<f64>,
+    tenants: Vec<u16>,
+    priorities: Vec<u8>,
 }
 
 impl Prepared {
@@ -154,6 +160,7 @@ impl Prepared {
         let profile = profile(request, recording, suite, &services, &image)?;
         let sizes = PayloadSizes::preset(pick("payload sizes", &request.sizes, &sizes)?);
         let profile_parameters = parameters_json(&profile);
+        let names: Vec<&str> = services.iter().map(Service::name).collect();
         let plan = Plan::new(&profile, &image, &sizes).map_err(failure)?;
         let plan = match request.facts.as_str() {
             "common" => plan,
@@ -167,6 +174,9 @@ impl Prepared {
         Ok(Prepared {
             plan,
             rate_shares,
+            slo_factor: request.slo_factor,
+            tenants: of_services(&names, &request.tenants),
+            priorities: of_services(&names, &request.priorities),
             config,
             slos: slos(&request.slo_us, &services)?,
             orchestrators,
@@ -187,6 +197,9 @@ impl Prepared {
             slos: &self.slos,
             requests: request.requests,
             warmup: request.warmup,
+            slo_factor: self.slo_factor,
+            tenants: &self.tenants,
+            priorities: &self.priorities,
             seed: request.seed,
             threads: request.threads,
         }
@@ -199,6 +212,12 @@ fn slos(slo_us: &BTreeMap<String, f64>, services: &[Service]) -> PyResult<BTreeM
         Ok((name.clone(), Time::from_ns_f64(us * 1e3)))
     };
     slo_us.iter().map(slo).collect()
+}
+
+/// What `given` says of each service, the default for those that it does not name.
+fn of_services<T: Copy + Default>(names: &[&str], given: &BTreeMap<String, T>) -> Vec<T> {
+    let of = |name: &&str| given.get(*name).copied().unwrap_or_default();
+    names.iter().map(of).collect()
 }
 
 fn parameters_json(profile: &Profile) -> Vec<Value> {
@@ -372,9 +391,23 @@ fn service_json(result: &ServiceResult) -> Value {
         "manager_utilization": result.manager_utilization,
         "dma_utilization": result.dma_utilization,
         "operations_per_request": result.operations_per_request,
+        "timed_out": result.timed_out,
+        "deadlines": result.deadlines.0,
+        "deadlines_missed": result.deadlines.1,
+        "deadline_exchanges": result.exchanged,
+        "tenant": {
+            "number": result.tenant.tenant,
+            "peak_running_traces": result.tenant.peak_running,
+            "waited_traces": result.tenant.waited,
+            "waiting_us": result.tenant.waiting_time.as_us_f64(),
+        },
         "fallbacks": fallbacks,
         "responded": result.responded,
-        "slo": {"requests": result.slo.0, "missed": result.slo.1},
+        "slo": {
+            "us": us(result.within),
+            "requests": result.slo.0,
+            "missed": result.slo.1,
+        },
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,
         "spent_us": (result.completed > 0).then_some(spent),

@@ -11,10 +11,10 @@ use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
 use crate::config::Config;
-use crate::orchestrators::Orchestrator;
-use crate::plan::Plan;
-use crate::server::{Load, Run, SimError, simulate_until};
-use crate::stats::{Breakdown, DataStats, Fallback, Outcome};
+use crate::orchestrators::{AccelFlow, Orchestrator};
+use crate::plan::{Plan, ServicePlan};
+use crate::server::{Load, Run, SimError, simulate, simulate_until};
+use crate::stats::{Breakdown, DataStats, Fallback, Outcome, TenantStats};
 
 /// How services are placed on servers. The paper's "average load per service" leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,17 @@ pub struct Comparison<'c> {
     pub requests: u64,
     /// How many of the first are left out of the statistics.
     pub warmup: u64,
-    /// When the responses of services are due after their requests, by name; the others have no
-    /// deadlines.
+    /// When the responses of services are due after their requests, by name.
     pub slos: &'c BTreeMap<String, Time>,
+    /// When those of the others are: so many times the mean response time of the service on an
+    /// idle server with AccelFlow; never without. The paper takes 5 ("the service execution time
+    /// on an unloaded system", section VII.A.3) and does not say of which system; one SLO for all
+    /// is what makes them comparable.
+    pub slo_factor: Option<f64>,
+    /// The tenant of each service, in the order of the plan; 0 for those beyond the end.
+    pub tenants: &'c [u16],
+    /// The level of each service in queues with priorities, likewise.
+    pub priorities: &'c [u8],
     /// The seed of everything random.
     pub seed: u64,
     /// Worker threads; results do not depend on it.
@@ -92,11 +100,23 @@ pub struct ServiceResult {
     pub dma_utilization: f64,
     /// Operations on accelerators for a request, the mean over all requests of the server.
     pub operations_per_request: f64,
+    /// Its SLO.
+    pub within: Option<Time>,
+    /// Requests that were terminated because a message did not come in time; they have no
+    /// response time.
+    pub timed_out: u64,
+    /// Operations with a deadline, and those of them that ended after it.
+    pub deadlines: (u64, u64),
+    /// Entries that changed places with an earlier one to meet their deadlines.
+    pub exchanged: u64,
+    /// The service's tenant, with all its services.
+    pub tenant: TenantStats,
     /// Operations that ran on a core instead, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// Requests that ended with a response in the whole run.
     pub responded: u64,
-    /// Requests after the warm-up that had an SLO, and those of them that missed it.
+    /// Requests after the warm-up that had an SLO, those that were terminated included,
+    /// and those of them that missed it.
     pub slo: (u64, u64),
     /// The cause, if requests arrived faster than they ended.
     pub saturated: Option<String>,
@@ -131,10 +151,11 @@ pub fn compare(
         Placement::Isolated => (0..services).map(|service| vec![service]).collect(),
         Placement::Colocated => vec![(0..services).collect()],
     };
+    let slos = slos(comparison)?;
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
         .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
         .collect();
-    let Some(outcomes) = run_cells(comparison, &cells, progress) else {
+    let Some(outcomes) = run_cells(comparison, &slos, &cells, progress) else {
         return Ok(None);
     };
     let mut systems: Vec<SystemResult> = comparison
@@ -148,7 +169,7 @@ pub fn compare(
     for (&(system, group), outcome) in cells.iter().zip(outcomes) {
         let mut outcome = outcome?;
         for &service in group {
-            let result = ServiceResult::new(comparison.plan, service, &mut outcome);
+            let result = ServiceResult::new(comparison, &slos, service, &mut outcome);
             systems[system].services.push(result);
         }
     }
@@ -159,6 +180,7 @@ pub fn compare(
 /// asked often enough that a person does not wait for an answer.
 fn run_cells(
     comparison: &Comparison<'_>,
+    slos: &[Option<Time>],
     cells: &[(usize, &[usize])],
     progress: &(dyn Fn(usize, usize) -> bool + Sync),
 ) -> Option<Vec<Result<Outcome, SimError>>> {
@@ -171,7 +193,7 @@ fn run_cells(
             && let index = next.fetch_add(1, Ordering::Relaxed)
             && let Some((cell, slot)) = cells.get(index).zip(outcomes.get(index))
         {
-            let outcome = run_cell(comparison, cell, &stop).transpose();
+            let outcome = run_cell(comparison, slos, cell, &stop).transpose();
             if let Ok(mut slot) = slot.lock() {
                 *slot = outcome;
             }
@@ -195,25 +217,72 @@ fn run_cells(
         .collect()
 }
 
+/// Requests whose mean is a service's time on an idle server.
+const UNLOADED_REQUESTS: u64 = 200;
+/// So few that they do not meet.
+const UNLOADED_RPS: f64 = 1.0;
+
+/// The SLO of each service.
+fn slos(comparison: &Comparison<'_>) -> Result<Vec<Option<Time>>, SimError> {
+    let slo = |(index, service): (usize, &ServicePlan)| {
+        let stated = comparison.slos.get(&service.name).copied();
+        match comparison.slo_factor {
+            Some(factor) if stated.is_none() => {
+                let unloaded = unloaded(comparison.config, comparison.plan, index)?;
+                Ok(unloaded.map(|time| time.scale(factor)))
+            }
+            _ => Ok(stated),
+        }
+    };
+    comparison
+        .plan
+        .services
+        .iter()
+        .enumerate()
+        .map(slo)
+        .collect()
+}
+
+/// The mean response time of a service on an idle server with AccelFlow; `None` if no request has
+/// a response.
+///
+/// # Errors
+/// As [`crate::simulate`].
+pub fn unloaded(config: &Config, plan: &Plan, service: usize) -> Result<Option<Time>, SimError> {
+    let arrivals = ArrivalProcess::Poisson {
+        rate_rps: UNLOADED_RPS,
+    };
+    let outcome = simulate(&Run {
+        config,
+        plan,
+        orchestrator: &AccelFlow,
+        loads: &[Load::new(service, arrivals, UNLOADED_REQUESTS, 0)],
+        seed: 1,
+    })?;
+    Ok(outcome.services[service].latency.mean())
+}
+
 /// How often `progress` is asked.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
 fn run_cell(
     comparison: &Comparison<'_>,
+    slos: &[Option<Time>],
     &(system, group): &(usize, &[usize]),
     stop: &AtomicBool,
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
         let share = comparison.rate_shares.get(service).copied();
-        let load = Load::new(
-            service,
-            comparison.arrivals.scaled(share.unwrap_or(1.0)),
-            comparison.requests,
-            comparison.warmup,
-        );
-        match comparison.slos.get(&comparison.plan.services[service].name) {
-            Some(&slo) => load.within(slo),
-            None => load,
+        Load {
+            slo: slos[service],
+            priority: comparison.priorities.get(service).copied().unwrap_or(0),
+            ..Load::new(
+                service,
+                comparison.arrivals.scaled(share.unwrap_or(1.0)),
+                comparison.requests,
+                comparison.warmup,
+            )
+            .of_tenant(tenant(comparison, service))
         }
     };
     let run = Run {
@@ -226,10 +295,22 @@ fn run_cell(
     simulate_until(&run, stop)
 }
 
+fn tenant(comparison: &Comparison<'_>, service: usize) -> u16 {
+    comparison.tenants.get(service).copied().unwrap_or(0)
+}
+
 impl ServiceResult {
-    fn new(plan: &Plan, service: usize, outcome: &mut Outcome) -> ServiceResult {
+    fn new(
+        comparison: &Comparison<'_>,
+        slos: &[Option<Time>],
+        service: usize,
+        outcome: &mut Outcome,
+    ) -> ServiceResult {
         let operations: u64 = outcome.totals.on_accelerators.iter().sum();
         let arrived: u64 = outcome.services.iter().map(|s| s.arrived).sum();
+        let tenant = tenant(comparison, service);
+        let tenants = outcome.tenants.iter().copied();
+        let tenant = tenants.into_iter().find(|it| it.tenant == tenant);
         let stats = &mut outcome.services[service];
         let window = stats
             .measured
@@ -243,7 +324,7 @@ impl ServiceResult {
         };
         let completed = stats.latency.count() as u64;
         ServiceResult {
-            service: plan.services[service].name.clone(),
+            service: comparison.plan.services[service].name.clone(),
             offered_rps: per_second(completed.saturating_sub(1)),
             completed,
             errors: stats.errors,
@@ -255,6 +336,11 @@ impl ServiceResult {
             manager_utilization: outcome.manager_utilization,
             dma_utilization: outcome.dma_utilization,
             operations_per_request: operations as f64 / arrived.max(1) as f64,
+            within: slos[service],
+            timed_out: stats.timed_out,
+            deadlines: (stats.deadlines, stats.deadlines_missed),
+            exchanged: stats.exchanged,
+            tenant: tenant.unwrap_or_default(),
             fallbacks: stats.fallbacks.clone(),
             responded: stats.completed,
             slo: (stats.with_slo, stats.slo_missed),

@@ -210,3 +210,81 @@ fn elements_are_busy_for_the_offered_load() {
     );
     assert!(outcome.window > Time::ZERO);
 }
+
+/// The mean waits of classes in order of priority, the highest first, where nobody is preempted
+/// (Cobham, 1954): `rates` of requests that all take `mean` and, squared, `mean_square`.
+fn cobham(rates: &[f64], mean: f64, mean_square: f64) -> Vec<f64> {
+    let residual = rates.iter().sum::<f64>() * mean_square / 2.0;
+    let mut above = 0.0;
+    rates
+        .iter()
+        .map(|rate| {
+            let with = above + rate * mean;
+            let wait = residual / ((1.0 - above) * (1.0 - with));
+            above = with;
+            wait
+        })
+        .collect()
+}
+
+#[test]
+fn cobham_with_one_class_is_pollaczek_khinchine() {
+    let rate = 0.8 / SERVICE_S;
+    let one = cobham(&[rate], SERVICE_S, 2.0 * SERVICE_S * SERVICE_S)[0];
+    let expected = pollaczek_khinchine(rate, SERVICE_S, 2.0 * SERVICE_S * SERVICE_S);
+    assert!((one / expected - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn an_element_with_priorities_is_cobhams_queue() {
+    // Exponential operations, in proportion to payloads that cost nothing else.
+    let points = exponential(1_000.0);
+    let (mean_bytes, mean_square_bytes) = moments(&points);
+    let relative = mean_square_bytes / (mean_bytes * mean_bytes);
+    let mut size_shares = [0.0; Accel::COUNT];
+    size_shares[Accel::Tcp.index()] = 1.0;
+    let options = RecordingOptions {
+        size_shares,
+        ..RecordingOptions::default()
+    };
+    let profile = profile(&sink(), NOTHING_NS, 0, &options, &only_tcp);
+    let table = SizeDistribution::Quantiles(QuantileTable::new(&points).unwrap());
+    let mut plan = Plan::new(&profile, &image(), &PayloadSizes::same(table)).unwrap();
+    plan.services = vec![plan.services[0].clone(); 3];
+    let mut config = frictionless();
+    for (key, value) in [
+        ("accelerator.pes", 1.0),
+        ("scheduling.policy", 1.0),
+        ("accelerator.inline_bytes", 65_536.0),
+        ("accelerator.scratchpad_gb_per_s", 100_000.0),
+        ("network.link_bytes", 4_096.0),
+        ("network.inter_chiplet_gb_per_s", 10_000.0),
+        ("network.memory_gb_per_s", 10_000.0),
+    ] {
+        config.set(key, value).unwrap();
+    }
+    let rates = [0.3, 0.3, 0.2].map(|utilization| utilization / SERVICE_S);
+    let expected = cobham(&rates, SERVICE_S, SERVICE_S * SERVICE_S * relative);
+    let mut waits = vec![Vec::new(); 3];
+    for seed in 1..=REPLICATIONS {
+        let load = |class: usize| {
+            let rate_rps = rates[class];
+            let requests = (rate_rps * SERVICE_S * 100_000.0) as u64;
+            Load::new(
+                class,
+                ArrivalProcess::Poisson { rate_rps },
+                requests,
+                requests / 10,
+            )
+            .at_priority(2 - class as u8)
+        };
+        let outcome = run(&config, &plan, "ideal", &[load(0), load(1), load(2)], seed);
+        for (class, waits) in waits.iter_mut().enumerate() {
+            let mean = outcome.services[class].latency.mean_ps().unwrap() / 1e12;
+            waits.push(mean - SERVICE_S);
+        }
+    }
+    for (class, (observed, expected)) in waits.iter().zip(expected).enumerate() {
+        assert_agrees(observed, expected, [0.03, 0.05, 0.12][class]);
+    }
+}

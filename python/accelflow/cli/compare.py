@@ -109,6 +109,16 @@ from accelflow.report.export import to_json
     show_default=True,
     help="Requests of each service; the first tenth is not counted.",
 )
+@click.option(
+    "--policy",
+    metavar="NAME",
+    help="Order of input queues: fifo, priority or deadline. Default: what --config says, or fifo.",
+)
+@click.option(
+    "--slo-us",
+    type=float,
+    help="Time within which requests are to respond. Default: 5 times that on an idle server.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random.")
 @click.option(
     "--threads",

@@ -39,6 +39,12 @@ class ServiceResult:
     names the queue that grew without bound, if one did: the latencies then depend on how long the
     run was. `data` says what the server's networks, caches, memory and address translation did
     (bytes, counts and shares from 0 to 1), if the results have it.
+    communication, remote, queueing); empty for results without it. `saturated` names the resource
+    that could not keep up, if there was one: the latencies then depend on how long the run was.
+    `slo_missed` counts those of `slo_requests` whose response came after `slo_us` or never,
+    `timed_out` those that were terminated because a message did not come in time (they have no
+    latency), and `deadlines_missed` the operations, of `deadlines` with one, that ended after
+    theirs. Files of before these were counted are read as if nothing had been.
     """
 
     service: str
@@ -56,6 +62,17 @@ class ServiceResult:
     dispatcher_instructions_mean: float | None
     spent_us: Mapping[str, float] = field(default_factory=dict)
     data: Mapping[str, float | None] | None = None
+    slo_us: float | None = None
+    slo_requests: int = 0
+    slo_missed: int = 0
+    timed_out: int = 0
+    deadlines: int = 0
+    deadlines_missed: int = 0
+
+    @property
+    def slo_missed_share(self) -> float | None:
+        """The share of requests without a response within the SLO; None without an SLO."""
+        return self.slo_missed / self.slo_requests if self.slo_requests else None
 
     @property
     def total_fallbacks(self) -> int:
@@ -194,6 +211,12 @@ def _read_service(reader: _Reader) -> ServiceResult:
         dispatcher_instructions_mean=reader.number_or_none("dispatcher_instructions_mean"),
         spent_us=reader.each_if_any("spent_us", _Reader.number),
         data=reader.each("data", _Reader.number_or_none) if reader.has("data") else None,
+        slo_us=reader.optional("slo_us", None, _Reader.number_or_none),
+        slo_requests=reader.optional("slo_requests", 0, _Reader.count),
+        slo_missed=reader.optional("slo_missed", 0, _Reader.count),
+        timed_out=reader.optional("timed_out", 0, _Reader.count),
+        deadlines=reader.optional("deadlines", 0, _Reader.count),
+        deadlines_missed=reader.optional("deadlines_missed", 0, _Reader.count),
     )
 
 
@@ -243,6 +266,11 @@ class _Reader:
         if value < 0:
             raise InputError(f"{self.place}.{key} is {value}; it must not be negative")
         return value
+
+    def optional(
+        self, key: str, absent: _Wanted, read: Callable[[_Reader, str], _Wanted]
+    ) -> _Wanted:
+        return read(self, key) if key in self._value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         return self.get(key, dict)

@@ -134,8 +134,8 @@ def _notes(comparison: Comparison) -> list[str]:
             if result.saturated:
                 grown.setdefault(result.saturated, []).append(result.service)
         notes += [
-            f"* {system.name} cannot keep up with {', '.join(services)}: the queue '{queue}' grows"
-            " as long as the run lasts."
+            f"* {system.name} cannot keep up with {', '.join(services)}: '{queue}' has more to do"
+            " than it can as long as the run lasts."
             for queue, services in grown.items()
         ]
     for system in comparison.systems:

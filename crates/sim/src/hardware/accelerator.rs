@@ -211,9 +211,10 @@ impl<T: Copy> Station<T> {
         self.ready.len() + self.overflow_used
     }
 
-    /// Input entries that are taken: what choosing between instances looks at.
-    pub(crate) fn taken(&self) -> usize {
-        self.input_used + self.overflow_used
+    /// Operations that wait, are on their way, or hold an element: what choosing between
+    /// instances looks at.
+    pub(crate) fn load(&self) -> usize {
+        self.input_used + self.overflow_used + self.elements as usize - self.idle.len()
     }
 
     /// Whether nothing is queued or running.
@@ -379,7 +380,7 @@ mod tests {
         station.release_overflow();
         station.is_ready('b');
         assert_eq!(station.next(at(0)), Some('b'));
-        assert_eq!(station.taken(), 0);
+        assert_eq!(station.load(), 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::config::Config;
 
 /// Output dispatchers resolve branches, transform formats, read the trace memory and forward;
 /// cores see only the end of a trace, as a flag (AccelFlow, sections IV and V).
-pub(super) struct AccelFlow;
+pub(crate) struct AccelFlow;
 
 impl Orchestrator for AccelFlow {
     fn id(&self) -> &'static str {

@@ -13,6 +13,8 @@ mod ideal;
 mod non_acc;
 mod relief;
 
+pub(crate) use accelflow::AccelFlow;
+
 use std::collections::BTreeSet;
 
 use accelflow_trace::Accel;

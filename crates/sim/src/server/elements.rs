@@ -137,7 +137,7 @@ impl Engine<'_> {
     }
 
     /// Responses leave by the TCP that has the connection, which is in its state; else the
-    /// instance with the fewest entries taken, the first of equals.
+    /// least loaded instance, the first of equals.
     fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
         let instances = self.run.config.accelerator.instances;
         if instances == 1 {
@@ -148,8 +148,8 @@ impl Engine<'_> {
             return request.tcp;
         }
         let of_type = accel.index() * instances..(accel.index() + 1) * instances;
-        let taken = self.stations[of_type].iter().map(Station::taken);
-        let least = taken.enumerate().min_by_key(|&(_, taken)| taken);
+        let loads = self.stations[of_type].iter().map(Station::load);
+        let least = loads.enumerate().min_by_key(|&(_, load)| load);
         least.map_or(0, |(instance, _)| instance as u8)
     }
 
