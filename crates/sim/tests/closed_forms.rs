@@ -259,7 +259,6 @@ fn an_element_with_priorities_is_cobhams_queue() {
         ("accelerator.scratchpad_gb_per_s", 100_000.0),
         ("network.link_bytes", 4_096.0),
         ("network.inter_chiplet_gb_per_s", 10_000.0),
-        ("network.memory_gb_per_s", 10_000.0),
     ] {
         config.set(key, value).unwrap();
     }

@@ -311,20 +311,27 @@ fn an_element_is_wiped_between_tenants_and_not_between_services() {
 #[test]
 fn what_exceeds_the_scratchpad_passes_through_it_in_pieces() {
     let plan = fixed_plan(&uniq_id(), 10_000.0, 3_072, &round_cost);
-    let at = |scratchpad| {
+    let at = |scratchpad, latency| {
         let mut config = Config::default();
-        config
-            .set("accelerator.scratchpad_bytes", scratchpad)
-            .unwrap();
+        for (key, value) in [
+            ("accelerator.scratchpad_bytes", scratchpad),
+            ("accelerator.scratchpad_latency_ns", latency),
+        ] {
+            config.set(key, value).unwrap();
+        }
         response(&config, &plan, "ideal")
     };
-    // Nine operations load and store; each further piece is 50 ns from memory, 10 from the queue.
-    let piece = Time::from_ns(9 * 2 * 60);
-    assert_eq!(at(3_072.0), at(65_536.0));
-    assert_eq!(at(3_071.0), at(3_072.0) + piece);
-    assert_eq!(at(1_024.0), at(3_072.0) + piece * 2);
-    assert_eq!(at(1_535.0), at(3_072.0) + piece * 2);
-    assert_eq!(at(1_536.0), at(3_072.0) + piece);
+    // Nine operations load and store; each further piece is one more way from memory and from
+    // the queue.
+    let whole = at(3_072.0, 10.0);
+    let piece = at(3_071.0, 10.0) - whole;
+    let longer = at(3_071.0, 11.0) - at(3_072.0, 11.0);
+    assert_eq!(longer, piece + Time::from_ns(9 * 2));
+    assert!(piece > Time::from_ns(9 * 2 * 50), "{piece}");
+    assert_eq!(at(65_536.0, 10.0), whole);
+    assert_eq!(at(1_536.0, 10.0), whole + piece);
+    assert_eq!(at(1_535.0, 10.0), whole + piece * 2);
+    assert_eq!(at(1_024.0, 10.0), whole + piece * 2);
 }
 
 #[test]
