@@ -5,7 +5,7 @@
 
 mod common;
 
-use accelflow_sim::plan::Plan;
+use accelflow_sim::plan::{PhasePlan, Plan};
 use accelflow_sim::stats::{Fallback, Outcome};
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
@@ -390,7 +390,11 @@ fn store() -> Plan {
 #[test]
 fn a_message_later_than_the_time_out_terminates_its_request() {
     let plan = store();
-    let wait_us = plan.wait(image().entry("T7").unwrap()).as_us_f64();
+    let PhasePlan::Chains(chains) = &plan.services[0].phases[2] else {
+        unreachable!()
+    };
+    let trace = image().entry("T7").unwrap();
+    let wait_us = plan.wait(&chains[0], trace, 1, 0).as_us_f64();
     assert!(wait_us > 1.0 && wait_us.fract() == 0.0, "{wait_us}");
     for id in ALL {
         for (timeout, ended) in [(wait_us, (1, 0)), (wait_us - 1.0, (0, 1))] {
