@@ -117,8 +117,9 @@ class Experiment:
 
     `policy` is the order of input queues, fifo, priority or deadline, if the configuration is not
     to say it. Responses of services that `slo_us` does not name are due within `slo_factor` times
-    the mean response time of the service on an idle server with AccelFlow, if it is given. `tenants` and `priorities` (higher goes first) are numbers by
-    service, 0 for those that are not named.
+    the mean response time of the service on an idle server with AccelFlow, if it is given.
+    `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
+    named.
     """
 
     workload: str = "socialnetwork"

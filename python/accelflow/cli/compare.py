@@ -115,9 +115,11 @@ from accelflow.report.export import to_json
     help="Order of input queues: fifo, priority or deadline. Default: what --config says, or fifo.",
 )
 @click.option(
-    "--slo-us",
+    "--slo-factor",
     type=float,
-    help="Time within which requests are to respond. Default: 5 times that on an idle server.",
+    default=simulation.PAPER_SLO_FACTOR,
+    show_default=True,
+    help="Responses are due within so many times the mean of their service on an idle server.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random.")
 @click.option(

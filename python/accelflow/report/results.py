@@ -195,6 +195,7 @@ def _read_system(reader: _Reader) -> SystemResult:
 
 
 def _read_service(reader: _Reader) -> ServiceResult:
+    slo = reader.inner_if_any("slo")
     return ServiceResult(
         service=reader.get("service", str),
         offered_rps=reader.number("offered_rps"),
@@ -214,6 +215,9 @@ def _read_service(reader: _Reader) -> ServiceResult:
         slo_us=reader.optional("slo_us", None, _Reader.number_or_none),
         slo_requests=reader.optional("slo_requests", 0, _Reader.count),
         slo_missed=reader.optional("slo_missed", 0, _Reader.count),
+        slo_us=slo.optional("us", None, _Reader.number_or_none),
+        slo_requests=slo.optional("requests", 0, _Reader.count),
+        slo_missed=slo.optional("missed", 0, _Reader.count),
         timed_out=reader.optional("timed_out", 0, _Reader.count),
         deadlines=reader.optional("deadlines", 0, _Reader.count),
         deadlines_missed=reader.optional("deadlines_missed", 0, _Reader.count),
@@ -266,6 +270,9 @@ class _Reader:
         if value < 0:
             raise InputError(f"{self.place}.{key} is {value}; it must not be negative")
         return value
+
+    def inner_if_any(self, key: str) -> _Reader:
+        return _Reader(self._value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[_Reader, str], _Wanted]
