@@ -332,6 +332,9 @@ const STEPS: &[Row] = &[
             -1_596_639 - 42_556,
         ],
     ),
+    // A single request meets idle cores.
+    ("core.balancing", 0.0, 1.0, [0; 6]),
+    ("core.interrupt_policy", 0.0, 2.0, [0; 6]),
     // The base has no gain.
     ("core.tax_gain", 0.5, 1.0, [0; 6]),
     ("core.system_gain", 0.25, 1.0, [0; 6]),

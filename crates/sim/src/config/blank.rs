@@ -4,9 +4,9 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
-    AcceleratorConfig, CohortConfig, Config, CoreConfig, DispatcherConfig, ExceptionConfig,
-    FactsConfig, Generation, MemoryConfig, NetworkConfig, PayloadConfig, Policy, ReliefConfig,
-    SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
+    AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
+    ExceptionConfig, FactsConfig, Generation, InterruptPolicy, MemoryConfig, NetworkConfig,
+    PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -45,6 +45,8 @@ pub(super) fn blank() -> Config {
             interrupt: Time::ZERO,
             submit: Time::ZERO,
             transform_per_kib: Time::ZERO,
+            balancing: Balancing::LeastLoaded,
+            interrupt_policy: InterruptPolicy::Queued,
             generation: Generation::IceLake,
             tax_gain: 0.0,
             system_gain: 0.0,

@@ -12,7 +12,7 @@ mod table;
 use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
-pub use crate::hardware::Policy;
+pub use crate::hardware::{Balancing, InterruptPolicy, Policy};
 pub use facts::FactsConfig;
 pub use generation::Generation;
 pub use parameters::{Parameter, Provenance};
@@ -124,6 +124,10 @@ pub struct CoreConfig {
     pub submit: Time,
     /// Transforming a payload's format in software, per KiB.
     pub transform_per_kib: Time,
+    /// How LdB chooses the core of a request.
+    pub balancing: Balancing,
+    /// When they serve interrupts.
+    pub interrupt_policy: InterruptPolicy,
     /// Which processors they are.
     pub generation: Generation,
     /// How much of a generation's gain in application logic operations of the datacenter tax have,

@@ -5,6 +5,7 @@
 
 mod accelerator;
 mod assoc;
+mod balance;
 mod central;
 mod core;
 mod dma;
@@ -19,8 +20,10 @@ mod translation;
 mod uncore;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
+pub use balance::Balancing;
 pub(crate) use central::CentralQueue;
-pub(crate) use core::Core;
+pub use core::InterruptPolicy;
+pub(crate) use core::{Core, TaskStart};
 pub(crate) use dma::Dma;
 pub use input_queue::Policy;
 pub(crate) use input_queue::{Entry, Owner, Placed};

@@ -39,6 +39,10 @@ impl Orchestrator for Cohort {
         }
     }
 
+    fn interrupts(&self) -> bool {
+        false
+    }
+
     fn notified(&self, config: &Config) -> Time {
         config
             .cohort

@@ -36,6 +36,10 @@ impl Orchestrator for CpuCentric {
         }
     }
 
+    fn interrupts_at_end(&self) -> bool {
+        true
+    }
+
     fn notified(&self, config: &Config) -> Time {
         config.core.interrupt
     }

@@ -146,6 +146,18 @@ pub trait Orchestrator: Send + Sync {
     /// Who decides after `completion`.
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
 
+    /// Whether what asks a core for a decision interrupts it; otherwise the core finds it when it
+    /// has done what it was given before.
+    fn interrupts(&self) -> bool {
+        true
+    }
+
+    /// Whether the end of a trace interrupts its core; otherwise it is a flag or a queue that the
+    /// core looks at when it has done what it was given before.
+    fn interrupts_at_end(&self) -> bool {
+        false
+    }
+
     /// What the core is charged when it is told that a trace has ended, before it switches to
     /// the request's thread.
     fn notified(&self, config: &Config) -> Time;

@@ -75,6 +75,10 @@ impl Orchestrator for Relief {
         }
     }
 
+    fn interrupts_at_end(&self) -> bool {
+        true
+    }
+
     fn notified(&self, config: &Config) -> Time {
         config.core.interrupt
     }

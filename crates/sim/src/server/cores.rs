@@ -6,6 +6,7 @@ use accelflow_units::Time;
 use super::SimError;
 use super::engine::Engine;
 use super::state::{CoreId, Event, Held, JobId, RequestId, Task};
+use crate::hardware::TaskStart;
 use crate::orchestrators::Next;
 use crate::plan::PhasePlan;
 use crate::stats::Part;
@@ -90,13 +91,10 @@ impl Engine<'_> {
         self.follow(id, now);
         let request = self.jobs.get(id).request;
         self.jobs.remove(id);
-        let cost = self.run.orchestrator.notified(self.run.config);
+        let core = self.requests.get(request).core;
+        let cost = self.tell_core(core, now);
         self.orchestration.cores += cost;
         self.requests.get_mut(request).overhead = cost;
-        let core = self.requests.get(request).core;
-        if cost > Time::ZERO {
-            self.push_task(core, Task::Notice, cost, now);
-        }
         self.execution_ended(request, false, now)
     }
 
@@ -179,14 +177,18 @@ impl Engine<'_> {
         Ok(total)
     }
 
-    /// A task has ended.
-    pub(super) fn core_done(&mut self, core: CoreId, now: Time) -> Result<(), SimError> {
+    /// A task has ended, if it is still the one that was started as number `number`.
+    pub(super) fn core_done(
+        &mut self,
+        core: CoreId,
+        number: u64,
+        now: Time,
+    ) -> Result<(), SimError> {
         let index = usize::from(core);
-        if let Some(task) = self.cores[index].finish(now) {
+        if let Some(task) = self.cores[index].finish(number, now) {
             self.task_done(task, now)?;
-        }
-        if let Some(duration) = self.cores[index].start(now) {
-            self.schedule(now + duration, Event::CoreDone(core));
+            let started = self.cores[index].start(now);
+            self.started(core, started);
         }
         Ok(())
     }
@@ -253,17 +255,49 @@ impl Engine<'_> {
 
     pub(super) fn push_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
         self.uncore.core_runs(duration, now);
-        if let Some(duration) = self.cores[usize::from(core)].push(task, duration, now) {
-            self.schedule(now + duration, Event::CoreDone(core));
-        }
+        let started = self.cores[usize::from(core)].push(task, duration, now);
+        self.started(core, started);
     }
 
     /// Goes on with the thread that has the core. Called while its last task ends, so the core
-    /// starts it next.
+    /// starts it next, unless an interrupt waits.
     pub(super) fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
         self.uncore.core_runs(duration, now);
-        if let Some(duration) = self.cores[usize::from(core)].resume(task, duration, now) {
-            self.schedule(now + duration, Event::CoreDone(core));
+        let started = self.cores[usize::from(core)].resume(task, duration, now);
+        self.started(core, started);
+    }
+
+    /// Interrupts a core with a task.
+    pub(super) fn interrupt_core(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        self.uncore.core_runs(duration, now);
+        let policy = self.run.config.core.interrupt_policy;
+        let started = self.cores[usize::from(core)].interrupt(policy, task, duration, now);
+        self.started(core, started);
+    }
+
+    /// Gives a core what a completion asks of it.
+    pub(super) fn ask_core(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        if self.run.orchestrator.interrupts() {
+            self.interrupt_core(core, task, duration, now);
+        } else {
+            self.push_task(core, task, duration, now);
+        }
+    }
+
+    /// Charges a core for being told that a trace has ended: how long.
+    pub(super) fn tell_core(&mut self, core: CoreId, now: Time) -> Time {
+        let cost = self.run.orchestrator.notified(self.run.config);
+        if cost > Time::ZERO && self.run.orchestrator.interrupts_at_end() {
+            self.interrupt_core(core, Task::Notice, cost, now);
+        } else if cost > Time::ZERO {
+            self.push_task(core, Task::Notice, cost, now);
+        }
+        cost
+    }
+
+    fn started(&mut self, core: CoreId, started: Option<TaskStart>) {
+        if let Some(TaskStart { ends, number }) = started {
+            self.schedule(ends, Event::CoreDone(core, number));
         }
     }
 }

@@ -22,7 +22,7 @@ impl Engine<'_> {
         let size = job.operation.output;
         // Only a new request is given to a core; responses go to the one that started it.
         if from == Accel::Ldb && self.requests.get(job.request).phase == 0 {
-            let core = self.least_loaded();
+            let core = self.balance(job.request);
             self.requests.get_mut(job.request).core = core;
         }
         let (read, arms) = self.read_all(&mut job)?;
@@ -162,10 +162,10 @@ impl Engine<'_> {
         let core = self.requests.get(request).core;
         self.orchestration.cores += decision.background + decision.core;
         if decision.background > Time::ZERO {
-            self.push_task(core, Task::Notice, decision.background, now);
+            self.ask_core(core, Task::Notice, decision.background, now);
         }
         if decision.core > Time::ZERO {
-            self.push_task(core, Task::Decide(job), decision.core, now);
+            self.ask_core(core, Task::Decide(job), decision.core, now);
         } else {
             self.forward(job, now)?;
         }

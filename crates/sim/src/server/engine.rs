@@ -20,6 +20,9 @@ pub(super) const HOME_CORE: u64 = 0;
 /// The attribute that says which TCP its connection is with.
 pub(super) const HOME_TCP: u64 = 1;
 
+/// The attributes that say which cores LdB draws.
+const LDB_DRAWS: [u64; 2] = [1 << 42, (1 << 42) + 1];
+
 /// Events between two looks at whether the run is to stop: some milliseconds.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
@@ -40,6 +43,8 @@ pub(super) struct Engine<'r> {
     pub(super) central: Option<CentralQueue<JobId>>,
     /// For a central queue: how long each service takes from each of its phases on, unloaded.
     pub(super) expected: Vec<Vec<Time>>,
+    /// Requests that LdB has given to cores.
+    balanced: u64,
     pub(super) manager_free: Time,
     pub(super) manager: BusyTime,
     pub(super) services: Vec<ServiceStats>,
@@ -121,6 +126,7 @@ impl<'r> Engine<'r> {
             dma: Dma::new(run.config.network.dma_engines),
             central: (run.orchestrator.queueing() == Queueing::Central).then(central),
             expected: Vec::new(),
+            balanced: 0,
             manager_free: Time::ZERO,
             manager: BusyTime::new(Time::ZERO),
             services: vec![ServiceStats::default(); run.plan.services.len()],
@@ -209,7 +215,7 @@ impl<'r> Engine<'r> {
             }
             Event::Terminated(job) => self.terminated(job, now),
             Event::Notified(job) => self.notified(job, now),
-            Event::CoreDone(core) => self.core_done(core, now),
+            Event::CoreDone(core, number) => self.core_done(core, number, now),
         }
     }
 
@@ -278,12 +284,14 @@ impl<'r> Engine<'r> {
         &mut self.stations[unit.accel.index() * instances + usize::from(unit.instance)]
     }
 
-    /// The core with the fewest tasks; the first of equals.
-    pub(super) fn least_loaded(&self) -> CoreId {
-        let loads = self.cores.iter().map(Core::load).enumerate();
-        loads
-            .min_by_key(|&(_, load)| load)
-            .map_or(0, |(core, _)| core as CoreId)
+    /// The core that LdB gives a request. What is random in it is an attribute of the request.
+    pub(super) fn balance(&mut self, id: RequestId) -> CoreId {
+        let request = self.requests.get(id);
+        let draws = LDB_DRAWS.map(|purpose| self.attribute(request, purpose));
+        let policy = self.run.config.core.balancing;
+        let core = policy.choose(&self.cores, draws, self.balanced);
+        self.balanced += 1;
+        core as CoreId
     }
 }
 

@@ -60,7 +60,7 @@ impl Engine<'_> {
             Task::TakeOver(job)
         };
         let core = self.requests.get(self.jobs.get(job).request).core;
-        self.push_task(core, task, duration, now);
+        self.interrupt_core(core, task, duration, now);
     }
 
     /// The exception of `job` has been handled, and its element goes on.

@@ -190,8 +190,8 @@ pub(super) enum Event {
     Terminated(JobId),
     /// A core has been told that a job has ended.
     Notified(JobId),
-    /// A core has completed its task.
-    CoreDone(CoreId),
+    /// A core has completed the task that it started as this number.
+    CoreDone(CoreId, u64),
 }
 
 /// What an A-DMA engine moves.

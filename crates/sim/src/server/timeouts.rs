@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Event, Held, JobId, Task, Unit};
+use super::state::{Event, Held, JobId, Unit};
 use crate::stats::Fallback;
 
 impl Engine<'_> {
@@ -45,11 +45,8 @@ impl Engine<'_> {
         let request = self.jobs.get(id).request;
         self.jobs.remove(id);
         if self.run.orchestrator.accelerated() {
-            let cost = self.run.orchestrator.notified(self.run.config);
             let core = self.requests.get(request).core;
-            if cost > Time::ZERO {
-                self.push_task(core, Task::Notice, cost, now);
-            }
+            self.tell_core(core, now);
         }
         self.terminate(request, now);
         self.execution_ended(request, false, now)

@@ -2,9 +2,9 @@
 
 use accelflow_units::Time;
 
-use crate::config::Generation;
 use crate::config::blank::hertz;
 use crate::config::parameters::{Parameter, Provenance};
+use crate::config::{Balancing, Generation, InterruptPolicy};
 
 pub(super) const ROWS: &[Parameter] = &[
     Parameter {
@@ -110,6 +110,32 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "Systems whose dispatchers cannot transform do it on the core.",
         get: |c| c.core.transform_per_kib.as_ns_f64(),
         set: |c, v| c.core.transform_per_kib = Time::from_ns_f64(v),
+    },
+    Parameter {
+        key: "core.balancing",
+        unit: "",
+        default: 0.0,
+        min: 0.0,
+        max: 4.0,
+        whole: true,
+        provenance: Provenance::Assumed,
+        source: "AccelFlow, section IV.A",
+        why: "0 least loaded, 1 random, 2 round robin, 3 the less loaded of two, 4 the core idle for longest (join-idle-queue). The paper has LdB beside the cores and gives no policy; there it can know every run queue.",
+        get: |c| c.core.balancing as usize as f64,
+        set: |c, v| c.core.balancing = Balancing::ALL[v as usize],
+    },
+    Parameter {
+        key: "core.interrupt_policy",
+        unit: "",
+        default: 2.0,
+        min: 0.0,
+        max: 2.0,
+        whole: true,
+        provenance: Provenance::Assumed,
+        source: "how processors and operating systems work",
+        why: "0 behind all tasks that wait, 1 after the one that runs, 2 at once. An interrupt preempts what runs, and the thread that it wakes is that of a driver, which goes before others.",
+        get: |c| c.core.interrupt_policy as usize as f64,
+        set: |c, v| c.core.interrupt_policy = InterruptPolicy::ALL[v as usize],
     },
     Parameter {
         key: "core.generation",

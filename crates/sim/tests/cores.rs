@@ -1,0 +1,89 @@
+//! What cores do when, and which core does it: interrupts and the choices of LdB.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use accelflow_sim::Config;
+use accelflow_sim::plan::Plan;
+use accelflow_units::Time;
+use common::{SYSTEMS, fixed_plan, frictionless, responses, round_cost, uniq_id};
+
+/// UniqId with 100 us of application logic.
+fn plan() -> Plan {
+    fixed_plan(&uniq_id(), 100_000.0, 1_000, &round_cost)
+}
+
+fn server(values: &[(&str, f64)]) -> Config {
+    let mut config = frictionless();
+    for (key, value) in values {
+        config.set(key, *value).unwrap();
+    }
+    config
+}
+
+/// `count` requests on one core with interrupts of 1 us: when later ones' operations end, the
+/// first one's application logic runs.
+fn on_one_core(policy: f64, id: &str, count: u64) -> Vec<Time> {
+    let config = server(&[
+        ("core.count", 1.0),
+        ("core.interrupt_ns", 1_000.0),
+        ("core.interrupt_policy", policy),
+        ("accelerator.pes", 1.0),
+    ]);
+    responses(&config, &plan(), id, count)
+}
+
+#[test]
+fn an_interrupt_takes_the_core_from_application_logic_or_waits_for_it() {
+    let of = |policy| on_one_core(policy, "cpu_centric", 2);
+    let [queued, first, preempt] = [0.0, 1.0, 2.0].map(of);
+    assert_eq!(queued, first, "nothing else waits");
+    // The response of the first needs the core while the second one's logic of 100 us runs.
+    let logic = Time::from_us(100);
+    assert!(
+        first[0] - preempt[0] > Time::from_us(95),
+        "{preempt:?} {first:?}"
+    );
+    // That logic is preempted for the four interrupts of the first one's response, and ends once.
+    let later = preempt[1] - first[1];
+    assert!(later < Time::from_us(4), "{preempt:?} {first:?}");
+    assert!(preempt[1] - preempt[0] > logic);
+}
+
+#[test]
+fn flags_and_polled_queues_interrupt_nobody() {
+    for id in SYSTEMS {
+        let of = |policy| on_one_core(policy, id, 3);
+        let interrupts =
+            ["cpu_centric", "relief", "per_acc_type_q"].contains(&id) || id.starts_with("direct");
+        assert_eq!(of(2.0) != of(0.0), interrupts, "{id}");
+    }
+}
+
+#[test]
+fn ldb_gives_requests_to_cores_as_it_is_told() {
+    // Eight requests on four cores: evenly, each core has two, and the last of them waits once.
+    let of = |balancing: f64| {
+        let config = server(&[("core.count", 4.0), ("core.balancing", balancing)]);
+        *responses(&config, &plan(), "accelflow", 8).last().unwrap()
+    };
+    let [least, random, round_robin, two, idle] = [0.0, 1.0, 2.0, 3.0, 4.0].map(of);
+    let (two_logics, three) = (Time::from_us(200), Time::from_us(300));
+    for even in [least, round_robin, idle] {
+        assert!(even > two_logics && even < three, "{even}");
+    }
+    assert!(random > three, "{random}: some core has three");
+    assert!(two <= random, "{two} {random}");
+}
+
+#[test]
+fn systems_without_ldb_are_not_balanced() {
+    for balancing in [1.0, 2.0, 3.0, 4.0] {
+        let of = |balancing| {
+            let config = server(&[("core.count", 4.0), ("core.balancing", balancing)]);
+            responses(&config, &plan(), "non_acc", 8)
+        };
+        assert_eq!(of(balancing), of(0.0));
+    }
+}
