@@ -40,7 +40,7 @@ BUDGETS: Mapping[str, Budget] = {
     one.name: one
     for one in (
         Budget(name="full", requests=20_000, replications=5, rate_step=1.03),
-        Budget(name="quick", requests=2_000, replications=3, rate_step=1.10),
+        Budget(name="quick", requests=1_500, replications=3, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),
     )
 }
