@@ -285,7 +285,7 @@ pub struct Outcome {
     pub services: Vec<ServiceStats>,
     /// By [`Accel::index`].
     pub accelerators: [AccelStats; Accel::COUNT],
-    /// Share of the cores' time that they were busy.
+    /// Share of the cores' time that they were busy; all of it where they poll flags continuously.
     pub core_utilization: f64,
     /// Share of the manager's time that it was occupied.
     pub manager_utilization: f64,

@@ -7,7 +7,9 @@ mod common;
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
 use accelflow_units::Time;
-use common::{SYSTEMS, fixed_plan, frictionless, responses, round_cost, uniq_id};
+use common::{
+    SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, together, uniq_id,
+};
 
 /// UniqId with 100 us of application logic.
 fn plan() -> Plan {
@@ -86,4 +88,57 @@ fn systems_without_ldb_are_not_balanced() {
         };
         assert_eq!(of(balancing), of(0.0));
     }
+}
+
+#[test]
+fn only_an_idle_core_wakes_up_for_a_flag() {
+    let of = |notification, wake| {
+        let config = server(&[
+            ("core.count", 1.0),
+            ("core.notification", notification),
+            ("core.wake_ns", wake),
+        ]);
+        responses(&config, &plan(), "accelflow", 2)
+    };
+    let (slow, slower) = (of(2.0, 3_000.0), of(2.0, 4_000.0));
+    let step = Time::from_us(1);
+    // The second request finds the core awake, and is later for the first one's wake-up alone.
+    assert_eq!(slower[0] - slow[0], step);
+    assert_eq!(slower[1] - slow[1], step);
+    assert_eq!(of(2.0, 0.0), of(0.0, 4_000.0));
+}
+
+#[test]
+fn timers_of_cores_are_set_off_evenly() {
+    // Core 1 of two looks half a period after core 0: that of the second request.
+    let config = server(&[
+        ("core.count", 2.0),
+        ("core.balancing", 2.0),
+        ("core.notice_period_ns", 1e6),
+    ]);
+    let times = responses(&config, &plan(), "accelflow", 2);
+    let half = Time::from_us(500);
+    let apart = times[1] - times[0];
+    assert!(
+        apart > half - Time::from_us(1) && apart < half + Time::from_us(1),
+        "{apart}"
+    );
+}
+
+#[test]
+fn polling_costs_the_cores_all_of_their_time() {
+    let of = |notification, id| {
+        let config = server(&[("core.notification", notification)]);
+        run(&config, &plan(), id, &together(100), 1).core_utilization
+    };
+    assert_eq!(of(1.0, "accelflow"), 1.0);
+    assert!(of(0.0, "accelflow") < 1.0);
+    for id in ["non_acc", "relief", "cohort", "ideal"] {
+        assert_eq!(of(1.0, id), of(0.0, id), "{id} has no flags");
+    }
+    let config = server(&[("core.notification", 1.0)]);
+    assert_eq!(
+        response(&config, &plan(), "accelflow"),
+        response(&frictionless(), &plan(), "accelflow")
+    );
 }

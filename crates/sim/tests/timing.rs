@@ -335,6 +335,17 @@ const STEPS: &[Row] = &[
     // A single request meets idle cores.
     ("core.balancing", 0.0, 1.0, [0; 6]),
     ("core.interrupt_policy", 0.0, 2.0, [0; 6]),
+    // An idle core wakes up; core 0 looks after a whole number of periods, which is later than
+    // the notification.
+    ("core.notification", 0.0, 1.0, [0; 6]),
+    ("core.notification", 0.0, 2.0, [0, 0, 0, 0, 500_000, 0]),
+    ("core.wake_ns", 500.0, 501.0, [0; 6]),
+    (
+        "core.notice_period_ns",
+        1_000_000.0,
+        2_000_000.0,
+        [0, 0, 0, 0, 1_000_000_000, 0],
+    ),
     // The base has no gain.
     ("core.tax_gain", 0.5, 1.0, [0; 6]),
     ("core.system_gain", 0.25, 1.0, [0; 6]),

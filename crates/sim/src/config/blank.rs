@@ -5,7 +5,7 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
     AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
-    ExceptionConfig, FactsConfig, Generation, InterruptPolicy, MemoryConfig, NetworkConfig,
+    ExceptionConfig, FactsConfig, Generation, InterruptPolicy, Looks, MemoryConfig, NetworkConfig,
     PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
 };
 
@@ -47,6 +47,9 @@ pub(super) fn blank() -> Config {
             transform_per_kib: Time::ZERO,
             balancing: Balancing::LeastLoaded,
             interrupt_policy: InterruptPolicy::Queued,
+            notification: Looks::Periodically,
+            notice_period: Time::ZERO,
+            wake: Time::ZERO,
             generation: Generation::IceLake,
             tax_gain: 0.0,
             system_gain: 0.0,

@@ -12,7 +12,7 @@ mod table;
 use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
-pub use crate::hardware::{Balancing, InterruptPolicy, Policy};
+pub use crate::hardware::{Balancing, InterruptPolicy, Looks, Policy};
 pub use facts::FactsConfig;
 pub use generation::Generation;
 pub use parameters::{Parameter, Provenance};
@@ -128,6 +128,12 @@ pub struct CoreConfig {
     pub balancing: Balancing,
     /// When they serve interrupts.
     pub interrupt_policy: InterruptPolicy,
+    /// When they look at the flags of traces that have ended.
+    pub notification: Looks,
+    /// How often, if they look periodically; zero for whenever they have nothing else to do.
+    pub notice_period: Time,
+    /// Waking up, if they sleep when they have nothing to do.
+    pub wake: Time,
     /// Which processors they are.
     pub generation: Generation,
     /// How much of a generation's gain in application logic operations of the datacenter tax have,

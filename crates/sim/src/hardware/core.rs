@@ -24,6 +24,24 @@ impl InterruptPolicy {
     ];
 }
 
+/// When a core looks at the flags of traces that have ended (AccelFlow, section IV.A). What it
+/// has been given before comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looks {
+    /// "The CPU core can be performing other work and periodically check the notification flag."
+    #[default]
+    Periodically,
+    /// "By continuously polling the flag": whenever it has nothing else to do.
+    Always,
+    /// "By executing an MWAIT-like instruction and automatically waking up".
+    WhenWoken,
+}
+
+impl Looks {
+    /// By their numbers in `core.notification`.
+    pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
+}
+
 /// A core with its own run queue. Only an interrupt takes it from the task that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Core<T> {

@@ -1,6 +1,6 @@
 use accelflow_units::Time;
 
-use super::{Completion, Decision, Links, Next, Orchestrator, software_transforms};
+use super::{Completion, Decision, Links, Next, Notification, Orchestrator, software_transforms};
 use crate::config::Config;
 
 /// Pairs of accelerators that frequently go together are linked; all other hand-overs go through
@@ -41,6 +41,10 @@ impl Orchestrator for Cohort {
 
     fn interrupts(&self) -> bool {
         false
+    }
+
+    fn notification(&self) -> Notification {
+        Notification::Found
     }
 
     fn notified(&self, config: &Config) -> Time {

@@ -1,7 +1,8 @@
 use accelflow_units::Time;
 
 use super::{
-    Completion, Decision, Links, Next, Orchestrator, interrupt_and_submit, software_transforms,
+    Completion, Decision, Links, Next, Notification, Orchestrator, interrupt_and_submit,
+    software_transforms,
 };
 use crate::config::Config;
 
@@ -36,8 +37,8 @@ impl Orchestrator for CpuCentric {
         }
     }
 
-    fn interrupts_at_end(&self) -> bool {
-        true
+    fn notification(&self) -> Notification {
+        Notification::Interrupt
     }
 
     fn notified(&self, config: &Config) -> Time {

@@ -1,6 +1,6 @@
 use accelflow_units::Time;
 
-use super::{Completion, Decision, Links, Orchestrator};
+use super::{Completion, Decision, Links, Notification, Orchestrator};
 use crate::config::Config;
 
 /// Accelerators hand on directly, and deciding costs nothing (AccelFlow, section VII.A.3,
@@ -26,6 +26,10 @@ impl Orchestrator for Ideal {
 
     fn decide(&self, _: &Completion, _: &Config, _: &Links) -> Decision {
         Decision::default()
+    }
+
+    fn notification(&self) -> Notification {
+        Notification::Found
     }
 
     fn notified(&self, _: &Config) -> Time {

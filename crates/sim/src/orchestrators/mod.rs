@@ -101,6 +101,18 @@ pub enum Queueing {
     Central,
 }
 
+/// How a core is told that a trace has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notification {
+    /// By a flag in memory, which it looks at as `core.notification` says.
+    #[default]
+    Flag,
+    /// By an interrupt.
+    Interrupt,
+    /// It finds it when it has done what it was given before, and is charged what that costs.
+    Found,
+}
+
 /// A way of orchestrating the ensemble.
 ///
 /// Implementations are stateless: everything that changes lives in the simulated hardware.
@@ -152,10 +164,9 @@ pub trait Orchestrator: Send + Sync {
         true
     }
 
-    /// Whether the end of a trace interrupts its core; otherwise it is a flag or a queue that the
-    /// core looks at when it has done what it was given before.
-    fn interrupts_at_end(&self) -> bool {
-        false
+    /// How a core is told that a trace has ended.
+    fn notification(&self) -> Notification {
+        Notification::Flag
     }
 
     /// What the core is charged when it is told that a trace has ended, before it switches to

@@ -1,8 +1,8 @@
 use accelflow_units::Time;
 
 use super::{
-    Completion, Decision, Links, Manager, Next, Orchestrator, Queueing, interrupt_and_submit,
-    software_transforms,
+    Completion, Decision, Links, Manager, Next, Notification, Orchestrator, Queueing,
+    interrupt_and_submit, software_transforms,
 };
 use crate::config::Config;
 
@@ -75,8 +75,8 @@ impl Orchestrator for Relief {
         }
     }
 
-    fn interrupts_at_end(&self) -> bool {
-        true
+    fn notification(&self) -> Notification {
+        Notification::Interrupt
     }
 
     fn notified(&self, config: &Config) -> Time {

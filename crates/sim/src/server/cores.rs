@@ -6,8 +6,9 @@ use accelflow_units::Time;
 use super::SimError;
 use super::engine::Engine;
 use super::state::{CoreId, Event, Held, JobId, RequestId, Task};
+use crate::config::Looks;
 use crate::hardware::TaskStart;
-use crate::orchestrators::Next;
+use crate::orchestrators::{Next, Notification};
 use crate::plan::PhasePlan;
 use crate::stats::Part;
 
@@ -286,13 +287,42 @@ impl Engine<'_> {
 
     /// Charges a core for being told that a trace has ended: how long.
     pub(super) fn tell_core(&mut self, core: CoreId, now: Time) -> Time {
-        let cost = self.run.orchestrator.notified(self.run.config);
-        if cost > Time::ZERO && self.run.orchestrator.interrupts_at_end() {
+        let mut cost = self.run.orchestrator.notified(self.run.config);
+        let notification = self.run.orchestrator.notification();
+        let sleeps = self.cores[usize::from(core)].idle_since().is_some();
+        if notification == Notification::Flag && sleeps && self.looks() == Looks::WhenWoken {
+            cost += self.run.config.core.wake;
+        }
+        if cost > Time::ZERO && notification == Notification::Interrupt {
             self.interrupt_core(core, Task::Notice, cost, now);
         } else if cost > Time::ZERO {
             self.push_task(core, Task::Notice, cost, now);
         }
         cost
+    }
+
+    fn looks(&self) -> Looks {
+        self.run.config.core.notification
+    }
+
+    /// Whether cores that have nothing else to do poll flags.
+    pub(super) fn polls(&self) -> bool {
+        let orchestrator = self.run.orchestrator;
+        let flag = orchestrator.notification() == Notification::Flag;
+        orchestrator.accelerated() && flag && self.looks() == Looks::Always
+    }
+
+    /// When a core next looks for a notification that arrives at `at`.
+    pub(super) fn when_seen(&self, core: CoreId, at: Time) -> Time {
+        let period = self.run.config.core.notice_period.as_ps();
+        let flag = self.run.orchestrator.notification() == Notification::Flag;
+        if !flag || self.looks() != Looks::Periodically || period == 0 {
+            return at;
+        }
+        // Timers of cores are set off evenly over the period.
+        let offset = period / self.cores.len() as u64 * u64::from(core);
+        let since = (at.as_ps() + period - offset) % period;
+        at + Time::from_ps((period - since) % period)
     }
 
     fn started(&mut self, core: CoreId, started: Option<TaskStart>) {

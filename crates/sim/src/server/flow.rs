@@ -170,7 +170,9 @@ impl Engine<'_> {
         self.trace_ended(job);
         let clock = self.run.config.core.clock;
         let latency = self.run.config.network.notification.at(clock);
-        self.schedule(now + latency, Event::Notified(job));
+        let core = self.requests.get(self.jobs.get(job).request).core;
+        let seen = self.when_seen(core, now + latency);
+        self.schedule(seen, Event::Notified(job));
     }
 
     /// Hands the rest of a job's trace to its core, as queue and overflow area are full: at once

@@ -220,7 +220,11 @@ impl Engine<'_> {
             }
         };
         let after = &closing.busy;
-        outcome.core_utilization = share(before.cores, after.cores, config.core.count);
+        outcome.core_utilization = if self.polls() {
+            1.0
+        } else {
+            share(before.cores, after.cores, config.core.count)
+        };
         outcome.manager_utilization = share(before.manager, after.manager, 1);
         outcome.dma_utilization = share(before.dma, after.dma, config.network.dma_engines);
         let links = Carried::shares(&before.links, &after.links, window);

@@ -37,6 +37,8 @@ impl Engine<'_> {
                 .notification
                 .at(self.run.config.core.clock);
         }
+        let core = self.requests.get(job.request).core;
+        let at = self.when_seen(core, at);
         self.schedule(at, Event::Terminated(id));
     }
 

@@ -4,7 +4,7 @@ use accelflow_units::Time;
 
 use crate::config::blank::hertz;
 use crate::config::parameters::{Parameter, Provenance};
-use crate::config::{Balancing, Generation, InterruptPolicy};
+use crate::config::{Balancing, Generation, InterruptPolicy, Looks};
 
 pub(super) const ROWS: &[Parameter] = &[
     Parameter {
@@ -136,6 +136,45 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "0 behind all tasks that wait, 1 after the one that runs, 2 at once. An interrupt preempts what runs, and the thread that it wakes is that of a driver, which goes before others.",
         get: |c| c.core.interrupt_policy as usize as f64,
         set: |c, v| c.core.interrupt_policy = InterruptPolicy::ALL[v as usize],
+    },
+    Parameter {
+        key: "core.notification",
+        unit: "",
+        default: 0.0,
+        min: 0.0,
+        max: 2.0,
+        whole: true,
+        provenance: Provenance::Paper,
+        source: "AccelFlow, section IV.A",
+        why: "0 a periodic check of the flag, 1 continuous polling by cores that have nothing else to do, 2 waking up as by MWAIT. The paper names all three; the first is the one in which a core does other work.",
+        get: |c| c.core.notification as usize as f64,
+        set: |c, v| c.core.notification = Looks::ALL[v as usize],
+    },
+    Parameter {
+        key: "core.notice_period_ns",
+        unit: "ns",
+        default: 0.0,
+        min: 0.0,
+        max: 1000000000.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "no source",
+        why: "Between two periodic checks; 0 for one between any two tasks, and always when there is none: a check that finds nothing is a hit in the first-level cache.",
+        get: |c| c.core.notice_period.as_ns_f64(),
+        set: |c, v| c.core.notice_period = Time::from_ns_f64(v),
+    },
+    Parameter {
+        key: "core.wake_ns",
+        unit: "ns",
+        default: 500.0,
+        min: 0.0,
+        max: 1000000.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "Linux's intel_idle driver: 1 us from C1 on Ice Lake servers",
+        why: "An idle core that waits with an MWAIT-like instruction of users is in a lighter sleep than C1: half of its exit latency.",
+        get: |c| c.core.wake.as_ns_f64(),
+        set: |c, v| c.core.wake = Time::from_ns_f64(v),
     },
     Parameter {
         key: "core.generation",
