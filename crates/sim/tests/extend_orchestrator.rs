@@ -45,6 +45,10 @@ impl Orchestrator for Polling {
         }
     }
 
+    fn interrupts(&self) -> bool {
+        false
+    }
+
     fn notified(&self, config: &Config) -> Time {
         config.core.notice
     }
