@@ -14,6 +14,7 @@ mod errors;
 mod execution;
 mod json;
 mod recording;
+mod rpc_processor;
 mod server;
 mod shaping;
 mod sharing;
@@ -49,6 +50,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::recording::{check_recording, executed_operations, machine_name, record_services};
+
+    #[pymodule_export]
+    use crate::rpc_processor::{cerebros_parameters, cerebros_services, cerebros_simulate};
 
     #[pymodule_export]
     use crate::server::PyServer;

@@ -1,0 +1,45 @@
+//! A core's instruction cache, block by block.
+
+use std::ops::Range;
+
+use crate::Platform;
+
+/// Set-associative, with the least recently used block of a set replaced (policy assumed).
+#[derive(Clone, Debug)]
+pub struct InstructionCache {
+    /// The blocks of each set, the most recent first.
+    sets: Vec<Vec<u32>>,
+    ways: usize,
+}
+
+impl InstructionCache {
+    /// An empty cache as `platform` has it.
+    pub fn new(platform: &Platform) -> InstructionCache {
+        let ways = platform.l1i_ways as usize;
+        let blocks = (platform.l1i_bytes / platform.l1i_block_bytes) as usize;
+        InstructionCache {
+            sets: vec![Vec::with_capacity(ways); (blocks / ways).max(1)],
+            ways,
+        }
+    }
+
+    /// Fetches the block; whether it missed.
+    pub fn fetch(&mut self, block: u32) -> bool {
+        let index = block as usize % self.sets.len();
+        let set = &mut self.sets[index];
+        if let Some(place) = set.iter().position(|&held| held == block) {
+            set[..=place].rotate_right(1);
+            return false;
+        }
+        if set.len() == self.ways {
+            set.pop();
+        }
+        set.insert(0, block);
+        true
+    }
+
+    /// Fetches the blocks in order; how many missed.
+    pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
+        blocks.map(|block| u64::from(self.fetch(block))).sum()
+    }
+}

@@ -1,0 +1,44 @@
+//! A server whose RPC layer runs on its cores, on accelerators that the cores command, or in
+//! Cerebros, the RPC processor between NIC and cores (Pourhabibi, Sutherland, Daglis and Falsafi,
+//! MICRO 2021), in simulated time.
+//!
+//! * [`schema`]: messages, and the split schemata by which they are transformed.
+//! * [`services`]: the five microservices of DeathStarBench that the paper studies.
+//! * [`platform`]: every parameter, with its origin.
+//! * [`buffers`], [`pipelines`], [`steering`], [`icache`]: the components.
+//! * [`simulate`]: requests of a service under a design, and [`analytic`], the paper's closed model
+//!   of the same function, with which one request at a time agrees.
+//!
+//! Results are a function of the arguments, to the bit.
+//!
+//! ```
+//! use accelflow_cerebros::services::Service;
+//! use accelflow_cerebros::{Arrivals, Design, Load, Platform, Steering, simulate};
+//!
+//! let uid = Service::named("UID")?;
+//! let load = Load::new(Arrivals::Closed(1), 1);
+//! let platform = Platform::default();
+//! let run = simulate(&uid, &platform, Design::Full, Steering::LeastLoaded, &load)?;
+//! assert_eq!(platform.cycles(run.all.spent.rpc()), 90.0);
+//! # Ok::<(), accelflow_cerebros::CerebrosError>(())
+//! ```
+
+pub mod buffers;
+mod error;
+pub mod icache;
+pub mod pipelines;
+pub mod platform;
+mod program;
+mod run;
+pub mod schema;
+mod server;
+pub mod services;
+pub mod steering;
+
+pub use accelflow_model::cerebros::{Design, RpcLayer};
+pub use error::CerebrosError;
+pub use platform::Platform;
+pub use program::{Kind, analytic};
+pub use run::{Arrivals, Group, Load, Outcome, Spent, simulate};
+pub use schema::Message;
+pub use steering::Steering;

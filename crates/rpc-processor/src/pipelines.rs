@@ -1,0 +1,63 @@
+//! The array of transformation pipelines, each of which takes one task at a time (section 4.2).
+
+use accelflow_units::Time;
+
+/// Pipelines that take tasks in the order in which they are offered.
+#[derive(Clone, Debug)]
+pub struct Pipelines {
+    free_at: Vec<Time>,
+    busy: Time,
+    tasks: u64,
+}
+
+/// When a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// When a pipeline takes it.
+    pub start: Time,
+    /// When it is done.
+    pub end: Time,
+}
+
+impl Pipelines {
+    /// `count` idle pipelines; zero counts as one.
+    pub fn new(count: usize) -> Pipelines {
+        Pipelines {
+            free_at: vec![Time::ZERO; count.max(1)],
+            busy: Time::ZERO,
+            tasks: 0,
+        }
+    }
+
+    /// Gives a task of `duration` to the pipeline that is free first. Offers come in the order of
+    /// their times `now`.
+    pub fn offer(&mut self, now: Time, duration: Time) -> Slot {
+        let mut first = 0;
+        for (n, free) in self.free_at.iter().enumerate() {
+            if *free < self.free_at[first] {
+                first = n;
+            }
+        }
+        let start = self.free_at[first].max(now);
+        let end = start + duration;
+        self.free_at[first] = end;
+        self.busy += duration;
+        self.tasks += 1;
+        Slot { start, end }
+    }
+
+    /// The share of their time until `now` that the pipelines worked.
+    pub fn utilisation(&self, now: Time) -> f64 {
+        let all = now.as_s_f64() * self.free_at.len() as f64;
+        if all > 0.0 {
+            self.busy.as_s_f64() / all
+        } else {
+            0.0
+        }
+    }
+
+    /// Tasks that were offered.
+    pub fn tasks(&self) -> u64 {
+        self.tasks
+    }
+}

@@ -1,0 +1,280 @@
+//! What a request makes the NIC, the pipelines and a core do under a design (section 6.1).
+
+use std::ops::Range;
+
+use accelflow_model::cerebros::{Design, RpcLayer};
+use accelflow_units::{Bytes, Time};
+
+use crate::schema::{TypeSchema, header, header_wire};
+use crate::services::{Call, Function, Service, first_field_replaced};
+use crate::{CerebrosError, Message, Platform};
+
+/// What a request is to Cerebros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A call of a function that is in the schema map.
+    Known,
+    /// A call of a function that is not: its request and response are left to the core.
+    Unknown,
+    /// A request that its function's schema does not match: the core finds that out too, and
+    /// answers with an exception.
+    Malformed,
+}
+
+/// One thing that a core does, or waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// A part of the RPC layer as software, whose instructions these are.
+    Software(Time, Range<u32>),
+    /// Traversals of the chip's network for an offload.
+    Offload(Time),
+    /// A task of the core's own accelerator.
+    Private(Time),
+    /// A task of the shared pipelines.
+    Shared(Time),
+    /// This part of so many of the function.
+    Function(u32, u32),
+}
+
+/// What happens to a request of one function and kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// What the NIC reserves for it.
+    pub(crate) reserve: Bytes,
+    /// The pipelines' work before a core is chosen.
+    pub(crate) received: Option<Time>,
+    /// The core's work.
+    pub(crate) steps: Vec<Step>,
+    /// The pipelines' work after the core is done.
+    pub(crate) sent: Option<Time>,
+    /// Whether the core does what Cerebros could not.
+    pub(crate) fallback: bool,
+}
+
+/// Costs of single tasks.
+pub(crate) struct Costs<'p> {
+    platform: &'p Platform,
+}
+
+impl Costs<'_> {
+    pub(crate) fn new(platform: &Platform) -> Costs<'_> {
+        Costs { platform }
+    }
+
+    fn software_payload(&self, message: &Message) -> f64 {
+        let (p, work) = (self.platform, message.work());
+        p.software_payload_cycles
+            + p.software_field_cycles * work.fields as f64
+            + p.software_word_cycles * work.text_words as f64
+    }
+
+    /// Cycles of a pipeline for a header or payload (section 5: the fields, and one access).
+    pub(crate) fn task(&self, message: &Message) -> f64 {
+        let fields = message.pipeline_cycles(self.platform.field_units as usize);
+        self.platform.cache_access_cycles + fields as f64
+    }
+}
+
+/// One message of a request's life.
+struct Transfer<'f> {
+    name: &'static str,
+    payload: &'f Message,
+    /// Whether it comes in; otherwise it goes out.
+    incoming: bool,
+}
+
+/// All messages in order: the request, what is nested, the response.
+fn transfers(function: &Function) -> Vec<Transfer<'_>> {
+    let half = |call: &Call, payload, incoming| Transfer {
+        name: call.name,
+        payload,
+        incoming,
+    };
+    let call = &function.call;
+    let mut all = vec![half(call, &call.request, true)];
+    for nested in &function.nested {
+        all.push(half(nested, &nested.request, false));
+        all.push(half(nested, &nested.response, true));
+    }
+    all.push(half(call, &call.response, false));
+    all
+}
+
+/// The analytic model of one function on this server (section 5), with tasks counted and their
+/// cycles added.
+pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
+    let costs = Costs::new(platform);
+    let all = transfers(function);
+    let count = all.len() as f64;
+    let payloads: f64 = all.iter().map(|t| costs.software_payload(t.payload)).sum();
+    let dispatch = platform.software_dispatch_cycles * count;
+    let cycles = payloads + dispatch + platform.software_header_cycles * count;
+    let hardware = |t: &Transfer<'_>| costs.task(&header(t.name)) + costs.task(t.payload);
+    RpcLayer {
+        cycles,
+        payload_share: payloads / cycles,
+        dispatch_share: dispatch / cycles,
+        header_tasks: all.len() as u32,
+        payload_tasks: all.len() as u32,
+        accelerator_cycles: all.iter().map(hardware).sum(),
+        ..platform.layer()
+    }
+}
+
+/// Which designs are simulated, and by which blocks the layer's parts are known.
+pub(crate) struct Builder<'p> {
+    pub(crate) platform: &'p Platform,
+    pub(crate) design: Design,
+    pub(crate) rpc_blocks: u32,
+}
+
+impl Builder<'_> {
+    pub(crate) fn of<'p>(platform: &'p Platform, design: Design, service: &Service) -> Builder<'p> {
+        Builder {
+            platform,
+            design,
+            rpc_blocks: service.rpc_blocks,
+        }
+    }
+
+    /// # Errors
+    /// [`CerebrosError`] if a function's own messages do not match its schema.
+    pub(crate) fn program(&self, f: &Function, kind: Kind) -> Result<Program, CerebrosError> {
+        let schema = TypeSchema::of(&f.call.request);
+        schema.check(&f.call.request)?;
+        let broken;
+        let mut request = &f.call.request;
+        if kind == Kind::Malformed {
+            broken = first_field_replaced(request);
+            request = &broken;
+        }
+        let wire = header_wire(f.call.name) + request.wire();
+        let reserve = self.platform.reservation(wire);
+        let matches = schema.check(request).is_ok();
+        let fits = request.application().get() <= reserve.get() - wire.get();
+        let full = self.design == Design::Full;
+        let fallback = full && (kind == Kind::Unknown || !matches || !fits);
+        let all = transfers(f);
+        let received = full.then(|| {
+            let payload = if kind == Kind::Unknown {
+                None
+            } else {
+                Some(request)
+            };
+            self.message_time(f.call.name, payload, true)
+        });
+        let sent = (full && !fallback)
+            .then(|| self.message_time(f.call.name, Some(&f.call.response), false));
+        Ok(Program {
+            reserve,
+            received,
+            steps: self.steps(&all, fallback, matches),
+            sent,
+            fallback,
+        })
+    }
+
+    /// What the core does from the request to the response. A message that does not match is
+    /// answered at once.
+    fn steps(&self, all: &[Transfer<'_>], fallback: bool, matches: bool) -> Vec<Step> {
+        let (mut steps, last) = (Vec::new(), all.len() - 1);
+        let parts = (all.len() / 2) as u32;
+        for (n, transfer) in all.iter().enumerate() {
+            let own = n == 0 || n == last;
+            if !matches && !own {
+                continue;
+            }
+            let blocks = self.payload_blocks(n, all.len());
+            match (self.design, own) {
+                (Design::Full, true) if fallback => self.software(&mut steps, transfer, blocks),
+                (Design::Full, true) => {}
+                (Design::Full, false) => {
+                    let payload = Some(transfer.payload);
+                    let time = self.message_time(transfer.name, payload, transfer.incoming);
+                    steps.push(Step::Shared(time));
+                }
+                (Design::None, _) => self.software(&mut steps, transfer, blocks),
+                _ => self.offloaded(&mut steps, transfer),
+            }
+            if transfer.incoming && matches {
+                steps.push(Step::Function((n / 2) as u32, parts));
+            }
+        }
+        steps
+    }
+
+    /// Cerebros's time for a message: header, dispatch if it comes in, and payload if its schema
+    /// is known.
+    fn message_time(&self, name: &str, payload: Option<&Message>, incoming: bool) -> Time {
+        let costs = Costs::new(self.platform);
+        let dispatch = if incoming {
+            self.platform.schema_map_cycles
+        } else {
+            0.0
+        };
+        let payload = payload.map_or(0.0, |message| costs.task(message));
+        self.platform
+            .time(costs.task(&header(name)) + dispatch + payload)
+    }
+
+    fn dispatch(&self) -> Step {
+        let time = self.platform.time(self.platform.software_dispatch_cycles);
+        Step::Software(time, self.header_blocks().end..self.dispatch_end())
+    }
+
+    fn software(&self, steps: &mut Vec<Step>, transfer: &Transfer<'_>, blocks: Range<u32>) {
+        let header = self.platform.time(self.platform.software_header_cycles);
+        let payload = Costs::new(self.platform).software_payload(transfer.payload);
+        steps.push(Step::Software(header, self.header_blocks()));
+        steps.push(self.dispatch());
+        steps.push(Step::Software(self.platform.time(payload), blocks));
+    }
+
+    /// A message whose dispatch stays on the core while the rest goes to an accelerator.
+    fn offloaded(&self, steps: &mut Vec<Step>, transfer: &Transfer<'_>) {
+        let costs = Costs::new(self.platform);
+        if self.design == Design::PayloadOnly {
+            let time = self.platform.time(self.platform.software_header_cycles);
+            steps.push(Step::Software(time, self.header_blocks()));
+        } else {
+            self.task(steps, costs.task(&header(transfer.name)));
+        }
+        steps.push(self.dispatch());
+        self.task(steps, costs.task(transfer.payload));
+    }
+
+    /// A task of an accelerator, and what handing it over takes.
+    fn task(&self, steps: &mut Vec<Step>, cycles: f64) {
+        let p = self.platform;
+        let (before, each) = match self.design {
+            Design::Private => {
+                steps.push(Step::Private(p.time(cycles)));
+                return;
+            }
+            Design::Coalesced => (p.coalesced_traversals_before, p.low_diameter_cycles),
+            _ => (p.offload_traversals_before, p.traversal_cycles),
+        };
+        steps.push(Step::Offload(p.time(before * each)));
+        steps.push(Step::Shared(p.time(cycles)));
+        steps.push(Step::Offload(p.time(p.offload_traversals_after * each)));
+    }
+
+    fn share(&self, ratio: f64) -> u32 {
+        (f64::from(self.rpc_blocks) * ratio) as u32
+    }
+
+    fn header_blocks(&self) -> Range<u32> {
+        0..self.share(self.platform.header_code_ratio)
+    }
+
+    fn dispatch_end(&self) -> u32 {
+        self.share(self.platform.header_code_ratio + self.platform.dispatch_code_ratio)
+    }
+
+    /// The instructions for message `n` of `count`.
+    fn payload_blocks(&self, n: usize, count: usize) -> Range<u32> {
+        let first = self.dispatch_end();
+        let at = |n: usize| first + ((self.rpc_blocks - first) as usize * n / count) as u32;
+        at(n)..at(n + 1)
+    }
+}

@@ -1,0 +1,326 @@
+//! Messages, and the schemata by which Cerebros knows how to transform them (sections 4.2, 4.3).
+//!
+//! A schema is split: the *type schema* is one column of types that all messages of a function
+//! share, the *address schema* a column of pointers that each message has for itself. Sizes on the
+//! wire are those of Thrift's compact protocol, which the paper uses.
+
+use accelflow_units::Bytes;
+
+use crate::CerebrosError;
+
+/// The type of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A truth value.
+    Bool,
+    /// A 32-bit integer, of variable length on the wire; enumerations too.
+    I32,
+    /// A 64-bit integer, of variable length on the wire.
+    I64,
+    /// A floating-point number of 8 bytes.
+    Double,
+    /// A string or blob.
+    Text,
+    /// Any number of elements of one type.
+    List(Box<Type>),
+    /// Any number of pairs.
+    Map(Box<Type>, Box<Type>),
+    /// A nested structure.
+    Struct(Vec<Type>),
+}
+
+impl Type {
+    /// The name in errors.
+    fn name(&self) -> &'static str {
+        match self {
+            Type::Bool => "a bool",
+            Type::I32 => "an i32",
+            Type::I64 => "an i64",
+            Type::Double => "a double",
+            Type::Text => "a string",
+            Type::List(_) => "a list",
+            Type::Map(..) => "a map",
+            Type::Struct(_) => "a struct",
+        }
+    }
+
+    /// Rows of a schema: the field's own, and those that describe what is inside.
+    fn rows(&self) -> u64 {
+        1 + match self {
+            Type::List(element) => element.rows(),
+            Type::Map(key, value) => key.rows() + value.rows(),
+            Type::Struct(fields) => fields.iter().map(Type::rows).sum(),
+            _ => 0,
+        }
+    }
+}
+
+/// The value of a field. Of strings only the length matters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A truth value.
+    Bool(bool),
+    /// A 32-bit integer.
+    I32(i32),
+    /// A 64-bit integer.
+    I64(i64),
+    /// A floating-point number.
+    Double(f64),
+    /// A string of so many bytes.
+    Text(u64),
+    /// Elements of the given type.
+    List(Type, Vec<Value>),
+    /// Pairs of the given types.
+    Map(Type, Type, Vec<(Value, Value)>),
+    /// A nested structure.
+    Struct(Vec<Value>),
+}
+
+impl Value {
+    /// Its type.
+    pub fn kind(&self) -> Type {
+        match self {
+            Value::Bool(_) => Type::Bool,
+            Value::I32(_) => Type::I32,
+            Value::I64(_) => Type::I64,
+            Value::Double(_) => Type::Double,
+            Value::Text(_) => Type::Text,
+            Value::List(element, _) => Type::List(Box::new(element.clone())),
+            Value::Map(key, value, _) => Type::Map(Box::new(key.clone()), Box::new(value.clone())),
+            Value::Struct(fields) => Type::Struct(fields.iter().map(Value::kind).collect()),
+        }
+    }
+
+    /// Bytes on the wire without the field header.
+    fn wire(&self) -> u64 {
+        match self {
+            // The value is in the field's header.
+            Value::Bool(_) => 0,
+            Value::I32(n) => varint(zigzag(i64::from(*n))),
+            Value::I64(n) => varint(zigzag(*n)),
+            Value::Double(_) => 8,
+            Value::Text(length) => varint(*length) + length,
+            Value::List(_, elements) => {
+                let count = elements.len() as u64;
+                let header = 1 + if count < 15 { 0 } else { varint(count) };
+                header + elements.iter().map(Value::element_wire).sum::<u64>()
+            }
+            Value::Map(_, _, pairs) if pairs.is_empty() => 1,
+            Value::Map(_, _, pairs) => {
+                let each =
+                    |(key, value): &(Value, Value)| key.element_wire() + value.element_wire();
+                varint(pairs.len() as u64) + 1 + pairs.iter().map(each).sum::<u64>()
+            }
+            Value::Struct(fields) => wire_of_fields(fields),
+        }
+    }
+
+    fn element_wire(&self) -> u64 {
+        match self {
+            Value::Bool(_) => 1,
+            other => other.wire(),
+        }
+    }
+
+    /// Bytes of data in the application's format; pointers are in the address schema.
+    fn application(&self) -> u64 {
+        match self {
+            Value::Bool(_) => 1,
+            Value::I32(_) => 4,
+            Value::I64(_) | Value::Double(_) => 8,
+            Value::Text(length) => *length,
+            Value::List(_, elements) => elements.iter().map(Value::application).sum(),
+            Value::Map(_, _, pairs) => {
+                let each = |(key, value): &(Value, Value)| key.application() + value.application();
+                pairs.iter().map(each).sum()
+            }
+            Value::Struct(fields) => fields.iter().map(Value::application).sum(),
+        }
+    }
+
+    /// Calls `visit` with the 8-byte words of data of this field and of everything inside it, in
+    /// the order of the wire; `true` marks words of strings.
+    fn subtasks(&self, visit: &mut impl FnMut(u64, bool)) {
+        match self {
+            Value::Bool(_) | Value::I32(_) | Value::I64(_) | Value::Double(_) => visit(1, false),
+            Value::Text(length) => visit(length.div_ceil(8), true),
+            Value::List(_, elements) | Value::Struct(elements) => {
+                visit(0, false);
+                elements.iter().for_each(|element| element.subtasks(visit));
+            }
+            Value::Map(_, _, pairs) => {
+                visit(0, false);
+                for (key, value) in pairs {
+                    key.subtasks(visit);
+                    value.subtasks(visit);
+                }
+            }
+        }
+    }
+
+    fn check(&self, expected: &Type, place: &str) -> Result<(), CerebrosError> {
+        let inside = |values: &[Value], kind: &Type| {
+            let check = |(n, v): (usize, &Value)| v.check(kind, &format!("{place}[{n}]"));
+            values.iter().enumerate().try_for_each(check)
+        };
+        match (self, expected) {
+            (Value::Struct(fields), Type::Struct(types)) => check_fields(fields, types, place),
+            (Value::List(_, elements), Type::List(kind)) => inside(elements, kind),
+            (Value::Map(_, _, pairs), Type::Map(key, value)) => {
+                pairs.iter().enumerate().try_for_each(|(n, (k, v))| {
+                    k.check(key, &format!("{place}[{n}].key"))?;
+                    v.check(value, &format!("{place}[{n}].value"))
+                })
+            }
+            (value, kind) if value.kind() == *kind => Ok(()),
+            (value, kind) => {
+                let allowed = format!("the schema has {}", kind.name());
+                Err(CerebrosError::new(place, value.kind().name(), allowed))
+            }
+        }
+    }
+}
+
+fn check_fields(fields: &[Value], types: &[Type], place: &str) -> Result<(), CerebrosError> {
+    if fields.len() != types.len() {
+        let allowed = format!("the schema has {}", types.len());
+        return Err(CerebrosError::new(
+            format!("{place}: fields"),
+            fields.len(),
+            allowed,
+        ));
+    }
+    for (n, (field, kind)) in fields.iter().zip(types).enumerate() {
+        field.check(kind, &format!("{place}.{}", n + 1))?;
+    }
+    Ok(())
+}
+
+/// Each field's header is a byte, and a byte ends a structure.
+fn wire_of_fields(fields: &[Value]) -> u64 {
+    fields.iter().map(|field| 1 + field.wire()).sum::<u64>() + 1
+}
+
+fn zigzag(n: i64) -> u64 {
+    ((n << 1) ^ (n >> 63)) as u64
+}
+
+fn varint(n: u64) -> u64 {
+    u64::from((64 - n.leading_zeros()).div_ceil(7).max(1))
+}
+
+/// What a payload costs whoever transforms it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Fields, elements of containers and their headers: the parallel sub-tasks of the schema.
+    pub fields: u64,
+    /// Words of 8 bytes of strings among them.
+    pub text_words: u64,
+}
+
+/// A payload: the arguments or the result of a call.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Message {
+    /// Its fields, in the order of their numbers.
+    pub fields: Vec<Value>,
+}
+
+impl Message {
+    /// A message of these fields.
+    pub fn new(fields: Vec<Value>) -> Message {
+        Message { fields }
+    }
+
+    /// Bytes on the wire in the compact protocol, without the header of the call.
+    pub fn wire(&self) -> Bytes {
+        Bytes(wire_of_fields(&self.fields))
+    }
+
+    /// Bytes of data once it is deserialized.
+    pub fn application(&self) -> Bytes {
+        Bytes(self.fields.iter().map(Value::application).sum())
+    }
+
+    /// Fields and words that have to be transformed.
+    pub fn work(&self) -> Work {
+        let mut work = Work::default();
+        self.subtasks(|words, text| {
+            work.fields += 1;
+            work.text_words += if text { words } else { 0 };
+        });
+        work
+    }
+
+    /// Cycles of a pipeline with so many parallel field units: a cycle for the type and one for
+    /// each word of 8 bytes, each field going to the unit that is free first. Zero units count as
+    /// one.
+    pub fn pipeline_cycles(&self, units: usize) -> u64 {
+        let mut free = vec![0_u64; units.max(1)];
+        self.subtasks(|words, _| {
+            if let Some(unit) = free.iter_mut().min() {
+                *unit += 1 + words;
+            }
+        });
+        free.into_iter().max().unwrap_or(0)
+    }
+
+    fn subtasks(&self, mut visit: impl FnMut(u64, bool)) {
+        self.fields
+            .iter()
+            .for_each(|field| field.subtasks(&mut visit));
+    }
+}
+
+/// The column of types that all messages of one function share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeSchema {
+    types: Vec<Type>,
+}
+
+impl TypeSchema {
+    /// The schema that `message` follows.
+    pub fn of(message: &Message) -> TypeSchema {
+        TypeSchema {
+            types: message.fields.iter().map(Value::kind).collect(),
+        }
+    }
+
+    /// # Errors
+    /// [`CerebrosError`] with the first field of `message` that is not what the schema says.
+    pub fn check(&self, message: &Message) -> Result<(), CerebrosError> {
+        check_fields(&message.fields, &self.types, "message")
+    }
+
+    /// Bytes of the column: a word for each row.
+    pub fn type_bytes(&self) -> Bytes {
+        Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
+    }
+
+    /// Bytes of the column of addresses that each message has of its own.
+    pub fn address_bytes(&self) -> Bytes {
+        self.type_bytes()
+    }
+
+    /// Bytes of schemata for so many messages at a time, with a split schema and with a whole one
+    /// for each (section 4.3: the split "roughly halves" it).
+    pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
+        let column = self.type_bytes().get();
+        (Bytes(column * (messages + 1)), Bytes(2 * column * messages))
+    }
+}
+
+/// The header of a call: version and kind, sequence number, and the name of the function, which the
+/// header's schema marks as the function's identity.
+pub fn header(name: &str) -> Message {
+    Message::new(vec![
+        Value::I32(0),
+        Value::I32(1_000),
+        Value::Text(name.len() as u64),
+    ])
+}
+
+/// Bytes of [`header`] on the wire: protocol, version and kind, sequence number, name.
+pub fn header_wire(name: &str) -> Bytes {
+    let length = name.len() as u64;
+    Bytes(2 + varint(zigzag(1_000)) + varint(length) + length)
+}

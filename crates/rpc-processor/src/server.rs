@@ -1,0 +1,416 @@
+//! The event loop: NIC, pipelines, selection of a core, cores.
+
+use std::collections::VecDeque;
+
+use accelflow_kernel::{BusyTime, Calendar, Priority, Stream, attribute_unit};
+use accelflow_model::cerebros::Design;
+use accelflow_units::{Bytes, Time};
+
+use crate::buffers::BufferManager;
+use crate::icache::InstructionCache;
+use crate::pipelines::Pipelines;
+use crate::program::{Builder, Kind, Program, Step};
+use crate::run::{Arrivals, Group, Load, Outcome, Spent};
+use crate::services::Service;
+use crate::steering::{CoreSelector, Steering};
+use crate::{CerebrosError, Platform};
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// The message of request n is at the NIC.
+    Arrive(usize),
+    /// Cerebros is done with the request's message.
+    Parsed(usize),
+    /// The core's queue pair has the request.
+    Notified(usize, usize),
+    /// The core is at the next step of what it runs.
+    Step(usize),
+    /// The response of request n is out.
+    Answered(usize),
+}
+
+struct Request {
+    function: usize,
+    kind: Kind,
+    arrived: Time,
+    attempts: u64,
+    core: usize,
+    steered: bool,
+    misses: u64,
+    spent: Spent,
+}
+
+struct Core {
+    cache: InstructionCache,
+    pair: VecDeque<usize>,
+    /// The request and its next step.
+    running: Option<(usize, usize)>,
+}
+
+pub(crate) struct Server<'r> {
+    service: &'r Service,
+    platform: &'r Platform,
+    steering: Steering,
+    load: &'r Load,
+    /// For each function those of the kinds known, unknown and malformed.
+    programs: Vec<[Program; 3]>,
+    calendar: Calendar<Event>,
+    arrivals: Stream,
+    requests: Vec<Request>,
+    buffers: BufferManager,
+    pipelines: Pipelines,
+    selector: CoreSelector,
+    waiting: VecDeque<usize>,
+    cores: Vec<Core>,
+    busy: BusyTime,
+    outcome: Outcome,
+}
+
+impl<'r> Server<'r> {
+    pub(crate) fn new(
+        service: &'r Service,
+        platform: &'r Platform,
+        design: Design,
+        steering: Steering,
+        load: &'r Load,
+    ) -> Result<Server<'r>, CerebrosError> {
+        let builder = Builder::of(platform, design, service);
+        let programs = service.functions.iter().map(|f| {
+            Ok([
+                builder.program(f, Kind::Known)?,
+                builder.program(f, Kind::Unknown)?,
+                builder.program(f, Kind::Malformed)?,
+            ])
+        });
+        let workers = platform.workers().min(service.most_cores);
+        let core = || Core {
+            cache: InstructionCache::new(platform),
+            pair: VecDeque::new(),
+            running: None,
+        };
+        Ok(Server {
+            service,
+            platform,
+            steering,
+            load,
+            programs: programs.collect::<Result<_, CerebrosError>>()?,
+            calendar: Calendar::new(),
+            arrivals: Stream::new(load.seed, 0),
+            requests: Vec::with_capacity(load.requests),
+            buffers: BufferManager::new(Bytes(platform.buffer_bytes as u64)),
+            pipelines: Pipelines::new(platform.pipelines as usize),
+            selector: CoreSelector::new(
+                workers,
+                platform.core_slots as usize,
+                platform.function_map_depth as usize,
+            ),
+            waiting: VecDeque::new(),
+            cores: (0..workers).map(|_| core()).collect(),
+            busy: BusyTime::new(Time::ZERO),
+            outcome: empty(service.functions.len()),
+        })
+    }
+
+    pub(crate) fn run(mut self) -> Outcome {
+        match self.load.arrivals {
+            Arrivals::Closed(senders) => {
+                for _ in 0..senders.min(self.load.requests) {
+                    self.send(Time::ZERO);
+                }
+            }
+            Arrivals::Rate(_) | Arrivals::Share(_) => self.send_later(Time::ZERO),
+        }
+        while let Some((now, event)) = self.calendar.pop() {
+            match event {
+                Event::Arrive(request) => self.arrive(now, request),
+                Event::Parsed(request) => self.parsed(now, request),
+                Event::Notified(core, request) => {
+                    self.cores[core].pair.push_back(request);
+                    self.begin(now, core);
+                }
+                Event::Step(core) => self.step(now, core),
+                Event::Answered(request) => self.answered(now, request),
+            }
+        }
+        self.finish()
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.calendar.schedule(time, Priority::NORMAL, event);
+    }
+
+    /// The next request, whose function and kind depend on its number alone.
+    fn send(&mut self, now: Time) {
+        let n = self.requests.len();
+        let (seed, number) = (self.load.seed, n as u64);
+        let shares = self.service.functions.iter().map(|f| f.popularity);
+        let mut left = attribute_unit(seed, number, 0) * shares.clone().sum::<f64>();
+        let mut function = 0;
+        for (n, share) in shares.enumerate().filter(|(_, share)| *share > 0.0) {
+            function = n;
+            if left < share {
+                break;
+            }
+            left -= share;
+        }
+        let chance = attribute_unit(seed, number, 1);
+        let kind = if chance < self.load.unknown {
+            Kind::Unknown
+        } else if chance < self.load.unknown + self.load.malformed {
+            Kind::Malformed
+        } else {
+            Kind::Known
+        };
+        self.requests.push(Request {
+            function,
+            kind,
+            arrived: now,
+            attempts: 0,
+            core: 0,
+            steered: false,
+            misses: 0,
+            spent: Spent::default(),
+        });
+        self.at(now, Event::Arrive(n));
+    }
+
+    /// The next request after a random time, if arrivals are open.
+    fn send_later(&mut self, now: Time) {
+        if let Arrivals::Rate(rate) = self.load.arrivals
+            && self.requests.len() < self.load.requests
+        {
+            let gap = self.arrivals.exponential_time(Time::from_s_f64(1.0 / rate));
+            self.send(now + gap);
+        }
+    }
+
+    fn program(&self, request: usize) -> &Program {
+        let Request { function, kind, .. } = self.requests[request];
+        &self.programs[function][kind as usize]
+    }
+
+    /// The NIC reserves memory, or answers with a NACK.
+    fn arrive(&mut self, now: Time, request: usize) {
+        if self.requests[request].attempts == 0 {
+            self.send_later(now);
+        }
+        let bytes = self.program(request).reserve;
+        if !self.buffers.reserve(bytes) {
+            self.refuse(now, request);
+            return;
+        }
+        match self.program(request).received {
+            Some(work) => {
+                let slot = self.pipelines.offer(now, work);
+                let spent = &mut self.requests[request].spent;
+                spent.accelerator += work;
+                spent.queued += slot.start - now;
+                self.at(slot.end, Event::Parsed(request));
+            }
+            None => self.parsed(now, request),
+        }
+    }
+
+    fn refuse(&mut self, now: Time, request: usize) {
+        self.outcome.nacks += 1;
+        self.requests[request].attempts += 1;
+        if self.requests[request].attempts as f64 <= self.platform.retries {
+            let after = Time::from_ns_f64(self.platform.retry_after_ns);
+            self.at(now + after, Event::Arrive(request));
+            return;
+        }
+        self.outcome.refused += 1;
+        self.next_of_closed(now);
+    }
+
+    fn next_of_closed(&mut self, now: Time) {
+        let closed = matches!(self.load.arrivals, Arrivals::Closed(_));
+        if closed && self.requests.len() < self.load.requests {
+            self.send(now);
+        }
+    }
+
+    fn parsed(&mut self, now: Time, request: usize) {
+        self.waiting.push_back(request);
+        self.steer(now);
+    }
+
+    /// Gives the requests that wait at the NIC to cores that are available.
+    fn steer(&mut self, now: Time) {
+        while let Some(&request) = self.waiting.front() {
+            let function = self.requests[request].function;
+            let Some(selected) = self.selector.select(self.steering, function) else {
+                return;
+            };
+            self.waiting.pop_front();
+            self.requests[request].core = selected.core;
+            self.requests[request].steered = selected.affine;
+            let notified = now + self.platform.time(self.platform.notification_cycles);
+            self.at(notified, Event::Notified(selected.core, request));
+        }
+    }
+
+    fn begin(&mut self, now: Time, core: usize) {
+        if self.cores[core].running.is_none()
+            && let Some(request) = self.cores[core].pair.pop_front()
+        {
+            self.cores[core].running = Some((request, 0));
+            self.busy.begin(now);
+            self.step(now, core);
+        }
+    }
+
+    fn step(&mut self, now: Time, core: usize) {
+        let Some((request, next)) = self.cores[core].running else {
+            return;
+        };
+        let Some(step) = self.program(request).steps.get(next).cloned() else {
+            self.leave(now, core, request);
+            return;
+        };
+        self.cores[core].running = Some((request, next + 1));
+        let end = match step {
+            Step::Software(time, blocks) => {
+                // The stalls of these are part of the software's measured cycles.
+                self.cores[core].cache.sweep(blocks);
+                self.spend(request, now, now + time, |spent| &mut spent.software)
+            }
+            Step::Offload(time) => self.spend(request, now, now + time, |spent| &mut spent.offload),
+            Step::Private(time) => {
+                self.spend(request, now, now + time, |spent| &mut spent.accelerator)
+            }
+            Step::Shared(time) => {
+                let slot = self.pipelines.offer(now, time);
+                self.spend(request, now, slot.start, |spent| &mut spent.queued);
+                self.spend(request, slot.start, slot.end, |spent| {
+                    &mut spent.accelerator
+                })
+            }
+            Step::Function(part, of) => self.execute(now, core, request, part, of),
+        };
+        self.at(end, Event::Step(core));
+    }
+
+    /// Time of the RPC layer with a core; returns its end.
+    fn spend(
+        &mut self,
+        request: usize,
+        start: Time,
+        end: Time,
+        what: fn(&mut Spent) -> &mut Time,
+    ) -> Time {
+        let spent = &mut self.requests[request].spent;
+        *what(spent) += end - start;
+        spent.on_core += end - start;
+        end
+    }
+
+    /// A part of the function: its share of the cycles and of the passes through its blocks.
+    fn execute(&mut self, now: Time, core: usize, request: usize, part: u32, of: u32) -> Time {
+        let function = &self.service.functions[self.requests[request].function];
+        let blocks: u64 = function.footprint.iter().map(|r| r.len() as u64).sum();
+        let all = blocks * u64::from(function.passes);
+        let (first, last) = (
+            all * u64::from(part) / u64::from(of),
+            all * u64::from(part + 1) / u64::from(of),
+        );
+        let cache = &mut self.cores[core].cache;
+        let mut misses = 0;
+        let mut at = 0;
+        for _ in 0..function.passes {
+            for range in &function.footprint {
+                let length = range.len() as u64;
+                let from = first.saturating_sub(at).min(length) as u32;
+                let to = last.saturating_sub(at).min(length) as u32;
+                misses += cache.sweep(range.start + from..range.start + to);
+                at += length;
+            }
+        }
+        let execute = self.platform.time(function.execute_cycles / f64::from(of));
+        let stall = self
+            .platform
+            .time(self.platform.miss_stall_cycles * misses as f64);
+        let request = &mut self.requests[request];
+        request.misses += misses;
+        request.spent.execute += execute;
+        request.spent.stall += stall;
+        now + execute + stall
+    }
+
+    /// The core is done with the request; Cerebros may have its response to send.
+    fn leave(&mut self, now: Time, core: usize, request: usize) {
+        self.cores[core].running = None;
+        self.busy.end(now);
+        self.selector.complete(core);
+        match self.program(request).sent {
+            Some(work) => {
+                let slot = self.pipelines.offer(now, work);
+                let spent = &mut self.requests[request].spent;
+                spent.accelerator += work;
+                spent.queued += slot.start - now;
+                self.at(slot.end, Event::Answered(request));
+            }
+            None => self.answered(now, request),
+        }
+        self.steer(now);
+        self.begin(now, core);
+    }
+
+    fn answered(&mut self, now: Time, request: usize) {
+        let bytes = self.program(request).reserve;
+        self.buffers.release(bytes);
+        self.outcome.answered += 1;
+        self.outcome.fallbacks += u64::from(self.program(request).fallback);
+        self.outcome.makespan = now;
+        if request >= self.load.warmup {
+            let request = &self.requests[request];
+            record(&mut self.outcome.all, now, request);
+            record(&mut self.outcome.functions[request.function], now, request);
+        }
+        self.next_of_closed(now);
+    }
+
+    fn finish(mut self) -> Outcome {
+        let end = self.outcome.makespan;
+        let seconds = end.as_s_f64();
+        let outcome = &mut self.outcome;
+        if seconds > 0.0 {
+            outcome.throughput_rps = outcome.answered as f64 / seconds;
+        }
+        outcome.pipeline_utilisation = self.pipelines.utilisation(end);
+        let cores = self.cores.len() as u64;
+        outcome.core_utilisation = self.busy.utilisation_at(end, cores).unwrap_or(0.0);
+        outcome.buffer_peak = self.buffers.peak();
+        outcome.buffer_left = self.buffers.used();
+        self.outcome
+    }
+}
+
+fn record(group: &mut Group, now: Time, request: &Request) {
+    group.requests += 1;
+    group.spent.add(&request.spent);
+    group.latency.record(now - request.arrived);
+    group
+        .core
+        .record(request.spent.on_core + request.spent.function());
+    group.misses += request.misses;
+    group.miss_free += u64::from(request.misses == 0);
+    group.steered += u64::from(request.steered);
+}
+
+fn empty(functions: usize) -> Outcome {
+    Outcome {
+        all: Group::default(),
+        functions: vec![Group::default(); functions],
+        answered: 0,
+        refused: 0,
+        nacks: 0,
+        fallbacks: 0,
+        makespan: Time::ZERO,
+        throughput_rps: 0.0,
+        pipeline_utilisation: 0.0,
+        core_utilisation: 0.0,
+        buffer_peak: Bytes(0),
+        buffer_left: Bytes(0),
+    }
+}

@@ -1,0 +1,402 @@
+//! The five microservices of DeathStarBench that the paper studies (sections 2.1, 5 and 6).
+//!
+//! The paper prints how many functions each has, most working sets, how many calls they nest and
+//! how much of their time the RPC layer takes. Names and fields are those of the services'
+//! interfaces. Lengths of strings and lists, popularities and cycles of execution are assumed
+//! within what the paper prints; docs/cerebros.md has the table.
+
+use std::ops::Range;
+
+use crate::CerebrosError;
+use crate::schema::Type::{self, Text};
+use crate::schema::{Message, Value};
+
+/// A call: what goes there and what comes back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The name in the header.
+    pub name: &'static str,
+    /// The arguments.
+    pub request: Message,
+    /// The result.
+    pub response: Message,
+}
+
+/// A function of a service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// How it is called.
+    pub call: Call,
+    /// Its share of the requests, in relation to those of the service's other functions.
+    pub popularity: f64,
+    /// Cycles of its business logic when every instruction is in the cache.
+    pub execute_cycles: f64,
+    /// Blocks of instructions that it runs, in order.
+    pub footprint: Vec<Range<u32>>,
+    /// How often a request runs through them.
+    pub passes: u32,
+    /// The calls that it nests, one after another.
+    pub nested: Vec<Call>,
+}
+
+/// A microservice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// The paper's abbreviation.
+    pub name: &'static str,
+    /// The most cores that it uses.
+    pub most_cores: usize,
+    /// Blocks of the RPC layer's instructions, which come before those of the functions.
+    pub rpc_blocks: u32,
+    /// Its functions.
+    pub functions: Vec<Function>,
+}
+
+/// Blocks of 64 bytes in a kilobyte.
+const KB: u32 = 16;
+
+impl Service {
+    /// The five, in the order of the paper's figures.
+    pub fn all() -> [Service; 5] {
+        [
+            unique_id(),
+            user(),
+            url_shorten(),
+            social_graph(),
+            compose_post(),
+        ]
+    }
+
+    /// The service of this name.
+    ///
+    /// # Errors
+    /// [`CerebrosError`] if there is none.
+    pub fn named(name: &str) -> Result<Service, CerebrosError> {
+        let found = Service::all()
+            .into_iter()
+            .find(|service| service.name == name);
+        found.ok_or_else(|| CerebrosError::new("service", name, "must be UID, USR, URL, SG or CP"))
+    }
+
+    /// Kilobytes of instructions with the RPC layer on the core, and without it.
+    pub fn working_sets_kb(&self) -> (f64, f64) {
+        let mut seen = std::collections::BTreeSet::new();
+        for function in &self.functions {
+            seen.extend(function.footprint.iter().cloned().flatten());
+        }
+        let functions = seen.len() as f64 / f64::from(KB);
+        (
+            functions + f64::from(self.rpc_blocks) / f64::from(KB),
+            functions,
+        )
+    }
+
+    /// # Errors
+    /// [`CerebrosError`] for a service without functions or with shares that cannot be.
+    pub fn check(&self) -> Result<(), CerebrosError> {
+        if self.functions.is_empty() || self.most_cores == 0 {
+            let least = self.functions.len().min(self.most_cores);
+            let place = format!("service {}: functions and cores", self.name);
+            return Err(CerebrosError::new(place, least, "must be at least 1"));
+        }
+        for function in &self.functions {
+            for (what, value) in [
+                ("popularity", function.popularity),
+                ("execute_cycles", function.execute_cycles),
+            ] {
+                if !(value.is_finite() && value >= 0.0) {
+                    let place = format!("{}.{what}", function.call.name);
+                    return Err(CerebrosError::new(place, value, "must be a number from 0"));
+                }
+            }
+        }
+        let all: f64 = self.functions.iter().map(|f| f.popularity).sum();
+        if all <= 0.0 {
+            let place = format!("service {}: sum of popularities", self.name);
+            return Err(CerebrosError::new(place, all, "must be above 0"));
+        }
+        Ok(())
+    }
+}
+
+/// The tracing context that every call of DeathStarBench carries.
+fn carrier() -> Value {
+    Value::Map(Text, Text, vec![(Value::Text(13), Value::Text(8))])
+}
+
+/// Identities are random numbers of 62 bits.
+const ID: Value = Value::I64(0x2123_4567_89ab_cdef);
+
+fn text(length: u64) -> Value {
+    Value::Text(length)
+}
+
+fn list(element: Value, count: usize) -> Value {
+    Value::List(element.kind(), vec![element; count])
+}
+
+fn object(fields: &[Value]) -> Value {
+    Value::Struct(fields.to_vec())
+}
+
+/// A call whose arguments begin with the request's identity and end with the tracing context.
+fn call(name: &'static str, arguments: &[Value], response: &[Value]) -> Call {
+    let mut request = vec![ID];
+    request.extend_from_slice(arguments);
+    request.push(carrier());
+    Call {
+        name,
+        request: Message::new(request),
+        response: Message::new(response.to_vec()),
+    }
+}
+
+fn unique_id() -> Service {
+    let rpc_blocks = 26 * KB;
+    let post = || Value::I32(1);
+    Service {
+        name: "UID",
+        most_cores: 4,
+        rpc_blocks,
+        functions: vec![Function {
+            call: call("UploadUniqueId", &[post()], &[]),
+            popularity: 1.0,
+            execute_cycles: 6_700.0,
+            footprint: vec![region(rpc_blocks, 0, 43)],
+            passes: 1,
+            nested: vec![call("UploadUniqueId", &[ID, post()], &[])],
+        }],
+    }
+}
+
+/// So many kilobytes of instructions, `from` kilobytes after those of the RPC layer.
+fn region(rpc_blocks: u32, from: u32, kilobytes: u32) -> Range<u32> {
+    rpc_blocks + from * KB..rpc_blocks + (from + kilobytes) * KB
+}
+
+/// F0 and F1 register users: more than 90 KB each, of which they share a driver's 30 KB, the
+/// hashing that F2 consists of, and code of F3 and F4. Together the six have 140 KB.
+fn user() -> Service {
+    let rpc_blocks = 52 * KB;
+    let at = |from, kilobytes| region(rpc_blocks, from, kilobytes);
+    let (driver, own0, own1) = (at(0, 30), at(30, 4), at(34, 4));
+    let (hashing, code3, code4, code5) = (at(38, 35), at(73, 22), at(95, 22), at(117, 23));
+    let person = [text(10), text(10), text(16), text(16)];
+    let stored = call("StoreUser", &[object(&person), ID, text(32), text(64)], &[]);
+    let inserted = call("InsertUser", &[ID], &[]);
+    let found = call("FindUser", &[text(16)], &[ID, text(32), text(64)]);
+    let creator = || object(&[ID, text(16)]);
+    let uploaded = call("UploadCreator", &[creator()], &[]);
+    let identity = call("FindUserId", &[text(16)], &[ID]);
+    let function = |call, share, execute, footprint: Vec<Range<u32>>, passes, nested| Function {
+        call,
+        popularity: share,
+        execute_cycles: execute,
+        footprint,
+        passes,
+        nested,
+    };
+    let (first, second, login) = (
+        call("RegisterUser", &person, &[]),
+        call("RegisterUserWithId", &[&person[..], &[ID]].concat(), &[]),
+        call("Login", &[text(16), text(16)], &[text(120)]),
+    );
+    let registration = vec![found.clone(), stored, inserted];
+    Service {
+        name: "USR",
+        most_cores: usize::MAX,
+        rpc_blocks,
+        functions: vec![
+            function(
+                first,
+                0.0075,
+                190e3,
+                vec![driver.clone(), own0, hashing.clone(), code3.clone()],
+                18,
+                registration.clone(),
+            ),
+            function(
+                second,
+                0.0075,
+                190e3,
+                vec![driver, own1, hashing.clone(), code4.clone()],
+                18,
+                registration,
+            ),
+            function(login, 0.285, 7e3, vec![hashing], 1, vec![found]),
+            function(
+                call("UploadCreatorWithUserId", &[ID, text(16)], &[]),
+                0.24,
+                1e3,
+                vec![code3],
+                1,
+                vec![uploaded.clone()],
+            ),
+            function(
+                call("UploadCreatorWithUsername", &[text(16)], &[]),
+                0.23,
+                1_050.0,
+                vec![code4],
+                1,
+                vec![identity.clone(), uploaded],
+            ),
+            function(
+                call("GetUserId", &[text(16)], &[ID]),
+                0.23,
+                950.0,
+                vec![code5],
+                1,
+                vec![identity],
+            ),
+        ],
+    }
+}
+
+fn url_shorten() -> Service {
+    let rpc_blocks = 33 * KB;
+    let urls = || list(object(&[text(25), text(80)]), 4);
+    Service {
+        name: "URL",
+        most_cores: usize::MAX,
+        rpc_blocks,
+        functions: vec![Function {
+            call: call("UploadUrls", &[list(text(80), 4)], &[]),
+            popularity: 1.0,
+            execute_cycles: 9_000.0,
+            footprint: vec![region(rpc_blocks, 0, 40)],
+            passes: 1,
+            nested: vec![
+                call("StoreUrls", &[urls()], &[]),
+                call("UploadUrls", &[urls()], &[]),
+            ],
+        }],
+    }
+}
+
+fn social_graph() -> Service {
+    let rpc_blocks = 50 * KB;
+    let edges = |count| list(object(&[ID, ID, text(16)]), count);
+    let get = |name, kept: usize| {
+        let (cached, stored, refill) = (
+            call("ReadCache", &[ID], &[edges(kept)]),
+            call("FindEdges", &[ID], &[edges(kept)]),
+            call("WriteCache", &[ID, edges(kept)], &[]),
+        );
+        (
+            call(name, &[ID], &[list(ID, kept)]),
+            vec![cached, stored, refill],
+        )
+    };
+    let update = |name, arguments: &[Value], lookups: usize| {
+        let mut nested = vec![call("FindUserId", &[text(16)], &[ID]); lookups];
+        nested.push(call("UpdateFollowers", &[ID, edges(8)], &[]));
+        nested.push(call("UpdateFollowees", &[ID, edges(8)], &[]));
+        nested.push(call("WriteCache", &[ID, edges(8)], &[]));
+        (call(name, arguments, &[]), nested)
+    };
+    let names = [text(16), text(16)];
+    let calls = [
+        (0.30, get("GetFollowers", 14)),
+        (0.20, get("GetFollowees", 14)),
+        (0.15, update("Follow", &[ID, ID], 0)),
+        (0.10, update("Unfollow", &[ID, ID], 0)),
+        (0.10, update("FollowWithUsername", &names, 2)),
+        (0.05, update("UnfollowWithUsername", &names, 2)),
+        (0.10, update("InsertUser", &[ID], 0)),
+    ];
+    let functions = (0..)
+        .zip(calls)
+        .map(|(n, (popularity, (call, nested)))| Function {
+            call,
+            popularity,
+            execute_cycles: 2_200.0,
+            // A kilobyte of its own each after 23 that all share.
+            footprint: vec![region(rpc_blocks, 0, 23), region(rpc_blocks, 23 + n, 1)],
+            passes: 1,
+            nested,
+        });
+    Service {
+        name: "SG",
+        most_cores: usize::MAX,
+        rpc_blocks,
+        functions: functions.collect(),
+    }
+}
+
+fn compose_post() -> Service {
+    let rpc_blocks = 60 * KB;
+    let creator = || object(&[ID, text(16)]);
+    let mentions = || list(creator(), 5);
+    let media = || list(object(&[ID, text(5)]), 5);
+    let urls = || list(object(&[text(25), text(60)]), 5);
+    let post = || {
+        let reference = object(&[ID, Value::I32(1), ID]);
+        object(&[
+            ID,
+            creator(),
+            text(200),
+            mentions(),
+            media(),
+            urls(),
+            reference,
+        ])
+    };
+    let set = |value: Value| call("SetPart", &[text(8), value], &[Value::I64(1)]);
+    let count = || call("CountParts", &[text(13)], &[Value::I64(3)]);
+    let get = |value: Value| call("GetPart", &[text(8)], &[value]);
+    // The part that comes last reads all others, and sends the post to storage and timelines.
+    let mut last = vec![set(text(200)), count()];
+    for part in [
+        creator(),
+        text(200),
+        media(),
+        ID,
+        urls(),
+        mentions(),
+        Value::I32(1),
+    ] {
+        last.push(get(part));
+    }
+    last.push(call("DeleteParts", &[text(8)], &[Value::I64(7)]));
+    last.push(call("StorePost", &[post()], &[]));
+    last.push(call("WriteUserTimeline", &[ID, ID, ID], &[]));
+    last.push(call("FanoutHomeTimelines", &[ID, ID, list(ID, 2)], &[]));
+    let parts = [
+        ("UploadText", text(200), last),
+        ("UploadCreator", creator(), vec![set(creator()), count()]),
+        ("UploadMedia", media(), vec![set(media()), count()]),
+        ("UploadUniqueId", ID, vec![set(ID), count()]),
+        ("UploadUrls", urls(), vec![set(urls()), count()]),
+        (
+            "UploadUserMentions",
+            mentions(),
+            vec![set(mentions()), count()],
+        ),
+    ];
+    let functions = (0..).zip(parts).map(|(n, (name, part, nested))| Function {
+        call: call(name, &[part], &[]),
+        popularity: 1.0,
+        execute_cycles: 300.0 * (nested.len() + 1) as f64,
+        footprint: vec![region(rpc_blocks, 0, 16), region(rpc_blocks, 16 + 2 * n, 2)],
+        passes: 1,
+        nested,
+    });
+    Service {
+        name: "CP",
+        most_cores: usize::MAX,
+        rpc_blocks,
+        functions: functions.collect(),
+    }
+}
+
+/// A message that `message`'s schema does not match.
+pub(crate) fn first_field_replaced(message: &Message) -> Message {
+    let mut fields = message.fields.clone();
+    if let Some(first) = fields.first_mut() {
+        *first = match first.kind() {
+            Type::Double => Value::I64(0),
+            _ => Value::Double(0.0),
+        };
+    }
+    Message::new(fields)
+}

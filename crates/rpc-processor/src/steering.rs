@@ -1,0 +1,74 @@
+//! Which core gets a request (section 4.3): the function map and the selection of a core.
+
+use std::collections::VecDeque;
+
+/// How the NIC chooses among the cores that are available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// The one with the fewest requests.
+    LeastLoaded,
+    /// The same among those that have just run the function, if there are any.
+    Affinity,
+}
+
+/// What the NIC knows of the cores.
+#[derive(Clone, Debug)]
+pub struct CoreSelector {
+    /// Requests that each core has.
+    outstanding: Vec<usize>,
+    /// The function map: for each core the functions it got last, the most recent first.
+    recent: Vec<VecDeque<usize>>,
+    slots: usize,
+    depth: usize,
+    /// Where the search for a core starts, so that equals take turns.
+    next: usize,
+}
+
+/// What [`CoreSelector::select`] chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// The core.
+    pub core: usize,
+    /// Whether the function map had the function for it.
+    pub affine: bool,
+}
+
+impl CoreSelector {
+    /// `cores` idle cores that take `slots` requests each, and lists of `depth` functions.
+    pub fn new(cores: usize, slots: usize, depth: usize) -> CoreSelector {
+        CoreSelector {
+            outstanding: vec![0; cores],
+            recent: vec![VecDeque::with_capacity(depth + 1); cores],
+            slots,
+            depth,
+            next: 0,
+        }
+    }
+
+    /// Chooses a core for a request to `function` and counts the request there; `None` if no core
+    /// is available.
+    pub fn select(&mut self, steering: Steering, function: usize) -> Option<Selected> {
+        let cores = self.outstanding.len();
+        let known = |core: usize| self.recent[core].contains(&function);
+        let available = (0..cores)
+            .map(|n| (self.next + n) % cores)
+            .filter(|&core| self.outstanding[core] < self.slots);
+        let core = available.min_by_key(|&core| {
+            let stranger = steering == Steering::Affinity && !known(core);
+            (stranger, self.outstanding[core])
+        })?;
+        let affine = known(core);
+        self.outstanding[core] += 1;
+        self.next = (core + 1) % cores;
+        let recent = &mut self.recent[core];
+        recent.push_front(function);
+        recent.truncate(self.depth);
+        Some(Selected { core, affine })
+    }
+
+    /// A request of `core` is done.
+    pub fn complete(&mut self, core: usize) {
+        debug_assert!(self.outstanding[core] > 0, "core {core} has no request");
+        self.outstanding[core] = self.outstanding[core].saturating_sub(1);
+    }
+}

@@ -1,0 +1,449 @@
+//! The whole server: exact times of single requests, agreement with the analytic model, laws, and
+//! input that cannot be.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_cerebros::schema::{Type, Value};
+use accelflow_cerebros::services::{Call, Function, Service};
+use accelflow_cerebros::{
+    Arrivals, Design, Load, Message, Outcome, Platform, Steering, analytic, simulate,
+};
+use accelflow_units::{Bytes, Time};
+use proptest::prelude::*;
+
+const LEAST: Steering = Steering::LeastLoaded;
+
+fn serve(service: &Service, platform: &Platform, design: Design, load: &Load) -> Outcome {
+    simulate(service, platform, design, LEAST, load).unwrap()
+}
+
+fn service(name: &str) -> Service {
+    Service::named(name).unwrap()
+}
+
+fn with(changes: &[(&str, f64)]) -> Platform {
+    let mut platform = Platform::default();
+    for (name, value) in changes {
+        platform.set(name, *value).unwrap();
+    }
+    platform
+}
+
+/// One request of UniqueId.
+fn alone(platform: &Platform, design: Design) -> Outcome {
+    serve(
+        &service("UID"),
+        platform,
+        design,
+        &Load::new(Arrivals::Closed(1), 1),
+    )
+}
+
+#[test]
+fn one_request_takes_what_the_analytic_model_says_under_every_design() {
+    let platform = Platform::default();
+    for service in Service::all() {
+        for design in Design::ALL {
+            let run = serve(
+                &service,
+                &platform,
+                design,
+                &Load::new(Arrivals::Closed(1), 60),
+            );
+            assert_eq!(run.all.spent.queued, Time::ZERO);
+            for (function, group) in service.functions.iter().zip(&run.functions) {
+                if group.requests == 0 {
+                    continue;
+                }
+                let exact = analytic(&platform, function).total_cycles(design);
+                let ours = platform.cycles(group.spent.rpc()) / group.requests as f64;
+                // The closed form splits the accelerator's cycles in proportion to software's;
+                // otherwise each step is rounded to a picosecond.
+                let allowed = if design == Design::PayloadOnly {
+                    0.02
+                } else {
+                    1e-5
+                };
+                assert!(
+                    (ours / exact - 1.0).abs() < allowed,
+                    "{} {}: {ours} and {exact}",
+                    function.call.name,
+                    design.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn unique_id_gives_the_papers_ratios() {
+    let platform = Platform::default();
+    let cycles = |design| platform.cycles(alone(&platform, design).all.spent.rpc());
+    let none = cycles(Design::None);
+    assert_eq!(none, 4_500.0);
+    let spent = alone(&platform, Design::PayloadAndHeader).all.spent;
+    assert_eq!(platform.cycles(spent.offload), 1_600.0);
+    assert_eq!(platform.cycles(spent.accelerator), 90.0);
+    assert_eq!(cycles(Design::Full), 90.0);
+    let ratio = |design| format!("{:.1}", none / cycles(design));
+    assert_eq!(ratio(Design::PayloadOnly), "1.7");
+    assert_eq!(ratio(Design::PayloadAndHeader), "2.3");
+    assert_eq!(ratio(Design::Full), "50.0");
+    let over = cycles(Design::PayloadAndHeader) / cycles(Design::Full);
+    assert_eq!(format!("{over:.1}"), "21.5");
+    let coalesced = cycles(Design::Coalesced);
+    assert!(cycles(Design::Private) < coalesced && coalesced < cycles(Design::PayloadAndHeader));
+}
+
+#[test]
+fn a_request_is_the_sum_of_its_parts() {
+    let platform = Platform::default();
+    // Notification, the layer, the function, and each of its 688 blocks once from afar.
+    let function = 6_700.0 + 688.0 * 5.0;
+    for (design, on_core) in [(Design::None, 4_500.0), (Design::PayloadAndHeader, 1_935.0)] {
+        let run = alone(&platform, design);
+        assert_eq!(platform.cycles(run.makespan), 40.0 + on_core + function);
+        assert_eq!(run.all.misses, 688);
+    }
+    // A core waits for the two messages of the nested call, not for its own request and response.
+    let run = alone(&platform, Design::Full);
+    assert_eq!(platform.cycles(run.makespan), 40.0 + 90.0 + function);
+    assert_eq!(
+        platform.cycles(run.all.spent.on_core),
+        (12.0 + 12.0 + 5.0) + (12.0 + 5.0)
+    );
+}
+
+#[test]
+fn one_step_of_any_cost_changes_a_request_by_what_it_occurs() {
+    let makespan = |changes: &[(&str, f64)], design| {
+        let platform = with(changes);
+        platform.cycles(alone(&platform, design).makespan)
+    };
+    for (name, default, design, occurs) in [
+        ("software_header_cycles", 388.75, Design::None, 4.0),
+        ("software_dispatch_cycles", 61.25, Design::None, 4.0),
+        (
+            "software_dispatch_cycles",
+            61.25,
+            Design::PayloadAndHeader,
+            4.0,
+        ),
+        ("software_payload_cycles", 300.0, Design::None, 4.0),
+        ("software_word_cycles", 10.0, Design::None, 6.0),
+        ("traversal_cycles", 40.0, Design::PayloadAndHeader, 40.0),
+        ("traversal_cycles", 40.0, Design::Full, 0.0),
+        ("cache_access_cycles", 5.0, Design::PayloadAndHeader, 8.0),
+        ("cache_access_cycles", 5.0, Design::Private, 8.0),
+        ("cache_access_cycles", 5.0, Design::Full, 8.0),
+        ("schema_map_cycles", 0.0, Design::Full, 2.0),
+        ("schema_map_cycles", 0.0, Design::PayloadAndHeader, 0.0),
+        ("notification_cycles", 40.0, Design::Full, 1.0),
+        ("miss_stall_cycles", 5.0, Design::Full, 688.0),
+        (
+            "offload_traversals_before",
+            3.0,
+            Design::PayloadAndHeader,
+            8.0 * 40.0,
+        ),
+    ] {
+        let step = 4.0;
+        let difference = makespan(&[(name, default + step)], design) - makespan(&[], design);
+        let expected = occurs * step;
+        assert!(
+            (difference - expected).abs() < 1e-6,
+            "{name}: {difference}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_function_is_left_to_the_core_and_its_nested_call_is_not() {
+    let platform = Platform::default();
+    let load = Load {
+        unknown: 1.0,
+        ..Load::new(Arrivals::Closed(1), 1)
+    };
+    let run = serve(&service("UID"), &platform, Design::Full, &load);
+    assert_eq!((run.fallbacks, run.answered), (1, 1));
+    let spent = run.all.spent;
+    // Request and response in software: two headers, dispatches and payloads, of which one has
+    // five fields and three words.
+    let fields = 5.0 * platform.software_field_cycles + 3.0 * platform.software_word_cycles;
+    let software = 2.0 * (388.75 + 61.25 + 300.0) + fields;
+    assert!((platform.cycles(spent.software) - software).abs() < 0.01);
+    // The header that told Cerebros so, and the nested call.
+    assert_eq!(platform.cycles(spent.accelerator), 12.0 + 46.0);
+    assert_eq!(platform.cycles(spent.execute), 6_700.0);
+}
+
+#[test]
+fn a_malformed_request_is_answered_without_its_function() {
+    let load = Load {
+        malformed: 1.0,
+        ..Load::new(Arrivals::Closed(1), 1)
+    };
+    for design in Design::ALL {
+        let run = serve(&service("UID"), &Platform::default(), design, &load);
+        assert_eq!(run.answered, 1);
+        assert_eq!(run.all.spent.function(), Time::ZERO, "{}", design.name());
+        assert_eq!(run.fallbacks, u64::from(design == Design::Full));
+    }
+}
+
+/// A service of one function whose request is a list of many small integers.
+fn small_integers() -> Service {
+    let list = Value::List(Type::I64, vec![Value::I64(1); 200]);
+    let mut service = service("UID");
+    service.functions = vec![Function {
+        call: Call {
+            name: "Sum",
+            request: Message::new(vec![list]),
+            response: Message::new(vec![Value::I64(1)]),
+        },
+        nested: Vec::new(),
+        ..service.functions[0].clone()
+    }];
+    service
+}
+
+#[test]
+fn a_payload_that_outgrows_its_reservation_is_left_to_the_core() {
+    let load = Load::new(Arrivals::Closed(1), 3);
+    let run = serve(&small_integers(), &Platform::default(), Design::Full, &load);
+    assert_eq!(run.fallbacks, 3);
+    let larger = with(&[("reservation_ratio", 8.0)]);
+    assert_eq!(
+        serve(&small_integers(), &larger, Design::Full, &load).fallbacks,
+        0
+    );
+}
+
+#[test]
+fn without_memory_messages_get_nacks_and_come_again() {
+    let request = 19 + service("UID").functions[0].call.request.wire().get();
+    // Room for two messages, each with four times its size beside it.
+    let platform = with(&[("buffer_bytes", (10 * request) as f64)]);
+    let load = Load::new(Arrivals::Closed(16), 400);
+    let run = serve(&service("UID"), &platform, Design::Full, &load);
+    assert!(run.nacks > 0 && run.refused > 0);
+    assert_eq!(run.answered + run.refused, 400);
+    assert_eq!(run.buffer_peak, Bytes(10 * request));
+    assert_eq!(run.buffer_left, Bytes(0));
+    // One byte less holds only one message.
+    let less = with(&[("buffer_bytes", (10 * request - 1) as f64)]);
+    let run = serve(&service("UID"), &less, Design::Full, &load);
+    assert_eq!(run.buffer_peak, Bytes(5 * request));
+    let none = with(&[("buffer_bytes", 1.0), ("retries", 2.0)]);
+    let run = serve(&service("UID"), &none, Design::Full, &load);
+    assert_eq!((run.answered, run.refused, run.nacks), (0, 400, 1_200));
+}
+
+#[test]
+fn contention_for_pipelines_is_the_one_difference_to_the_analytic_model_under_load() {
+    let sg = service("SG");
+    let load = Load::new(Arrivals::Closed(60), 3_000);
+    for design in [Design::PayloadAndHeader, Design::Full] {
+        let one = with(&[("pipelines", 1.0)]);
+        let run = serve(&sg, &one, design, &load);
+        assert!(run.all.spent.queued > Time::ZERO, "{}", design.name());
+        let exact: f64 = sg
+            .functions
+            .iter()
+            .zip(&run.functions)
+            .map(|(f, g)| analytic(&one, f).total_cycles(design) * g.requests as f64)
+            .sum();
+        let ours = one.cycles(run.all.spent.rpc());
+        assert!((ours / exact - 1.0).abs() < 1e-5);
+    }
+    let run = serve(&sg, &with(&[("pipelines", 1.0)]), Design::Private, &load);
+    assert_eq!(run.all.spent.queued, Time::ZERO);
+}
+
+#[test]
+fn affinity_finds_warm_cores_and_saves_what_the_paper_says_it_does() {
+    let usr = service("USR");
+    let load = Load {
+        warmup: 1_000,
+        ..Load::new(Arrivals::Share(0.3), 8_000)
+    };
+    let run =
+        |steering| simulate(&usr, &Platform::default(), Design::Full, steering, &load).unwrap();
+    let (without, affinity) = (run(LEAST), run(Steering::Affinity));
+    let steered = affinity.all.steered as f64 / affinity.all.requests as f64;
+    assert!(steered > 0.95, "{steered}; paper 0.98");
+    for n in 0..6 {
+        let of = |o: &Outcome| o.functions[n].mean(o.functions[n].spent.function());
+        let faster = of(&without) / of(&affinity);
+        match n {
+            0 | 1 => assert!(
+                (faster - 1.0).abs() < 0.03,
+                "F{n} is bound by capacity: {faster}"
+            ),
+            2 => assert!(faster > 1.05, "F2: {faster}"),
+            _ => assert!(
+                (1.5..2.2).contains(&faster),
+                "F{n}: {faster}; paper 1.8 to 2"
+            ),
+        }
+    }
+}
+
+#[test]
+fn deeper_maps_call_more_cores_affine() {
+    let usr = service("USR");
+    let load = Load {
+        warmup: 500,
+        ..Load::new(Arrivals::Share(0.7), 4_000)
+    };
+    let steered: Vec<u64> = [1.0, 2.0, 4.0]
+        .map(|depth| {
+            let platform = with(&[("function_map_depth", depth)]);
+            let run = simulate(&usr, &platform, Design::Full, Steering::Affinity, &load).unwrap();
+            run.all.steered
+        })
+        .to_vec();
+    assert!(
+        steered[0] < steered[1] && steered[1] < steered[2],
+        "{steered:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_one_error_that_names_it() {
+    let uid = service("UID");
+    let load = Load::new(Arrivals::Closed(1), 1);
+    let said = |platform: &Platform, load: &Load| {
+        let error = simulate(&uid, platform, Design::Full, LEAST, load).unwrap_err();
+        error.to_string()
+    };
+    let mut none = Platform {
+        cores: 0.0,
+        ..Platform::default()
+    };
+    assert_eq!(
+        said(&none, &load),
+        "cores = 0: must be a whole number from 1 to 1e12"
+    );
+    none.cores = 1.0;
+    assert_eq!(
+        said(&none, &load),
+        "cores = 1: must be above system_cores = 1"
+    );
+    let odd = Platform {
+        l1i_bytes: 100.0,
+        ..Platform::default()
+    };
+    assert_eq!(
+        said(&odd, &load),
+        "l1i_bytes = 100: must be a multiple of ways x block = 256"
+    );
+    let good = Platform::default();
+    let unset = Platform::default()
+        .set("core", 4.0)
+        .unwrap_err()
+        .to_string();
+    assert!(unset.starts_with("parameter = core: must be one of clock_hz, cores"));
+    for (load, start) in [
+        (
+            Load {
+                requests: 0,
+                ..load
+            },
+            "requests = 0",
+        ),
+        (
+            Load { warmup: 1, ..load },
+            "requests = 1: must be above the warm-up's 1",
+        ),
+        (
+            Load {
+                arrivals: Arrivals::Closed(0),
+                ..load
+            },
+            "senders = 0",
+        ),
+        (
+            Load {
+                arrivals: Arrivals::Rate(-1.0),
+                ..load
+            },
+            "rate_rps = -1",
+        ),
+        (
+            Load {
+                arrivals: Arrivals::Share(f64::NAN),
+                ..load
+            },
+            "load_ratio = NaN",
+        ),
+        (
+            Load {
+                unknown: 1.5,
+                ..load
+            },
+            "unknown_ratio = 1.5",
+        ),
+        (
+            Load {
+                unknown: 0.6,
+                malformed: 0.6,
+                ..load
+            },
+            "unknown_ratio + malformed_ratio = 1.2",
+        ),
+    ] {
+        assert!(
+            said(&good, &load).starts_with(start),
+            "{}",
+            said(&good, &load)
+        );
+    }
+    let affinity = simulate(&uid, &good, Design::None, Steering::Affinity, &load).unwrap_err();
+    assert!(
+        affinity
+            .to_string()
+            .starts_with("steering by affinity = None")
+    );
+    assert!(
+        Service::named("FOO")
+            .unwrap_err()
+            .to_string()
+            .starts_with("service = FOO")
+    );
+    let mut empty = uid.clone();
+    empty.functions.clear();
+    assert!(simulate(&empty, &good, Design::None, LEAST, &load).is_err());
+    let mut unpopular = uid.clone();
+    unpopular.functions[0].popularity = 0.0;
+    assert!(simulate(&unpopular, &good, Design::None, LEAST, &load).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn requests_are_answered_or_refused_and_memory_comes_back(
+        seed in 0_u64..1_000, senders in 1_usize..40, kilobytes in 1_u64..40, slots in 1_u64..4,
+        design in 0_usize..6, open: bool,
+    ) {
+        let arrivals = if open { Arrivals::Rate(3e6) } else { Arrivals::Closed(senders) };
+        let load = Load { seed, unknown: 0.1, malformed: 0.1, ..Load::new(arrivals, 150) };
+        let platform = with(&[
+            ("buffer_bytes", (kilobytes * 1_024) as f64),
+            ("core_slots", slots as f64),
+            ("pipelines", 1.0),
+        ]);
+        let cp = service("CP");
+        let run = serve(&cp, &platform, Design::ALL[design], &load);
+        prop_assert_eq!(run.answered + run.refused, 150);
+        prop_assert_eq!(run.buffer_left, Bytes(0));
+        prop_assert!(run.buffer_peak <= Bytes(kilobytes * 1_024));
+        prop_assert!(run.pipeline_utilisation <= 1.0 + 1e-9 && run.core_utilisation <= 1.0 + 1e-9);
+        let by_function: u64 = run.functions.iter().map(|g| g.requests).sum();
+        prop_assert_eq!(by_function, run.all.requests);
+        prop_assert!(run.all.spent.on_core <= run.all.spent.rpc() + run.all.spent.queued);
+        let again = serve(&cp, &platform, Design::ALL[design], &load);
+        prop_assert_eq!(run, again);
+    }
+}
