@@ -29,6 +29,9 @@ __all__ = [
     "arcus_table2",
     "area_model",
     "cerebros_designs",
+    "cerebros_parameters",
+    "cerebros_services",
+    "cerebros_simulate",
     "check_recording",
     "confidence_interval",
     "demo_request",
@@ -126,6 +129,18 @@ def energy_model(request: str) -> str:
     """The energy in joules of what a system did in a window; `request` and outcome are JSON.
 
     Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+    """
+
+def cerebros_parameters() -> str:
+    """Return the parameters of the simulated RPC server with their origins, as JSON."""
+
+def cerebros_services() -> str:
+    """Return the services of the Cerebros paper, as JSON."""
+
+def cerebros_simulate(request: str) -> str:
+    """Serve requests of one service under one design; both are JSON.
+
+    Raises AccelflowError for an unknown name and for what cannot be simulated.
     """
 
 def cerebros_designs(request: str) -> str:

@@ -6,7 +6,8 @@ use accelflow_cerebros::platform::PARAMETERS;
 use accelflow_cerebros::schema::{TypeSchema, header_wire};
 use accelflow_cerebros::services::{Function, Service};
 use accelflow_cerebros::{
-    Arrivals, CerebrosError, Design, Group, Load, Outcome, Platform, Steering, analytic, simulate,
+    Arrivals, CerebrosError, Design, Group, Load, Outcome, Platform, Steering, analytic, breakdown,
+    simulate,
 };
 use accelflow_units::Time;
 use pyo3::prelude::*;
@@ -83,7 +84,14 @@ fn function(function: &Function, all: f64) -> Value {
     let schema = TypeSchema::of(&function.call.request);
     let (split, whole) = schema.storage(16);
     let request = &function.call.request;
+    let software = breakdown(&Platform::default(), function);
     json!({
+        "software_cycles": {
+            "header": software.header_cycles,
+            "dispatch": software.dispatch_cycles,
+            "payload": software.payload_cycles,
+            "nested": software.nested_cycles,
+        },
         "function": function.call.name,
         "popularity_ratio": function.popularity / all,
         "nested_calls": function.nested.len(),

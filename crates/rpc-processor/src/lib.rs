@@ -38,7 +38,7 @@ pub mod steering;
 pub use accelflow_model::cerebros::{Design, RpcLayer};
 pub use error::CerebrosError;
 pub use platform::Platform;
-pub use program::{Kind, analytic};
+pub use program::{Breakdown, Kind, analytic, breakdown};
 pub use run::{Arrivals, Group, Load, Outcome, Spent, simulate};
 pub use schema::Message;
 pub use steering::Steering;

@@ -105,20 +105,53 @@ fn transfers(function: &Function) -> Vec<Transfer<'_>> {
 pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     let costs = Costs::new(platform);
     let all = transfers(function);
-    let count = all.len() as f64;
-    let payloads: f64 = all.iter().map(|t| costs.software_payload(t.payload)).sum();
-    let dispatch = platform.software_dispatch_cycles * count;
-    let cycles = payloads + dispatch + platform.software_header_cycles * count;
+    let parts = breakdown(platform, function);
+    let cycles = parts.header_cycles + parts.dispatch_cycles + parts.payload_cycles;
     let hardware = |t: &Transfer<'_>| costs.task(&header(t.name)) + costs.task(t.payload);
     RpcLayer {
         cycles,
-        payload_share: payloads / cycles,
-        dispatch_share: dispatch / cycles,
+        payload_share: parts.payload_cycles / cycles,
+        dispatch_share: parts.dispatch_cycles / cycles,
         header_tasks: all.len() as u32,
         payload_tasks: all.len() as u32,
         accelerator_cycles: all.iter().map(hardware).sum(),
         ..platform.layer()
     }
+}
+
+/// The RPC layer of one request as software, in cycles: by module (Fig. 2b), and the part that is
+/// for nested calls (Fig. 2a).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Breakdown {
+    /// Headers.
+    pub header_cycles: f64,
+    /// Dispatch.
+    pub dispatch_cycles: f64,
+    /// Payloads.
+    pub payload_cycles: f64,
+    /// Of the three, what nested calls cause.
+    pub nested_cycles: f64,
+}
+
+/// What the layer of one request to `function` costs a core without any accelerator.
+pub fn breakdown(platform: &Platform, function: &Function) -> Breakdown {
+    let costs = Costs::new(platform);
+    let all = transfers(function);
+    let (mut parts, last) = (Breakdown::default(), all.len() - 1);
+    for (n, transfer) in all.iter().enumerate() {
+        let payload = costs.software_payload(transfer.payload);
+        let (header, dispatch) = (
+            platform.software_header_cycles,
+            platform.software_dispatch_cycles,
+        );
+        parts.header_cycles += header;
+        parts.dispatch_cycles += dispatch;
+        parts.payload_cycles += payload;
+        if n != 0 && n != last {
+            parts.nested_cycles += header + dispatch + payload;
+        }
+    }
+    parts
 }
 
 /// Which designs are simulated, and by which blocks the layer's parts are known.

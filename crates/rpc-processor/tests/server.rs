@@ -6,7 +6,7 @@
 use accelflow_cerebros::schema::{Type, Value};
 use accelflow_cerebros::services::{Call, Function, Service};
 use accelflow_cerebros::{
-    Arrivals, Design, Load, Message, Outcome, Platform, Steering, analytic, simulate,
+    Arrivals, Design, Load, Message, Outcome, Platform, Steering, analytic, breakdown, simulate,
 };
 use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
@@ -93,6 +93,17 @@ fn unique_id_gives_the_papers_ratios() {
     assert_eq!(format!("{over:.1}"), "21.5");
     let coalesced = cycles(Design::Coalesced);
     assert!(cycles(Design::Private) < coalesced && coalesced < cycles(Design::PayloadAndHeader));
+}
+
+#[test]
+fn unique_id_breaks_down_as_the_analytic_model_has_it() {
+    let parts = breakdown(&Platform::default(), &service("UID").functions[0]);
+    assert!((parts.header_cycles - 1_555.0).abs() < 1e-9);
+    assert!((parts.dispatch_cycles - 245.0).abs() < 1e-9);
+    assert!((parts.payload_cycles - 2_700.0).abs() < 1e-9);
+    // The nested call's payload has one field more than the request's.
+    let field = Platform::default().software_field_cycles;
+    assert!((parts.nested_cycles - (4_500.0 + field) / 2.0).abs() < 1e-9);
 }
 
 #[test]

@@ -1,14 +1,17 @@
-"""`accelflow cerebros`: the RPC layer under five ways of leaving the core."""
+"""`accelflow cerebros`: the RPC layer in a closed form, in a simulated server, and the figures."""
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from accelflow import cerebros as model
+from accelflow.cli.assignments import read_assignments
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
 
 def _parameter(name: str, what: str) -> Callable[[_Command], _Command]:
@@ -16,7 +19,7 @@ def _parameter(name: str, what: str) -> Callable[[_Command], _Command]:
     return click.option(option, name, type=float, metavar="NUMBER", help=what)
 
 
-@click.command("cerebros")
+@click.group("cerebros", invoke_without_command=True)
 @_parameter("rpc_cycles", "Cycles of the RPC layer for a request, all on the core [4500].")
 @_parameter("payload_share_ratio", "Payload manipulation's share of them [0.60].")
 @_parameter("dispatch_share_ratio", "Dispatch's share of them [0.0544]; headers are the rest.")
@@ -27,14 +30,21 @@ def _parameter(name: str, what: str) -> Callable[[_Command], _Command]:
 @_parameter("traversal_cycles", "Cycles of one traversal [40].")
 @_parameter("coalesced_traversals", "Traversals when requests carry their input [3].")
 @_parameter("low_diameter_cycles", "Cycles of a traversal in a low-diameter network [19.84].")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def cerebros(as_json: bool, **parameters: float | None) -> None:
+@_AS_JSON
+@click.pass_context
+def cerebros(context: click.Context, /, as_json: bool, **parameters: float | None) -> None:
     """Cycles of the RPC layer for one request under the designs of the Cerebros paper's Fig. 6.
 
     Without options, for the microservice UniqueId, beside the paper's figures. The values in
-    brackets are the defaults.
+    brackets are the defaults. The commands below simulate a whole server.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
+    if context.invoked_subcommand is not None:
+        if given or as_json:
+            raise click.UsageError(
+                f"options go after '{context.invoked_subcommand}', which has its own"
+            )
+        return
     result = model.designs(**given)
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -58,3 +68,106 @@ def cerebros(as_json: bool, **parameters: float | None) -> None:
         f"an offload: {offload:.0f} cycles, coalesced {coalesced:.0f}{saved}"
         + ("" if given else " (paper 200, 60 and 3.36)")
     )
+
+
+@cerebros.command("simulate")
+@click.argument("service", default="UID", type=click.Choice(model.SERVICES))
+@click.option(
+    "--design",
+    "designs",
+    multiple=True,
+    type=click.Choice(model.DESIGNS),
+    help="Only this design; may be repeated.",
+)
+@click.option("--affinity", is_flag=True, help="Steer to warm cores; takes --design Full.")
+@click.option("--load", "load_ratio", type=float, help="Random arrivals: share of the cores' most.")
+@click.option("--rate", "rate_rps", type=float, help="Random arrivals: requests a second.")
+@click.option("--senders", type=int, help="Senders that wait for their answers [1].")
+@click.option("--requests", default=4_000, show_default=True, help="Requests; a tenth warms up.")
+@click.option("--seed", default=1, show_default=True, help="Seed of arrivals and functions.")
+@click.option("--unknown", "unknown_ratio", default=0.0, help="Share for unknown functions.")
+@click.option("--malformed", "malformed_ratio", default=0.0, help="Share that match no schema.")
+@click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Set a parameter.")
+@_AS_JSON
+def simulate(
+    service: str, affinity: bool, as_json: bool, changes: tuple[str, ...], **given: Any
+) -> None:
+    """Serve requests of SERVICE (UID, USR, URL, SG or CP) on a simulated server.
+
+    The columns are cycles for one request on average: the RPC layer, beside what the analytic model
+    says; waiting for pipelines; what of the layer a core is there for; the function and, of it, the
+    stalls on instructions. `accelflow cerebros parameters` lists what --set can change.
+    """
+    designs = given.pop("designs") or model.DESIGNS
+    result = model.simulate(
+        service,
+        model.Load(**given),
+        designs=designs,
+        affinity=affinity,
+        parameters=read_assignments(changes),
+    )
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo(f"{service}: cycles for one request")
+    click.echo(
+        f"{'':14}{'RPC':>8}{'model':>8}{'waits':>7}{'on core':>8}{'function':>9}{'stall':>8}"
+        f"{'all':>8}{'p99 us':>8}{'steered':>8}"
+    )
+    for run in result["runs"]:
+        group = run["all"]
+        p99 = group["latency_p99_us"]
+        click.echo(
+            f"{run['design']:14}{group['rpc_cycles']:8.0f}{run['analytic_rpc_cycles']:8.0f}"
+            f"{group['queued_cycles']:7.1f}{group['rpc_on_core_cycles']:8.0f}"
+            f"{group['function_cycles']:9.0f}{group['stall_cycles']:8.0f}"
+            f"{group['total_cycles']:8.0f}"
+            + (f"{'-':>8}" if p99 is None else f"{p99:8.2f}")
+            + f"{group['steered_ratio']:8.2f}"
+        )
+        if run["nacks"] or run["fallbacks"]:
+            click.echo(
+                f"{'':14}{run['nacks']} NACKs, {run['refused']} requests refused, "
+                f"{run['fallbacks']} left to a core"
+            )
+
+
+_ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
+
+
+@cerebros.command("figures")
+@click.option("--requests", default=12_000, show_default=True, help="Requests of each run.")
+@click.option("--seed", default=1, show_default=True, help="Seed of arrivals and functions.")
+@_AS_JSON
+def figures(requests: int, seed: int, as_json: bool) -> None:
+    """Print what the paper's text says about Figs. 2 and 6 to 9 beside our results.
+
+    Marked `in` is what our services were given, `fit` what parameters were chosen by; the rest is
+    what came out. A difference above a quarter has its reason below it.
+    """
+    result = model.figures(requests=requests, seed=seed)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo(f"{'Fig.':5}{'':44}{'paper':>13}{'ours':>9}{'off by':>8}")
+    for row in result["rows"]:
+        low, high = f"{row['low']:g}", f"{row['high']:g}"
+        paper = low if low == high else f"{low} to {high}"
+        click.echo(
+            f"{row['figure']:5}{row['what']:44}{paper:>13}{row['ours']:9.4g}"
+            f"{row['difference_ratio']:8.0%} {_ROLES[row['role']]}".rstrip()
+        )
+        if row["difference_ratio"] > model.TOLERANCE:
+            click.echo(f"     because {row['reason']}")
+
+
+@cerebros.command("parameters")
+@_AS_JSON
+def parameters(as_json: bool) -> None:
+    """List the simulated server's parameters: default, provenance and source."""
+    rows = model.parameters()
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        click.echo(f"{row['name']:28}{row['default']:>12g}  {row['provenance']:8} {row['source']}")

@@ -1,0 +1,26 @@
+"""Cerebros: what the RPC layer costs on the core, and what a processor for it saves.
+
+Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021: the analytic model of section 5
+(:func:`designs`), a simulated server with the RPC layer as software, behind accelerators, or in
+Cerebros (:func:`simulate`), and the paper's figures beside ours (:func:`figures`).
+"""
+
+from accelflow.cerebros.analytic import PAPER_SPEEDUPS, PARAMETERS, SCHEMA, designs
+from accelflow.cerebros.figures import LOAD_RATIO, TOLERANCE, figures
+from accelflow.cerebros.server import DESIGNS, SERVICES, Load, parameters, services, simulate
+
+__all__ = [
+    "DESIGNS",
+    "LOAD_RATIO",
+    "PAPER_SPEEDUPS",
+    "PARAMETERS",
+    "SCHEMA",
+    "SERVICES",
+    "TOLERANCE",
+    "Load",
+    "designs",
+    "figures",
+    "parameters",
+    "services",
+    "simulate",
+]

@@ -1,0 +1,122 @@
+"""The simulated server: NIC, pipelines, cores with instruction caches, five services."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+
+#: The name and version of the object that :func:`simulate` returns.
+SCHEMA: Final = "accelflow.cerebros-server/1"
+
+SERVICES: Final = ("UID", "USR", "URL", "SG", "CP")
+
+#: The bars of Fig. 6, and the case that section 6.1 adds.
+DESIGNS: Final = ("None", "OP: P-Only", "P+H", "P+H coalesced", "P+H_PV", "Full")
+
+
+def parameters() -> list[dict[str, Any]]:
+    """Return name, default, bounds and origin of each parameter of the server."""
+    rows: list[dict[str, Any]] = json.loads(_native.cerebros_parameters())
+    return rows
+
+
+def services() -> list[dict[str, Any]]:
+    """Return the five services: functions, sizes of messages and schemata, working sets."""
+    rows: list[dict[str, Any]] = json.loads(_native.cerebros_services())
+    return rows
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many requests, when, and of which kinds.
+
+    They come from `senders` senders that each wait for their answers, or at random with `rate_rps`
+    a second, or at random at `load_ratio` of what the design's cores can serve; by default from one
+    sender, so that nothing waits. The first `warmup` (a tenth by default) do not count.
+    `unknown_ratio` of the requests are for functions that Cerebros does not know, and
+    `malformed_ratio` do not match their schema.
+    """
+
+    senders: int | None = None
+    rate_rps: float | None = None
+    load_ratio: float | None = None
+    requests: int = 4_000
+    warmup: int | None = None
+    seed: int = 1
+    unknown_ratio: float = 0.0
+    malformed_ratio: float = 0.0
+
+    def request(self) -> dict[str, Any]:
+        """Return what the engine takes. Raises InputError for a value that is not allowed."""
+        given = {n: getattr(self, n) for n in ("senders", "rate_rps", "load_ratio")}
+        arrivals = {name: value for name, value in given.items() if value is not None}
+        if len(arrivals) > 1:
+            raise InputError(f"{' and '.join(arrivals)}: at most one of them may be given")
+        _check_whole({"senders": self.senders or 0, "requests": self.requests, "seed": self.seed})
+        warmup = self.requests // 10 if self.warmup is None else self.warmup
+        _check_whole({"warmup": warmup})
+        shares = {"unknown_ratio": self.unknown_ratio, "malformed_ratio": self.malformed_ratio}
+        _check_numbers({**arrivals, **shares})
+        return {
+            "arrivals": arrivals or {"senders": 1},
+            "requests": self.requests,
+            "warmup": warmup,
+            "seed": self.seed,
+            **shares,
+        }
+
+
+def simulate(
+    service: str = "UID",
+    load: Load | None = None,
+    *,
+    designs: Sequence[str] = DESIGNS,
+    affinity: bool = False,
+    parameters: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """Serve the same requests of `service` under each of `designs`.
+
+    `affinity` steers requests to cores that have just run the same function; only the design Full
+    can. `parameters` are those of :func:`parameters`.
+
+    Each of ``runs`` has times in cycles and microseconds, beside the RPC layer's cycles by the
+    analytic model. Raises InputError for an unknown name and a value that is not allowed.
+    """
+    changes = dict(parameters or {})
+    _check_numbers(changes)
+    if not designs:
+        raise InputError("designs = []: must have at least one")
+    request = {
+        "service": service,
+        "affinity": affinity,
+        **(load or Load()).request(),
+        "parameters": {name: float(value) for name, value in changes.items()},
+    }
+    runs = []
+    for design in designs:
+        one = json.dumps({**request, "design": design})
+        try:
+            outcome = json.loads(_native.cerebros_simulate(one))
+        except AccelflowError as error:
+            raise InputError(str(error)) from error
+        runs.append({"design": design, **outcome})
+    return {"schema": SCHEMA, **request, "runs": runs}
+
+
+def _check_whole(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
+            raise InputError(f"{name} = {value!r}: must be a whole number from 0 to 4294967295")
+
+
+def _check_numbers(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        wrong = isinstance(value, bool) or not isinstance(value, int | float)
+        if wrong or not math.isfinite(value):
+            raise InputError(f"{name} = {value!r}: must be a finite number")

@@ -1,0 +1,111 @@
+"""The simulated RPC server from Python and on the command line."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from accelflow import InputError, cerebros
+from accelflow.cli import program
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(program, ["cerebros", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_one_request_at_a_time_is_the_analytic_model() -> None:
+    exact = {row["design"]: row["total_cycles"] for row in cerebros.designs()["designs"]}
+    result = cerebros.simulate("UID", cerebros.Load(requests=20))
+    assert [one["design"] for one in result["runs"]] == list(cerebros.DESIGNS)
+    for one in result["runs"]:
+        group = one["all"]
+        assert group["queued_cycles"] == 0
+        assert one["analytic_rpc_cycles"] == pytest.approx(exact[one["design"]], rel=0.01)
+        assert group["rpc_cycles"] == pytest.approx(exact[one["design"]], rel=0.01)
+        parts = ("software_cycles", "offload_cycles", "accelerator_cycles")
+        assert sum(group[part] for part in parts) == pytest.approx(group["rpc_cycles"])
+
+
+def test_every_row_of_the_figures_is_near_or_has_its_reason() -> None:
+    result = cerebros.figures(requests=3_000)
+    rows = {row["what"]: row for row in result["rows"]}
+    assert len(rows) == len(result["rows"])
+    assert {row["figure"] for row in result["rows"]} == {"2a", "2b", "6", "7", "8a", "8b", "9"}
+    for row in result["rows"]:
+        if row["difference_ratio"] > cerebros.TOLERANCE:
+            assert row["reason"], row
+        else:
+            assert row["reason"] is None
+        if row["figure"] == "6":
+            assert float(f"{row['ours']:.3g}") == pytest.approx(row["low"], rel=0.02)
+    assert rows["most: RPC layer, times fewer"]["ours"] == pytest.approx(64, rel=0.1)
+    assert rows["most: all cycles, times fewer"]["ours"] == pytest.approx(14.2, rel=0.25)
+    assert rows["USR: requests steered to an affine core"]["ours"] == pytest.approx(0.98, abs=0.03)
+
+
+def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:
+    def one(seed: int) -> dict[str, object]:
+        load = cerebros.Load(load_ratio=0.6, requests=300, seed=seed)
+        return cerebros.simulate("CP", load, designs=["Full"])["runs"][0]
+
+    assert one(1) == one(1)
+    assert one(1) != one(2)
+
+
+def test_fewer_buffers_are_told_on_the_command_line() -> None:
+    text = run(
+        "simulate", "UID", "--design", "Full", "--senders", "16", "--set", "buffer_bytes=700"
+    )
+    assert "NACKs" in text
+    assert "requests refused" in text
+    told = json.loads(run("simulate", "SG", "--unknown", "0.5", "--requests", "50", "--json"))
+    by_design = {one["design"]: one["fallbacks"] for one in told["runs"]}
+    assert by_design["None"] == 0 < by_design["Full"] < 50
+    names = [row["name"] for row in json.loads(run("parameters", "--json"))]
+    assert "function_map_depth" in names
+    assert "function_map_depth" in run("parameters")
+
+
+def test_services_have_messages_and_schemata() -> None:
+    rows = {row["service"]: row for row in cerebros.services()}
+    assert tuple(rows) == cerebros.SERVICES
+    for row in rows.values():
+        assert sum(f["popularity_ratio"] for f in row["functions"]) == pytest.approx(1)
+        for function in row["functions"]:
+            stored = function["schemata_of_16_messages_bytes"]
+            assert stored["split"] / stored["whole"] == pytest.approx(17 / 32)
+            assert function["request_application_bytes"] <= 4 * function["request_wire_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("load", "more", "said"),
+    [
+        ({}, {"parameters": {"cores": 0}}, "cores = 0: must be a whole number from 1"),
+        ({}, {"parameters": {"core": 1}}, "parameter = core: must be one of"),
+        ({}, {"parameters": {"cores": "16"}}, "cores = '16': must be a finite number"),
+        ({}, {"designs": ["Half"]}, "design = Half: must be one of None, OP: P-Only"),
+        ({}, {"designs": []}, "designs = []"),
+        ({}, {"affinity": True}, "steering by affinity = None"),
+        ({"senders": 0}, {}, "senders = 0: must be at least 1"),
+        ({"senders": 1, "rate_rps": 2.0}, {}, "senders and rate_rps: at most one"),
+        ({"rate_rps": float("inf")}, {}, "rate_rps = inf"),
+        ({"requests": 0}, {}, "requests = 0"),
+        ({"requests": 1.5}, {}, "requests = 1.5"),
+        ({"unknown_ratio": 2}, {}, "unknown_ratio = 2"),
+    ],
+)
+def test_what_cannot_be_is_one_error(
+    load: dict[str, object], more: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        cerebros.simulate("UID", cerebros.Load(**load), **more)  # type: ignore[arg-type]
+    assert str(error.value).startswith(said)
+
+
+def test_unknown_services_and_misplaced_options_are_refused() -> None:
+    with pytest.raises(InputError, match="service = FOO: must be UID"):
+        cerebros.simulate("FOO")
+    done = CliRunner().invoke(program, ["cerebros", "--json", "simulate"])
+    assert done.exit_code != 0
