@@ -297,6 +297,13 @@ const STEPS: &[Row] = &[
     ("accelerator.scratchpad_bytes", 65_536.0, 1_024.0, [0; 6]),
     // All payloads are alike, so each has the mean speedup.
     ("accelerator.speedup_half_bytes", 0.0, 1_000.0, [0; 6]),
+    // Each of two messages took 100 ns before.
+    (
+        "accelerator.rpc_message_ns",
+        0.0,
+        150.0,
+        accelerated(100_000),
+    ),
     // Dser and Ser load it: 1,200 B over 40 GB/s.
     (
         "accelerator.service_state_bytes",

@@ -68,6 +68,7 @@ pub(super) fn blank() -> Config {
             wipe_bandwidth: ONE_BYTE_PER_S,
             service_state: Bytes(0),
             speedup_half: Bytes(0),
+            rpc_message: Time::ZERO,
             speedup: [1.0; Accel::COUNT],
         },
         exception: ExceptionConfig {

@@ -173,6 +173,9 @@ pub struct AcceleratorConfig {
     /// The payload at which an accelerator has half of the speedup that it has for endless ones;
     /// 0 for a speedup that does not depend on the payload.
     pub speedup_half: Bytes,
+    /// What the RPC accelerator takes for a message whatever a core takes, as a dedicated RPC
+    /// processor does; 0 for its speedup.
+    pub rpc_message: Time,
     /// How often faster an accelerator is than a core, by [`Accel::index`].
     pub speedup: [f64; Accel::COUNT],
 }
@@ -395,8 +398,16 @@ impl Config {
         })
     }
 
+    /// Whether `accel` takes the same time for every message.
+    pub(crate) fn is_fixed(&self, accel: Accel) -> bool {
+        accel == Accel::Rpc && self.accelerator.rpc_message > Time::ZERO
+    }
+
     /// The accelerator's time for what takes a core `on_core`.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
+        if self.is_fixed(accel) {
+            return self.accelerator.rpc_message;
+        }
         on_core.scale(1.0 / self.accelerator.speedup[accel.index()])
     }
 

@@ -63,7 +63,7 @@ impl Engine<'_> {
         let config = self.run.config;
         let half = config.accelerator.speedup_half;
         let mean = config.accelerated(accel, on_core);
-        if half == Bytes(0) {
+        if half == Bytes(0) || config.is_fixed(accel) {
             return mean;
         }
         mean.scale(1.0 / (self.endless[accel.index()] * share(size, half)))

@@ -175,4 +175,17 @@ pub(super) const ROWS: &[Parameter] = &[
         get: |c| c.accelerator.speedup_half.get() as f64,
         set: |c, v| c.accelerator.speedup_half = Bytes(v as u64),
     },
+    Parameter {
+        key: "accelerator.rpc_message_ns",
+        unit: "ns",
+        default: 0.0,
+        min: 0.0,
+        max: 1000000.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "no source; Cerebros, MICRO 2021, for another value",
+        why: "0 takes the speedup that the paper gives its RPC accelerator. Cerebros parses a header and finds its function in 12 cycles of 2 GHz, 6 ns, whatever the software takes (docs/cerebros.md); payloads stay with Ser and Dser.",
+        get: |c| c.accelerator.rpc_message.as_ns_f64(),
+        set: |c, v| c.accelerator.rpc_message = Time::from_ns_f64(v),
+    },
 ];
