@@ -356,10 +356,10 @@ fn data_json(data: &DataStats) -> Value {
 
 fn service_json(result: &ServiceResult) -> Value {
     let us = |time: Option<Time>| time.map(Time::as_us_f64);
-    let utilization: BTreeMap<&str, f64> = Accel::ALL
-        .iter()
-        .map(|accel| (accel.name(), result.accelerator_utilization[accel.index()]))
-        .collect();
+    let by_name = |shares: &[f64; Accel::COUNT]| -> BTreeMap<&str, f64> {
+        let named = |accel: &Accel| (accel.name(), shares[accel.index()]);
+        Accel::ALL.iter().map(named).collect()
+    };
     let fallbacks: BTreeMap<&str, u64> = Fallback::ALL
         .iter()
         .map(|reason| {
@@ -387,7 +387,8 @@ fn service_json(result: &ServiceResult) -> Value {
         "p999_us": us(result.percentiles[2]),
         "throughput_rps": result.throughput_rps,
         "core_utilization": result.core_utilization,
-        "accelerator_utilization": utilization,
+        "accelerator_utilization": by_name(&result.accelerator_utilization),
+        "accelerator_denied": by_name(&result.accelerator_denied),
         "manager_utilization": result.manager_utilization,
         "dma_utilization": result.dma_utilization,
         "operations_per_request": result.operations_per_request,

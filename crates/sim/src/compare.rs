@@ -94,6 +94,9 @@ pub struct ServiceResult {
     pub core_utilization: f64,
     /// Share of the time of each accelerator's processing elements, by [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::COUNT],
+    /// Share of the operations asked of each accelerator that found its queues full, by
+    /// [`Accel::index`].
+    pub accelerator_denied: [f64; Accel::COUNT],
     /// Share of the manager's time.
     pub manager_utilization: f64,
     /// Share of the A-DMA engines' time.
@@ -333,6 +336,7 @@ impl ServiceResult {
             throughput_rps: per_second(stats.completed_in_window),
             core_utilization: outcome.core_utilization,
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
+            accelerator_denied: outcome.accelerators.map(|a| a.denied),
             manager_utilization: outcome.manager_utilization,
             dma_utilization: outcome.dma_utilization,
             operations_per_request: operations as f64 / arrived.max(1) as f64,

@@ -186,6 +186,9 @@ pub struct AccelStats {
     pub operations: u64,
     /// The most input entries ever taken.
     pub peak_input: usize,
+    /// Share of the operations asked for in the whole run that found queue and overflow area full;
+    /// a core then took over the trace.
+    pub denied: f64,
 }
 
 /// What a tenant has experienced.

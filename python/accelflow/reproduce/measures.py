@@ -101,6 +101,7 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     "used_Ser_Dser": _used("Ser", "Dser"),
     "used_Cmp_Dcmp": _used("Cmp", "Dcmp"),
     "used_LdB": _used("LdB"),
+    "denied_Encr": lambda row: row["accelerator_denied"]["Encr"],
     "joules_per_request": _energy("joules_per_request"),
     "requests_per_joule": _energy("requests_per_joule"),
     "slo_missed_share": _missed,

@@ -119,6 +119,29 @@ def _table4(_inputs: Inputs) -> Table:
     return Table(("service", "most common execution path", "accelerators"), tuple(rows), figures)
 
 
+#: The suites of section III with the names of the reported rows.
+_SUITES: Final = {
+    "socialnetwork": "SocialNet",
+    "hotelreservation": "HotelReservation",
+    "mediaservices": "MediaServices",
+    "trainticket": "TrainTicket",
+}
+
+
+def _branches(_inputs: Inputs) -> Table:
+    """How many of the suites' sequences branch, and how often one does at most."""
+    rows, figures, most = [], {}, 0
+    for suite, row in _SUITES.items():
+        walks = [simulation.service(name) for name in simulation.services(suite)]
+        counts = [count for walk in walks for count in walk["conditionals_by_sequence"]]
+        branching = sum(count > 0 for count in counts)
+        figures[row] = branching / len(counts)
+        most = max(most, *counts)
+        rows.append((suite, str(len(counts)), str(branching), f"{figures[row]:.1%}"))
+    figures["max_conditionals_in_a_sequence"] = float(most)
+    return Table(("suite", "sequences", "that branch", "share"), tuple(rows), figures)
+
+
 #: The categories of Fig. 1 with the names of the reported rows.
 _CATEGORIES: Final = {
     "TCP": "TCP",
@@ -290,4 +313,5 @@ TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "power": _power,
     "fig15": _fig15,
     "dispatcher": _dispatcher,
+    "branches": _branches,
 }

@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::engine::{Engine, Window};
 use super::saturation::{Queues, saturation};
 use super::state::{Job, Request, RequestId};
-use crate::hardware::{Carried, CentralQueue};
+use crate::hardware::{Carried, CentralQueue, Station};
 use crate::stats::{AccelStats, Breakdown, DataStats, Outcome};
 
 /// Busy times since the start of the run.
@@ -34,6 +34,13 @@ pub(super) struct Closing {
 const SATURATED_BACKLOG: usize = 100;
 /// Saturated if at least this share of the window's requests was still there at its end.
 const SATURATED_SHARE: f64 = 0.05;
+
+/// Share of the operations asked of these instances that they turned away.
+fn denied<T: Copy>(stations: &[Station<T>]) -> f64 {
+    let turned_away: u64 = stations.iter().map(|it| it.turned_away).sum();
+    let operations: u64 = stations.iter().map(|it| it.operations).sum();
+    turned_away as f64 / (turned_away + operations).max(1) as f64
+}
 
 impl Engine<'_> {
     /// An execution has ended with a message that was sent: the response, if this was the last
@@ -162,6 +169,7 @@ impl Engine<'_> {
                 any_busy: 0.0,
                 operations: of_type(i).iter().map(|it| it.operations).sum(),
                 peak_input: of_type(i).iter().map(|it| it.peak_input).max().unwrap_or(0),
+                denied: denied(of_type(i)),
             }),
             core_utilization: 0.0,
             manager_utilization: 0.0,
