@@ -3,7 +3,7 @@ use super::core::Core;
 /// How LdB chooses the core of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
-    /// The core with the fewest tasks; the first of equals.
+    /// The core with the fewest tasks and requests on their way to it; the first of equals.
     #[default]
     LeastLoaded,
     /// Any.
@@ -34,7 +34,7 @@ impl Balancing {
         let any = of(draws[0], count);
         match self {
             Balancing::LeastLoaded => {
-                let loads = cores.iter().map(Core::load).enumerate();
+                let loads = cores.iter().map(Core::committed).enumerate();
                 loads.min_by_key(|&(_, load)| load).map_or(0, |it| it.0)
             }
             Balancing::Random => any,
@@ -43,15 +43,16 @@ impl Balancing {
             Balancing::TwoChoices => {
                 let other = of(draws[1], count - 1);
                 let other = other + usize::from(other >= any);
-                if cores[other].load() < cores[any].load() {
+                if cores[other].committed() < cores[any].committed() {
                     other
                 } else {
                     any
                 }
             }
             Balancing::JoinIdleQueue => {
-                let cores = cores.iter().enumerate();
-                let idle = cores.filter_map(|(core, it)| Some((it.idle_since()?, core)));
+                let free = cores.iter().enumerate();
+                let free = free.filter(|(_, core)| core.committed() == 0);
+                let idle = free.filter_map(|(core, it)| Some((it.idle_since()?, core)));
                 idle.min().map_or(any, |(_, core)| core)
             }
         }
@@ -82,6 +83,21 @@ mod tests {
     fn the_least_loaded_is_the_first_of_equals() {
         let cores = cores([(2, 1), (1, 1), (1, 1), (3, 1)]);
         assert_eq!(Balancing::LeastLoaded.choose(&cores, [0, 0], 7), 1);
+    }
+
+    #[test]
+    fn a_request_on_its_way_counts_until_the_core_is_told() {
+        let mut cores = cores([(0, 1), (0, 2), (1, 1), (1, 1)]);
+        let choose = |policy: Balancing, cores: &[Core<u32>]| policy.choose(cores, [2, 0], 0);
+        for policy in [Balancing::LeastLoaded, Balancing::JoinIdleQueue] {
+            assert_eq!(choose(policy, &cores), 0);
+        }
+        cores[0].expect();
+        for policy in [Balancing::LeastLoaded, Balancing::JoinIdleQueue] {
+            assert_eq!(choose(policy, &cores), 1);
+        }
+        cores[0].met();
+        assert_eq!(choose(Balancing::LeastLoaded, &cores), 0);
     }
 
     #[test]

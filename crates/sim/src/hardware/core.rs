@@ -51,6 +51,8 @@ pub(crate) struct Core<T> {
     /// Number of the last start: what ends an earlier one comes too late.
     starts: u64,
     idle_since: Time,
+    /// Requests that it has been chosen for and has not been told of yet.
+    expected: usize,
     pub(crate) busy: BusyTime,
 }
 
@@ -77,6 +79,7 @@ impl<T: Copy> Core<T> {
             queue: VecDeque::new(),
             starts: 0,
             idle_since: Time::ZERO,
+            expected: 0,
             busy: BusyTime::new(Time::ZERO),
         }
     }
@@ -84,6 +87,21 @@ impl<T: Copy> Core<T> {
     /// Tasks that wait or run: what load balancing looks at.
     pub(crate) fn load(&self) -> usize {
         self.queue.len() + self.interrupts.len() + usize::from(self.running.is_some())
+    }
+
+    /// Notes that it was chosen for a request: what load balancing knows before the core does.
+    pub(crate) fn expect(&mut self) {
+        self.expected += 1;
+    }
+
+    /// A request that was expected is there.
+    pub(crate) fn met(&mut self) {
+        self.expected -= 1;
+    }
+
+    /// Tasks that wait or run and requests on their way: what load balancing looks at.
+    pub(crate) fn committed(&self) -> usize {
+        self.load() + self.expected
     }
 
     /// Since when it has had nothing to do, if it has nothing.

@@ -104,6 +104,7 @@ impl Engine<'_> {
             core: 0,
             measured,
             responded: false,
+            expected: false,
             terminated: false,
             tenant: self.tenant_index(tenant),
             priority,

@@ -93,6 +93,9 @@ impl Engine<'_> {
         let request = self.jobs.get(id).request;
         self.jobs.remove(id);
         let core = self.requests.get(request).core;
+        if std::mem::take(&mut self.requests.get_mut(request).expected) {
+            self.cores[usize::from(core)].met();
+        }
         let cost = self.tell_core(core, now);
         self.orchestration.cores += cost;
         self.requests.get_mut(request).overhead = cost;

@@ -291,6 +291,8 @@ impl<'r> Engine<'r> {
         let policy = self.run.config.core.balancing;
         let core = policy.choose(&self.cores, draws, self.balanced);
         self.balanced += 1;
+        self.cores[core].expect();
+        self.requests.get_mut(id).expected = true;
         core as CoreId
     }
 }
