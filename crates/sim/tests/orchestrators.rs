@@ -357,8 +357,8 @@ fn decisions_are_taken_by_the_requests_own_core() {
 
 #[test]
 fn a_request_stays_with_the_core_that_its_first_trace_chose() {
-    // Application logic of 100 us, a write of 5 us, the same again. The second request comes while
-    // the first waits for its write, takes the first core, which is idle, and holds it.
+    // Application logic of 100 us, a write of 5 us, the same again, on two cores in turn. The third
+    // request comes while the first waits for its write, takes the same core and holds it.
     let write = Chain::new("T8").with("T7", "exception", 0);
     let path = vec![
         receive(0),
@@ -371,19 +371,22 @@ fn a_request_stays_with_the_core_that_its_first_trace_chose() {
     let plan = fixed_plan(&service, 100_000.0, 0, &|_| NOTHING_NS);
     let load = Load::new(
         0,
-        ArrivalProcess::Trace(vec![Time::from_us(1), Time::from_us(103)]),
-        2,
+        ArrivalProcess::Trace([1, 2, 103].map(Time::from_us).to_vec()),
+        3,
         0,
     );
-    let outcome = run(&frictionless(), &plan, "ideal", &[load], 1);
+    let mut config = frictionless();
+    config.set("core.count", 2.0).unwrap();
+    config.set("core.balancing", 2.0).unwrap();
+    let outcome = run(&config, &plan, "ideal", &[load], 1);
     let found: Vec<u64> = outcome.services[0]
         .latency
         .iter()
         .map(|time| time.as_ps() / 1_000_000)
         .collect();
-    // The first is on the core from 1 to 101 and, after the second's 103 to 203, until 303 us; the
-    // second again until 403. The 35 other cores are idle.
-    assert_eq!(found, [302, 300]);
+    // The first is on its core from 1 to 101 and, after the third's 103 to 203, until 303 us; the
+    // third again until 403. The other core is idle from 207 us on.
+    assert_eq!(found, [205, 302, 300]);
 }
 
 fn loads(requests: u64) -> Vec<Load> {

@@ -3,14 +3,14 @@ use super::core::Core;
 /// How LdB chooses the core of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
-    /// The core with the fewest tasks and requests on their way to it; the first of equals.
+    /// The core with the fewest requests in flight, then the fewest tasks; the first of equals.
     #[default]
     LeastLoaded,
     /// Any.
     Random,
     /// One after the other.
     RoundRobin,
-    /// Of two random ones the one with fewer tasks; the first drawn of equals.
+    /// Of two random ones the one that is less loaded; the first drawn of equals.
     TwoChoices,
     /// The core that has been idle for longest; without one, any.
     JoinIdleQueue,
@@ -51,7 +51,7 @@ impl Balancing {
             }
             Balancing::JoinIdleQueue => {
                 let free = cores.iter().enumerate();
-                let free = free.filter(|(_, core)| core.committed() == 0);
+                let free = free.filter(|(_, core)| core.committed() == (0, 0));
                 let idle = free.filter_map(|(core, it)| Some((it.idle_since()?, core)));
                 idle.min().map_or(any, |(_, core)| core)
             }
@@ -86,17 +86,17 @@ mod tests {
     }
 
     #[test]
-    fn a_request_on_its_way_counts_until_the_core_is_told() {
+    fn a_request_counts_until_it_ends() {
         let mut cores = cores([(0, 1), (0, 2), (1, 1), (1, 1)]);
         let choose = |policy: Balancing, cores: &[Core<u32>]| policy.choose(cores, [2, 0], 0);
         for policy in [Balancing::LeastLoaded, Balancing::JoinIdleQueue] {
             assert_eq!(choose(policy, &cores), 0);
         }
-        cores[0].expect();
+        cores[0].own();
         for policy in [Balancing::LeastLoaded, Balancing::JoinIdleQueue] {
             assert_eq!(choose(policy, &cores), 1);
         }
-        cores[0].met();
+        cores[0].disown();
         assert_eq!(choose(Balancing::LeastLoaded, &cores), 0);
     }
 

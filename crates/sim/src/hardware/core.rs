@@ -51,8 +51,8 @@ pub(crate) struct Core<T> {
     /// Number of the last start: what ends an earlier one comes too late.
     starts: u64,
     idle_since: Time,
-    /// Requests that it has been chosen for and has not been told of yet.
-    expected: usize,
+    /// Requests that LdB has chosen it for and that have not ended.
+    owned: usize,
     pub(crate) busy: BusyTime,
 }
 
@@ -79,7 +79,7 @@ impl<T: Copy> Core<T> {
             queue: VecDeque::new(),
             starts: 0,
             idle_since: Time::ZERO,
-            expected: 0,
+            owned: 0,
             busy: BusyTime::new(Time::ZERO),
         }
     }
@@ -89,19 +89,19 @@ impl<T: Copy> Core<T> {
         self.queue.len() + self.interrupts.len() + usize::from(self.running.is_some())
     }
 
-    /// Notes that it was chosen for a request: what load balancing knows before the core does.
-    pub(crate) fn expect(&mut self) {
-        self.expected += 1;
+    /// LdB has chosen it for a request.
+    pub(crate) fn own(&mut self) {
+        self.owned += 1;
     }
 
-    /// A request that was expected is there.
-    pub(crate) fn met(&mut self) {
-        self.expected -= 1;
+    /// One of its requests has ended.
+    pub(crate) fn disown(&mut self) {
+        self.owned -= 1;
     }
 
-    /// Tasks that wait or run and requests on their way: what load balancing looks at.
-    pub(crate) fn committed(&self) -> usize {
-        self.load() + self.expected
+    /// What load balancing looks at: requests in flight, and among equals the tasks.
+    pub(crate) fn committed(&self) -> (usize, usize) {
+        (self.owned, self.load())
     }
 
     /// Since when it has had nothing to do, if it has nothing.

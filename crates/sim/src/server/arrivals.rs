@@ -104,7 +104,7 @@ impl Engine<'_> {
             core: 0,
             measured,
             responded: false,
-            expected: false,
+            balanced: false,
             terminated: false,
             tenant: self.tenant_index(tenant),
             priority,

@@ -20,7 +20,7 @@ impl Engine<'_> {
             None => {
                 let spent = request.spent;
                 self.respond(id, &spent, now);
-                self.requests.remove(id);
+                self.request_ended(id);
                 Ok(())
             }
             Some(PhasePlan::Cpu(time)) => {
@@ -93,9 +93,6 @@ impl Engine<'_> {
         let request = self.jobs.get(id).request;
         self.jobs.remove(id);
         let core = self.requests.get(request).core;
-        if std::mem::take(&mut self.requests.get_mut(request).expected) {
-            self.cores[usize::from(core)].met();
-        }
         let cost = self.tell_core(core, now);
         self.orchestration.cores += cost;
         self.requests.get_mut(request).overhead = cost;
@@ -116,7 +113,7 @@ impl Engine<'_> {
             return Ok(());
         }
         if request.terminated {
-            self.requests.remove(id);
+            self.request_ended(id);
             return Ok(());
         }
         request.phase += 1;
@@ -255,6 +252,15 @@ impl Engine<'_> {
         } else {
             Held::Core
         }
+    }
+
+    /// Nothing is left to do for a request.
+    fn request_ended(&mut self, id: RequestId) {
+        let request = self.requests.get(id);
+        if request.balanced {
+            self.cores[usize::from(request.core)].disown();
+        }
+        self.requests.remove(id);
     }
 
     pub(super) fn push_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {

@@ -291,8 +291,8 @@ impl<'r> Engine<'r> {
         let policy = self.run.config.core.balancing;
         let core = policy.choose(&self.cores, draws, self.balanced);
         self.balanced += 1;
-        self.cores[core].expect();
-        self.requests.get_mut(id).expected = true;
+        self.cores[core].own();
+        self.requests.get_mut(id).balanced = true;
         core as CoreId
     }
 }

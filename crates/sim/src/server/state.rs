@@ -39,8 +39,8 @@ pub(super) struct Request {
     /// Executions of the current phase that have not ended.
     pub outstanding: u16,
     pub core: CoreId,
-    /// LdB has chosen the core, which has not been told yet.
-    pub expected: bool,
+    /// LdB has chosen the core.
+    pub balanced: bool,
     pub measured: bool,
     pub responded: bool,
     /// A time-out or an error has ended it: it goes no further than what runs already.

@@ -120,7 +120,7 @@ pub(super) const ROWS: &[Parameter] = &[
         whole: true,
         provenance: Provenance::Assumed,
         source: "AccelFlow, section IV.A",
-        why: "0 least loaded, 1 random, 2 round robin, 3 the less loaded of two, 4 the core idle for longest (join-idle-queue). The paper has LdB beside the cores and gives no policy; there it can know every run queue.",
+        why: "0 least loaded, 1 random, 2 round robin, 3 the less loaded of two, 4 the core idle for longest (join-idle-queue). The paper has LdB beside the cores and gives no policy; it can count what it has handed out and what was returned.",
         get: |c| c.core.balancing as usize as f64,
         set: |c, v| c.core.balancing = Balancing::ALL[v as usize],
     },
