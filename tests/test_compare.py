@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from accelflow import AccelflowError, simulation
+from accelflow import AccelflowError, arcus, simulation
 from accelflow.calibration import measure
 from accelflow.errors import InputError
 from accelflow.report import Comparison
@@ -309,3 +309,50 @@ def test_what_tcp_costs_a_core_scales_the_papers_profile(tmp_path: Path) -> None
     done = run("compare", "socialnetwork", *SMALL, "--tcp-cost", "-1")
     assert done.returncode == 2
     assert "tcp_cost_ns is -1" in done.stderr
+
+
+def shaped(**shaping: Any) -> dict[str, dict[str, Any]]:
+    results = simulation.compare(
+        small(
+            orchestrators=["accelflow"],
+            services=["UniqId", "Login"],
+            tenants={"UniqId": 1},
+            **shaping,
+        )
+    )
+    return {it["service"]: it for it in results["systems"][0]["services"]}
+
+
+def test_a_tenant_can_be_shaped() -> None:
+    def limiter(interval: int) -> arcus.RateLimiter:
+        return arcus.RateLimiter(refill=1, bucket=1, interval=interval, unit="operations")
+
+    free = shaped()
+    # Two traces for each of 13,400 requests a second: a token each microsecond is enough for them,
+    # one each 50 us is not.
+    wide, narrow = (shaped(shaping={1: limiter(interval)}) for interval in (250, 12_500))
+    assert free["UniqId"]["tenant"]["shaped_traces"] == 0
+    starts = free["UniqId"]["responded"] * 2
+    assert wide["UniqId"]["tenant"]["shaped_traces"] == starts
+    assert wide["UniqId"]["tenant"]["shaping_us"] >= starts * 0.036
+    assert wide["Login"]["tenant"]["shaped_traces"] == 0
+    assert wide["UniqId"]["p99_us"] < free["UniqId"]["p99_us"] * 1.5
+    assert narrow["UniqId"]["p99_us"] > free["UniqId"]["p99_us"] * 10
+    assert narrow["Login"]["p99_us"] < free["Login"]["p99_us"] * 1.1
+
+
+@pytest.mark.parametrize(
+    ("tenant", "changes", "words"),
+    [
+        (70_000, {}, "must be from 0 to 65535"),
+        (1, {"unit": "packets"}, "known are bytes, operations"),
+        (1, {"clock_mhz": 100.0}, "runs at 250"),
+        (1, {"refill": 0}, "refill"),
+    ],
+)
+def test_shapers_that_cannot_be_are_refused(
+    tenant: int, changes: dict[str, Any], words: str
+) -> None:
+    limiter = arcus.RateLimiter(**{"refill": 1, "bucket": 1, "interval": 250, **changes})
+    with pytest.raises(InputError, match=words):
+        simulation.compare(small(shaping={tenant: limiter}))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from accelflow import _native
+from accelflow import _native, arcus
 from accelflow.errors import InputError
 from accelflow.files import read_text
 from accelflow.report.results import SCHEMA
@@ -119,7 +119,8 @@ class Experiment:
     to say it. Responses of services that `slo_us` does not name are due within `slo_factor` times
     the mean response time of the service on an idle server with AccelFlow, if it is given.
     `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
-    named.
+    named. `shaping` puts tenants behind ARCUS's traffic shaper, by number: a trace that starts
+    costs a token, or with the unit bytes what its first operation reads.
     """
 
     workload: str = "socialnetwork"
@@ -143,6 +144,7 @@ class Experiment:
     slo_factor: float | None = None
     tenants: Mapping[str, int] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
+    shaping: Mapping[int, arcus.RateLimiter] = field(default_factory=dict)
 
     @property
     def mean_rate_rps(self) -> float:
@@ -198,6 +200,7 @@ def compare(
         "slo_factor": experiment.slo_factor,
         "tenants": dict(experiment.tenants),
         "priorities": dict(experiment.priorities),
+        "shaping": _shaping(experiment),
     }
     text = _native.simulate_comparison(json.dumps(request), experiment.recording, progress)
     simulated = json.loads(text)
@@ -222,6 +225,7 @@ def compare(
         "slo_factor": request["slo_factor"],
         "tenants": request["tenants"],
         "priorities": request["priorities"],
+        "shaping": request["shaping"],
         "cohort_links": simulated["cohort_links"],
         "systems": simulated["systems"],
     }
@@ -232,6 +236,18 @@ def _config(experiment: Experiment) -> dict[str, float]:
     if experiment.policy is not None:
         config["scheduling.policy"] = float(POLICIES.index(experiment.policy))
     return config
+
+
+def _shaping(experiment: Experiment) -> dict[str, Any]:
+    return {
+        str(tenant): {
+            "unit": it.unit,
+            "refill": it.refill,
+            "bucket": it.bucket,
+            "interval": it.interval,
+        }
+        for tenant, it in sorted(experiment.shaping.items())
+    }
 
 
 def orchestrators() -> list[tuple[str, str]]:
@@ -415,6 +431,25 @@ def _check_services(experiment: Experiment) -> None:
         for name, number in numbers.items():
             if not 0 <= number <= most:
                 raise InputError(f"{what}['{name}'] is {number}; must be from 0 to {most}")
+    _check_shaping(experiment)
+
+
+def _check_shaping(experiment: Experiment) -> None:
+    for tenant, limiter in experiment.shaping.items():
+        if not 0 <= tenant <= 65_535:
+            raise InputError(f"shaping of tenant {tenant}; must be from 0 to 65535")
+        if limiter.unit not in arcus.UNITS:
+            known = ", ".join(arcus.UNITS)
+            raise InputError(f"shaping[{tenant}].unit is '{limiter.unit}'; known are {known}")
+        if limiter.clock_mhz != arcus.CLOCK_MHZ:
+            raise InputError(
+                f"shaping[{tenant}].clock_mhz is {limiter.clock_mhz:g}; the simulated server's "
+                f"shaper runs at {arcus.CLOCK_MHZ:g}"
+            )
+        try:
+            arcus.shape(limiter)
+        except InputError as error:
+            raise InputError(f"shaping[{tenant}]: {error}") from error
 
 
 def _check_fit(experiment: Experiment) -> None:

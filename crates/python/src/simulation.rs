@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use accelflow_kernel::ConfidenceInterval;
+use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult, compare};
 use accelflow_sim::config::{PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
@@ -11,7 +12,7 @@ use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::{DataStats, Fallback, Operated, Part};
 use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::{Accel, Image, templates};
-use accelflow_units::Time;
+use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
 use accelflow_workload::profile::{
     PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, ShareKind,
@@ -72,6 +73,17 @@ struct Request {
     slo_factor: Option<f64>,
     tenants: BTreeMap<String, u16>,
     priorities: BTreeMap<String, u8>,
+    shaping: BTreeMap<u16, Limiter>,
+}
+
+/// What a tenant's traces are limited to: `refill` tokens every `interval` cycles.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limiter {
+    unit: String,
+    refill: u64,
+    bucket: u64,
+    interval: u64,
 }
 
 /// Simulates what `request` (JSON) asks for, with the costs of `recording` (JSON) or, without
@@ -136,6 +148,7 @@ struct Prepared {
     slo_factor: Option<f64>,
     tenants: Vec<u16>,
     priorities: Vec<u8>,
+    shaping: BTreeMap<u16, FlowConfig>,
 }
 
 impl Prepared {
@@ -177,6 +190,7 @@ impl Prepared {
             slo_factor: request.slo_factor,
             tenants: of_services(&names, &request.tenants),
             priorities: of_services(&names, &request.priorities),
+            shaping: flows(&request.shaping)?,
             config,
             slos: slos(&request.slo_us, &services)?,
             orchestrators,
@@ -200,6 +214,7 @@ impl Prepared {
             slo_factor: self.slo_factor,
             tenants: &self.tenants,
             priorities: &self.priorities,
+            shaping: &self.shaping,
             seed: request.seed,
             threads: request.threads,
         }
@@ -212,6 +227,22 @@ fn slos(slo_us: &BTreeMap<String, f64>, services: &[Service]) -> PyResult<BTreeM
         Ok((name.clone(), Time::from_ns_f64(us * 1e3)))
     };
     slo_us.iter().map(slo).collect()
+}
+
+fn flows(limiters: &BTreeMap<u16, Limiter>) -> PyResult<BTreeMap<u16, FlowConfig>> {
+    let units = Unit::ALL.map(|unit| (unit.name(), unit));
+    let flow = |(&tenant, it): (&u16, &Limiter)| {
+        let unit = pick("unit", &it.unit, &units)?;
+        let registers = Registers::new(it.refill, it.bucket, it.interval).map_err(failure)?;
+        let mut flow = FlowConfig::new(unit, registers);
+        if unit == Unit::Bytes {
+            // An input larger than the bucket is paid for in pieces.
+            let whole = Splitting::segments(Bytes(it.bucket), Bytes(0));
+            flow.splitting = whole.map_err(failure)?;
+        }
+        Ok((tenant, flow))
+    };
+    limiters.iter().map(flow).collect()
 }
 
 /// What `given` says of each service, the default for those that it does not name.
@@ -401,6 +432,8 @@ fn service_json(result: &ServiceResult) -> Value {
             "peak_running_traces": result.tenant.peak_running,
             "waited_traces": result.tenant.waited,
             "waiting_us": result.tenant.waiting_time.as_us_f64(),
+            "shaped_traces": result.tenant.shaped,
+            "shaping_us": result.tenant.shaping_time.as_us_f64(),
         },
         "fallbacks": fallbacks,
         "responded": result.responded,

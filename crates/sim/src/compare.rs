@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+use accelflow_shaping::FlowConfig;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
@@ -67,6 +68,8 @@ pub struct Comparison<'c> {
     pub tenants: &'c [u16],
     /// The level of each service in queues with priorities, likewise.
     pub priorities: &'c [u8],
+    /// The traffic shapers of tenants; those that are not named have none.
+    pub shaping: &'c BTreeMap<u16, FlowConfig>,
     /// The seed of everything random.
     pub seed: u64,
     /// Worker threads; results do not depend on it.
@@ -276,7 +279,9 @@ fn run_cell(
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
         let share = comparison.rate_shares.get(service).copied();
+        let tenant = tenant(comparison, service);
         Load {
+            shaping: comparison.shaping.get(&tenant).copied(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
             ..Load::new(
@@ -285,7 +290,7 @@ fn run_cell(
                 comparison.requests,
                 comparison.warmup,
             )
-            .of_tenant(tenant(comparison, service))
+            .of_tenant(tenant)
         }
     };
     let run = Run {

@@ -168,6 +168,19 @@ impl Plan {
 }
 
 impl ServicePlan {
+    /// The same service where every message has a size of `sizes`. Costs stay those of the means
+    /// that the plan was made with, so larger messages cost more, as the profile says.
+    #[must_use]
+    pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
+        for phase in &mut self.phases {
+            if let PhasePlan::Chains(chains) = phase {
+                let messages = chains.iter_mut().flat_map(|chain| &mut chain.messages);
+                messages.for_each(|message| message.0 = sizes.clone());
+            }
+        }
+        self
+    }
+
     fn new(
         service: &ServiceProfile,
         profile: &Profile,

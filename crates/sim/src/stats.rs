@@ -204,6 +204,10 @@ pub struct TenantStats {
     pub waited: u64,
     /// How long they waited, in all.
     pub waiting_time: Time,
+    /// Traces that have passed its traffic shaper.
+    pub shaped: u64,
+    /// How long they were in it, in all; its latency is the least of each.
+    pub shaping_time: Time,
 }
 
 /// Why a server cannot hold its load.

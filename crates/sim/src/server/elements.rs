@@ -20,12 +20,12 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), SimError> {
         if message {
-            return match self.may_run(Waiting::Message(job), now) {
+            return match self.may_run(Waiting::Message(job), now)? {
                 true => self.admit_message(job, now),
                 false => Ok(()),
             };
         }
-        match self.may_run(Waiting::Enqueue(job), now) {
+        match self.may_run(Waiting::Enqueue(job), now)? {
             true => self.enqueue_by_core(job, true, now),
             false => Ok(()),
         }

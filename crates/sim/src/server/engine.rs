@@ -7,6 +7,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::arrivals::Source;
+use super::shaping::Shaped;
 use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer, Unit};
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError};
@@ -65,6 +66,7 @@ pub(super) struct Engine<'r> {
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
     pub(super) arms: Vec<(JobId, JobId)>,
     pub(super) tenants: Vec<Tenant>,
+    pub(super) shaped: Shaped,
     /// Tenants with fewer traces running than before, and others that wait.
     pub(super) admissible: Vec<u16>,
     /// From each phase of each service to its end on an idle server, if deadlines are set.
@@ -114,6 +116,7 @@ impl<'r> Engine<'r> {
                 hardware.instances,
             )
         };
+        let tenants = tenants(run.loads);
         let mut engine = Engine {
             uncore: Uncore::new(run.config),
             calendar: Calendar::with_capacity(1024),
@@ -142,7 +145,8 @@ impl<'r> Engine<'r> {
             stop: None,
             log: None,
             arms: Vec::new(),
-            tenants: tenants(run.loads),
+            shaped: Shaped::new(run.loads, &tenants)?,
+            tenants,
             admissible: Vec::new(),
             unloaded: Vec::new(),
             endless: super::curve::endless(run),
@@ -215,6 +219,8 @@ impl<'r> Engine<'r> {
             }
             Event::Terminated(job) => self.terminated(job, now),
             Event::Notified(job) => self.notified(job, now),
+            Event::Grants => self.grant_due(now),
+            Event::Released(start) => self.released(start, now),
             Event::CoreDone(core, number) => self.core_done(core, number, now),
         }
     }

@@ -101,7 +101,7 @@ impl Engine<'_> {
     /// The message that a parked job waits for is there.
     pub(super) fn answered(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.spend(id, Part::Remote, now);
-        if self.jobs.get(id).held != Held::Core && !self.may_run(Waiting::Answer(id), now) {
+        if self.jobs.get(id).held != Held::Core && !self.may_run(Waiting::Answer(id), now)? {
             return Ok(());
         }
         self.resume_parked(id, now)

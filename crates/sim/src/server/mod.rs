@@ -15,12 +15,14 @@ mod path;
 mod read;
 mod report;
 mod saturation;
+mod shaping;
 mod state;
 mod tenants;
 mod timeouts;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use accelflow_shaping::{FlowConfig, ShapingError};
 use accelflow_trace::Fault;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, ArrivalsError};
@@ -50,11 +52,14 @@ pub struct Load {
     /// Within what time a request is to have its response (AccelFlow, section IV.C): what its
     /// deadlines are set from, and what violations are counted against.
     pub slo: Option<Time>,
+    /// The traffic shaper that all traces of the tenant start through; `None` for none. The same
+    /// in all loads of a tenant.
+    pub shaping: Option<FlowConfig>,
 }
 
 impl Load {
     /// `requests` requests to the service number `service`, the first `warmup` of them outside
-    /// the statistics: of tenant 0, at the lowest priority, without an SLO.
+    /// the statistics: of tenant 0, at the lowest priority, without an SLO, not shaped.
     pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
         Load {
             service,
@@ -64,6 +69,7 @@ impl Load {
             tenant: 0,
             priority: 0,
             slo: None,
+            shaping: None,
         }
     }
 
@@ -75,6 +81,17 @@ impl Load {
     /// The same at the level `priority`.
     pub fn at_priority(self, priority: u8) -> Load {
         Load { priority, ..self }
+    }
+
+    /// The same behind a traffic shaper (ARCUS, section 4.2): a trace of the tenant that a core
+    /// enqueues or a message starts waits, after all that asked before, until the tokens for its
+    /// input are there, and starts the shaping latency later. An operation is a trace; bytes are
+    /// those that its first operation reads, one at least.
+    pub fn shaped(self, flow: FlowConfig) -> Load {
+        Load {
+            shaping: Some(flow),
+            ..self
+        }
     }
 
     /// The same with responses due within `slo`.
@@ -121,6 +138,17 @@ pub enum SimError {
     /// An impossible arrival process.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
+    /// A shaper that cannot exist, or a trace that can never pass it.
+    #[error("tenant {tenant}, shaping: {error}")]
+    Shaping {
+        /// The tenant.
+        tenant: u16,
+        /// What is wrong.
+        error: ShapingError,
+    },
+    /// Loads of one tenant with different shapers.
+    #[error("tenant {0}: all of its loads must have the same shaping, as they share one bucket")]
+    ShapingDiffers(u16),
     /// A load for a service that the plan does not have.
     #[error("there is no service number {0} in the plan")]
     UnknownService(usize),

@@ -13,7 +13,7 @@ pub(super) struct Queues {
     cores: usize,
     manager: usize,
     dma: usize,
-    /// Traces that wait for others of their tenants to end.
+    /// Traces that wait for others of their tenants to end, or for tokens.
     tenants: usize,
     /// By [`Accel::index`]: what waits, and what has been turned away since the start of the run.
     accelerators: [(usize, u64); Accel::COUNT],

@@ -3,6 +3,7 @@
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::Time;
 
+use super::tenants::Waiting;
 use crate::hardware::{Owner, Place};
 use crate::orchestrators::{Decision, Next};
 use crate::plan::{Message, Operation};
@@ -192,6 +193,10 @@ pub(super) enum Event {
     Terminated(JobId),
     /// A core has been told that a job has ended.
     Notified(JobId),
+    /// The traffic shaper may let a trace pass.
+    Grants,
+    /// A trace has passed it.
+    Released(Waiting),
     /// A core has completed the task that it started as this number.
     CoreDone(CoreId, u64),
 }

@@ -30,7 +30,7 @@ pub(super) enum Waiting {
 }
 
 impl Waiting {
-    fn job(self) -> JobId {
+    pub(super) fn job(self) -> JobId {
         match self {
             Waiting::Enqueue(job) | Waiting::Message(job) | Waiting::Answer(job) => job,
         }
@@ -55,7 +55,15 @@ pub(super) fn tenants(loads: &[Load]) -> Vec<Tenant> {
 impl Engine<'_> {
     /// Whether a trace may start: "if a counter for a tenant reaches a threshold N, no new trace
     /// for the tenant can be initiated" (AccelFlow, section IV.D). If not, it waits its turn.
-    pub(super) fn may_run(&mut self, start: Waiting, now: Time) -> bool {
+    /// A tenant that is shaped asks once the shaper has let the trace pass.
+    pub(super) fn may_run(&mut self, start: Waiting, now: Time) -> Result<bool, SimError> {
+        if self.shape(start, now)? {
+            return Ok(false);
+        }
+        Ok(self.within_limit(start, now))
+    }
+
+    pub(super) fn within_limit(&mut self, start: Waiting, now: Time) -> bool {
         let limit = self.run.config.tenant.max_traces;
         let tenant = self.tenant_of(start.job());
         if limit > 0 && (tenant.running >= limit || !tenant.waiting.is_empty()) {
@@ -109,17 +117,23 @@ impl Engine<'_> {
             tenant.stats.waiting_time += now - since;
             self.count_start(start.job());
             self.spend(start.job(), Part::Queueing, now);
-            match start {
-                Waiting::Enqueue(job) => self.enqueue_by_core(job, false, now)?,
-                Waiting::Message(job) => self.admit_message(job, now)?,
-                Waiting::Answer(job) => self.resume_parked(job, now)?,
-            }
+            self.begin_trace(start, now)?;
         }
     }
 
-    /// Traces that wait for their tenants' others to end.
+    /// Starts what has waited.
+    pub(super) fn begin_trace(&mut self, start: Waiting, now: Time) -> Result<(), SimError> {
+        match start {
+            Waiting::Enqueue(job) => self.enqueue_by_core(job, false, now),
+            Waiting::Message(job) => self.admit_message(job, now),
+            Waiting::Answer(job) => self.resume_parked(job, now),
+        }
+    }
+
+    /// Traces that wait for their tenants' others to end, or for tokens.
     pub(super) fn held_back(&self) -> usize {
-        self.tenants.iter().map(|tenant| tenant.waiting.len()).sum()
+        let limited: usize = self.tenants.iter().map(|tenant| tenant.waiting.len()).sum();
+        limited + self.shaped.waiting()
     }
 
     /// Where the tenant called `number` is in the engine's list.
