@@ -128,8 +128,8 @@ struct Row {
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
-    let requests: u64 = arguments.next().as_deref().unwrap_or("1500").parse()?;
-    let seeds: u64 = arguments.next().as_deref().unwrap_or("4").parse()?;
+    let requests: u64 = arguments.next().as_deref().unwrap_or("1000").parse()?;
+    let seeds: u64 = arguments.next().as_deref().unwrap_or("3").parse()?;
     let scenarios: Vec<Scenario> = FLOODS
         .iter()
         .map(|flood| scenario(flood, requests))
