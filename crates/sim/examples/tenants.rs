@@ -23,6 +23,9 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// AccelFlow, section VI: the mean load of a service.
 const RATE_RPS: f64 = 13_400.0;
+/// What a TCP operation costs a core: the larger of the two readings of docs/results/readings.md, at which a third
+/// of the requests floods the server.
+const TCP_COST_US: u64 = 20;
 /// AccelFlow, section VII.A.3: the SLO, in mean response times on an idle server.
 const SLO_FACTOR: u64 = 5;
 /// What floods: the service that does least beside receiving and answering.
@@ -174,7 +177,11 @@ fn main() -> Result<(), Failure> {
 /// The eight services and the flooder's.
 fn scenario(flood: &Flood, requests: u64) -> Result<Scenario, Failure> {
     let (image, services) = (templates()?.link()?, social_network()?);
-    let profile = Profile::paper(&services, &image, &PaperOptions::default())?;
+    let options = PaperOptions {
+        tcp_cost: Time::from_us(TCP_COST_US),
+        ..PaperOptions::default()
+    };
+    let profile = Profile::paper(&services, &image, &options)?;
     let sizes = PayloadSizes::preset(SizePreset::Fleet);
     let mut plan = Plan::new(&profile, &image, &sizes)?;
     let named = plan.services.iter().find(|service| service.name == FLOODER);
@@ -284,7 +291,7 @@ fn print(rows: &[Vec<(u64, Row)>], requests: u64, seeds: u64) {
     println!("# Who keeps P99 and rate when a tenant floods\n");
     println!(
         "Written by `cargo run --release -p accelflow-sim --example tenants -- {requests} {seeds}`; only what follows \
-         the table is edited by hand. AccelFlow on the base server, profile `paper`, sizes `fleet`. The victim is all \
+         the table is edited by hand. AccelFlow on the base server, profile `paper` with {TCP_COST_US} us for TCP, sizes `fleet`. The victim is all \
          eight SocialNetwork services at {RATE_RPS:.0} requests a second each, Poisson, {requests} requests of each, \
          of which the first tenth is not counted; P99 is the mean over the services. The flooder is another tenant's \
          {FLOODER}, for as long. Every service has an SLO of {SLO_FACTOR} times its mean response time when alone. \
