@@ -1,7 +1,7 @@
 //! Who keeps P99 and rate when a tenant floods AccelFlow's accelerators: nobody's rule, AccelFlow's limit N and
 //! deadlines, or ARCUS's traffic shaper. Writes docs/results/tenants.md to standard output.
 //!
-//! `cargo run --release -p accelflow-sim --example tenants [requests of each service] [seeds]`
+//! `cargo run --release -p accelflow-sim --example tenants [requests of each service] [seeds] [us for TCP on a core]`
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -23,9 +23,6 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// AccelFlow, section VI: the mean load of a service.
 const RATE_RPS: f64 = 13_400.0;
-/// What a TCP operation costs a core: the larger of the two readings of docs/results/readings.md, at which a third
-/// of the requests floods the server.
-const TCP_COST_US: u64 = 20;
 /// AccelFlow, section VII.A.3: the SLO, in mean response times on an idle server.
 const SLO_FACTOR: u64 = 5;
 /// What floods: the service that does least beside receiving and answering.
@@ -133,9 +130,10 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let requests: u64 = arguments.next().as_deref().unwrap_or("1000").parse()?;
     let seeds: u64 = arguments.next().as_deref().unwrap_or("3").parse()?;
+    let tcp_us: u64 = arguments.next().as_deref().unwrap_or("7").parse()?;
     let scenarios: Vec<Scenario> = FLOODS
         .iter()
-        .map(|flood| scenario(flood, requests))
+        .map(|flood| scenario(flood, requests, tcp_us))
         .collect::<Result<_, _>>()?;
     let mut cells = vec![(0, None)];
     for flood in 0..FLOODS.len() {
@@ -170,15 +168,15 @@ fn main() -> Result<(), Failure> {
     for row in &mut rows {
         row.sort_unstable_by_key(|(seed, _)| *seed);
     }
-    print(&rows, requests, seeds);
+    print(&rows, [requests, seeds, tcp_us]);
     Ok(())
 }
 
 /// The eight services and the flooder's.
-fn scenario(flood: &Flood, requests: u64) -> Result<Scenario, Failure> {
+fn scenario(flood: &Flood, requests: u64, tcp_us: u64) -> Result<Scenario, Failure> {
     let (image, services) = (templates()?.link()?, social_network()?);
     let options = PaperOptions {
-        tcp_cost: Time::from_us(TCP_COST_US),
+        tcp_cost: Time::from_us(tcp_us),
         ..PaperOptions::default()
     };
     let profile = Profile::paper(&services, &image, &options)?;
@@ -287,11 +285,11 @@ fn row(outcome: &mut Outcome, victims: usize) -> Row {
     }
 }
 
-fn print(rows: &[Vec<(u64, Row)>], requests: u64, seeds: u64) {
+fn print(rows: &[Vec<(u64, Row)>], [requests, seeds, tcp_us]: [u64; 3]) {
     println!("# Who keeps P99 and rate when a tenant floods\n");
     println!(
-        "Written by `cargo run --release -p accelflow-sim --example tenants -- {requests} {seeds}`; only what follows \
-         the table is edited by hand. AccelFlow on the base server, profile `paper` with {TCP_COST_US} us for TCP, sizes `fleet`. The victim is all \
+        "Written by `cargo run --release -p accelflow-sim --example tenants -- {requests} {seeds} {tcp_us}`; only what follows \
+         the table is edited by hand. AccelFlow on the base server, profile `paper` with {tcp_us} us for TCP, sizes `fleet`. The victim is all \
          eight SocialNetwork services at {RATE_RPS:.0} requests a second each, Poisson, {requests} requests of each, \
          of which the first tenth is not counted; P99 is the mean over the services. The flooder is another tenant's \
          {FLOODER}, for as long. Every service has an SLO of {SLO_FACTOR} times its mean response time when alone. \
