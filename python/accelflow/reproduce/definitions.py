@@ -75,6 +75,7 @@ class Check:
 
     For an order, `groups` of systems follow one another by `measure`, and those of one group may
     stand in any order. For a trend, the figure of `row` goes in a `direction` from point to point.
+    `why_not` is the recorded reason for a check that does not hold here; empty if it should.
     """
 
     says: str
@@ -83,6 +84,7 @@ class Check:
     point: str = ""
     row: Row | None = None
     direction: str = "rises"
+    why_not: str = ""
 
 
 @dataclass(frozen=True)
@@ -311,6 +313,7 @@ def _order(table: _Table, scope: _Scope) -> Check:
         groups=split,
         point=table.choice("point", scope.points, scope.points[0]),
         direction=table.choice("direction", DIRECTIONS, "rises"),
+        why_not=table.string("why_not", ""),
     )
     table.end()
     return check
@@ -319,9 +322,10 @@ def _order(table: _Table, scope: _Scope) -> Check:
 def _trend(table: _Table, scope: _Scope) -> Check:
     says = table.string("says")
     direction = table.choice("direction", DIRECTIONS)
+    why_not = table.string("why_not", "")
     row = _figure(table, scope, "", scope.any_point)
     table.end()
-    return Check(says=says, measure=row.measure, row=row, direction=direction)
+    return Check(says=says, measure=row.measure, row=row, direction=direction, why_not=why_not)
 
 
 def _plot(table: _Table, scope: _Scope) -> Plot | None:

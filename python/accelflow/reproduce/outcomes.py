@@ -61,6 +61,7 @@ class Told:
     says: str
     holds: bool | None
     found: str
+    why_not: str = ""
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def _order(check: Check, cells: Cells) -> Told:
         for one in first
         for other in second
     )
-    return Told(check.says, holds, text)
+    return Told(check.says, holds, text, check.why_not)
 
 
 def _second(item: tuple[str, float]) -> float:
@@ -224,4 +225,4 @@ def _trend(definition: Definition, check: Check, row: Row, cells: Cells) -> Told
         return Told(check.says, None, text)
     rises = check.direction == "rises"
     holds = all(a < b if rises else a > b for a, b in pairwise(means))
-    return Told(check.says, holds, text)
+    return Told(check.says, holds, text, check.why_not)

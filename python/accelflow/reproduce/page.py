@@ -140,7 +140,17 @@ def _words(outcomes: Sequence[Outcome]) -> list[str]:
     if not lines:
         return []
     head = ["## Orders and trends", "", "| experiment | the paper says | here | found |"]
-    return [*head, "|---|---|---|---|", *lines, ""]
+    return [*head, "|---|---|---|---|", *lines, "", *_why_not(outcomes)]
+
+
+def _why_not(outcomes: Sequence[Outcome]) -> list[str]:
+    lines = [
+        f"- {outcome.definition.name}, {one.says}: {one.why_not or NO_REASON}"
+        for outcome in outcomes
+        for one in outcome.told
+        if one.holds is False
+    ]
+    return ["## Why they do not hold", "", *lines, ""] if lines else []
 
 
 def _holds(holds: bool | None) -> str:
