@@ -324,7 +324,6 @@ def test_exact_rows_match() -> None:
     exact = [one for outcome in outcomes for one in outcome.compared if one.target.kind == "exact"]
     assert len(exact) >= 8 + 7 + 9 + 18
     assert [one.target.row for one in exact if not one.matches] == []
-    assert off[0].reason
 
 
 @pytest.mark.parametrize(
