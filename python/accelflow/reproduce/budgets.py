@@ -39,7 +39,7 @@ class Budget:
 BUDGETS: Mapping[str, Budget] = {
     one.name: one
     for one in (
-        Budget(name="full", requests=20_000, replications=5, rate_step=1.03),
+        Budget(name="full", requests=3_000, replications=5, rate_step=1.07),
         Budget(name="quick", requests=1_500, replications=3, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),
     )
