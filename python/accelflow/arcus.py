@@ -225,9 +225,9 @@ def _typed(place: str, value: object, kind: type) -> object:
         value = float(value)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise InputError(f"{place} = {value!r}: must be {_KINDS[kind]}")
-    if kind is int and not 0 <= value < 2**64:  # type: ignore[operator]
+    if isinstance(value, int) and not 0 <= value < 2**64:
         raise InputError(f"{place} = {value}: must be from 0 to 2**64 - 1")
-    if kind is float and not math.isfinite(value):  # type: ignore[arg-type]
+    if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{place} = {value}: must be finite")
     return value
 

@@ -9,6 +9,7 @@
 mod accelerometer;
 mod cerebros;
 mod chip;
+mod comparison;
 mod dag;
 mod errors;
 mod execution;

@@ -5,11 +5,11 @@ use std::sync::Mutex;
 
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
-use accelflow_sim::compare::{Comparison, Placement, ServiceResult, SystemResult, compare};
+use accelflow_sim::compare::{Comparison, Placement, compare};
 use accelflow_sim::config::{PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{DataStats, Fallback, Operated, Part};
+use accelflow_sim::stats::Operated;
 use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::{Bytes, Time};
@@ -25,6 +25,7 @@ use accelflow_workload::suites::{RateShares, Suite};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::comparison::system_json;
 use crate::errors::AccelflowError;
 
 fn failure(error: impl std::fmt::Display) -> PyErr {
@@ -359,94 +360,6 @@ fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
             "unknown arrivals '{kind}'; known are poisson, alibaba, azure, short_bursts"
         ))),
     }
-}
-
-fn system_json(system: &SystemResult) -> Value {
-    json!({
-        "orchestrator": system.orchestrator,
-        "services": system.services.iter().map(service_json).collect::<Vec<_>>(),
-    })
-}
-
-/// What moved data on the server, and what it met: whole numbers over the run, and shares.
-fn data_json(data: &DataStats) -> Value {
-    json!({
-        "read_bytes": data.read_bytes,
-        "missed_bytes": data.missed_bytes,
-        "written_bytes": data.written_bytes,
-        "dram_bytes": data.dram_bytes,
-        "llc_hit_ratio": data.llc_hit_ratio(),
-        "tlb_lookups": data.tlb_lookups,
-        "tlb_misses": data.tlb_misses,
-        "page_table_reads": data.table_reads,
-        "page_faults": data.page_faults,
-        "busiest_link_utilization": data.busiest_link,
-        "busiest_crossing_utilization": data.busiest_crossing,
-    })
-}
-
-fn service_json(result: &ServiceResult) -> Value {
-    let us = |time: Option<Time>| time.map(Time::as_us_f64);
-    let by_name = |shares: &[f64; Accel::COUNT]| -> BTreeMap<&str, f64> {
-        let named = |accel: &Accel| (accel.name(), shares[accel.index()]);
-        Accel::ALL.iter().map(named).collect()
-    };
-    let fallbacks: BTreeMap<&str, u64> = Fallback::ALL
-        .iter()
-        .map(|reason| {
-            (
-                reason.name(),
-                result.fallbacks.get(reason).copied().unwrap_or(0),
-            )
-        })
-        .collect();
-    let spent: BTreeMap<&str, Option<f64>> = Part::ALL
-        .iter()
-        .map(|&part| {
-            let mean = result.spent.mean(part, result.completed);
-            (part.name(), us(mean))
-        })
-        .collect();
-    json!({
-        "service": result.service,
-        "offered_rps": result.offered_rps,
-        "completed": result.completed,
-        "errors": result.errors,
-        "mean_us": us(result.mean),
-        "p50_us": us(result.percentiles[0]),
-        "p99_us": us(result.percentiles[1]),
-        "p999_us": us(result.percentiles[2]),
-        "throughput_rps": result.throughput_rps,
-        "core_utilization": result.core_utilization,
-        "accelerator_utilization": by_name(&result.accelerator_utilization),
-        "accelerator_denied": by_name(&result.accelerator_denied),
-        "manager_utilization": result.manager_utilization,
-        "dma_utilization": result.dma_utilization,
-        "operations_per_request": result.operations_per_request,
-        "timed_out": result.timed_out,
-        "deadlines": result.deadlines.0,
-        "deadlines_missed": result.deadlines.1,
-        "deadline_exchanges": result.exchanged,
-        "tenant": {
-            "number": result.tenant.tenant,
-            "peak_running_traces": result.tenant.peak_running,
-            "waited_traces": result.tenant.waited,
-            "waiting_us": result.tenant.waiting_time.as_us_f64(),
-            "shaped_traces": result.tenant.shaped,
-            "shaping_us": result.tenant.shaping_time.as_us_f64(),
-        },
-        "fallbacks": fallbacks,
-        "responded": result.responded,
-        "slo": {
-            "us": us(result.within),
-            "requests": result.slo.0,
-            "missed": result.slo.1,
-        },
-        "saturated": result.saturated,
-        "dispatcher_instructions_mean": result.dispatcher_instructions,
-        "spent_us": (result.completed > 0).then_some(spent),
-        "data": data_json(&result.data),
-    })
 }
 
 /// The service of any workload called `name` as JSON: its method, path, traces, accelerators and

@@ -226,3 +226,10 @@ pub(crate) fn responses(config: &Config, plan: &Plan, id: &str, count: u64) -> V
 pub(crate) fn response(config: &Config, plan: &Plan, id: &str) -> Time {
     responses(config, plan, id, 1)[0]
 }
+
+/// Sets some parameters.
+pub(crate) fn set(config: &mut Config, values: &[(&str, f64)]) {
+    for (key, value) in values {
+        config.set(key, *value).unwrap();
+    }
+}
