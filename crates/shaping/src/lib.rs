@@ -10,6 +10,8 @@
 //! * [`TokenBucket`] is one rate limiter, in cycles.
 //! * [`Shaper`] is queues, rate limiters, splitting and the arbiter between flows, in time.
 //!
+//! [`dispatch`] is the order behind it: which entry of an accelerator's input queue is loaded next.
+//!
 //! ```
 //! use accelflow_shaping::{FlowConfig, Message, Registers, Shaper, Timing, Unit};
 //! use accelflow_units::{Bytes, Time};
@@ -29,6 +31,7 @@
 //! ```
 
 mod bucket;
+pub mod dispatch;
 mod error;
 mod flow;
 mod parameters;

@@ -1,9 +1,8 @@
 use std::collections::VecDeque;
 
 use accelflow_kernel::BusyTime;
+use accelflow_shaping::dispatch::{Elements, Entry, InputQueue, Owner, Placed, Policy};
 use accelflow_units::Time;
-
-use super::input_queue::{Elements, Entry, InputQueue, Owner, Placed, Policy};
 
 /// How many of each thing an accelerator has.
 #[derive(Clone, Copy, Debug)]

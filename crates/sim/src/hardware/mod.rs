@@ -9,7 +9,6 @@ mod balance;
 mod central;
 mod core;
 mod dma;
-mod input_queue;
 #[cfg(test)]
 mod lines;
 mod memory;
@@ -20,13 +19,13 @@ mod translation;
 mod uncore;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
+pub use accelflow_shaping::dispatch::Policy;
+pub(crate) use accelflow_shaping::dispatch::{Entry, Owner, Placed};
 pub use balance::Balancing;
 pub(crate) use central::CentralQueue;
 pub(crate) use core::{Core, TaskStart};
 pub use core::{InterruptPolicy, Looks};
 pub(crate) use dma::Dma;
-pub use input_queue::Policy;
-pub(crate) use input_queue::{Entry, Owner, Placed};
 pub(crate) use memory::Source;
 pub(crate) use network::Carried;
 pub(crate) use topology::Place;

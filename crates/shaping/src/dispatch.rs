@@ -1,3 +1,8 @@
+//! The input dispatcher of an accelerator: in which order it loads what is ready.
+//!
+//! It has no clock and no elements of its own, so the simulated accelerators and the worker pools
+//! on real messages order their queues with the same code.
+
 use std::collections::VecDeque;
 
 use accelflow_units::Time;
@@ -28,31 +33,41 @@ impl Policy {
         }
     }
 
-    /// The value of `scheduling.policy` that stands for it.
-    pub(crate) const fn number(self) -> u8 {
+    /// Its place in [`Policy::ALL`].
+    pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The policy that the value of `scheduling.policy` stands for.
-    pub(crate) fn of_number(number: f64) -> Policy {
+    /// The policy at a place in [`Policy::ALL`]; the first for a place that there is not.
+    pub fn of_number(number: f64) -> Policy {
         let mut all = Policy::ALL.into_iter();
         all.find(|policy| f64::from(policy.number()) == number)
             .unwrap_or_default()
+    }
+
+    /// The policy with a name.
+    pub fn named(name: &str) -> Option<Policy> {
+        Policy::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
 /// Whose state an element holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner {
+pub struct Owner {
+    /// The number of its tenant.
     pub tenant: u16,
+    /// The number of its service.
     pub service: u16,
 }
 
 /// A ready entry, as the input dispatcher reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<T> {
+pub struct Entry<T> {
+    /// What is queued.
     pub item: T,
+    /// Whose it is.
     pub owner: Owner,
+    /// Its level; the highest is loaded first ([`Policy::Priority`]).
     pub priority: u8,
     /// When the operation is to have ended; [`Time::MAX`] without a deadline.
     pub due: Time,
@@ -62,8 +77,10 @@ pub(crate) struct Entry<T> {
 
 /// What the dispatcher knows of its elements when it estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Elements {
+pub struct Elements {
+    /// How many there are; at least 1.
     pub count: u64,
+    /// Whether one of them has nothing to do.
     pub idle: bool,
     /// What remains of the operations that run.
     pub remaining: Time,
@@ -71,7 +88,7 @@ pub(crate) struct Elements {
 
 /// Where an entry was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Placed {
+pub enum Placed {
     /// Where the policy puts it without looking further.
     InOrder,
     /// In the place of an earlier entry, which now has its place.
@@ -82,28 +99,37 @@ pub(crate) enum Placed {
 
 /// The ready entries of an input queue.
 #[derive(Clone, Debug)]
-pub(crate) struct InputQueue<T> {
+pub struct InputQueue<T> {
     policy: Policy,
     entries: VecDeque<Entry<T>>,
 }
 
-impl<T: Copy> InputQueue<T> {
-    pub(crate) fn new(policy: Policy, capacity: usize) -> InputQueue<T> {
+impl<T> InputQueue<T> {
+    /// An empty queue with room for `capacity` entries; whoever owns it keeps to that.
+    pub fn new(policy: Policy, capacity: usize) -> InputQueue<T> {
         InputQueue {
             policy,
             entries: VecDeque::with_capacity(capacity),
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many are ready.
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Entry<T>> {
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Takes the entry that is to be loaded next.
+    pub fn pop(&mut self) -> Option<Entry<T>> {
         self.entries.pop_front()
     }
 
-    pub(crate) fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
+    /// Puts an entry in where the policy wants it. `elements` and `now` matter to deadlines alone.
+    pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
             Policy::Fifo => {
                 self.entries.push_back(entry);
@@ -124,9 +150,9 @@ impl<T: Copy> InputQueue<T> {
     /// If it will not, the dispatcher checks earlier requests. If any has a large slack, the
     /// dispatcher can change the processing order so that both requests meet deadlines."
     fn push_by_deadline(&mut self, new: Entry<T>, elements: Elements, now: Time) -> Placed {
-        let last = self.entries.len();
+        let (last, due) = (self.entries.len(), new.due);
         self.entries.push_back(new);
-        if elements.idle || new.due == Time::MAX || self.ends(last, elements, now) <= new.due {
+        if elements.idle || due == Time::MAX || self.ends(last, elements, now) <= due {
             return Placed::InOrder;
         }
         // The nearest first: whoever changes places loses the least.
