@@ -11,10 +11,23 @@ from accelflow.profiles.rules import DEFAULT
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
+def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(DEFAULT, nl=False)
+        context.exit()
+
+
 @click.command("profile")
 @click.argument("file", type=_FILE, required=False)
 @click.option("--rules", "rules_file", type=_FILE, metavar="FILE.toml", help="Rules of your own.")
-@click.option("--print-rules", is_flag=True, help="Print the built-in rules, to edit, and end.")
+@click.option(
+    "--print-rules",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_rules,
+    help="Print the built-in rules, to edit, and end.",
+)
 @click.option(
     "--acceleration",
     "acceleration_ratio",
@@ -23,30 +36,38 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="How many times as fast an accelerator of each category is.",
 )
+@click.option(
+    "--sample-type",
+    metavar="TYPE",
+    help="Of a pprof profile, what to weigh by: cpu, or cpu/nanoseconds.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def profile(
     file: Path | None,
     rules_file: Path | None,
     acceleration_ratio: float,
+    sample_type: str | None,
     *,
-    print_rules: bool,
     as_json: bool,
 ) -> None:
     """Put the profile in FILE into the categories of the Accelerometer paper.
 
-    FILE has folded stacks, or what `perf script` prints. Shares are of all weight; speedups are
-    bounds without any cost of offloading, which `accelflow accelerometer` takes into account.
+    FILE has folded stacks, what `perf script` prints, or a profile of pprof, gzipped or not. Shares
+    are of all weight; speedups are bounds without any cost of offloading, which `accelflow
+    accelerometer` takes into account.
     """
-    if print_rules:
-        click.echo(DEFAULT, nl=False)
-        return
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
     rules = profiles.Rules.read(rules_file) if rules_file else None
-    result = profiles.breakdown(profiles.read(file), rules, acceleration_ratio=acceleration_ratio)
+    read = profiles.read(file, sample_type=sample_type)
+    result = profiles.breakdown(read, rules, acceleration_ratio=acceleration_ratio)
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
+    if read.sample_type:
+        others = [name for name in read.sample_types if name != read.sample_type]
+        more = f"; there are also {', '.join(others)}" if others else ""
+        click.echo(f"weighed by {read.sample_type}{more}")
     for view, title in (("leaf", "leaf functions"), ("functionality", "functionalities")):
         fast = f"{acceleration_ratio:g}x"
         click.echo(f"{title:24}{'share':>9}{fast:>10}{'removed':>10}")

@@ -1,7 +1,7 @@
 """Where a service's cycles go: profiles in the categories of the Accelerometer paper.
 
-:func:`read` takes folded stacks or the output of `perf script`, :class:`Rules` says which function
-belongs to which category, and :func:`breakdown` adds up.
+:func:`read` takes folded stacks, the output of `perf script`, or a profile of pprof, :class:`Rules`
+says which function belongs to which category, and :func:`breakdown` adds up.
 """
 
 from accelflow.profiles.breakdown import breakdown

@@ -34,7 +34,12 @@ def breakdown(
         "leaf": (Leaf, rules.leaf_of),
         "functionality": (Functionality, rules.functionality_of),
     }
-    result: dict[str, Any] = {"schema": SCHEMA, "weight": profile.weight}
+    result: dict[str, Any] = {
+        "schema": SCHEMA,
+        "weight": profile.weight,
+        "sample_type": profile.sample_type,
+        "sample_types": list(profile.sample_types),
+    }
     for name, (categories, category_of) in views.items():
         weights: Counter[str] = Counter()
         unclaimed: Counter[str] = Counter()

@@ -1,6 +1,8 @@
-"""Profiles as text: folded stacks, and what `perf script` prints."""
+"""Profiles as files: folded stacks, what `perf script` prints, and pprof's protocol buffers."""
 
+import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,9 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.errors import InputError
-
-#: The name of a frame that the profiler could not name.
-UNKNOWN: Final = "[unknown]"
+from accelflow.profiles import pprof
+from accelflow.profiles.frames import UNKNOWN, marked
 
 #: command, pid, [cpu], time, the period if there is one, the event, and the frame if only one.
 _HEADER = re.compile(
@@ -18,7 +19,10 @@ _HEADER = re.compile(
     r"\s+(?:(?P<period>\d+)\s+)?(?P<event>[\w./-]+(?::[\w./-]*)*):\s*(?P<inline>\S.*)?$"
 )
 _FRAME = re.compile(r"^(?P<address>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\s+\((?P<object>[^()]*)\))?$")
-_KERNEL_OBJECTS: Final = ("[kernel", "[guest.kernel", "vmlinux", ".ko")
+
+#: The most that a file may hold, unpacked: profiles of hours have some tens of megabytes.
+MAX_BYTES: Final = 256 << 20
+_GZIP: Final = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,9 @@ class Profile:
     """How much weight (samples, cycles ...) each stack has; frames go from the root to the leaf."""
 
     stacks: dict[tuple[str, ...], int]
+    #: Of a pprof profile, what the weights are (``cpu/nanoseconds``), and what else it has.
+    sample_type: str | None = None
+    sample_types: tuple[str, ...] = ()
 
     @property
     def weight(self) -> int:
@@ -33,25 +40,53 @@ class Profile:
         return sum(self.stacks.values())
 
 
-def read(path: Path) -> Profile:
-    """Read folded stacks (``main;work;memcpy 12``) or the output of ``perf script``.
+def read(path: Path, *, sample_type: str | None = None) -> Profile:
+    """Read a profile, gzipped or not.
 
-    Samples of perf weigh their period, or 1 where none is printed. Frames of the kernel end in
-    ``_[k]``. Raises InputError for a file that cannot be read, a line that is neither, and no
-    samples.
+    It has folded stacks (``main;work;memcpy 12``), or what ``perf script`` prints, or is a protocol
+    buffer of pprof, of which `sample_type` says what to weigh by (see :func:`pprof.parse`). Samples
+    of perf weigh their period, or 1 where none is printed. Frames of the kernel end in ``_[k]``.
+    Raises InputError for a file that cannot be read, one that is none of these, one of more than
+    256 MiB unpacked, no samples, and a sample type that is not there.
     """
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: {error}") from error
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    parse = _perf if _HEADER.match(first) else _folded
+    data = _bytes(path)
     stacks: Counter[tuple[str, ...]] = Counter()
-    for frames, weight in parse(lines, path):
+    # Every pprof profile has a zero byte, the length of its first text; no text has one.
+    weighed = pprof.parse(data, str(path), sample_type) if b"\0" in data else None
+    if weighed is None and sample_type is not None:
+        raise InputError(f"{path}: sample type '{sample_type}': only profiles of pprof have any")
+    samples = weighed.stacks if weighed else _text(data, path)
+    for frames, weight in samples:
         stacks[frames] += weight
     if not stacks.total():
-        raise InputError(f"{path}: no samples; must be folded stacks or what 'perf script' prints")
-    return Profile(dict(stacks))
+        raise InputError(
+            f"{path}: no samples; must be folded stacks, what 'perf script' prints, or a profile"
+            " of pprof"
+        )
+    if weighed is None:
+        return Profile(dict(stacks))
+    return Profile(dict(stacks), weighed.sample_type, weighed.sample_types)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if data.startswith(_GZIP):
+            with gzip.open(path) as unpacked:
+                data = unpacked.read(MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{path}: more than {MAX_BYTES} bytes, which is the most that is read")
+    return data
+
+
+def _text(data: bytes, path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
+    lines = data.decode(errors="replace").splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    parse = _perf if _HEADER.match(first) else _folded
+    return parse(lines, path)
 
 
 def _folded(lines: Iterable[str], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -101,5 +136,4 @@ def _frame(text: str) -> str:
     if not found:
         return UNKNOWN
     symbol = re.sub(r"\+0x[0-9a-f]+$", "", found["symbol"])
-    in_kernel = any(part in (found["object"] or "") for part in _KERNEL_OBJECTS)
-    return f"{symbol}_[k]" if in_kernel and symbol != UNKNOWN else symbol
+    return marked(symbol, found["object"] or "")
