@@ -30,6 +30,7 @@ pub mod peer;
 mod pools;
 pub mod record;
 mod service;
+pub mod trail;
 
 pub use bodies::Bodies;
 pub use caller::ERROR_TRACES;

@@ -24,6 +24,8 @@ pub enum Compression {
     /// When the request was: its client knows the field convention of
     /// `docs/message-conventions.md`.
     LikeRequest,
+    /// Always: all clients know that convention.
+    Always,
 }
 
 /// Bounds and time limits of a server. All are per connection but the first.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{Call, Job};
-use accelflow_runtime::{Conversation, Message};
+use accelflow_runtime::{Conversation, Message, trail};
 use accelflow_trace::Accel;
 use serde_json::json;
 use zeroize::{Zeroize, Zeroizing};
@@ -280,7 +280,8 @@ impl<'s> Connection<'s> {
             return self.send_exception(&call, INVALID_MESSAGE_TYPE, why);
         }
         let start = Instant::now();
-        let result = self.handle(&call, &job);
+        let recorded = self.shared.recorder.is_some();
+        let (result, trail) = trail::follow(recorded, || self.handle(&call, &job));
         let app = start.elapsed();
         metrics.handler(app);
         let compressed = job.facts.get("compressed") == Some(1);
@@ -296,15 +297,20 @@ impl<'s> Connection<'s> {
         }
         match result {
             Ok(body) => {
-                let compress =
-                    compressed && self.shared.config.compression == Compression::LikeRequest;
+                let compress = match self.shared.config.compression {
+                    Compression::Never => false,
+                    Compression::LikeRequest => compressed,
+                    Compression::Always => true,
+                };
                 let trace = match compress {
                     true => self.names.send_compressed,
                     false => self.names.send,
                 };
                 let sent = self.send_result(&function, &call, trace, body, "ok")?;
-                if let (Some(recorder), Some(sent)) = (&self.shared.recorder, sent) {
-                    recorder.keep(&function, &received, app, &sent);
+                if let (Some(recorder), Some(trail), Some(sent)) =
+                    (&self.shared.recorder, trail, sent)
+                {
+                    recorder.keep(&function, &received, &trail.or_wall(app), &sent);
                 }
                 Ok(())
             }

@@ -55,6 +55,7 @@ pub use client::{CallError, Client};
 pub use config::{Compression, Config, Execution};
 pub use error::ServeError;
 pub use handler::{Handler, HandlerError, HandlerResult, Request};
-pub use recorder::RecordingError;
+pub use recorder::{RecordedPath, RecordingError};
 pub use server::{Running, Server};
 pub use tls::TlsIdentity;
+pub use traces::SocketTcp;

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use accelflow_runtime::trail::{Trail, TrailPhase};
 use accelflow_runtime::{Outcome, Step};
 use accelflow_trace::Accel;
 use accelflow_workload::profile::{
     Direction, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
 };
-use rustix::time::{ClockId, clock_gettime};
+
+pub(crate) use accelflow_runtime::trail::thread_time;
 
 /// How many requests of a path are kept: the latest.
 const KEPT: usize = 4_096;
@@ -34,13 +36,6 @@ pub enum RecordingError {
         /// Those that there were.
         seen: String,
     },
-}
-
-/// The processor time that this thread has used: of a system call that waits, what it works.
-pub(crate) fn thread_time() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
 /// A trace of one request: what it did, and what each step cost without the socket's share.
@@ -74,12 +69,21 @@ pub(crate) struct Recorder {
 
 /// The requests to one function that took the same steps.
 struct Path {
-    places: Vec<Place>,
-    /// How many of the steps are those of receiving.
-    received: usize,
+    shape: Vec<Shape>,
     seen: usize,
+    /// Of all chains one after the other.
     steps: Vec<Samples>,
-    app_ns: Vec<f64>,
+    /// Of each phase of application logic.
+    app_ns: Vec<Vec<f64>>,
+    /// By the trace that received them, how long responses were waited for.
+    waits_ns: BTreeMap<String, Vec<f64>>,
+}
+
+/// A phase of a path.
+#[derive(PartialEq)]
+enum Shape {
+    Cpu,
+    Chains(Vec<Vec<Place>>),
 }
 
 #[derive(Clone, PartialEq)]
@@ -97,32 +101,69 @@ struct Samples {
     cost_ns: Vec<f64>,
 }
 
+/// A path that requests to a function have taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedPath {
+    /// How many requests took it.
+    pub requests: u64,
+    /// Its phases, with medians of the latest requests.
+    pub phases: Vec<RecordedPhase>,
+    /// By the trace that received them, how long the latest responses were waited for, in
+    /// nanoseconds.
+    pub waits_ns: BTreeMap<String, Vec<f64>>,
+}
+
 impl Recorder {
     /// Keeps a request that was answered with a result.
-    pub(crate) fn keep(&self, function: &str, received: &Ran, app: Duration, sent: &Ran) {
-        let steps = || received.outcome.steps.iter().chain(&sent.outcome.steps);
-        let costs = received.costs_ns.len() + sent.costs_ns.len();
-        if costs != steps().count() {
+    pub(crate) fn keep(&self, function: &str, received: &Ran, trail: &Trail, sent: &Ran) {
+        let timed = |ran: &Ran| ran.costs_ns.len() == ran.outcome.steps.len();
+        if !timed(received) || !timed(sent) || !is_timed(trail) {
             // A core has done some of the work, untimed.
             return;
         }
-        let places: Vec<Place> = steps().map(Place::of).collect();
+        let chain = |steps: &[Step]| steps.iter().map(Place::of).collect::<Vec<_>>();
+        let mut shape = vec![Shape::Chains(vec![chain(&received.outcome.steps)])];
+        shape.extend(trail.phases.iter().map(|phase| match phase {
+            TrailPhase::Cpu(_) => Shape::Cpu,
+            TrailPhase::Chains(chains) => {
+                Shape::Chains(chains.iter().map(|it| chain(&it.steps)).collect())
+            }
+        }));
+        shape.push(Shape::Chains(vec![chain(&sent.outcome.steps)]));
         let mut functions = self
             .functions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let paths = functions.entry(function.to_owned()).or_default();
-        let known = paths.iter().position(|path| path.places == places);
+        let known = paths.iter().position(|path| path.shape == shape);
         let index = match known {
             Some(index) => index,
             None if paths.len() == MAX_PATHS => return,
             None => {
-                paths.push(Path::new(places, received.outcome.steps.len()));
+                paths.push(Path::new(shape));
                 paths.len() - 1
             }
         };
-        let costs = received.costs_ns.iter().chain(&sent.costs_ns);
-        paths[index].keep(steps().zip(costs.copied()), app);
+        paths[index].keep(received, trail, sent);
+    }
+
+    /// All paths that requests to `function` have taken, the most common one first.
+    pub(crate) fn paths(&self, function: &str) -> Vec<RecordedPath> {
+        let functions = self
+            .functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let paths = functions.get(function).map(Vec::as_slice).unwrap_or(&[]);
+        let mut recorded: Vec<RecordedPath> = paths
+            .iter()
+            .map(|path| RecordedPath {
+                requests: path.seen as u64,
+                phases: path.phases(),
+                waits_ns: path.waits_ns.clone(),
+            })
+            .collect();
+        recorded.sort_by_key(|path| std::cmp::Reverse(path.requests));
+        recorded
     }
 
     /// The recording of `services`: names of functions, and what their services are called.
@@ -172,50 +213,105 @@ impl Place {
     }
 }
 
+fn is_timed(trail: &Trail) -> bool {
+    trail.phases.iter().all(|phase| match phase {
+        TrailPhase::Cpu(_) => true,
+        TrailPhase::Chains(chains) => chains
+            .iter()
+            .all(|chain| chain.costs_ns.len() == chain.steps.len()),
+    })
+}
+
 impl Path {
-    fn new(places: Vec<Place>, received: usize) -> Path {
-        let steps = places.iter().map(|_| Samples::default()).collect();
+    fn new(shape: Vec<Shape>) -> Path {
+        let steps = shape.iter().map(|phase| match phase {
+            Shape::Cpu => 0,
+            Shape::Chains(chains) => chains.iter().map(Vec::len).sum(),
+        });
+        let steps = steps.sum();
+        let cpu = |phase: &&Shape| **phase == Shape::Cpu;
         Path {
-            places,
-            received,
             seen: 0,
-            steps,
-            app_ns: Vec::new(),
+            steps: std::iter::repeat_with(Samples::default)
+                .take(steps)
+                .collect(),
+            app_ns: vec![Vec::new(); shape.iter().filter(cpu).count()],
+            waits_ns: BTreeMap::new(),
+            shape,
         }
     }
 
-    fn keep<'s>(&mut self, steps: impl Iterator<Item = (&'s Step, f64)>, app: Duration) {
+    fn keep(&mut self, received: &Ran, trail: &Trail, sent: &Ran) {
         let slot = self.seen % KEPT;
         self.seen += 1;
-        for (samples, (step, cost)) in self.steps.iter_mut().zip(steps) {
+        let mut chains = vec![(&received.outcome.steps, &received.costs_ns)];
+        let mut logic = self.app_ns.iter_mut();
+        for phase in &trail.phases {
+            match phase {
+                TrailPhase::Cpu(spent) => {
+                    if let Some(kept) = logic.next() {
+                        put(kept, slot, nanoseconds(*spent).max(LEAST_NS));
+                    }
+                }
+                TrailPhase::Chains(several) => {
+                    chains.extend(several.iter().map(|it| (&it.steps, &it.costs_ns)));
+                    for (trace, wait) in several.iter().flat_map(|it| &it.waits) {
+                        let kept = self.waits_ns.entry(trace.clone()).or_default();
+                        if kept.len() < KEPT {
+                            kept.push(nanoseconds(*wait));
+                        }
+                    }
+                }
+            }
+        }
+        chains.push((&sent.outcome.steps, &sent.costs_ns));
+        let all = chains
+            .into_iter()
+            .flat_map(|(steps, costs)| steps.iter().zip(costs.iter().copied()));
+        for (samples, (step, cost)) in self.steps.iter_mut().zip(all) {
             put(&mut samples.input_bytes, slot, step.input_bytes as u64);
             put(&mut samples.output_bytes, slot, step.output_bytes as u64);
             put(&mut samples.cost_ns, slot, cost.max(LEAST_NS));
         }
-        put(&mut self.app_ns, slot, nanoseconds(app).max(LEAST_NS));
     }
 
     fn phases(&self) -> Vec<RecordedPhase> {
-        let samples = self.app_ns.len() as u64;
-        let mut steps = self
-            .places
-            .iter()
-            .zip(&self.steps)
-            .map(|(place, kept)| RecordedStep {
-                trace: place.trace.clone(),
-                accelerator: place.accel.name().to_owned(),
-                direction: place.direction,
-                input_bytes: median(&kept.input_bytes, u64::cmp),
-                output_bytes: median(&kept.output_bytes, u64::cmp),
-                facts: place.facts.iter().cloned().collect(),
-                cost_ns: median(&kept.cost_ns, f64::total_cmp),
-                samples,
-            });
-        let chain = |steps: Vec<RecordedStep>| RecordedPhase::Chains(vec![RecordedChain { steps }]);
-        let received = chain(steps.by_ref().take(self.received).collect());
-        let app_ns = Some(median(&self.app_ns, f64::total_cmp));
-        let handler = RecordedPhase::Cpu { app_ns, samples };
-        vec![received, handler, chain(steps.collect())]
+        let (mut steps, mut logic) = (self.steps.iter(), self.app_ns.iter());
+        let phase = |phase: &Shape| match phase {
+            Shape::Cpu => {
+                let kept = logic.next().map(Vec::as_slice).unwrap_or(&[]);
+                RecordedPhase::Cpu {
+                    app_ns: Some(median(kept, f64::total_cmp)),
+                    samples: kept.len() as u64,
+                }
+            }
+            Shape::Chains(chains) => {
+                let chain = |places: &Vec<Place>| RecordedChain {
+                    steps: places
+                        .iter()
+                        .zip(steps.by_ref())
+                        .map(|(place, kept)| kept.step(place))
+                        .collect(),
+                };
+                RecordedPhase::Chains(chains.iter().map(chain).collect())
+            }
+        };
+        self.shape.iter().map(phase).collect()
+    }
+}
+
+impl Samples {
+    fn step(&self, place: &Place) -> RecordedStep {
+        RecordedStep {
+            trace: place.trace.clone(),
+            accelerator: place.accel.name().to_owned(),
+            direction: place.direction,
+            input_bytes: median(&self.input_bytes, u64::cmp),
+            output_bytes: median(&self.output_bytes, u64::cmp),
+            facts: place.facts.iter().cloned().collect(),
+            cost_ns: median(&self.cost_ns, f64::total_cmp),
+            samples: self.cost_ns.len() as u64,
+        }
     }
 }
 

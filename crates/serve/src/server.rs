@@ -21,7 +21,7 @@ use crate::error::ServeError;
 use crate::executors::{Executors, MakeBodies};
 use crate::handler::{Handler, Handlers};
 use crate::metrics::Metrics;
-use crate::recorder::{Recorder, RecordingError, thread_time};
+use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
 use crate::tls::TlsIdentity;
 use crate::traces::{self, NextCore};
 
@@ -353,6 +353,13 @@ impl Running {
     ) -> Result<Recording, RecordingError> {
         let recorder = self.shared.recorder.as_ref().ok_or(RecordingError::Off)?;
         recorder.recording(services, machine, date)
+    }
+
+    /// All paths that requests to `function` have taken, the most common one first; none without
+    /// recording, and none of a function that nobody has called.
+    pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
+        let recorder = self.shared.recorder.as_ref();
+        recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))
     }
 
     /// Stops listening, lets requests that have begun to arrive be answered for up to `grace`,

@@ -70,9 +70,7 @@ pub(crate) fn ensemble(
 ) -> Result<Ensemble, AccelError> {
     let policy = Box::new(next_core.clone());
     let mut ensemble = Ensemble::software(settings, policy, CoreLoads::idle(cores))?;
-    ensemble.replace(Box::new(SocketTcp {
-        limits: settings.limits,
-    }));
+    ensemble.replace(Box::new(SocketTcp::new(settings.limits)));
     Ok(ensemble)
 }
 
@@ -80,8 +78,15 @@ pub(crate) fn ensemble(
 /// received the whole message, or will send it. As receiving begins a new message, it forgets
 /// what was known of the one before.
 #[derive(Debug)]
-pub(crate) struct SocketTcp {
+pub struct SocketTcp {
     limits: Limits,
+}
+
+impl SocketTcp {
+    /// A TCP body for messages within `limits`.
+    pub fn new(limits: Limits) -> SocketTcp {
+        SocketTcp { limits }
+    }
 }
 
 impl Accelerator for SocketTcp {

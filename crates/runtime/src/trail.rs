@@ -1,0 +1,228 @@
+//! What one request does at a service between its arrival and its answer: application logic, and
+//! the chains of traces that its handler starts.
+//!
+//! A server opens a trail on the thread that calls a handler ([`follow`]); whoever runs traces for
+//! that handler adds them ([`add`]). Chains that run at the same time on other threads are
+//! collected there ([`collect`]) and added together ([`add_parallel`]). Where no trail is open,
+//! nothing is kept and no clock is read.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{AccelError, Job};
+use accelflow_trace::{Accel, Transform};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::bodies::Bodies;
+use crate::outcome::Step;
+
+/// The phases of a request's handler, in order; the first and the last are application logic.
+#[derive(Clone, Debug, Default)]
+pub struct Trail {
+    /// The phases.
+    pub phases: Vec<TrailPhase>,
+}
+
+impl Trail {
+    /// The same, where a handler that has started no traces took `wall`: it may have had other
+    /// threads work for it, whose processor time is not known.
+    #[must_use]
+    pub fn or_wall(mut self, wall: Duration) -> Trail {
+        if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
+            *spent = wall;
+        }
+        self
+    }
+}
+
+/// A part of a handler's work.
+#[derive(Clone, Debug)]
+pub enum TrailPhase {
+    /// Application logic, by the processor time that its thread used.
+    Cpu(Duration),
+    /// Chains of traces, at the same time if there are several.
+    Chains(Vec<TrailChain>),
+}
+
+/// A chain of traces with what its steps cost.
+#[derive(Clone, Debug)]
+pub struct TrailChain {
+    /// The accelerator calls in order.
+    pub steps: Vec<Step>,
+    /// In nanoseconds, one for each step: time in the body, for TCP also the processor time of
+    /// the system calls.
+    pub costs_ns: Vec<f64>,
+    /// By the trace that received it, how long each response was waited for.
+    pub waits: Vec<(String, Duration)>,
+}
+
+/// What the operating system did for a message and its response.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exchange {
+    /// Processor time of sending.
+    pub send: Duration,
+    /// Processor time of receiving.
+    pub receive: Duration,
+    /// Wall time from the end of sending to the end of receiving, less the processor time in it.
+    pub wait: Duration,
+}
+
+impl TrailChain {
+    /// A chain whose bodies took `costs_ns` and whose messages were exchanged in the order of
+    /// `exchanges`.
+    pub fn new(steps: Vec<Step>, mut costs_ns: Vec<f64>, exchanges: &[Exchange]) -> TrailChain {
+        let sends = |step: &&Step| step.accel == Accel::Tcp && !step.receives;
+        let receives = |step: &&Step| step.accel == Accel::Tcp && step.receives;
+        let mut add = |wanted: &dyn Fn(&&Step) -> bool, spent: &dyn Fn(&Exchange) -> Duration| {
+            let places = steps.iter().enumerate().filter(|(_, step)| wanted(step));
+            for ((place, _), exchange) in places.zip(exchanges) {
+                if let Some(cost) = costs_ns.get_mut(place) {
+                    *cost += nanoseconds(spent(exchange));
+                }
+            }
+        };
+        add(&sends, &|exchange| exchange.send);
+        add(&receives, &|exchange| exchange.receive);
+        let waits = steps.iter().filter(receives).zip(exchanges);
+        let waits = waits.map(|(step, exchange)| (step.trace.clone(), exchange.wait));
+        TrailChain {
+            waits: waits.collect(),
+            steps,
+            costs_ns,
+        }
+    }
+}
+
+struct Open {
+    trail: Trail,
+    /// The thread's processor time when the present phase of application logic began.
+    begun: Duration,
+}
+
+impl Open {
+    fn new() -> Open {
+        Open {
+            trail: Trail::default(),
+            begun: thread_time(),
+        }
+    }
+
+    fn end_logic(&mut self) {
+        let now = thread_time();
+        let logic = now.saturating_sub(self.begun);
+        self.trail.phases.push(TrailPhase::Cpu(logic));
+    }
+}
+
+thread_local! {
+    static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
+}
+
+/// Whether what this thread does is kept: whether it is worth measuring.
+pub fn is_open() -> bool {
+    OPEN.with_borrow(Option::is_some)
+}
+
+/// Calls `work` with a trail open on this thread if `wanted`, and returns the trail.
+pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
+    if !wanted {
+        return (work(), None);
+    }
+    let before = OPEN.replace(Some(Open::new()));
+    let done = work();
+    let open = OPEN.replace(before);
+    let trail = open.map(|mut open| {
+        open.end_logic();
+        open.trail
+    });
+    (done, trail)
+}
+
+/// Says that application logic ends here and `chain`, measured from `begun` on this thread's
+/// processor clock, comes next.
+pub fn add(begun: Duration, chain: TrailChain) {
+    add_phase(begun, vec![chain]);
+}
+
+/// Calls `work` on a thread that does one of several chains, and returns them.
+pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
+    let (done, trail) = follow(wanted, work);
+    let phases = trail.unwrap_or_default().phases.into_iter();
+    let chains = phases.flat_map(|phase| match phase {
+        TrailPhase::Cpu(_) => Vec::new(),
+        TrailPhase::Chains(chains) => chains,
+    });
+    (done, chains.collect())
+}
+
+/// As [`add`], for chains that ran at the same time.
+pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
+    if !chains.is_empty() {
+        add_phase(begun, chains);
+    }
+}
+
+fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
+    OPEN.with_borrow_mut(|open| {
+        let Some(open) = open else { return };
+        let logic = begun.saturating_sub(open.begun);
+        open.trail.phases.push(TrailPhase::Cpu(logic));
+        open.trail.phases.push(TrailPhase::Chains(chains));
+        open.begun = thread_time();
+    });
+}
+
+/// The processor time that this thread has used: of a system call that waits, what it works.
+pub fn thread_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// Exact below 2^53 ns, which is 104 days.
+fn nanoseconds(spent: Duration) -> f64 {
+    spent.as_nanos() as f64
+}
+
+/// Bodies that note what each successful call took, if somebody wants to know.
+#[derive(Debug)]
+pub struct Clocked<B> {
+    inner: B,
+    costs_ns: Option<Vec<f64>>,
+}
+
+impl<B> Clocked<B> {
+    /// Bodies with a clock that is off.
+    pub fn new(inner: B) -> Clocked<B> {
+        Clocked {
+            inner,
+            costs_ns: None,
+        }
+    }
+
+    /// Starts to note costs, or stops.
+    pub fn note(&mut self, wanted: bool) {
+        self.costs_ns = wanted.then(Vec::new);
+    }
+
+    /// The costs since [`Clocked::note`], in nanoseconds.
+    pub fn take(&mut self) -> Vec<f64> {
+        self.costs_ns.take().unwrap_or_default()
+    }
+}
+
+impl<B: Bodies> Bodies for Clocked<B> {
+    fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
+        let Some(costs_ns) = &mut self.costs_ns else {
+            return self.inner.run(accel, job);
+        };
+        let start = Instant::now();
+        self.inner.run(accel, job)?;
+        costs_ns.push(nanoseconds(start.elapsed()));
+        Ok(())
+    }
+
+    fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
+        self.inner.transform(step, job)
+    }
+}
