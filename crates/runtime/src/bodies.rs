@@ -3,10 +3,17 @@
 use accelflow_accel::{AccelError, Ensemble, Job};
 use accelflow_trace::{Accel, Transform};
 
+use crate::pools::Terms;
+
 /// The bodies of the accelerators, as an executor calls them.
 ///
-/// Both methods leave the job as it was when they fail.
+/// [`Bodies::run`] and [`Bodies::transform`] leave the job as it was when they fail.
 pub trait Bodies {
+    /// A run of `trace` begins: the terms for all its steps. Bodies without queues need none.
+    fn begin(&mut self, trace: &str, terms: Terms) {
+        let _ = (trace, terms);
+    }
+
     /// Runs one accelerator on a job.
     ///
     /// # Errors
@@ -31,6 +38,10 @@ impl Bodies for Ensemble {
 }
 
 impl<B: Bodies + ?Sized> Bodies for Box<B> {
+    fn begin(&mut self, trace: &str, terms: Terms) {
+        (**self).begin(trace, terms);
+    }
+
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         (**self).run(accel, job)
     }

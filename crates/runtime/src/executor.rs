@@ -132,6 +132,7 @@ impl<B: Bodies> Executor<B> {
         let Some(walker) = Walker::new(&self.image, name) else {
             return Err((Box::new(unknown_trace(name, &self.image)), false));
         };
+        self.bodies.begin(name, message.terms);
         Run::new(
             walker,
             self.image.predicates().fields(),

@@ -4,6 +4,8 @@ use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Call, Direction, Job, Session};
 use accelflow_trace::{Accel, Format, Visit};
 
+use crate::pools::Terms;
+
 /// The input of a run. It is borrowed, so whatever happens the caller still has it untouched.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
@@ -15,6 +17,8 @@ pub struct Message<'a> {
     pub call: Call,
     /// The key that an affinity balancer hashes.
     pub affinity: u64,
+    /// How its steps are treated where they queue.
+    pub terms: Terms,
 }
 
 impl<'a> Message<'a> {
@@ -25,6 +29,7 @@ impl<'a> Message<'a> {
             format: Format::Str,
             call: Call::None,
             affinity: 0,
+            terms: Terms::default(),
         }
     }
 
@@ -35,6 +40,7 @@ impl<'a> Message<'a> {
             format: Format::Json,
             call,
             affinity: 0,
+            terms: Terms::default(),
         }
     }
 }

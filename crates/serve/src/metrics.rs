@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::recorder::nanoseconds;
 use accelflow_accel::{AccelError, Job};
-use accelflow_runtime::{Bodies, Pools};
+use accelflow_runtime::{Bodies, Pools, Terms};
 use accelflow_trace::{Accel, Transform};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
@@ -146,8 +146,12 @@ impl Watched {
             for (result, value) in [
                 ("done", counted.done),
                 ("overflowed", counted.overflowed),
+                ("retried", counted.retried),
                 ("full", counted.full),
                 ("panic", counted.panics),
+                ("exchanged", counted.exchanged),
+                ("with_deadline", counted.with_deadline),
+                ("late", counted.late),
             ] {
                 let labels = own([("accelerator", accel.name()), ("result", result)]);
                 let counter = self.steps.get_or_create(&labels);
@@ -179,6 +183,10 @@ pub(crate) struct Measured<B> {
 }
 
 impl<B: Bodies> Bodies for Measured<B> {
+    fn begin(&mut self, trace: &str, terms: Terms) {
+        self.inner.begin(trace, terms);
+    }
+
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         let start = Instant::now();
         let done = self.inner.run(accel, job);

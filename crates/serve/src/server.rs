@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{Bodies, PooledBodies, Pools, Priority};
+use accelflow_runtime::{Bodies, PooledBodies, Pools};
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
@@ -203,7 +203,7 @@ fn bodies(
             Ok(bodies)
         })),
         Execution::Ensemble(settings) => {
-            let pools = Pools::start(settings, ensemble, |_| Priority::Normal)?;
+            let pools = Pools::start(settings, ensemble)?;
             let pools = Arc::new(pools);
             metrics.watch(pools.clone());
             Ok(Box::new(move || {

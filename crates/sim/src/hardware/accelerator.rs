@@ -102,7 +102,7 @@ impl<T: Copy> Station<T> {
     pub(crate) fn ready(&mut self, entry: Entry<T>, now: Time) -> Placed {
         let elements = Elements {
             count: self.elements,
-            idle: !self.idle.is_empty() && self.ready.len() == 0,
+            idle: !self.idle.is_empty() && self.ready.is_empty(),
             remaining: self.ends.saturating_sub(now * self.running),
         };
         self.ready.push(entry, elements, now)
@@ -129,7 +129,7 @@ impl<T: Copy> Station<T> {
 
     /// The next ready entry for an idle processing element, whose input entry becomes free.
     pub(crate) fn start(&mut self, now: Time) -> Option<Started<T>> {
-        if self.idle.is_empty() || self.ready.len() == 0 {
+        if self.idle.is_empty() || self.ready.is_empty() {
             return None;
         }
         let (held, entry) = (self.idle.pop()?, self.ready.pop()?);

@@ -1,0 +1,152 @@
+//! Deadlines of steps.
+//!
+//! Software assigns a deadline to each step, relative to the start of the execution, and a step
+//! that ends early passes its slack on (AccelFlow, section IV.C). As in the simulated server, what
+//! is left until the run is due is divided over its steps in proportion to the work that each is
+//! expected to be. The simulator knows that work; here it is learned from the runs before.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use accelflow_units::Time;
+
+/// The share of a new sample in a moving mean (assumed: slow enough to forgive an outlier, quick
+/// enough to follow a change of load within some tens of runs).
+const SHARE: f64 = 1.0 / 16.0;
+
+/// A moving mean's next value; the first sample is the first value.
+pub(super) fn moved(mean: Time, sample: Time) -> Time {
+    match mean {
+        Time::ZERO => sample,
+        mean => mean.scale(1.0 - SHARE) + sample.scale(SHARE),
+    }
+}
+
+/// The expected work of whole runs, by the trace that they begin with.
+#[derive(Debug, Default)]
+pub(super) struct TraceWork(Mutex<HashMap<String, Time>>);
+
+impl TraceWork {
+    fn get(&self, trace: &str) -> Time {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(trace).copied().unwrap_or_default()
+    }
+
+    fn learn(&self, trace: &str, work: Time) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get_mut(trace) {
+            Some(mean) => *mean = moved(*mean, work),
+            None => {
+                known.insert(trace.to_owned(), work);
+            }
+        }
+    }
+}
+
+/// How one run keeps to its deadline.
+#[derive(Debug)]
+pub(super) struct Pace {
+    epoch: Instant,
+    trace: String,
+    due: Time,
+    /// The deadline of the step before, and what the next adds for each unit of its work; `None`
+    /// as long as nothing is known of the trace.
+    step: Option<(Time, f64)>,
+    work: Time,
+}
+
+impl Pace {
+    pub(super) fn new(epoch: Instant) -> Pace {
+        Pace {
+            epoch,
+            trace: String::new(),
+            due: Time::MAX,
+            step: None,
+            work: Time::ZERO,
+        }
+    }
+
+    /// A run of `trace` begins; what the one before was is learned.
+    pub(super) fn begin(&mut self, trace: &str, due: Option<Instant>, known: &TraceWork) {
+        if self.due < Time::MAX && self.work > Time::ZERO {
+            known.learn(&self.trace, self.work);
+        }
+        self.work = Time::ZERO;
+        self.step = None;
+        let Some(due) = due else {
+            self.due = Time::MAX;
+            return;
+        };
+        self.trace.clear();
+        self.trace.push_str(trace);
+        self.due = since(self.epoch, due);
+        let (now, expected) = (since(self.epoch, Instant::now()), known.get(trace));
+        if expected > Time::ZERO {
+            let left = self.due.saturating_sub(now);
+            let stretch = left.as_ps() as f64 / expected.as_ps() as f64;
+            self.step = Some((now, stretch));
+        }
+    }
+
+    /// The deadline of the next step, which is expected to be `work`.
+    pub(super) fn next(&mut self, work: Time) -> Time {
+        if self.due == Time::MAX {
+            return Time::MAX;
+        }
+        self.work += work;
+        match &mut self.step {
+            Some((due, stretch)) => {
+                *due += work.scale(*stretch);
+                *due
+            }
+            None => self.due,
+        }
+    }
+}
+
+/// The time from `epoch` to `at`; zero for what was before.
+pub(super) fn since(epoch: Instant, at: Instant) -> Time {
+    let ns = at.saturating_duration_since(epoch).as_nanos();
+    // 2^64 ps are 213 days, and a deadline beyond them is none.
+    Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX).min(u64::MAX / 1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_divided_in_proportion_to_work() {
+        let epoch = Instant::now();
+        let known = TraceWork::default();
+        let mut pace = Pace::new(epoch);
+        let far = Duration::from_secs(1_000);
+        // Nothing is known of the trace: its steps are due when it is.
+        pace.begin("T", Some(epoch + far), &known);
+        for ns in [100, 300] {
+            assert_eq!(pace.next(Time::from_ns(ns)), Time::from_s_f64(1_000.0));
+        }
+        // Now it is: a step that is a quarter of the work has a quarter of the time.
+        pace.begin("T", Some(epoch + far), &known);
+        let first = pace.next(Time::from_ns(100));
+        let last = pace.next(Time::from_ns(300));
+        assert!((249.9..251.0).contains(&first.as_s_f64()), "{first:?}");
+        assert!((999.9..1_000.1).contains(&last.as_s_f64()), "{last:?}");
+        // A run that is overdue gives its steps no time, and one without a deadline all of it.
+        let now = Instant::now();
+        pace.begin("T", Some(now), &known);
+        assert!(pace.next(Time::from_ns(100)) <= since(epoch, Instant::now()));
+        pace.begin("T", None, &known);
+        assert_eq!(pace.next(Time::from_ns(100)), Time::MAX);
+    }
+
+    #[test]
+    fn means_move_by_a_sixteenth() {
+        let mean = moved(Time::ZERO, Time::from_ns(160));
+        assert_eq!(mean, Time::from_ns(160));
+        assert_eq!(moved(mean, Time::from_ns(320)), Time::from_ns(170));
+    }
+}

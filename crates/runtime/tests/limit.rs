@@ -1,0 +1,98 @@
+//! The limit of a tenant's traces: no more than it allows, in the order of asking, and no waiting
+//! without end.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::{TenantBusy, TraceLimit};
+use proptest::prelude::*;
+
+fn await_waiting(limit: &TraceLimit, count: usize) {
+    while limit.waiting() != count {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn who_asks_beyond_the_limit_is_told_or_waits_in_order() {
+    let limit = TraceLimit::new(1);
+    let order = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let first = limit.begin(None).expect("nobody runs");
+        let refused = limit.begin(Some(Instant::now()));
+        assert_eq!(refused.expect_err("one runs"), TenantBusy { most: 1 });
+        for number in 0..5 {
+            let (limit, order) = (&limit, &order);
+            scope.spawn(move || {
+                let trace = limit.begin(None).expect("no time limit");
+                order.lock().expect("short").push(number);
+                drop(trace);
+            });
+            await_waiting(limit, number + 1);
+        }
+        drop(first);
+    });
+    assert_eq!(order.into_inner().expect("free"), [0, 1, 2, 3, 4]);
+    assert_eq!((limit.running(), limit.peak()), (0, 1));
+}
+
+#[test]
+fn who_gives_up_does_not_hold_up_the_others() {
+    let limit = &TraceLimit::new(1);
+    std::thread::scope(|scope| {
+        let first = limit.begin(None).expect("nobody runs");
+        let soon = Some(Instant::now() + Duration::from_millis(300));
+        let gives_up = scope.spawn(move || limit.begin(soon).map(drop));
+        await_waiting(limit, 1);
+        let stays = scope.spawn(|| limit.begin(None).map(drop));
+        await_waiting(limit, 2);
+        assert_eq!(
+            gives_up.join().expect("no panic"),
+            Err(TenantBusy { most: 1 })
+        );
+        drop(first);
+        assert_eq!(stays.join().expect("no panic"), Ok(()));
+    });
+}
+
+#[test]
+fn a_higher_limit_lets_those_pass_who_wait() {
+    let limit = TraceLimit::new(1);
+    std::thread::scope(|scope| {
+        let first = limit.begin(None).expect("nobody runs");
+        let waits: Vec<_> = (0..3).map(|_| scope.spawn(|| limit.begin(None))).collect();
+        await_waiting(&limit, 3);
+        limit.set_most(0);
+        let all: Vec<_> = waits
+            .into_iter()
+            .map(|it| it.join().expect("no panic"))
+            .collect();
+        assert_eq!(limit.running(), 4);
+        drop((first, all));
+    });
+    assert_eq!(limit.running(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn there_are_never_more_than_the_limit(most in 1..4usize, threads in 1..6usize) {
+        let limit = TraceLimit::new(most);
+        let (now, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| for _ in 0..50 {
+                    let trace = limit.begin(None).expect("no time limit");
+                    peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    now.fetch_sub(1, Ordering::SeqCst);
+                    drop(trace);
+                });
+            }
+        });
+        prop_assert!(peak.into_inner() <= most.min(threads));
+        prop_assert!(limit.peak() <= most && limit.running() == 0);
+    }
+}
