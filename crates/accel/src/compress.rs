@@ -1,18 +1,22 @@
-//! Cmp and Dcmp: Zstandard and Snappy, with bounds on what an input may inflate to.
+//! Cmp and Dcmp: Zstandard, Snappy and gzip, with bounds on what an input may inflate to.
 
 use std::fmt;
+use std::io::{ErrorKind, Read, Write};
 
 use accelflow_trace::{Accel, Format};
 use zstd::zstd_safe::{self, CCtx, DCtx, DParameter, InBuffer, OutBuffer};
 
 use crate::error::AccelError;
-use crate::job::{Accelerator, Job, Packed};
+use crate::job::{Accelerator, Call, Job, Packed};
 use crate::limits::Limits;
 use crate::transform::payload;
 
 /// The default Zstandard level: 1, the fastest of the positive levels. An assumption: messages of
 /// a few KB are compressed once and read once, so speed matters more than the last percent.
 pub const DEFAULT_LEVEL: i32 = 1;
+
+/// The level of gzip, the fastest, for the same reason.
+const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
 /// The largest window a streamed Zstandard frame may ask for: 2^24 bytes, the message limit.
 const MAX_WINDOW_LOG: u32 = 24;
@@ -27,17 +31,20 @@ pub enum Codec {
     Zstd,
     /// Snappy's raw block format.
     Snappy,
+    /// gzip (RFC 1952), one member.
+    Gzip,
 }
 
 impl Codec {
     /// All methods.
-    pub const ALL: [Codec; 2] = [Codec::Zstd, Codec::Snappy];
+    pub const ALL: [Codec; 3] = [Codec::Zstd, Codec::Snappy, Codec::Gzip];
 
     /// The method's name in JSON envelopes and HTTP headers.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Zstd => "zstd",
             Codec::Snappy => "snappy",
+            Codec::Gzip => "gzip",
         }
     }
 
@@ -46,6 +53,7 @@ impl Codec {
         match self {
             Codec::Zstd => 1,
             Codec::Snappy => 2,
+            Codec::Gzip => 3,
         }
     }
 
@@ -74,7 +82,8 @@ impl Codec {
     }
 }
 
-/// The compression accelerator: the payload into `codec` data. Sets `job.packed`.
+/// The compression accelerator: the payload into `codec` data, for a gRPC message that of its call.
+/// Sets `job.packed`.
 pub struct Cmp {
     codec: Codec,
     level: i32,
@@ -112,9 +121,13 @@ impl Cmp {
     /// # Errors
     /// `too_large`, or the codec's own refusal as `corrupt_data`.
     pub fn compress(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        self.compress_with(self.codec, data)
+    }
+
+    fn compress_with(&mut self, method: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         AccelError::check_size("data to compress", data.len(), &self.limits)?;
-        let codec = self.codec.name();
-        match self.codec {
+        let codec = method.name();
+        match method {
             Codec::Zstd => {
                 let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
                 let done = self.zstd.compress(&mut out, data, self.level);
@@ -123,6 +136,15 @@ impl Cmp {
             }
             Codec::Snappy => {
                 let done = self.snappy.compress_vec(data);
+                done.map_err(|error| AccelError::CorruptData {
+                    codec,
+                    why: error.to_string(),
+                })
+            }
+            Codec::Gzip => {
+                let room = Vec::with_capacity(data.len() / 2);
+                let mut encoder = flate2::write::GzEncoder::new(room, GZIP_LEVEL);
+                let done = encoder.write_all(data).and_then(|()| encoder.finish());
                 done.map_err(|error| AccelError::CorruptData {
                     codec,
                     why: error.to_string(),
@@ -159,11 +181,12 @@ impl Accelerator for Cmp {
             });
         }
         let (data, format) = payload(job)?;
-        job.bytes = self.compress(&data)?;
-        job.packed = Some(Packed {
-            codec: self.codec,
-            format,
-        });
+        let codec = match &job.call {
+            Call::Grpc(call) => call.codec.unwrap_or(self.codec),
+            _ => self.codec,
+        };
+        job.bytes = self.compress_with(codec, &data)?;
+        job.packed = Some(Packed { codec, format });
         job.format = Format::Str;
         job.envelope = None;
         Ok(())
@@ -203,6 +226,40 @@ impl Dcmp {
         match codec {
             Codec::Zstd => self.inflate_zstd(data),
             Codec::Snappy => self.inflate_snappy(data),
+            Codec::Gzip => self.inflate_gzip(data),
+        }
+    }
+
+    /// DEFLATE makes at most 1,032 bytes of one, so that what an honest client sends may be well
+    /// beyond the ratio that is allowed elsewhere: only the absolute limit is applied.
+    fn inflate_gzip(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        let limit = self.limits.max_decompressed_bytes;
+        let mut rest = data;
+        let mut out = Vec::new();
+        let decoder = flate2::bufread::GzDecoder::new(&mut rest);
+        let most = u64::try_from(limit).map_or(u64::MAX, |limit| limit.saturating_add(1));
+        let read = decoder.take(most).read_to_end(&mut out);
+        if out.len() > limit {
+            let compressed = data.len();
+            return Err(AccelError::ZipBomb { compressed, limit });
+        }
+        match read {
+            Ok(_) if rest.is_empty() => Ok(out),
+            Ok(_) => Err(AccelError::TrailingBytes {
+                what: "gzip member",
+                at: data.len() - rest.len(),
+                extra: rest.len(),
+            }),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(AccelError::Truncated {
+                what: "gzip member",
+                at: data.len(),
+                need: 1,
+                have: 0,
+            }),
+            Err(error) => Err(AccelError::CorruptData {
+                codec: Codec::Gzip.name(),
+                why: error.to_string(),
+            }),
         }
     }
 

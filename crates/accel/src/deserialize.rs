@@ -10,13 +10,15 @@ use crate::job::{Accelerator, Call, Job, Packed};
 use crate::limits::Limits;
 use crate::rpc::{MessageType, ThriftCall};
 use crate::thrift::{Decoded, Schema, Struct, decode_struct, write_base64};
-use crate::{http, storage};
+use crate::{grpc, http, storage};
 
 /// The deserialization accelerator. Reads `job.call`, which RPC or the caller has set.
 ///
 /// - Thrift: one struct into JSON. The facts are the struct's integers, enums and bools,
 ///   `compressed` and `exception`; a compression envelope becomes
 ///   `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
+/// - gRPC: one message into JSON; the facts are its integers, enums and bools, `compressed` and
+///   `exception`.
 /// - Storage: a response (or, for a store, a request) into JSON; the facts are its numbers.
 /// - HTTP: the body; facts `status` and `compressed`.
 #[derive(Debug)]
@@ -80,6 +82,7 @@ impl Accelerator for Dser {
                 Err(AccelError::NoCall { step: "Dser", why })
             }
             Call::Thrift(thrift) => self.thrift(thrift, job),
+            Call::Grpc(grpc) => grpc::deserialize(grpc, job, &self.limits),
             Call::Storage(storage) => storage::deserialize(storage, job, &self.limits),
             Call::Http(http) => http::deserialize(http, job, &self.limits),
         };

@@ -366,7 +366,7 @@ pub enum AccelError {
         why: String,
     },
     /// A compression method that is not built in.
-    #[error("unknown codec '{found}'; known are zstd (1), snappy (2)")]
+    #[error("unknown codec '{found}'; known are zstd (1), snappy (2), gzip (3)")]
     UnknownCodec {
         /// Name or number.
         found: String,

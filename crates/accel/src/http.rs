@@ -1,7 +1,7 @@
 //! HTTP/1.1 messages (traces T11 and T12): a head and a body of known length.
 //!
-//! Bodies are JSON, or compressed JSON under `content-encoding: zstd` (or `snappy`, which is not a
-//! registered coding). Chunked transfer coding is refused by name.
+//! Bodies are JSON, or compressed JSON under `content-encoding: zstd`, `gzip` (or `snappy`, which is not
+//! a registered coding). Chunked transfer coding is refused by name.
 
 use std::sync::Arc;
 

@@ -8,6 +8,7 @@ use accelflow_trace::{Accel, Format};
 
 use crate::compress::Codec;
 use crate::error::AccelError;
+use crate::grpc::GrpcCall;
 use crate::http::HttpCall;
 use crate::rpc::ThriftCall;
 use crate::storage::StorageCall;
@@ -158,6 +159,8 @@ pub enum Call {
     None,
     /// A Thrift RPC message.
     Thrift(ThriftCall),
+    /// A gRPC message.
+    Grpc(GrpcCall),
     /// A message to or from the database cache or the database.
     Storage(StorageCall),
     /// An HTTP/1.1 message.

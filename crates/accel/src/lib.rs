@@ -9,8 +9,8 @@
 //! |---|---|---|---|
 //! | TCP | [`tcp`] | segments to message | message to segments |
 //! | Encr, Decr | [`tls`] | TLS 1.3 records to plaintext | plaintext to records |
-//! | RPC | [`rpc`] | strips the Thrift header, finds the method | writes the header |
-//! | Ser, Dser | [`Ser`], [`Dser`] | Thrift, storage or HTTP message to JSON | and back |
+//! | RPC | [`rpc`], [`grpc`] | strips the header, finds the method | writes the header |
+//! | Ser, Dser | [`Ser`], [`Dser`] | Thrift, protobuf, storage or HTTP message to JSON | and back |
 //! | Cmp, Dcmp | [`compress`] | decompression | compression |
 //! | LdB | [`balance`] | picks a core | |
 //!
@@ -22,10 +22,12 @@ pub mod compress;
 mod deserialize;
 mod ensemble;
 mod error;
+pub mod grpc;
 pub mod http;
 mod job;
 mod limits;
 pub mod messages;
+pub mod protobuf;
 pub mod rpc;
 mod serialize;
 pub mod storage;

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use accelflow_trace::Accel;
 
 use crate::error::AccelError;
+use crate::grpc;
 use crate::job::{Accelerator, Call, Direction, Job};
 use crate::limits::Limits;
 use crate::thrift::{Cursor, FunctionId, MAX_VARINT32, Protocol, Schema, StructId, write_varint};
@@ -181,6 +182,9 @@ impl Accelerator for Rpc {
     }
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        if matches!(job.call, Call::Grpc(_)) {
+            return grpc::frame(job, &self.limits);
+        }
         match job.direction {
             Direction::Receive => {
                 let (call, body) = read_message(&self.schema, &job.bytes, &self.limits)?;

@@ -8,13 +8,14 @@ use crate::error::AccelError;
 use crate::job::{Accelerator, Call, Direction, Job};
 use crate::limits::Limits;
 use crate::thrift::{Schema, encode_struct, write_envelope};
-use crate::{http, storage};
+use crate::{grpc, http, storage};
 
 /// The serialization accelerator. Reads `job.call`, `job.packed`, `job.envelope`; sets
 /// `job.direction` to `Send`.
 ///
 /// - Thrift: JSON of the arguments or the result into one struct; a compressed payload into the
 ///   compression envelope instead.
+/// - gRPC: JSON of the request or the response into one message.
 /// - Storage: a request, after a response the request that follows from it ([`crate::storage`]).
 /// - HTTP: head and body.
 #[derive(Debug)]
@@ -61,6 +62,10 @@ impl Accelerator for Ser {
                     )?;
                 }
                 out
+            }
+            Call::Grpc(call) => {
+                expect_json(job)?;
+                grpc::serialize(call, job, &self.limits)?
             }
             Call::Storage(call) => {
                 let (bytes, written) = storage::serialize(call, job, &self.limits)?;

@@ -115,7 +115,7 @@ fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
         })
 }
 
-fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+pub(crate) fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for (at, byte) in bytes.iter().enumerate() {
         match byte {

@@ -41,6 +41,6 @@ fn message_of(call: &Call, job: &Job) -> String {
             }
         }
         Call::Http(http) => format!("{}{}: status {}", http.host, http.target, http.status),
-        Call::None | Call::Thrift(_) => given.unwrap_or("unknown error").to_owned(),
+        Call::None | Call::Thrift(_) | Call::Grpc(_) => given.unwrap_or("unknown error").to_owned(),
     }
 }

@@ -168,7 +168,7 @@ fn conversation(message: &Message<'_>) -> Result<Conversation, AccelError> {
             )
         }
         Call::Storage(call) => call.role == Role::Response,
-        Call::Http(_) => false,
+        Call::Http(_) | Call::Grpc(_) => false,
     };
     if with_client {
         return Ok(Conversation {

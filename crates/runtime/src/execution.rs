@@ -341,6 +341,7 @@ impl<'r, B: Bodies> Run<'r, B> {
 fn expected(call: &Call) -> Call {
     match call {
         Call::Http(http) => Call::Http(http.response(http.status)),
+        Call::Grpc(grpc) => Call::Grpc(grpc.response(grpc.codec)),
         Call::Thrift(_) | Call::None => Call::None,
         Call::Storage(_) => call.clone(),
     }

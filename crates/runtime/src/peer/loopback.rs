@@ -73,6 +73,10 @@ impl LoopbackPeer {
             Call::Storage(_) => self.store(job)?,
             Call::Http(call) => self.serve(call, job)?,
             Call::Thrift(_) | Call::None => self.execute(job)?,
+            Call::Grpc(_) => {
+                let why = "the peers in this process speak no gRPC";
+                return Err(AccelError::NoCall { step: "peer", why });
+            }
         }
         job.direction = Direction::Send;
         self.run(job, &[Accel::Encr, Accel::Tcp])

@@ -27,6 +27,7 @@ impl Party {
         match call {
             Call::None => Party::Unknown,
             Call::Thrift(call) => Party::Service(call.service.clone()),
+            Call::Grpc(call) => Party::Service(call.service().into()),
             Call::Http(call) => Party::Host(call.host.clone()),
             Call::Storage(call) => match call.operation {
                 Operation::CacheGet | Operation::CacheSet => Party::Cache,

@@ -1,0 +1,369 @@
+//! gRPC messages through RPC, Cmp, Dcmp, Ser and Dser.
+
+use std::sync::Arc;
+
+use accelflow_accel::balance::{CoreLoads, RoundRobin};
+use accelflow_accel::grpc::{GrpcCall, message_length, write_message};
+use accelflow_accel::protobuf::{Schema, message_from_json, message_to_json};
+use accelflow_accel::{AccelError, Call, Codec, Ensemble, Job, Limits, Session, Settings};
+use accelflow_trace::{Accel, Format};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const INTERFACE: &str = r#"
+    syntax = "proto3";
+    package shop.v1;
+    import "google/protobuf/timestamp.proto";
+    import "google/protobuf/duration.proto";
+    import "google/protobuf/wrappers.proto";
+    import "google/protobuf/struct.proto";
+    import "google/protobuf/empty.proto";
+
+    enum Colour { COLOUR_UNSPECIFIED = 0; RED = 1; }
+    message Item {
+        string text = 1;
+        bytes data = 2;
+        repeated sint64 numbers = 3;
+        map<string, double> shares = 4;
+        Colour colour = 5;
+        oneof choice { int32 small = 6; Item inner = 7; }
+        google.protobuf.Timestamp made = 8;
+        google.protobuf.Duration lasts = 9;
+        google.protobuf.Int32Value maybe = 10;
+        google.protobuf.Value any = 11;
+        optional uint32 count = 12;
+        bool compressed = 13;
+        uint64 number_of_things = 14;
+    }
+    service Shop {
+        rpc Echo(Item) returns (Item);
+        rpc Clear(google.protobuf.Empty) returns (google.protobuf.Empty);
+        rpc Watch(Item) returns (stream Item);
+    }
+    service Other { rpc Clear(Item) returns (Item); }
+"#;
+
+fn schema() -> Arc<Schema> {
+    Arc::new(Schema::parse(INTERFACE).expect("a constant"))
+}
+
+fn item(json: &Value) -> Result<Vec<u8>, AccelError> {
+    let kind = schema().message("shop.v1.Item").expect("declared");
+    message_from_json(&kind, json.to_string().as_bytes(), &Limits::default())
+}
+
+fn json_of(bytes: &[u8], limits: &Limits) -> Result<Value, AccelError> {
+    let kind = schema().message("shop.v1.Item").expect("declared");
+    let text = message_to_json(&kind, bytes, limits)?;
+    Ok(serde_json::from_slice(&text).expect("what is written is JSON"))
+}
+
+fn reason(bytes: &[u8]) -> &'static str {
+    let error = json_of(bytes, &Limits::default()).expect_err("malformed");
+    error.reason()
+}
+
+#[test]
+fn json_is_that_of_proto3() {
+    let all = json!({
+        "text": "grüße", "data": "AAECAw==", "numbers": ["-1", "9223372036854775807"],
+        "shares": {"a": 0.5}, "colour": "RED", "inner": {"small": 7},
+        "made": "2026-11-22T03:04:05.500Z", "lasts": "1.500s", "maybe": 0, "any": [1.0, null, "x"],
+        "count": 0, "numberOfThings": "18446744073709551615",
+    });
+    let bytes = item(&all).expect("fits");
+    let back = json_of(&bytes, &Limits::default()).expect("decodes");
+    for (name, value) in all.as_object().expect("an object") {
+        match name.as_str() {
+            "inner" => assert_eq!(back["inner"]["small"], 7),
+            _ => assert_eq!(back[name], *value, "{name}"),
+        }
+    }
+    // Fields without presence are always there, others when they are set.
+    let empty = json_of(b"", &Limits::default()).expect("an empty message");
+    assert_eq!(
+        empty,
+        json!({"text": "", "data": "", "numbers": [], "shares": {}, "colour":
+            "COLOUR_UNSPECIFIED", "compressed": false, "numberOfThings": "0"})
+    );
+    // What a parser must take: numbers for strings, the names of the interface, enum numbers.
+    let lenient = json!({"numbers": [1], "number_of_things": 2, "colour": 1, "text": null});
+    let read = json_of(&item(&lenient).expect("fits"), &Limits::default()).expect("decodes");
+    assert_eq!(read["numberOfThings"], "2");
+    assert_eq!(
+        (&read["numbers"], &read["colour"]),
+        (&json!(["1"]), &json!("RED"))
+    );
+}
+
+#[test]
+fn published_wire_examples_decode() {
+    // The proto documentation's own: field 1 = "testing", a packed field, an unknown field.
+    let text = b"\x0a\x07testing";
+    assert_eq!(
+        json_of(text, &Limits::default()).expect("decodes")["text"],
+        "testing"
+    );
+    let packed = b"\x1a\x03\x01\x02\x04\x18\x06";
+    let numbers = json_of(packed, &Limits::default()).expect("packed and single ones mix");
+    assert_eq!(numbers["numbers"], json!(["-1", "1", "2", "3"]));
+    let unknown = b"\xa2\x1f\x02hi\xa8\x1f\x96\x01\x30\x01";
+    let known = json_of(unknown, &Limits::default()).expect("unknown fields are skipped");
+    assert_eq!(known["small"], 1);
+    // The last of a oneof counts, and of a field that occurs twice.
+    let twice = b"\x30\x01\x3a\x00\x30\x05";
+    let read = json_of(twice, &Limits::default()).expect("decodes");
+    assert_eq!((read.get("inner"), &read["small"]), (None, &json!(5)));
+}
+
+#[test]
+fn malformed_messages_are_named() {
+    assert_eq!(reason(b"\x0a"), "truncated");
+    assert_eq!(reason(b"\x0a\x05abc"), "truncated");
+    assert_eq!(reason(b"\x30\xff"), "truncated");
+    assert_eq!(
+        reason(b"\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+        "bad_varint"
+    );
+    assert_eq!(reason(b"\x0a\x02\xff\xfe"), "bad_utf8");
+    assert_eq!(reason(b"\x08\x01"), "wrong_field_type");
+    assert_eq!(reason(b"\x00\x01"), "bad_frame");
+    assert_eq!(reason(b"\x0c"), "bad_frame");
+    assert_eq!(reason(b"\x0e"), "wrong_field_type");
+    assert_eq!(reason(b"\xa6\x1f"), "bad_wire_type");
+    assert_eq!(reason(b"\xa3\x1f\x08\x01"), "truncated");
+    let named = json_of(b"\x30\x01\x08\x01", &Limits::default()).unwrap_err();
+    assert_eq!(
+        named.to_string(),
+        "'shop.v1.Item.text' at byte 2 has type varint; the schema says length-delimited"
+    );
+}
+
+#[test]
+fn messages_are_bounded() {
+    let mut nested = Vec::new();
+    for _ in 0..70 {
+        let mut outer = vec![0x3a];
+        let mut length = nested.len();
+        while length >= 0x80 {
+            outer.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        outer.push(length as u8);
+        outer.extend_from_slice(&nested);
+        nested = outer;
+    }
+    assert_eq!(reason(&nested), "too_deep");
+    let few = Limits {
+        max_container_elements: 3,
+        ..Limits::default()
+    };
+    let many = json_of(b"\x1a\x04\x01\x02\x03\x04", &few).unwrap_err();
+    assert_eq!(many.reason(), "too_large");
+    let groups = [0xa3, 0x1f].repeat(100);
+    assert_eq!(reason(&groups), "too_deep");
+    let small = Limits {
+        max_message_bytes: 64,
+        ..Limits::default()
+    };
+    // Ten bytes each of which takes six in JSON.
+    let grows = [&b"\x0a\x28"[..], &[1; 40]].concat();
+    assert_eq!(json_of(&grows, &small).unwrap_err().reason(), "too_large");
+    let deep = "[".repeat(100) + &"]".repeat(100);
+    let text = format!("{{\"any\":{deep}}}");
+    let kind = schema().message("shop.v1.Item").expect("declared");
+    let error = message_from_json(&kind, text.as_bytes(), &Limits::default()).unwrap_err();
+    assert_eq!(error.reason(), "too_deep");
+}
+
+#[test]
+fn json_that_does_not_fit_is_named() {
+    for (json, part) in [
+        (json!({"text": 5}), "string"),
+        (json!({"unknown": 5}), "unknown"),
+        (json!({"small": 1, "inner": {}}), "choice"),
+        (json!({"small": 3_000_000_000_u32}), "out of range"),
+        (json!({"colour": "GREEN"}), "GREEN"),
+        (json!({"data": "*"}), "base64"),
+        (json!([]), "expected a map"),
+    ] {
+        let error = item(&json).unwrap_err();
+        assert_eq!(error.reason(), "bad_json", "{json}");
+        assert!(error.to_string().contains(part), "{json} {part}: {error}");
+    }
+}
+
+#[test]
+fn interfaces_are_read_and_refused() {
+    let schema = schema();
+    let paths: Vec<&str> = schema.methods().iter().map(|it| &*it.path).collect();
+    let expected = ["Shop/Echo", "Shop/Clear", "Shop/Watch", "Other/Clear"];
+    assert_eq!(paths, expected.map(|it| format!("/shop.v1.{it}")));
+    let unary: Vec<bool> = schema.methods().iter().map(|it| it.unary).collect();
+    assert_eq!(unary, [true, true, false, true]);
+    for name in ["shop.v1.Shop.Echo", "v1.Shop.Echo", "Shop.Echo", "Echo"] {
+        assert_eq!(
+            schema.find(name).ok(),
+            schema.find_path("/shop.v1.Shop/Echo").ok(),
+            "{name}"
+        );
+    }
+    let ambiguous = schema.find("Clear").unwrap_err().to_string();
+    assert!(ambiguous.contains("/shop.v1.Other/Clear"), "{ambiguous}");
+    for name in ["cho", "Shop.Sell", "", "Shop/Echo"] {
+        assert_eq!(
+            schema.find(name).unwrap_err().reason(),
+            "unknown_method",
+            "{name}"
+        );
+    }
+    let unknown = schema
+        .find_path("/shop.v1.Shop/Sell")
+        .unwrap_err()
+        .to_string();
+    assert!(unknown.contains("'shop.v1.Shop.Sell'") && unknown.contains("shop.v1.Shop.Echo"));
+    for (text, part) in [
+        ("message {", "interface.proto:1:9"),
+        (
+            "syntax = \"proto3\";\nmessage A { B b = 1; }",
+            "interface.proto:2",
+        ),
+        ("import \"nowhere.proto\";", "nowhere.proto"),
+        ("syntax = \"proto3\"; message A {}", "no service"),
+    ] {
+        let error = Schema::parse(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
+
+/// Runs accelerators one after the other.
+fn run(job: &mut Job, accelerators: &[Accel]) -> Result<(), AccelError> {
+    let settings = Settings::default();
+    let policy = Box::new(RoundRobin::default());
+    let mut ensemble = Ensemble::software(&settings, policy, CoreLoads::idle(1))?;
+    accelerators
+        .iter()
+        .try_for_each(|accel| ensemble.run(*accel, job))
+}
+
+#[test]
+fn a_request_and_its_response_go_through_the_accelerators() {
+    let limits = Limits::default();
+    for codec in [None, Some(Codec::Gzip)] {
+        let call = GrpcCall::request(schema(), "Shop.Echo", codec).expect("declared");
+        let text = json!({"text": "x".repeat(1_000), "small": 9})
+            .to_string()
+            .into_bytes();
+        let mut job = Job::send(text, Format::Json, Call::Grpc(call), Session::default());
+        let (pack, unpack) = match codec {
+            Some(_) => (
+                &[Accel::Ser, Accel::Cmp, Accel::Rpc][..],
+                &[Accel::Rpc, Accel::Dcmp, Accel::Dser][..],
+            ),
+            None => (
+                &[Accel::Ser, Accel::Rpc][..],
+                &[Accel::Rpc, Accel::Dser][..],
+            ),
+        };
+        run(&mut job, pack).expect("sends");
+        assert_eq!(
+            message_length(&job.bytes, &limits),
+            Ok(Some(job.bytes.len() - 5))
+        );
+        assert_eq!(job.bytes[0], u8::from(codec.is_some()));
+
+        let call = GrpcCall::received(schema(), "/shop.v1.Shop/Echo", codec);
+        let mut received = Job::receive(job.bytes, Session::default());
+        received.call = Call::Grpc(call);
+        run(&mut received, unpack).expect("arrives");
+        let json: Value = serde_json::from_slice(&received.bytes).expect("JSON");
+        assert_eq!(
+            (json["text"].as_str().map(str::len), &json["small"]),
+            (Some(1_000), &json!(9))
+        );
+        let facts = &received.facts;
+        assert_eq!(facts.get("small"), Some(9));
+        // The message has a field of that name, which is false.
+        assert_eq!(facts.get("compressed"), Some(codec.is_some().into()));
+        assert_eq!(
+            (facts.text("service"), facts.text("method")),
+            (Some("shop.v1.Shop"), Some("Echo"))
+        );
+
+        let Call::Grpc(call) = &received.call else {
+            panic!("{:?}", received.call);
+        };
+        let reply = call.response(codec);
+        let mut job = Job::send(
+            received.bytes,
+            Format::Json,
+            Call::Grpc(reply),
+            Session::default(),
+        );
+        run(&mut job, pack).expect("replies");
+        assert_eq!(
+            message_length(&job.bytes, &limits),
+            Ok(Some(job.bytes.len() - 5))
+        );
+    }
+}
+
+#[test]
+fn prefixes_that_are_none_are_refused() {
+    let limits = Limits::default();
+    let receive = |bytes: &[u8], path: &str, codec| {
+        let mut job = Job::receive(bytes.to_vec(), Session::default());
+        job.call = Call::Grpc(GrpcCall::received(schema(), path, codec));
+        let error = run(&mut job, &[Accel::Rpc]).unwrap_err();
+        assert_eq!(job.bytes, bytes, "the job is as it was");
+        error.reason()
+    };
+    let echo = "/shop.v1.Shop/Echo";
+    assert_eq!(receive(b"\0\0\0\0", echo, None), "truncated");
+    assert_eq!(receive(b"\0\0\0\0\x02x", echo, None), "truncated");
+    assert_eq!(receive(b"\0\0\0\0\x01xy", echo, None), "trailing_bytes");
+    assert_eq!(receive(b"\x02\0\0\0\0", echo, None), "bad_frame");
+    assert_eq!(receive(b"\x01\0\0\0\0", echo, None), "bad_frame");
+    assert_eq!(receive(b"\0\xff\xff\xff\xff", echo, None), "too_large");
+    assert_eq!(
+        receive(b"\0\0\0\0\0", "/shop.v1.Shop/Sell", None),
+        "unknown_method"
+    );
+    assert_eq!(message_length(b"\0\0\0", &limits), Ok(None));
+    assert_eq!(
+        write_message(b"ab", true, &limits),
+        Ok(b"\x01\0\0\0\x02ab".to_vec())
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_message_or_an_error(bytes: Vec<u8>) {
+        let limits = Limits::default();
+        if let Ok(json) = json_of(&bytes, &limits) {
+            prop_assert!(json.is_object());
+        }
+    }
+
+    #[test]
+    fn items_come_back(
+        text in ".*", numbers: Vec<i64>, data: Vec<u8>, small: Option<i32>, count: Option<u32>,
+        shares in proptest::collection::btree_map(".*", -1e300f64..1e300, 0..4), things: u64,
+    ) {
+        use base64::Engine;
+        let data = base64::engine::general_purpose::STANDARD.encode(data);
+        let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+        let mut value = json!({
+            "text": text, "data": data, "numbers": numbers, "shares": shares,
+            "colour": "RED", "compressed": true, "numberOfThings": things.to_string(),
+        });
+        if let Some(small) = small {
+            value["small"] = small.into();
+        }
+        if let Some(count) = count {
+            value["count"] = count.into();
+        }
+        let back = json_of(&item(&value).expect("fits"), &Limits::default()).expect("decodes");
+        prop_assert_eq!(back, value);
+    }
+}
