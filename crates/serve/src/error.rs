@@ -36,6 +36,16 @@ pub enum ServeError {
         /// What is wrong with it.
         why: String,
     },
+    /// A setting that is not allowed.
+    #[error("{name} = {value}: must be {allowed}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// What it was to be.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
     /// A function or a setting that does not exist.
     #[error(transparent)]
     Accel(#[from] AccelError),

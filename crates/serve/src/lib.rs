@@ -40,6 +40,7 @@
 mod client;
 mod config;
 mod connection;
+mod deadline;
 mod error;
 mod executors;
 mod handler;
@@ -51,8 +52,12 @@ mod tls;
 mod traces;
 
 pub use accelflow_runtime::{PoolCounters, PoolSettings};
-pub use client::{CallError, Client};
+pub use client::{
+    Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, PoolCounts,
+    RetryPolicy, TlsTrust,
+};
 pub use config::{Compression, Config, Execution};
+pub use deadline::{current_deadline, with_deadline};
 pub use error::ServeError;
 pub use handler::{Handler, HandlerError, HandlerResult, Request};
 pub use recorder::{RecordedPath, RecordingError};

@@ -11,14 +11,15 @@ use std::time::Instant;
 
 use accelflow_accel::tls::{CipherSuite, ContentType, RecordKeys, TlsSession, seal_as};
 use accelflow_accel::{AccelError, Limits};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, cipher_suite};
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::ConnectionState;
-use rustls::{ConnectionTrafficSecrets, ServerConfig};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{ConnectionTrafficSecrets, ExtractedSecrets, ServerConfig};
 use zeroize::Zeroizing;
 
 use crate::error::{Close, ServeError};
@@ -37,28 +38,9 @@ impl TlsIdentity {
     /// # Errors
     /// [`ServeError::Certificate`] names the file and what is wrong with it.
     pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<TlsIdentity, ServeError> {
-        let refused = |path: &Path, why: String| ServeError::Certificate {
-            path: path.to_owned(),
-            why,
-        };
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificates)
-            .and_then(Iterator::collect)
-            .map_err(|error| refused(certificates, error.to_string()));
-        let chain = chain?;
-        if chain.is_empty() {
-            let why = "holds no certificate in PEM form".to_owned();
-            return Err(refused(certificates, why));
-        }
-        let key_read = PrivateKeyDer::from_pem_file(key);
-        let private = key_read.map_err(|error| refused(key, error.to_string()))?;
-        let provider = CryptoProvider {
-            cipher_suites: vec![
-                cipher_suite::TLS13_AES_128_GCM_SHA256,
-                cipher_suite::TLS13_AES_256_GCM_SHA384,
-            ],
-            ..aws_lc_rs::default_provider()
-        };
-        let config = ServerConfig::builder_with_provider(Arc::new(provider))
+        let chain = read_certificates(certificates)?;
+        let private = read_key(key)?;
+        let config = ServerConfig::builder_with_provider(Arc::new(provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| refused(certificates, error.to_string()))?
             .with_no_client_auth()
@@ -70,12 +52,74 @@ impl TlsIdentity {
     }
 }
 
-/// What remains of the handshake: the source of the keys after these.
-pub(crate) struct Control {
-    kernel: KernelConnection<ServerConnectionData>,
+/// What either end offers and accepts: the suites that Encr and Decr know.
+pub(crate) fn provider() -> CryptoProvider {
+    CryptoProvider {
+        cipher_suites: vec![
+            cipher_suite::TLS13_AES_128_GCM_SHA256,
+            cipher_suite::TLS13_AES_256_GCM_SHA384,
+        ],
+        ..aws_lc_rs::default_provider()
+    }
 }
 
-/// Shakes hands. `inbound` then holds what came after the handshake.
+pub(crate) fn refused(path: &Path, why: impl ToString) -> ServeError {
+    ServeError::Certificate {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+/// The certificates in a PEM file: at least one.
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let found = read.map_err(|error| refused(path, error))?;
+    match found.is_empty() {
+        true => Err(refused(path, "holds no certificate in PEM form")),
+        false => Ok(found),
+    }
+}
+
+pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, ServeError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| refused(path, error))
+}
+
+/// What remains of the handshake: the source of the keys after these.
+pub(crate) struct Control<D = ServerConnectionData> {
+    pub(crate) kernel: KernelConnection<D>,
+}
+
+/// Either end of a handshake.
+pub(crate) trait Handshake {
+    type Data;
+
+    fn process<'c, 'i>(&'c mut self, records: &'i mut [u8])
+    -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Handshake for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+}
+
+impl Handshake for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+}
+
+/// Shakes hands with a client. `inbound` then holds what came after the handshake.
 pub(crate) fn accept(
     identity: &TlsIdentity,
     stream: &TcpStream,
@@ -84,38 +128,54 @@ pub(crate) fn accept(
 ) -> Result<(TlsSession, Control), Close> {
     let connection = UnbufferedServerConnection::new(identity.config.clone());
     let mut connection = connection.map_err(Close::Handshake)?;
-    // One record at a time: what follows the client's Finished is for Decr.
+    shake(&mut connection, stream, inbound, deadline)?;
+    let (secrets, kernel) = connection
+        .dangerous_into_kernel_connection()
+        .map_err(Close::Handshake)?;
+    Ok((session(secrets)?, Control { kernel }))
+}
+
+/// The record keys that a handshake has agreed on.
+pub(crate) fn session(secrets: ExtractedSecrets) -> Result<TlsSession, Close> {
+    Ok(TlsSession {
+        write: keys(secrets.tx)?,
+        read: keys(secrets.rx)?,
+        ahead: Vec::new(),
+    })
+}
+
+/// Carries a handshake to its end, or says in an alert why not.
+pub(crate) fn shake<C: Handshake>(
+    connection: &mut C,
+    stream: &TcpStream,
+    inbound: &mut Inbound,
+    deadline: Instant,
+) -> Result<(), Close> {
+    // One record at a time: what follows the other end's Finished is for Decr.
     let mut window = 0;
     let mut outgoing = Vec::new();
     loop {
         let mut records = Zeroizing::new(inbound.bytes()[..window].to_vec());
-        let status = connection.process_tls_records(&mut records);
+        let status = connection.process(&mut records);
         let (discard, blocked) = (status.discard, is_blocked(&status.state));
         let done = match status.state {
             Ok(state) => advance(state, &mut outgoing, stream, deadline)?,
             Err(error) => {
-                let _ = say_why(&mut connection, stream, deadline);
+                if !matches!(error, rustls::Error::AlertReceived(_)) {
+                    let _ = say_why(connection, stream, deadline);
+                }
                 return Err(Close::Handshake(error));
             }
         };
         inbound.consume(discard);
         window -= discard.min(window);
         if done {
-            break;
+            return Ok(());
         }
         if blocked {
             window += next_record(inbound, window, stream, deadline)?;
         }
     }
-    let (secrets, kernel) = connection
-        .dangerous_into_kernel_connection()
-        .map_err(Close::Handshake)?;
-    let session = TlsSession {
-        write: keys(secrets.tx)?,
-        read: keys(secrets.rx)?,
-        ahead: Vec::new(),
-    };
-    Ok((session, Control { kernel }))
 }
 
 fn is_blocked<D>(state: &Result<ConnectionState<'_, '_, D>, rustls::Error>) -> bool {
@@ -162,21 +222,35 @@ fn advance<D>(
     }
 }
 
-/// Sends the alert that rustls has made of its error.
-fn say_why(
-    connection: &mut UnbufferedServerConnection,
+/// Sends the alert that rustls has made of its error. It is not asked for anything after that:
+/// what it would then look for is gone, and its assertions would fail.
+fn say_why<C: Handshake>(
+    connection: &mut C,
     stream: &TcpStream,
     deadline: Instant,
 ) -> Result<(), Close> {
     let mut outgoing = Vec::new();
-    loop {
-        match connection.process_tls_records(&mut []).state {
-            Ok(ConnectionState::EncodeTlsData(data)) => {
-                let state = ConnectionState::EncodeTlsData(data);
-                advance(state, &mut outgoing, stream, deadline)?;
-            }
-            _ => return write_all(stream, &outgoing, deadline, "handshake"),
+    while let Ok(ConnectionState::EncodeTlsData(data)) = connection.process(&mut []).state {
+        let start = outgoing.len();
+        let state = ConnectionState::EncodeTlsData(data);
+        advance(state, &mut outgoing, stream, deadline)?;
+        if is_alert(&outgoing[start..]) {
+            break;
         }
+    }
+    write_all(stream, &outgoing, deadline, "handshake")
+}
+
+/// Whether a record of a handshake is an alert: in the clear, or by its size, which is less than
+/// that of any other message under protection.
+fn is_alert(record: &[u8]) -> bool {
+    const HEADER: usize = 5;
+    const ALERT: usize = 2;
+    const TYPE_AND_TAG: usize = 17;
+    match record.first() {
+        Some(21) => true,
+        Some(23) => record.len() == HEADER + ALERT + TYPE_AND_TAG,
+        _ => false,
     }
 }
 
@@ -281,7 +355,7 @@ const CLOSE_NOTIFY: u8 = 0;
 const USER_CANCELED: u8 = 90;
 const KEY_UPDATE: u8 = 24;
 
-impl Control {
+impl<D> Control<D> {
     /// Obeys what came in a record that is no application data. Returns what must be sent.
     pub(crate) fn obey(
         &mut self,

@@ -8,7 +8,7 @@ use accelflow_accel::{
     AccelError, Accelerator, Call, Direction, Ensemble, Job, Limits, Session, Settings,
 };
 use accelflow_runtime::{Peer, PeerError};
-use accelflow_trace::source::{Nodes, branch, seq, tail, trans};
+use accelflow_trace::source::{Nodes, branch, seq, trans};
 use accelflow_trace::{Accel, Format, Image, templates};
 
 use crate::error::ServeError;
@@ -35,11 +35,6 @@ pub(crate) const PLAIN: TraceNames = TraceNames {
     send_compressed: "T3_plain",
 };
 
-/// T9 less Encr, and T10 less Decr: a call over a plain connection. What the paper's error subtrace
-/// would tell the service's caller, the core is told here: it has asked.
-pub(crate) const CALL: &str = "T9_plain";
-const ANSWER: &str = "T10_plain";
-
 /// The trace memory: the templates, and those of plain connections.
 pub(crate) fn image() -> Result<Image, ServeError> {
     let mut library = templates()?;
@@ -51,14 +46,6 @@ pub(crate) fn image() -> Result<Image, ServeError> {
     library.register(PLAIN.receive, receive)?;
     library.register(PLAIN.send, seq(&["Ser", "RPC", "TCP"])?)?;
     library.register(PLAIN.send_compressed, seq(&["Cmp", "Ser", "RPC", "TCP"])?)?;
-    let mut call = seq(&["Ser", "RPC", "TCP"])?;
-    call.push(tail(ANSWER));
-    library.register(CALL, call)?;
-    let mut answer = seq(&["TCP", "RPC", "Dser"])?;
-    let decompress = branch("out['compressed'] == 1", seq(&["Dcmp"])?, Nodes::new())?;
-    answer.push(decompress);
-    answer.extend(seq(&["LdB"])?);
-    library.register(ANSWER, answer)?;
     Ok(library.link()?)
 }
 

@@ -11,7 +11,9 @@ use std::time::Duration;
 use accelflow_accel::Limits;
 use accelflow_accel::rpc::{MessageType, ThriftCall, read_message, write_message};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
-use accelflow_serve::{Config, HandlerError, HandlerResult, Request, Running, Server, TlsIdentity};
+use accelflow_serve::{
+    Config, HandlerError, HandlerResult, Request, Running, Server, TlsIdentity, TlsTrust,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -189,6 +191,11 @@ impl Certificate {
     pub(crate) fn identity(&self) -> TlsIdentity {
         let files = (self.file("cert.pem"), self.file("key.pem"));
         TlsIdentity::from_pem_files(&files.0, &files.1).expect("just made")
+    }
+
+    /// Whom a client of this project must trust.
+    pub(crate) fn trust(&self) -> TlsTrust {
+        TlsTrust::from_pem_file(&self.file("cert.pem"), "localhost").expect("just made")
     }
 
     /// A client that trusts this certificate and speaks `versions`.

@@ -1,0 +1,164 @@
+//! Ending calls from another thread.
+
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Something that a call waits for.
+pub(super) trait Wait: Send + Sync {
+    /// Makes the waiting end, now and for good.
+    fn wake(&self);
+}
+
+impl Wait for TcpStream {
+    fn wake(&self) {
+        // A socket that is not connected (any more) wakes by itself.
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+/// Ends the calls that were given it, from any thread; copies are the same handle.
+///
+/// A call that is ended fails with [`CallError::Cancelled`](super::CallError::Cancelled), and its
+/// connection is closed. Whether the service has executed it, nobody knows.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    cancelled: AtomicBool,
+    waits: Mutex<Waits>,
+}
+
+#[derive(Default)]
+struct Waits {
+    next: u64,
+    current: Vec<(u64, Arc<dyn Wait>)>,
+}
+
+impl Cancel {
+    /// A handle for calls to come.
+    pub fn new() -> Cancel {
+        Cancel::default()
+    }
+
+    /// Ends all calls that have this handle, and those that will be given it.
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        for (_, wait) in &self.lock().current {
+            wait.wake();
+        }
+    }
+
+    /// Whether [`Cancel::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Lets `wait` be woken until the guard is dropped.
+    pub(super) fn watch(&self, wait: Arc<dyn Wait>) -> Watch<'_> {
+        let mut waits = self.lock();
+        let number = waits.next;
+        waits.next += 1;
+        if self.is_cancelled() {
+            wait.wake();
+        }
+        waits.current.push((number, wait));
+        Watch {
+            cancel: self,
+            number,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waits> {
+        self.0.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// A wait that a handle can end.
+pub(super) struct Watch<'c> {
+    cancel: &'c Cancel,
+    number: u64,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let mut waits = self.cancel.lock();
+        waits.current.retain(|(number, _)| *number != self.number);
+    }
+}
+
+/// A place where one thread waits for a value.
+pub(super) struct Slot<T> {
+    state: Mutex<(Option<T>, bool)>,
+    ready: Condvar,
+}
+
+/// Why a wait ended.
+pub(super) enum Woken<T> {
+    Value(T),
+    Late,
+    Cancelled,
+}
+
+impl<T> Slot<T> {
+    pub(super) fn new() -> Slot<T> {
+        Slot {
+            state: Mutex::new((None, false)),
+            ready: Condvar::new(),
+        }
+    }
+
+    pub(super) fn put(&self, value: T) {
+        self.lock().0 = Some(value);
+        self.ready.notify_one();
+    }
+
+    /// What was put, if anything was.
+    pub(super) fn take(&self) -> Option<T> {
+        self.lock().0.take()
+    }
+
+    pub(super) fn wait_until(&self, deadline: Instant) -> Woken<T> {
+        let mut state = self.lock();
+        loop {
+            if let Some(value) = state.0.take() {
+                return Woken::Value(value);
+            }
+            if state.1 {
+                return Woken::Cancelled;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Woken::Late;
+            }
+            let waited = self.ready.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Option<T>, bool)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Send> Wait for Slot<T> {
+    fn wake(&self) {
+        self.lock().1 = true;
+        self.ready.notify_one();
+    }
+}
+
+/// Sleeps; whether it was cancelled.
+pub(super) fn sleep(time: Duration, cancel: Option<&Cancel>) -> bool {
+    let slot = Arc::new(Slot::<()>::new());
+    let _watch = cancel.map(|cancel| cancel.watch(slot.clone()));
+    matches!(slot.wait_until(Instant::now() + time), Woken::Cancelled)
+}

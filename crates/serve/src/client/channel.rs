@@ -1,0 +1,423 @@
+//! What all clients have: connections, deadlines, attempts, counters.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{Call, Job, Settings};
+use accelflow_runtime::{Conversation, Executor};
+use accelflow_trace::Image;
+use rustix::event::PollFlags;
+use socket2::{Domain, Protocol, Socket, Type};
+use zeroize::Zeroizing;
+
+use super::cancel::{Cancel, sleep};
+use super::config::{Address, CallOptions, ClientConfig};
+use super::error::{CallError, Executed};
+use super::line::{Failed, Line, Outgoing};
+use super::metrics::ClientMetrics;
+use super::pool::{NoPlace, Place, Pool, PoolCounts};
+use super::retry::Retries;
+use super::traces::{CallTraces, image};
+use super::trust::{self, TlsTrust};
+use super::wire::{Framing, Trouble, Wire, wait};
+use crate::deadline::current_deadline;
+use crate::error::{Close, ServeError};
+use crate::inbound::Inbound;
+use crate::traces::{NextCore, ensemble};
+
+/// The connections to one service, and what is known of it.
+pub(super) struct Channel {
+    pub(super) address: Address,
+    /// The address as errors name it.
+    name: String,
+    pub(super) settings: Settings,
+    config: ClientConfig,
+    trust: Option<TlsTrust>,
+    image: Image,
+    pool: Arc<Pool<Line>>,
+    retries: Retries,
+    metrics: Arc<ClientMetrics>,
+    reaper: Option<JoinHandle<()>>,
+}
+
+/// What is to be sent, over whichever connection.
+pub(super) struct Request<'a> {
+    pub(super) over_tls: &'a CallTraces,
+    pub(super) plain: &'a CallTraces,
+    pub(super) answered: bool,
+    pub(super) framing: Framing,
+    pub(super) call: Call,
+    pub(super) expected: Call,
+    pub(super) body: &'a [u8],
+    pub(super) idempotent: bool,
+}
+
+impl Channel {
+    pub(super) fn new(
+        address: Address,
+        settings: Settings,
+        trust: Option<TlsTrust>,
+        config: ClientConfig,
+    ) -> Result<Channel, ServeError> {
+        config.check()?;
+        let name = address.to_string();
+        let metrics = Arc::new(ClientMetrics::new(&name));
+        let (most, waiting) = (config.max_connections, config.max_waiting);
+        let pool = Arc::new(Pool::new(most, waiting, config.idle_timeout));
+        // What cannot be made at all is known before the first call.
+        ensemble(&settings, 1, &NextCore::default())?;
+        let reaper = {
+            let (pool, metrics) = (pool.clone(), metrics.clone());
+            let reap = move || {
+                pool.reap(|line: Line| {
+                    metrics.ended("idle");
+                    line.close();
+                });
+            };
+            let thread = std::thread::Builder::new().name("accelflow-idle".to_owned());
+            Some(thread.stack_size(128 * 1024).spawn(reap)?)
+        };
+        Ok(Channel {
+            name,
+            image: image()?,
+            retries: Retries::new(&config.retry),
+            address,
+            settings,
+            config,
+            trust,
+            pool,
+            metrics,
+            reaper,
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn counts(&self) -> PoolCounts {
+        self.pool.counts()
+    }
+
+    pub(super) fn metrics(&self) -> String {
+        self.metrics.text(self.counts())
+    }
+
+    /// Notes what became of a call that began at `start`.
+    pub(super) fn note<T>(&self, start: Instant, result: &Result<T, CallError>) {
+        let label = result.as_ref().err().map_or("ok", CallError::reason);
+        self.metrics.call(label, start.elapsed());
+    }
+
+    /// Sends a message and returns what `read` makes of its response, if one is to come; again
+    /// where that is safe.
+    pub(super) fn exchange<T>(
+        &self,
+        request: &Request<'_>,
+        options: &CallOptions,
+        read: impl Fn(Job) -> Result<T, CallError>,
+    ) -> Result<Option<T>, CallError> {
+        let own = Instant::now() + self.config.timeout;
+        let given = [options.deadline, current_deadline()];
+        let deadline = given.into_iter().flatten().fold(own, Instant::min);
+        let cancel = options.cancel.as_ref();
+        self.retries.call();
+        for attempt in 1.. {
+            let error = match self.attempt(request, deadline, cancel, &read) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            if !error.allows_retry(request.idempotent) {
+                return Err(error);
+            }
+            let Some(pause) = self.retries.next(attempt) else {
+                return Err(error);
+            };
+            if Instant::now() + pause >= deadline {
+                return Err(error);
+            }
+            self.metrics.retry(error.reason());
+            if sleep(pause, cancel) {
+                let sent = error.executed() != Executed::No;
+                return Err(self.cancelled(sent));
+            }
+        }
+        Err(self.late("connecting", false))
+    }
+
+    fn attempt<T>(
+        &self,
+        request: &Request<'_>,
+        deadline: Instant,
+        cancel: Option<&Cancel>,
+        read: impl Fn(Job) -> Result<T, CallError>,
+    ) -> Result<Option<T>, CallError> {
+        let (lease, mut line) = self.line(deadline, cancel)?;
+        let outgoing = Outgoing {
+            traces: match line.control {
+                Some(_) => request.over_tls,
+                None => request.plain,
+            },
+            compress: self.config.compress,
+            answered: request.answered,
+            framing: request.framing,
+            call: &request.call,
+            expected: &request.expected,
+            body: request.body,
+        };
+        let done = {
+            let _watch = cancel.map(|cancel| cancel.watch(line.wire.stream.clone()));
+            line.exchange(&outgoing, deadline)
+        };
+        let sent = line.wire.written > 0;
+        match done {
+            Ok(job) => {
+                let close = job.as_ref().is_some_and(|job| closes(&job.call));
+                let value = job.map(read).transpose();
+                // What answers something else is not asked again.
+                let in_step = value.as_ref().err().is_none_or(is_an_answer);
+                match line.is_reusable() && in_step && !close {
+                    true => lease.give_back(line),
+                    false => self.metrics.ended("closed"),
+                }
+                value
+            }
+            Err(_) if cancel.is_some_and(Cancel::is_cancelled) => {
+                self.metrics.ended("cancelled");
+                Err(self.cancelled(sent))
+            }
+            Err(Failed::Request(failure)) => {
+                // A body that panicked is not used again.
+                match sent || failure.error.reason == "panic" {
+                    true => self.metrics.ended("failed"),
+                    false => lease.give_back(line),
+                }
+                Err(CallError::Request(failure))
+            }
+            Err(Failed::Response(failure)) => {
+                self.metrics.ended("failed");
+                let address = self.name.clone();
+                Err(CallError::Response { address, failure })
+            }
+            Err(Failed::Trouble(trouble)) => {
+                self.metrics.ended("failed");
+                Err(self.trouble(trouble, sent))
+            }
+        }
+    }
+
+    /// A connection: one that was in use before and is still good, or a new one.
+    fn line(
+        &self,
+        deadline: Instant,
+        cancel: Option<&Cancel>,
+    ) -> Result<(Lease<'_>, Line), CallError> {
+        let (address, connections) = (self.name.clone(), self.config.max_connections);
+        let place = self.pool.take(deadline, cancel).map_err(|why| match why {
+            NoPlace::Full { waiting } => CallError::PoolFull {
+                address,
+                connections,
+                waiting,
+            },
+            NoPlace::Late => CallError::PoolTimeout {
+                address,
+                connections,
+            },
+            NoPlace::Cancelled => self.cancelled(false),
+        })?;
+        let lease = Lease {
+            pool: &self.pool,
+            held: true,
+        };
+        if let Place::Used(mut line) = place {
+            if line.is_alive() {
+                return Ok((lease, line));
+            }
+            self.metrics.ended("dead");
+        }
+        let line = self.open(deadline, cancel)?;
+        Ok((lease, line))
+    }
+
+    fn open(&self, deadline: Instant, cancel: Option<&Cancel>) -> Result<Line, CallError> {
+        let soon = Instant::now() + self.config.connect_timeout;
+        let until = soon.min(deadline);
+        let failed = |error: io::Error| match error.kind() {
+            _ if cancel.is_some_and(Cancel::is_cancelled) => self.cancelled(false),
+            io::ErrorKind::TimedOut if until == deadline => self.late("connecting", false),
+            _ => CallError::Connect {
+                address: self.name.clone(),
+                error,
+            },
+        };
+        let stream = Arc::new(self.connect(until, cancel).map_err(failed)?);
+        let mut inbound = Inbound::new();
+        let mut conversation = Conversation::default();
+        let mut control = None;
+        if let Some(trust) = &self.trust {
+            let _watch = cancel.map(|cancel| cancel.watch(stream.clone()));
+            stream.set_nonblocking(false).map_err(failed)?;
+            let left = until.saturating_duration_since(Instant::now());
+            let left = Some(left.max(Duration::from_millis(1)));
+            stream.set_write_timeout(left).map_err(failed)?;
+            let shaken = trust::connect(trust, &stream, &mut inbound, until);
+            let (session, kept) = shaken.map_err(|close| match close {
+                Close::Handshake(error) => CallError::Tls {
+                    address: self.name.clone(),
+                    why: error.to_string(),
+                },
+                Close::Slow(_) => failed(io::ErrorKind::TimedOut.into()),
+                Close::Io(error) => failed(error),
+                other => failed(io::Error::other(format!("TLS handshake: {other}"))),
+            })?;
+            stream.set_nonblocking(true).map_err(failed)?;
+            conversation.session.tls = Some(session);
+            control = Some(kept);
+        }
+        let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
+        Ok(Line {
+            executor: Executor::new(self.image.clone(), bodies),
+            conversation,
+            opened: Zeroizing::default(),
+            broken: false,
+            metrics: self.metrics.clone(),
+            wire: Wire {
+                stream,
+                inbound,
+                limits: self.settings.limits,
+                secure: control.is_some(),
+                framing: Framing::Thrift,
+                deadline: until,
+                written: 0,
+                received: false,
+                ended: false,
+                trouble: None,
+            },
+            control,
+        })
+    }
+
+    /// A socket that does not block, connected to the first address that answers.
+    fn connect(&self, until: Instant, cancel: Option<&Cancel>) -> io::Result<TcpStream> {
+        let target = (&*self.address.host, self.address.port);
+        let mut last = io::Error::other("the name has no address");
+        for address in target.to_socket_addrs()? {
+            let socket = Socket::new(
+                Domain::for_address(address),
+                Type::STREAM,
+                Some(Protocol::TCP),
+            )?;
+            socket.set_nonblocking(true)?;
+            socket.set_tcp_nodelay(true)?;
+            let begun = socket.connect(&address.into());
+            let stream = TcpStream::from(socket);
+            match begun.or_else(|error| finish(error, &stream, until, cancel)) {
+                Ok(()) => return Ok(stream),
+                Err(error) => last = error,
+            }
+            if Instant::now() >= until || cancel.is_some_and(Cancel::is_cancelled) {
+                break;
+            }
+        }
+        Err(last)
+    }
+
+    fn trouble(&self, trouble: Trouble, sent: bool) -> CallError {
+        let address = self.name.clone();
+        match trouble {
+            Trouble::NotSent(error) => CallError::NotSent { address, error },
+            Trouble::Lost(why) => CallError::Lost { address, why },
+            Trouble::Late(during) => self.late(during, sent),
+            Trouble::Malformed(error) => CallError::Malformed { address, error },
+            Trouble::Tls(why) => CallError::Tls { address, why },
+        }
+    }
+
+    fn late(&self, during: &'static str, sent: bool) -> CallError {
+        CallError::Timeout {
+            address: self.name.clone(),
+            during,
+            sent,
+        }
+    }
+
+    fn cancelled(&self, sent: bool) -> CallError {
+        CallError::Cancelled {
+            address: self.name.clone(),
+            sent,
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        self.pool.close();
+        if let Some(reaper) = self.reaper.take() {
+            // It panics only if a destructor does.
+            let _ = reaper.join();
+        }
+    }
+}
+
+fn is_an_answer(error: &CallError) -> bool {
+    error.executed() == Executed::Yes
+}
+
+/// Whether a response says that its connection ends with it.
+fn closes(_call: &Call) -> bool {
+    false
+}
+
+/// How long a connection attempt goes on after it was cancelled, at most.
+const CONNECT_SLICE: Duration = Duration::from_millis(25);
+
+/// Waits for a connection that was begun.
+fn finish(
+    error: io::Error,
+    stream: &TcpStream,
+    until: Instant,
+    cancel: Option<&Cancel>,
+) -> io::Result<()> {
+    if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) {
+        return Err(error);
+    }
+    loop {
+        let slice = match cancel {
+            Some(_) => until.min(Instant::now() + CONNECT_SLICE),
+            None => until,
+        };
+        if wait(stream, PollFlags::OUT, slice)? {
+            return match stream.take_error()? {
+                None => Ok(()),
+                Some(error) => Err(error),
+            };
+        }
+        if cancel.is_some_and(Cancel::is_cancelled) || Instant::now() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+/// A place in the pool, which is given up unless a connection is given back.
+struct Lease<'c> {
+    pool: &'c Pool<Line>,
+    held: bool,
+}
+
+impl Lease<'_> {
+    fn give_back(mut self, line: Line) {
+        self.held = false;
+        self.pool.give_back(line);
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        if self.held {
+            self.pool.give_up();
+        }
+    }
+}

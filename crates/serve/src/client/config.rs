@@ -1,0 +1,178 @@
+//! What a client allows, how long it waits, and when it tries again.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use super::cancel::Cancel;
+use crate::error::ServeError;
+
+/// Where a service listens: a host's name or IP address, and a port. A name is looked up for each
+/// connection, and its addresses are tried in the order of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Address {
+        Address {
+            host: address.ip().to_string(),
+            port: address.port(),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = ServeError;
+
+    /// Reads `host:port`, with an IPv6 address in brackets.
+    fn from_str(text: &str) -> Result<Address, ServeError> {
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(address.into());
+        }
+        let split = text.rsplit_once(':');
+        let found = split.and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        match found {
+            Some((host, port)) if !host.is_empty() && !host.contains([':', '/', ' ']) => {
+                let host = host.to_owned();
+                Ok(Address { host, port })
+            }
+            _ => Err(ServeError::Setting {
+                name: "address",
+                value: text.to_owned(),
+                allowed: "host:port, with a port from 0 to 65535".to_owned(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// Bounds and time limits of a client.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// For a call as a whole, from waiting for a connection to the response, retries included.
+    /// Default 10 seconds. An earlier deadline of the caller's wins.
+    pub timeout: Duration,
+    /// For a new connection, its TLS handshake included; never beyond the call's. Default 3
+    /// seconds.
+    pub connect_timeout: Duration,
+    /// Most connections at once. Default 16.
+    pub max_connections: usize,
+    /// Most calls that wait for a connection; a further one fails at once
+    /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
+    pub max_waiting: usize,
+    /// How long a connection is kept that nobody uses. Default 60 seconds.
+    pub idle_timeout: Duration,
+    /// Whether arguments are compressed by Cmp, by the field convention of
+    /// `docs/message-conventions.md`. Default no.
+    pub compress: bool,
+    /// When a call is made again. Default [`RetryPolicy::default`].
+    pub retry: RetryPolicy,
+}
+
+impl Default for ClientConfig {
+    fn default() -> ClientConfig {
+        ClientConfig {
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(3),
+            max_connections: 16,
+            max_waiting: 1_024,
+            idle_timeout: Duration::from_secs(60),
+            compress: false,
+            retry: RetryPolicy::default(),
+        }
+    }
+}
+
+impl ClientConfig {
+    pub(super) fn check(&self) -> Result<(), ServeError> {
+        let refused = |name, value: String, allowed: &str| {
+            Err(ServeError::Setting {
+                name,
+                value,
+                allowed: allowed.to_owned(),
+            })
+        };
+        let (retry, above_zero) = (&self.retry, "above 0 seconds");
+        for (name, value) in [
+            ("timeout", self.timeout),
+            ("connect_timeout", self.connect_timeout),
+            ("idle_timeout", self.idle_timeout),
+        ] {
+            if value.is_zero() {
+                return refused(name, format!("{value:?}"), above_zero);
+            }
+        }
+        if self.max_connections == 0 {
+            return refused("max_connections", "0".to_owned(), "1 or more");
+        }
+        if retry.max_attempts == 0 {
+            return refused("retry.max_attempts", "0".to_owned(), "1 or more");
+        }
+        if !(0.0..=1.0).contains(&retry.budget_ratio) {
+            let value = retry.budget_ratio.to_string();
+            return refused("retry.budget_ratio", value, "from 0 to 1");
+        }
+        Ok(())
+    }
+}
+
+/// When and how often a call is made again.
+///
+/// A call is repeated only if it certainly was not executed, or if its function is idempotent and
+/// what failed may be the connection's fault; see [`CallError::executed`](super::CallError).
+#[derive(Clone, Debug, PartialEq)]
+pub struct RetryPolicy {
+    /// Most attempts of one call, the first included. Default 3.
+    pub max_attempts: u32,
+    /// The pause before the second attempt is drawn evenly from zero to this; the bound doubles
+    /// with each further attempt ("full jitter"). Default 10 ms.
+    pub base_delay: Duration,
+    /// The largest bound of a pause. Default 250 ms.
+    pub max_delay: Duration,
+    /// How many retries each call adds to the budget, from which every retry takes one: a service
+    /// that fails altogether gets this share of requests more, and not several times as many.
+    /// Default 0.1.
+    pub budget_ratio: f64,
+    /// What the budget holds at first and at most. Default 10.
+    pub budget_reserve: u32,
+    /// The seed of the jitter. Default 0.
+    pub seed: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> RetryPolicy {
+        RetryPolicy {
+            max_attempts: 3,
+            base_delay: Duration::from_millis(10),
+            max_delay: Duration::from_millis(250),
+            budget_ratio: 0.1,
+            budget_reserve: 10,
+            seed: 0,
+        }
+    }
+}
+
+/// What one call may want beyond its arguments.
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions {
+    /// Until when the response must be there. The client's `timeout` and the deadline of the
+    /// request that is being handled ([`current_deadline`](crate::current_deadline)) hold as well:
+    /// the earliest wins.
+    pub deadline: Option<Instant>,
+    /// A handle that ends the call from another thread.
+    pub cancel: Option<Cancel>,
+    /// Whether executing the call twice does no harm, whatever the client was told of its function.
+    pub idempotent: bool,
+}

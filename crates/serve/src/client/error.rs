@@ -1,0 +1,194 @@
+//! Why a call has no value.
+
+use std::io;
+
+use accelflow_accel::AccelError;
+use accelflow_runtime::Failure;
+
+/// Why a call has no value. Places name the address of the service.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// An exception that the interface declares.
+    #[error("exception '{field}': {body}")]
+    Declared {
+        /// The name of its field in `throws`.
+        field: String,
+        /// The JSON object of its members.
+        body: String,
+    },
+    /// A `TApplicationException` of the other side.
+    #[error("the service answers: {message} (type {kind})")]
+    Application {
+        /// Its type, by Apache Thrift's numbers.
+        kind: i64,
+        /// Its text.
+        message: String,
+    },
+    /// The interface has no such function.
+    #[error(transparent)]
+    Unknown(#[from] AccelError),
+    /// The trace has refused what was to be sent, such as arguments that do not fit.
+    #[error("{0}")]
+    Request(Box<Failure>),
+    /// All connections are in use, and as many calls wait for one as may.
+    #[error("{address}: all {connections} connections are in use and {waiting} calls wait")]
+    PoolFull {
+        /// The service.
+        address: String,
+        /// Connections.
+        connections: usize,
+        /// Calls that wait for one of them.
+        waiting: usize,
+    },
+    /// No connection became free before the deadline.
+    #[error("{address}: none of the {connections} connections became free in time")]
+    PoolTimeout {
+        /// The service.
+        address: String,
+        /// Connections.
+        connections: usize,
+    },
+    /// There is no connection.
+    #[error("cannot connect to {address}: {error}")]
+    Connect {
+        /// The service.
+        address: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The two ends agree on no protection, or one does not accept the other's certificate.
+    #[error("{address}: TLS: {why}")]
+    Tls {
+        /// The service.
+        address: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The connection was lost before anything was written to it.
+    #[error("{address}: the connection was lost before the request was sent: {error}")]
+    NotSent {
+        /// The service.
+        address: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The connection was lost between request and response, or within the response.
+    #[error("{address}: the connection was lost before the response was complete: {why}")]
+    Lost {
+        /// The service.
+        address: String,
+        /// What happened.
+        why: String,
+    },
+    /// The deadline passed.
+    #[error("{address}: deadline exceeded while {during}")]
+    Timeout {
+        /// The service.
+        address: String,
+        /// What was being done: `connecting`, `sending` or `waiting for the response`.
+        during: &'static str,
+        /// Whether something had been written to the connection.
+        sent: bool,
+    },
+    /// [`Cancel::cancel`](super::Cancel::cancel) was called.
+    #[error("{address}: the call was cancelled")]
+    Cancelled {
+        /// The service.
+        address: String,
+        /// Whether something had been written to the connection.
+        sent: bool,
+    },
+    /// A response that cannot be read.
+    #[error("{address}: unreadable response: {failure}")]
+    Response {
+        /// The service.
+        address: String,
+        /// Where the trace stopped, and why.
+        failure: Box<Failure>,
+    },
+    /// A message that is none, or bytes that no call has asked for.
+    #[error("{address}: malformed response: {error}")]
+    Malformed {
+        /// The service.
+        address: String,
+        /// What is wrong.
+        error: AccelError,
+    },
+    /// A response to something else.
+    #[error("{address}: call {expected} was answered by a response to {found}")]
+    OutOfStep {
+        /// The service.
+        address: String,
+        /// Method and sequence number of the call.
+        expected: String,
+        /// Those of the response.
+        found: String,
+    },
+}
+
+/// Whether the service has executed a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executed {
+    /// Certainly not: not a byte of it was written.
+    No,
+    /// Only the service knows.
+    Perhaps,
+    /// The service has answered it.
+    Yes,
+}
+
+impl CallError {
+    /// A stable machine-readable name, for counters and tests.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            CallError::Declared { .. } => "declared",
+            CallError::Application { .. } => "application",
+            CallError::Unknown(error) => error.reason(),
+            CallError::Request(failure) => failure.error.reason,
+            CallError::PoolFull { .. } => "pool_full",
+            CallError::PoolTimeout { .. } => "pool_timeout",
+            CallError::Connect { .. } => "connect",
+            CallError::Tls { .. } => "tls",
+            CallError::NotSent { .. } => "not_sent",
+            CallError::Lost { .. } => "lost",
+            CallError::Timeout { .. } => "timeout",
+            CallError::Cancelled { .. } => "cancelled",
+            CallError::Response { .. } => "bad_response",
+            CallError::Malformed { .. } => "malformed_response",
+            CallError::OutOfStep { .. } => "out_of_step",
+        }
+    }
+
+    /// Whether the service has executed the call.
+    pub fn executed(&self) -> Executed {
+        match self {
+            CallError::Declared { .. } | CallError::Application { .. } => Executed::Yes,
+            CallError::Unknown(_)
+            | CallError::Request(_)
+            | CallError::PoolFull { .. }
+            | CallError::PoolTimeout { .. }
+            | CallError::Connect { .. }
+            | CallError::NotSent { .. }
+            | CallError::Timeout { sent: false, .. }
+            | CallError::Cancelled { sent: false, .. } => Executed::No,
+            // TLS 1.3 tells a client that its certificate is refused after its first request.
+            CallError::Tls { .. }
+            | CallError::Lost { .. }
+            | CallError::Timeout { .. }
+            | CallError::Cancelled { .. }
+            | CallError::Response { .. }
+            | CallError::Malformed { .. }
+            | CallError::OutOfStep { .. } => Executed::Perhaps,
+        }
+    }
+
+    /// Whether another attempt could do better, and may be made.
+    pub(super) fn allows_retry(&self, idempotent: bool) -> bool {
+        match self {
+            CallError::Connect { .. } | CallError::NotSent { .. } => true,
+            CallError::Lost { .. } => idempotent,
+            _ => false,
+        }
+    }
+}

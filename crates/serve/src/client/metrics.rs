@@ -1,0 +1,104 @@
+//! What a client counts, in the text format of Prometheus.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use super::pool::PoolCounts;
+
+type Labels = Vec<(&'static str, String)>;
+type CounterBy = Family<Labels, Counter<u64, AtomicU64>>;
+
+/// The counters of one client.
+pub(super) struct ClientMetrics {
+    registry: Registry,
+    connections: Family<Labels, Gauge>,
+    waiting: Gauge,
+    ended: CounterBy,
+    calls: CounterBy,
+    retries: CounterBy,
+    fallbacks: CounterBy,
+    seconds: Histogram,
+}
+
+impl ClientMetrics {
+    pub(super) fn new(address: &str) -> ClientMetrics {
+        let label = ("peer".into(), address.to_owned().into());
+        let mut registry = Registry::with_labels([label].into_iter());
+        let registry_of = registry.sub_registry_with_prefix("accelflow_client");
+        let connections = Family::<Labels, Gauge>::default();
+        let about = "Connections now, by whether a call uses them";
+        registry_of.register("connections", about, connections.clone());
+        let waiting = Gauge::default();
+        let about = "Calls that wait for a connection";
+        registry_of.register("waiting", about, waiting.clone());
+        let mut counter = |name: &str, about: &str| {
+            let family = CounterBy::default();
+            registry_of.register(name, about, family.clone());
+            family
+        };
+        let ended = counter("connections_ended", "Connections that ended, by why");
+        let calls = counter("calls", "Calls by result");
+        let retries = counter("retries", "Attempts after the first, by why");
+        let about = "Responses of which a core did a part, by the reason";
+        let fallbacks = counter("fallbacks", about);
+        let seconds = Histogram::new(exponential_buckets(16e-6, 4.0, 12));
+        let about = "Time that calls took, retries included";
+        registry_of.register_with_unit("call", about, Unit::Seconds, seconds.clone());
+        ClientMetrics {
+            registry,
+            connections,
+            waiting,
+            ended,
+            calls,
+            retries,
+            fallbacks,
+            seconds,
+        }
+    }
+
+    pub(super) fn ended(&self, reason: &str) {
+        count(&self.ended, &[("end", reason)]);
+    }
+
+    pub(super) fn call(&self, result: &str, spent: Duration) {
+        count(&self.calls, &[("result", result)]);
+        self.seconds.observe(spent.as_secs_f64());
+    }
+
+    pub(super) fn retry(&self, reason: &str) {
+        count(&self.retries, &[("reason", reason)]);
+    }
+
+    pub(super) fn fallback(&self, trace: &str, reason: &str) {
+        count(&self.fallbacks, &[("trace", trace), ("reason", reason)]);
+    }
+
+    pub(super) fn text(&self, counts: PoolCounts) -> String {
+        for (state, value) in [("idle", counts.idle), ("busy", counts.open - counts.idle)] {
+            let labels = vec![("state", state.to_owned())];
+            self.connections.get_or_create(&labels).set(value as i64);
+        }
+        self.waiting.set(counts.waiting as i64);
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(fmt::Error) => String::new(),
+        }
+    }
+}
+
+fn count(family: &CounterBy, labels: &[(&'static str, &str)]) {
+    let labels: Labels = labels
+        .iter()
+        .map(|(name, value)| (*name, (*value).to_owned()))
+        .collect();
+    family.get_or_create(&labels).inc();
+}

@@ -1,0 +1,68 @@
+//! The traces of calls.
+
+use accelflow_trace::source::{Nodes, branch, seq, tail};
+use accelflow_trace::{Image, templates};
+
+use crate::error::ServeError;
+
+/// The names of the traces that calls of one kind take over one kind of connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallTraces {
+    pub(super) call: &'static str,
+    pub(super) call_compressed: &'static str,
+    /// Sends a request that is not answered.
+    pub(super) oneway: &'static str,
+    pub(super) oneway_compressed: &'static str,
+    /// Where the first two end: what receives the response.
+    pub(super) answer: &'static str,
+}
+
+/// T9 and T10, but for the error subtrace: what it would tell the service's caller, the core is
+/// told here, which has asked.
+pub(super) const THRIFT_OVER_TLS: CallTraces = CallTraces {
+    call: "T9_call",
+    call_compressed: "T9_call+Cmp",
+    oneway: "T9_oneway",
+    oneway_compressed: "T9_oneway+Cmp",
+    answer: "T10_call",
+};
+
+/// The same less Encr and Decr.
+pub(super) const THRIFT_PLAIN: CallTraces = CallTraces {
+    call: "T9_plain",
+    call_compressed: "T9_plain+Cmp",
+    oneway: "T9_oneway_plain",
+    oneway_compressed: "T9_oneway_plain+Cmp",
+    answer: "T10_plain",
+};
+
+/// The trace memory of a client: the templates and the traces above.
+pub(super) fn image() -> Result<Image, ServeError> {
+    let mut library = templates()?;
+    for (names, encr, decr) in [
+        (THRIFT_OVER_TLS, &["Encr"][..], &["Decr"][..]),
+        (THRIFT_PLAIN, &[], &[]),
+    ] {
+        let send = [&["Ser", "RPC"], encr, &["TCP"]].concat();
+        for (before, call, oneway) in [
+            (&[][..], names.call, names.oneway),
+            (&["Cmp"], names.call_compressed, names.oneway_compressed),
+        ] {
+            let mut nodes = seq(&[before, &send].concat())?;
+            library.register(oneway, nodes.clone())?;
+            nodes.push(tail(names.answer));
+            library.register(call, nodes)?;
+        }
+        let receive = [&["TCP"], decr, &["RPC", "Dser"]].concat();
+        library.register(names.answer, answer(&receive)?)?;
+    }
+    Ok(library.link()?)
+}
+
+fn answer(receive: &[&str]) -> Result<Nodes, ServeError> {
+    let mut nodes = seq(receive)?;
+    let decompress = branch("out['compressed'] == 1", seq(&["Dcmp"])?, Nodes::new())?;
+    nodes.push(decompress);
+    nodes.extend(seq(&["LdB"])?);
+    Ok(nodes)
+}

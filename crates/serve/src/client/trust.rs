@@ -1,0 +1,170 @@
+//! Whom a client trusts, and how it begins a protected connection.
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use accelflow_accel::tls::{ContentType, TlsSession};
+use accelflow_accel::{AccelError, Limits};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::{Close, ServeError};
+use crate::inbound::Inbound;
+use crate::tls::{Control, provider, read_certificates, read_key, refused, session, shake};
+
+/// Which servers a client trusts, and who it is itself: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
+#[derive(Clone, Debug)]
+pub struct TlsTrust {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl TlsTrust {
+    /// Trusts a server that proves to be `server_name` (a DNS name or an IP address) by a
+    /// certificate that one of those in `authorities`, a PEM file, has signed. A server's own
+    /// certificate in that file is trusted, too, if it is signed by itself; Debian keeps the
+    /// public authorities in `/etc/ssl/certs/ca-certificates.crt`.
+    ///
+    /// # Errors
+    /// [`ServeError::Certificate`] names the file and what is wrong with it,
+    /// [`ServeError::Setting`] a name that is none.
+    pub fn from_pem_file(authorities: &Path, server_name: &str) -> Result<TlsTrust, ServeError> {
+        TlsTrust::new(authorities, server_name, None)
+    }
+
+    /// As [`TlsTrust::from_pem_file`], for servers that ask clients for a certificate: a chain,
+    /// the client's own certificate first, and its private key.
+    ///
+    /// # Errors
+    /// Those of [`TlsTrust::from_pem_file`].
+    pub fn with_identity(
+        authorities: &Path,
+        server_name: &str,
+        certificates: &Path,
+        key: &Path,
+    ) -> Result<TlsTrust, ServeError> {
+        TlsTrust::new(authorities, server_name, Some((certificates, key)))
+    }
+
+    fn new(
+        authorities: &Path,
+        server_name: &str,
+        identity: Option<(&Path, &Path)>,
+    ) -> Result<TlsTrust, ServeError> {
+        let parsed = ServerName::try_from(server_name.to_owned());
+        let name = parsed.map_err(|_| ServeError::Setting {
+            name: "server_name",
+            value: server_name.to_owned(),
+            allowed: "a DNS name or an IP address".to_owned(),
+        })?;
+        let mut roots = RootCertStore::empty();
+        for certificate in read_certificates(authorities)? {
+            let added = roots.add(certificate);
+            added.map_err(|error| refused(authorities, error))?;
+        }
+        let builder = ClientConfig::builder_with_provider(Arc::new(provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| refused(authorities, error))?
+            .with_root_certificates(roots);
+        let mut config = match identity {
+            None => builder.with_no_client_auth(),
+            Some((certificates, key)) => builder
+                .with_client_auth_cert(read_certificates(certificates)?, read_key(key)?)
+                .map_err(|error| refused(key, error))?,
+        };
+        config.enable_secret_extraction = true;
+        let config = Arc::new(config);
+        Ok(TlsTrust { config, name })
+    }
+}
+
+/// Shakes hands with a server. `inbound` then holds what came after the handshake.
+pub(super) fn connect(
+    trust: &TlsTrust,
+    stream: &TcpStream,
+    inbound: &mut Inbound,
+    deadline: Instant,
+) -> Result<(TlsSession, ClientControl), Close> {
+    let connection = UnbufferedClientConnection::new(trust.config.clone(), trust.name.clone());
+    let mut connection = connection.map_err(Close::Handshake)?;
+    shake(&mut connection, stream, inbound, deadline)?;
+    let (secrets, kernel) = connection
+        .dangerous_into_kernel_connection()
+        .map_err(Close::Handshake)?;
+    let control = ClientControl {
+        control: Control { kernel },
+        unfinished: Vec::new(),
+    };
+    Ok((session(secrets)?, control))
+}
+
+/// The control path of a client's connection: a server may also send session tickets, several
+/// messages in a record, and one in several.
+pub(super) struct ClientControl {
+    control: Control<ClientConnectionData>,
+    /// The beginning of a handshake message whose end has not come.
+    unfinished: Vec<u8>,
+}
+
+/// The largest handshake message that a server may send after the handshake; a session ticket is
+/// at most 2^16 bytes and its extensions as many (RFC 8446, section 4.6.1).
+const MAX_HANDSHAKE_MESSAGE: usize = 1 << 18;
+const NEW_SESSION_TICKET: u8 = 4;
+
+impl ClientControl {
+    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    pub(super) fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        content: ContentType,
+        record: &[u8],
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Close> {
+        if content != ContentType::Handshake {
+            return self.control.obey(session, content, record, limits);
+        }
+        self.unfinished.extend_from_slice(record);
+        let pending = std::mem::take(&mut self.unfinished);
+        let mut rest = &pending[..];
+        let mut reply = Vec::new();
+        while let Some(([kind, high, middle, low], behind)) = rest.split_first_chunk::<4>() {
+            let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
+            if length > MAX_HANDSHAKE_MESSAGE {
+                return Err(Close::Malformed(AccelError::TooLarge {
+                    what: "handshake message",
+                    size: length,
+                    limit: MAX_HANDSHAKE_MESSAGE,
+                }));
+            }
+            let Some((body, behind)) = behind.split_at_checked(length) else {
+                break;
+            };
+            match *kind {
+                NEW_SESSION_TICKET => {
+                    let kept = self.control.kernel.handle_new_session_ticket(body);
+                    kept.map_err(Close::Handshake)?;
+                }
+                _ => {
+                    let message = &rest[..4 + length];
+                    reply.extend(self.control.obey(session, content, message, limits)?);
+                }
+            }
+            rest = behind;
+        }
+        self.unfinished = rest.to_vec();
+        Ok(reply)
+    }
+
+    /// Renews the write keys if it is time to. Returns what must be sent.
+    pub(super) fn refresh(
+        &mut self,
+        session: &mut TlsSession,
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Close> {
+        self.control.refresh(session, limits)
+    }
+}

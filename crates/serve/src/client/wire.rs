@@ -1,0 +1,254 @@
+//! One socket: whole messages out and in, until a deadline.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{AccelError, Call, Limits, Session, tls};
+use accelflow_runtime::{Peer, PeerError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::Close;
+use crate::inbound::{Inbound, frame_length, whole_records};
+use crate::tls::is_timeout;
+
+/// How messages of a protocol end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// With the frame.
+    Thrift,
+}
+
+impl Framing {
+    /// The length of the message at the beginning of `text`, once that is known; it may be longer
+    /// than what has come. `ended` says that nothing more will.
+    fn length(
+        self,
+        text: &[u8],
+        _ended: bool,
+        limits: &Limits,
+    ) -> Result<Option<usize>, AccelError> {
+        match self {
+            Framing::Thrift => frame_length(text, limits),
+        }
+    }
+}
+
+/// Why a socket gave no response.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Nothing was written.
+    NotSent(io::Error),
+    /// The connection is gone.
+    Lost(String),
+    /// The deadline passed.
+    Late(&'static str),
+    /// What came is no message.
+    Malformed(AccelError),
+    /// An error of the TLS layer.
+    Tls(String),
+}
+
+impl From<Close> for Trouble {
+    fn from(close: Close) -> Trouble {
+        match close {
+            Close::Slow(during) => Trouble::Late(during),
+            Close::Malformed(error) => Trouble::Malformed(error),
+            Close::Handshake(error) => Trouble::Tls(error.to_string()),
+            Close::Alert(description) => Trouble::Tls(format!("alert {description}")),
+            Close::Io(error) => Trouble::Lost(error.to_string()),
+            Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
+            Close::Idle | Close::Failed(_) => Trouble::Lost(close.to_string()),
+        }
+    }
+}
+
+impl From<AccelError> for Trouble {
+    fn from(error: AccelError) -> Trouble {
+        Trouble::Malformed(error)
+    }
+}
+
+pub(super) const CLOSED: &str = "closed by the service";
+pub(super) const SENDING: &str = "sending";
+pub(super) const RECEIVING: &str = "waiting for the response";
+
+/// The socket of a connection, as traces see it.
+pub(super) struct Wire {
+    /// Does not block: every wait has a deadline.
+    pub(super) stream: Arc<TcpStream>,
+    pub(super) inbound: Inbound,
+    pub(super) limits: Limits,
+    /// Whether messages are in records.
+    pub(super) secure: bool,
+    pub(super) framing: Framing,
+    pub(super) deadline: Instant,
+    /// Bytes written since the call began.
+    pub(super) written: usize,
+    /// Whether a response was handed over since the call began.
+    pub(super) received: bool,
+    /// Nothing more will come.
+    pub(super) ended: bool,
+    /// Why a trace got no response.
+    pub(super) trouble: Option<Trouble>,
+}
+
+impl Wire {
+    pub(super) fn begin(&mut self, framing: Framing, deadline: Instant) {
+        self.framing = framing;
+        self.deadline = deadline;
+        self.written = 0;
+        self.received = false;
+        self.trouble = None;
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match (&*self.stream).write(rest) {
+                Ok(0) => return Err(self.unsent(io::ErrorKind::WriteZero.into())),
+                Ok(written) => {
+                    self.written += written;
+                    rest = &rest[written..];
+                }
+                Err(error) if is_timeout(&error) => self.wait(PollFlags::OUT, SENDING)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.unsent(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn unsent(&self, error: io::Error) -> Trouble {
+        match self.written {
+            0 => Trouble::NotSent(error),
+            _ => Trouble::Lost(error.to_string()),
+        }
+    }
+
+    /// The bytes of a response, which stay in `inbound` until they are known to be good. Over TLS
+    /// it is what looks like all records of one.
+    pub(super) fn receive(&mut self) -> Result<Vec<u8>, Trouble> {
+        loop {
+            if let Some(length) = self.arrived()? {
+                self.received = true;
+                return Ok(self.inbound.bytes()[..length].to_vec());
+            }
+            self.fill()?;
+        }
+    }
+
+    fn arrived(&mut self) -> Result<Option<usize>, Trouble> {
+        let have = self.inbound.bytes().len();
+        if !self.secure {
+            let length = self.message_length(self.inbound.bytes())?;
+            // More than the message is what nobody has asked for: its reader refuses it.
+            return Ok(length.filter(|length| *length <= have).map(|_| have));
+        }
+        let limit = self.limits.max_message_bytes;
+        let limit = limit + limit / 64 + 1024 + tls::MAX_PLAINTEXT;
+        if have > limit {
+            let what = "response";
+            return Err(AccelError::TooLarge {
+                what,
+                size: have,
+                limit,
+            }
+            .into());
+        }
+        let records = whole_records(self.inbound.bytes())?;
+        if records.bytes == 0 || records.bytes < have {
+            return Ok(None);
+        }
+        // After a full record there is probably more.
+        if records.last_is_full && !self.ended && self.try_fill()? {
+            return self.arrived();
+        }
+        Ok(Some(records.bytes))
+    }
+
+    /// The length of the message in `text`, which may be longer than that.
+    pub(super) fn message_length(&self, text: &[u8]) -> Result<Option<usize>, AccelError> {
+        self.framing.length(text, self.ended, &self.limits)
+    }
+
+    /// Waits for more bytes; the end of the stream is an error if it has been seen before.
+    pub(super) fn fill(&mut self) -> Result<(), Trouble> {
+        if self.ended {
+            return Err(Trouble::Lost(CLOSED.to_owned()));
+        }
+        loop {
+            self.wait(PollFlags::IN, RECEIVING)?;
+            if self.try_fill()? || self.ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads what is there; whether there was anything.
+    pub(super) fn try_fill(&mut self) -> Result<bool, Trouble> {
+        loop {
+            match self.inbound.fill(&mut &*self.stream) {
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(false);
+                }
+                Ok(_) => return Ok(true),
+                Err(error) if is_timeout(&error) => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Trouble::Lost(error.to_string())),
+            }
+        }
+    }
+
+    fn wait(&self, flags: PollFlags, during: &'static str) -> Result<(), Trouble> {
+        match wait(&self.stream, flags, self.deadline) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Trouble::Late(during)),
+            Err(error) => Err(Trouble::Lost(error.to_string())),
+        }
+    }
+}
+
+/// Waits until a socket is ready or has failed; whether it was before `deadline`.
+pub(super) fn wait(stream: &TcpStream, flags: PollFlags, deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        match poll(&mut [PollFd::new(stream, flags)], Some(&timeout)) {
+            Ok(0) if left > Duration::ZERO => {}
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+impl Peer for Wire {
+    fn lend(&mut self, _: &Call) -> Result<Session, PeerError> {
+        Ok(Session::default())
+    }
+
+    fn take_back(&mut self, _: &Call, _: Option<Session>) {}
+
+    fn exchange(&mut self, _: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        let answered = self.write(packets).and_then(|()| self.receive());
+        answered.map_err(|trouble| {
+            let party = "the service".to_owned();
+            let error = match &trouble {
+                Trouble::Late(_) => PeerError::Timeout(party),
+                Trouble::Malformed(error) => PeerError::Refused {
+                    party,
+                    error: error.clone(),
+                },
+                _ => PeerError::NoPeer(party),
+            };
+            self.trouble = Some(trouble);
+            error
+        })
+    }
+}
