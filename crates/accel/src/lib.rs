@@ -25,6 +25,7 @@ mod error;
 pub mod grpc;
 pub mod http;
 mod job;
+pub mod json;
 mod limits;
 pub mod messages;
 pub mod protobuf;

@@ -12,7 +12,6 @@ use accelflow_accel::{Call, Job};
 use accelflow_runtime::{Conversation, Message, trail};
 use accelflow_trace::Accel;
 use serde_json::json;
-use zeroize::{Zeroize, Zeroizing};
 
 use crate::config::Compression;
 use crate::error::Close;
@@ -23,6 +22,7 @@ use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::tls::{self, Control, is_timeout, write_all};
 use crate::traces::{OVER_TLS, PLAIN, TraceNames};
+use crate::wipe::{Wiped, wipe_all};
 
 /// `TApplicationException` types (Apache Thrift).
 const UNKNOWN_METHOD: i32 = 1;
@@ -40,7 +40,7 @@ pub(crate) struct Connection<'s> {
     /// The control path of TLS, on a connection that has it.
     control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
-    opened: Zeroizing<Vec<u8>>,
+    opened: Wiped,
     /// What the system calls that received the message took, if that is recorded.
     receiving: Duration,
 }
@@ -63,7 +63,7 @@ impl<'s> Connection<'s> {
             inbound: Inbound::new(),
             conversation: Conversation::default(),
             control: None,
-            opened: Zeroizing::default(),
+            opened: Wiped::default(),
             receiving: Duration::ZERO,
         }
     }
@@ -192,7 +192,7 @@ impl<'s> Connection<'s> {
         else {
             return Ok(());
         };
-        let mut content = Zeroizing::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
+        let mut content = Wiped::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
         let bytes = self.inbound.bytes();
         let (kind, end) = records::open_first(&mut session.read, bytes, &mut content)?;
         self.inbound.consume(end);
@@ -205,7 +205,7 @@ impl<'s> Connection<'s> {
         let mut joined = Vec::with_capacity(self.opened.len() + content.len());
         joined.extend_from_slice(&self.opened);
         joined.extend_from_slice(&content);
-        self.opened = Zeroizing::new(joined);
+        self.opened = Wiped::new(joined);
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl<'s> Connection<'s> {
             Err(error) => error,
         };
         if self.control.is_none() {
-            let frame = Zeroizing::new(self.inbound.bytes()[..bytes].to_vec());
+            let frame = Wiped::new(self.inbound.bytes()[..bytes].to_vec());
             self.inbound.consume(bytes);
             return self.refuse(&frame, &error);
         }
@@ -242,8 +242,8 @@ impl<'s> Connection<'s> {
 
     /// Runs T1 on a message that the core has opened: Decr finds it done.
     fn run_opened(&mut self, bytes: usize) -> Result<(), Close> {
-        let frame = Zeroizing::new(self.opened[..bytes].to_vec());
-        self.opened = Zeroizing::new(self.opened[bytes..].to_vec());
+        let frame = Wiped::new(self.opened[..bytes].to_vec());
+        self.opened = Wiped::new(self.opened[bytes..].to_vec());
         let metrics = &self.shared.metrics;
         metrics.fallback(self.names.receive, "unaligned_records");
         if let Some(session) = &mut self.conversation.session.tls {
@@ -255,7 +255,7 @@ impl<'s> Connection<'s> {
             Ok(ran) => self.answer(ran),
             Err(error) => {
                 if let Some(session) = &mut self.conversation.session.tls {
-                    session.ahead.zeroize();
+                    wipe_all(&mut session.ahead);
                 }
                 self.refuse(&frame, &error)
             }
@@ -285,7 +285,7 @@ impl<'s> Connection<'s> {
         let app = start.elapsed();
         metrics.handler(app);
         let compressed = job.facts.get("compressed") == Some(1);
-        job.bytes.zeroize();
+        wipe_all(&mut job.bytes);
         if call.message_type == MessageType::Oneway {
             let label = if result.is_ok() {
                 "oneway"
@@ -375,7 +375,7 @@ impl<'s> Connection<'s> {
         label: &'static str,
     ) -> Result<Option<Ran>, Close> {
         let sent = self.send(trace, call.reply(), &body);
-        body.zeroize();
+        wipe_all(&mut body);
         match sent {
             Ok(mut ran) => {
                 self.shared.metrics.request(function, label);
@@ -433,7 +433,7 @@ impl<'s> Connection<'s> {
     fn write_out(&mut self, ran: &mut Ran) -> Result<(), Close> {
         for mut sent in std::mem::take(&mut ran.outcome.sent) {
             let (written, spent) = self.shared.timed(|| self.write(&sent.bytes));
-            sent.bytes.zeroize();
+            wipe_all(&mut sent.bytes);
             written?;
             ran.add_socket(spent);
         }

@@ -4,10 +4,18 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use accelflow_accel::{AccelError, Limits, tls};
-use zeroize::Zeroize;
+
+use crate::wipe::wipe;
 
 /// What an idle connection keeps, and the least that is read at once.
 const RESTING_BYTES: usize = 16 * 1024;
+
+/// What a connection keeps while large messages come.
+const KEPT_BYTES: usize = 128 * 1024;
+
+/// After how many turns in a row that a resting buffer would have been enough for (a turn ends when
+/// the buffer is empty) a connection gives back what large messages needed.
+const SMALL_TURNS: u32 = 8;
 
 /// A receive buffer. What was used is wiped, and what a large message needed is given back.
 #[derive(Debug)]
@@ -15,6 +23,10 @@ pub(crate) struct Inbound {
     /// Zero outside `used`.
     buffer: Vec<u8>,
     used: Range<usize>,
+    /// How far it was filled since it was last empty.
+    filled: usize,
+    /// How often in a row it was emptied when a resting buffer would have been enough.
+    small_turns: u32,
 }
 
 impl Inbound {
@@ -22,6 +34,8 @@ impl Inbound {
         Inbound {
             buffer: vec![0; RESTING_BYTES],
             used: 0..0,
+            filled: 0,
+            small_turns: 0,
         }
     }
 
@@ -40,7 +54,7 @@ impl Inbound {
             if self.used.start > 0 {
                 self.buffer.copy_within(self.used.clone(), 0);
                 let length = self.used.len();
-                self.buffer[length..].zeroize();
+                wipe(&mut self.buffer[length..]);
                 self.used = 0..length;
             } else {
                 self.grow();
@@ -48,6 +62,7 @@ impl Inbound {
         }
         let read = source.read(&mut self.buffer[self.used.end..])?;
         self.used.end += read;
+        self.filled = self.filled.max(self.used.end);
         Ok(read)
     }
 
@@ -55,28 +70,40 @@ impl Inbound {
     fn grow(&mut self) {
         let mut larger = vec![0; self.buffer.len() * 2];
         larger[..self.buffer.len()].copy_from_slice(&self.buffer);
-        self.buffer.zeroize();
+        wipe(&mut self.buffer);
         self.buffer = larger;
     }
 
     /// Wipes the first `count` bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         let end = self.used.start + count.min(self.used.len());
-        self.buffer[self.used.start..end].zeroize();
+        wipe(&mut self.buffer[self.used.start..end]);
         self.used.start = end;
         if self.used.is_empty() {
             self.used = 0..0;
-            if self.buffer.len() > RESTING_BYTES {
-                // All zero already.
-                self.buffer = vec![0; RESTING_BYTES];
-            }
+            self.rest();
+        }
+    }
+
+    /// Gives memory back that messages like the latest do not need; all of it is zero already.
+    fn rest(&mut self) {
+        self.small_turns = match std::mem::take(&mut self.filled) {
+            ..=RESTING_BYTES => self.small_turns.saturating_add(1),
+            _ => 0,
+        };
+        let keep = match self.small_turns < SMALL_TURNS {
+            true => KEPT_BYTES,
+            false => RESTING_BYTES,
+        };
+        if self.buffer.len() > keep {
+            self.buffer = vec![0; keep];
         }
     }
 }
 
 impl Drop for Inbound {
     fn drop(&mut self) {
-        self.buffer.zeroize();
+        wipe(&mut self.buffer);
     }
 }
 
@@ -173,6 +200,14 @@ mod tests {
         while inbound.fill(&mut source).expect("memory") > 0 {}
         assert_eq!(&inbound.bytes()[40_000..], secret);
         inbound.consume(usize::MAX);
+        assert_eq!(inbound.buffer, [0; KEPT_BYTES]);
+        // Small messages give the memory back, in the end.
+        for _ in 0..SMALL_TURNS {
+            assert_eq!(inbound.buffer, [0; KEPT_BYTES]);
+            let mut source = Trickle(&secret[..RESTING_BYTES], RESTING_BYTES);
+            while inbound.fill(&mut source).expect("memory") > 0 {}
+            inbound.consume(usize::MAX);
+        }
         assert_eq!(inbound.buffer, [0; RESTING_BYTES]);
     }
 

@@ -50,6 +50,7 @@ mod recorder;
 mod server;
 mod tls;
 mod traces;
+mod wipe;
 
 pub use accelflow_runtime::{PoolCounters, PoolSettings};
 pub use client::{

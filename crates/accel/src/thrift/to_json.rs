@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::schema::{Field, Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
 use crate::error::AccelError;
+use crate::json::write_string;
 use crate::limits::Limits;
 
 /// Field number of the envelope's codec; no interface uses it (`docs/message-conventions.md`).
@@ -201,7 +202,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
             what: format!("'{name}'"),
             at: start + error.valid_up_to(),
         })?;
-        write_json(&mut self.out, text)?;
+        write_string(&mut self.out, text);
         self.check_output()
     }
 
