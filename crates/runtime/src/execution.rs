@@ -10,7 +10,7 @@ use crate::bodies::Bodies;
 use crate::caller::error_reply;
 use crate::error::{Cause, Failure, TraceError};
 use crate::executor::MAX_VISITS;
-use crate::outcome::{Arrival, Conversation, Message, Outcome, Sent, Step};
+use crate::outcome::{Arrival, Conversation, Detail, Message, Outcome, Sent, Step};
 use crate::peer::Peer;
 
 /// An execution: the queue entry that moves from accelerator to accelerator.
@@ -71,6 +71,7 @@ pub(crate) struct Run<'r, B> {
     fields: &'r [String],
     bodies: &'r mut B,
     error_traces: &'r [String],
+    detail: Detail,
     peer: &'r mut dyn Peer,
     conversation: &'r mut Conversation,
     current: Option<Execution>,
@@ -78,6 +79,10 @@ pub(crate) struct Run<'r, B> {
     arms: usize,
     /// Whether anything protected by the conversation's own session may have been seen.
     exposed: bool,
+    /// How many visits there were.
+    visited: usize,
+    /// The trace that is being entered.
+    entering: Option<String>,
     outcome: Outcome,
 }
 
@@ -87,6 +92,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         fields: &'r [String],
         bodies: &'r mut B,
         error_traces: &'r [String],
+        detail: Detail,
         peer: &'r mut dyn Peer,
         conversation: &'r mut Conversation,
     ) -> Run<'r, B> {
@@ -95,12 +101,15 @@ impl<'r, B: Bodies> Run<'r, B> {
             fields,
             bodies,
             error_traces,
+            detail,
             peer,
             conversation,
             current: None,
             waiting: VecDeque::new(),
             arms: 1,
             exposed: false,
+            visited: 0,
+            entering: None,
             outcome: Outcome {
                 arrivals: Vec::new(),
                 visits: Vec::new(),
@@ -124,7 +133,7 @@ impl<'r, B: Bodies> Run<'r, B> {
 
     /// Does the next thing. The error is the cause and the step's index.
     fn visit(&mut self, trace: &'r str) -> Result<(), (Cause, usize)> {
-        let step = self.outcome.visits.len();
+        let step = self.visited;
         let Some(execution) = &mut self.current else {
             return Err((
                 Cause::new("no_execution", "nothing is being executed"),
@@ -142,9 +151,16 @@ impl<'r, B: Bodies> Run<'r, B> {
             let message = format!("the run is longer than {MAX_VISITS} visits");
             return Err((Cause::new("too_many_visits", message), step));
         }
-        self.outcome.visits.push(visit.clone());
+        self.visited += 1;
+        if self.detail == Detail::Steps {
+            self.outcome.visits.push(visit.clone());
+        }
         let done = match visit {
-            Visit::Enter(name) => self.enter(&name),
+            Visit::Enter(name) => {
+                let done = self.enter(&name);
+                self.entering = done.is_err().then_some(name);
+                done
+            }
             Visit::Call { accel, receives } => self
                 .call(trace, accel, receives)
                 .map_err(|cause| cause.at(accel)),
@@ -169,6 +185,7 @@ impl<'r, B: Bodies> Run<'r, B> {
             let (call, body) = error_reply(&caller.call, &execution.job);
             let session = std::mem::take(&mut caller.session);
             self.put_back(&mut execution, true);
+            self.outcome.hand_over(&mut execution);
             execution.job = Job {
                 affinity: execution.job.affinity,
                 ..Job::send(
@@ -194,27 +211,21 @@ impl<'r, B: Bodies> Run<'r, B> {
         guard(|| self.bodies.run(accel, &mut execution.job))?;
         execution.begun = true;
         execution.sent = accel == Accel::Tcp && !receives;
-        let (job, known) = (&execution.job, &execution.job.facts);
-        let facts = self
-            .fields
-            .iter()
-            .filter_map(|name| Some((name.clone(), known.get(name)?)));
-        self.outcome.steps.push(Step {
-            trace: trace.to_owned(),
-            accel,
-            receives,
-            direction: job.direction,
-            arm: execution.arm,
-            input_bytes,
-            output_bytes: job.bytes.len(),
-            facts: facts.collect(),
-        });
+        if self.detail == Detail::Steps {
+            let step = describe(execution, trace, accel, receives, input_bytes, self.fields);
+            self.outcome.steps.push(step);
+        }
         if execution.sent {
             self.exposed |= matches!(execution.connection, Connection::Given);
+            let job = &execution.job;
             self.outcome.sent.push(Sent {
                 trace: trace.to_owned(),
                 call: job.call.clone(),
-                bytes: job.bytes.clone(),
+                // Those are handed over when the execution needs them no more.
+                bytes: match self.detail {
+                    Detail::Steps => job.bytes.clone(),
+                    Detail::Results => Vec::new(),
+                },
             });
         }
         if accel == Accel::Ser && matches!(execution.connection, Connection::Lent(_)) {
@@ -233,18 +244,22 @@ impl<'r, B: Bodies> Run<'r, B> {
         let Some(execution) = &mut self.current else {
             return Ok(());
         };
-        let job = &mut execution.job;
         if receives {
             if execution.sent {
-                job.bytes = self.peer.exchange(&job.call, &job.bytes)?;
-                job.call = expected(&job.call);
+                let job = &execution.job;
+                let response = self.peer.exchange(&job.call, &job.bytes)?;
+                self.outcome.hand_over(execution);
+                execution.job.bytes = response;
+                execution.job.call = expected(&execution.job.call);
             } else if execution.begun {
                 let message = "it waits for a response, but nothing was sent before";
                 return Err(Cause::new("no_message", message));
             }
-            job.direction = Direction::Receive;
+            execution.job.direction = Direction::Receive;
             return Ok(());
         }
+        self.outcome.lend(execution);
+        let job = &mut execution.job;
         if accel == Accel::Tcp {
             job.direction = Direction::Send;
         }
@@ -258,7 +273,10 @@ impl<'r, B: Bodies> Run<'r, B> {
 
     fn transform(&mut self, change: Transform) -> Result<(), Cause> {
         match &mut self.current {
-            Some(execution) => guard(|| self.bodies.transform(change, &mut execution.job)),
+            Some(execution) => {
+                self.outcome.lend(execution);
+                guard(|| self.bodies.transform(change, &mut execution.job))
+            }
             None => Ok(()),
         }
     }
@@ -283,6 +301,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         if let Some(mut execution) = self.current.take() {
             self.exposed |= matches!(execution.connection, Connection::Given);
             self.put_back(&mut execution, true);
+            self.outcome.hand_over(&mut execution);
             self.outcome.arrivals.push(Arrival {
                 trace: trace.to_owned(),
                 arm: execution.arm,
@@ -315,7 +334,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         }
         let error = TraceError {
             reason: cause.reason,
-            trace: self.place(trace, step),
+            trace: self.place(trace),
             step: Some(step),
             accelerator: cause.accelerator,
             message: cause.message,
@@ -329,11 +348,58 @@ impl<'r, B: Bodies> Run<'r, B> {
     }
 
     /// The trace that a step belongs to: for the entry into a trace, that trace.
-    fn place(&self, trace: &str, step: usize) -> String {
-        match self.outcome.visits.get(step) {
-            Some(Visit::Enter(name)) => name.clone(),
-            _ => trace.to_owned(),
+    fn place(&self, trace: &str) -> String {
+        match &self.entering {
+            Some(name) => name.clone(),
+            None => trace.to_owned(),
         }
+    }
+}
+
+impl Outcome {
+    /// The last message that was sent gets its packets, if it has no copy of them: the execution
+    /// that sent it needs them no more.
+    fn hand_over(&mut self, execution: &mut Execution) {
+        if let Some(sent) = self.without_packets(execution) {
+            sent.bytes = std::mem::take(&mut execution.job.bytes);
+        }
+    }
+
+    /// As [`Outcome::hand_over`], where the execution goes on with them.
+    fn lend(&mut self, execution: &Execution) {
+        if let Some(sent) = self.without_packets(execution) {
+            sent.bytes = execution.job.bytes.clone();
+        }
+    }
+
+    fn without_packets(&mut self, execution: &Execution) -> Option<&mut Sent> {
+        let last = self.sent.last_mut().filter(|_| execution.sent);
+        last.filter(|sent| sent.bytes.is_empty())
+    }
+}
+
+/// What is told of a call that `execution` has made.
+fn describe(
+    execution: &Execution,
+    trace: &str,
+    accel: Accel,
+    receives: bool,
+    input_bytes: usize,
+    fields: &[String],
+) -> Step {
+    let (job, known) = (&execution.job, &execution.job.facts);
+    let facts = fields
+        .iter()
+        .filter_map(|name| Some((name.clone(), known.get(name)?)));
+    Step {
+        trace: trace.to_owned(),
+        accel,
+        receives,
+        direction: job.direction,
+        arm: execution.arm,
+        input_bytes,
+        output_bytes: job.bytes.len(),
+        facts: facts.collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::bodies::Bodies;
 use crate::caller::ERROR_TRACES;
 use crate::error::{Cause, Counters, Failure, TraceError};
 use crate::execution::Run;
-use crate::outcome::{Conversation, Message, Outcome};
+use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
 
 /// The most that one run may visit. Every trace ends, but chains of traces that fork may be very
@@ -21,6 +21,7 @@ pub struct Executor<B = Ensemble> {
     image: Image,
     bodies: B,
     error_traces: Vec<String>,
+    detail: Detail,
     counters: Counters,
 }
 
@@ -41,8 +42,14 @@ impl<B: Bodies> Executor<B> {
             image,
             bodies,
             error_traces: ERROR_TRACES.map(str::to_owned).to_vec(),
+            detail: Detail::default(),
             counters: Counters::default(),
         }
+    }
+
+    /// Sets how much outcomes tell; [`Detail::Steps`] unless it is set.
+    pub fn set_detail(&mut self, detail: Detail) {
+        self.detail = detail;
     }
 
     /// Makes `name` an error subtrace, too: a tail to it answers the caller.
@@ -138,6 +145,7 @@ impl<B: Bodies> Executor<B> {
             self.image.predicates().fields(),
             &mut self.bodies,
             &self.error_traces,
+            self.detail,
             peer,
             conversation,
         )

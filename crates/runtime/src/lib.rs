@@ -41,7 +41,7 @@ pub use error::{Counters, Failure, TraceError, fault_reason};
 pub use executor::{Executor, MAX_VISITS};
 pub use gate::{Gate, Turn};
 pub use limit::{RunningTrace, TenantBusy, TraceLimit};
-pub use outcome::{Arrival, Caller, Conversation, Message, Outcome, Sent, Step};
+pub use outcome::{Arrival, Caller, Conversation, Detail, Message, Outcome, Sent, Step};
 pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError};
 pub use pools::{PoolCounters, PoolError, PoolSettings, PooledBodies, Pools, Priority, Terms};
 pub use service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner, run_service};

@@ -68,14 +68,25 @@ pub struct Caller {
     pub session: Session,
 }
 
+/// How much runs tell of what they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything.
+    #[default]
+    Steps,
+    /// The results alone: no visits and no steps, neither of runs that fail; and the packets of an
+    /// execution that ends with sending are not copied into its arrival.
+    Results,
+}
+
 /// What a run did.
 #[derive(Debug)]
 pub struct Outcome {
     /// What each execution ended with, in order of their ends: one, and one more for each fork.
     pub arrivals: Vec<Arrival>,
-    /// Everything in order, the arms of forks one after another.
+    /// Everything in order, the arms of forks one after another; empty with [`Detail::Results`].
     pub visits: Vec<Visit>,
-    /// The accelerator calls in order.
+    /// The accelerator calls in order; empty with [`Detail::Results`].
     pub steps: Vec<Step>,
     /// The packets of every message that was sent, in order.
     pub sent: Vec<Sent>,

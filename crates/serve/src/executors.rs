@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{Bodies, Conversation, Executor, Failure, Message};
+use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message};
 use accelflow_trace::{Accel, Image};
 
 use crate::error::ServeError;
@@ -98,7 +98,7 @@ impl Executors {
     fn make(&self) -> Result<ServeExecutor, ServeError> {
         let inner = (self.make)()?;
         let metrics = self.metrics.clone();
-        Ok(Executor::new(
+        let mut executor = Executor::new(
             self.image.clone(),
             Measured {
                 inner,
@@ -106,7 +106,11 @@ impl Executors {
                 costs_ns: Vec::new(),
                 records: self.records,
             },
-        ))
+        );
+        if !self.records {
+            executor.set_detail(Detail::Results);
+        }
+        Ok(executor)
     }
 
     fn take(&self) -> Result<ServeExecutor, ServeError> {
