@@ -6,7 +6,7 @@ use std::time::Instant;
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Limits};
 use accelflow_runtime::{Conversation, Executor, Failure, Message, Outcome};
-use accelflow_trace::{Accel, Format};
+use accelflow_trace::Accel;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::metrics::ClientMetrics;
@@ -236,10 +236,8 @@ impl Line {
         packets: &[u8],
     ) -> Result<Outcome, Box<Failure>> {
         let message = Message {
-            bytes: packets,
-            format: Format::Str,
             call: expected.clone(),
-            affinity: 0,
+            ..Message::received(packets)
         };
         self.executor
             .run(trace, &message, &mut self.conversation, &mut self.wire)
