@@ -49,6 +49,12 @@ pub struct Config {
     pub compression: Compression,
     /// Who does the work of accelerators. Default [`Execution::Inline`].
     pub execution: Execution,
+    /// How many requests a client of gRPC may have at once on a connection. Default 100, the least
+    /// that RFC 9113 recommends.
+    pub max_concurrent_streams: u32,
+    /// How many threads run the requests of gRPC; 64 more wait for each. Default 64, an assumption:
+    /// handlers that block leave room for others.
+    pub handler_threads: usize,
     /// How many cores LdB balances over. Default: those that the process may use.
     pub cores: usize,
 }
@@ -64,6 +70,8 @@ impl Default for Config {
             write_timeout: Duration::from_secs(10),
             compression: Compression::LikeRequest,
             execution: Execution::Inline,
+            max_concurrent_streams: 100,
+            handler_threads: 64,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use crate::config::Compression;
 use crate::error::Close;
 use crate::executors::RunError;
 use crate::handler::{HandlerError, Request};
+use crate::http2;
 use crate::inbound::{Inbound, frame_length, whole_records};
 use crate::recorder::Ran;
 use crate::server::Shared;
@@ -31,7 +33,7 @@ const INTERNAL_ERROR: i32 = 6;
 const PROTOCOL_ERROR: i32 = 7;
 
 pub(crate) struct Connection<'s> {
-    shared: &'s Shared,
+    shared: &'s Arc<Shared>,
     stream: &'s TcpStream,
     peer: SocketAddr,
     names: TraceNames,
@@ -54,7 +56,7 @@ enum Next {
 }
 
 impl<'s> Connection<'s> {
-    pub(crate) fn new(shared: &'s Shared, stream: &'s TcpStream, peer: SocketAddr) -> Self {
+    pub(crate) fn new(shared: &'s Arc<Shared>, stream: &'s TcpStream, peer: SocketAddr) -> Self {
         Connection {
             shared,
             stream,
@@ -95,6 +97,20 @@ impl<'s> Connection<'s> {
             self.conversation.session.tls = Some(session);
             self.control = Some(control);
             self.names = OVER_TLS;
+        }
+        if let Some(gateway) = &self.shared.gateway {
+            let inbound = std::mem::replace(&mut self.inbound, Inbound::new());
+            let conversation = std::mem::take(&mut self.conversation);
+            let (shared, stream, control) = (self.shared, self.stream, self.control.take());
+            return http2::serve(
+                shared,
+                gateway,
+                stream,
+                self.peer,
+                inbound,
+                conversation,
+                control,
+            );
         }
         let patience = Some(config.idle_timeout);
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
@@ -342,6 +358,7 @@ impl<'s> Connection<'s> {
             facts: &job.facts,
             peer: self.peer,
             core: job.core,
+            deadline: None,
         };
         let called = catch_unwind(AssertUnwindSafe(|| handler.call(&request)));
         let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use accelflow_accel::AccelError;
+use accelflow_accel::protobuf::ProtoError;
 use accelflow_accel::thrift::IdlError;
 use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
 
@@ -27,6 +28,14 @@ pub enum ServeError {
         path: PathBuf,
         /// Where and why.
         error: IdlError,
+    },
+    /// A `.proto` interface is malformed.
+    #[error("{path}: {error}")]
+    Proto {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: ProtoError,
     },
     /// A certificate or key is of no use.
     #[error("{path}: {why}")]
@@ -114,6 +123,12 @@ pub(crate) enum Close {
     /// A reply could not be made.
     #[error("{0}")]
     Failed(String),
+    /// What came is no HTTP/2.
+    #[error("HTTP/2: {0}")]
+    Http2(String),
+    /// Too many frames that ask for work and carry no request.
+    #[error("a flood of frames")]
+    Flood,
     /// The socket failed.
     #[error(transparent)]
     Io(io::Error),
@@ -130,6 +145,8 @@ impl Close {
             Close::Handshake(_) => "handshake",
             Close::Alert(_) => "alert",
             Close::Failed(_) => "failed",
+            Close::Http2(_) => "http2",
+            Close::Flood => "flood",
             Close::Io(_) => "io",
         }
     }

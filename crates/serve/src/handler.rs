@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::{AccelError, Facts};
@@ -21,12 +22,15 @@ pub struct Request<'a> {
     pub peer: SocketAddr,
     /// The core that LdB chose.
     pub core: Option<usize>,
+    /// Until when the client waits, if it said so; gRPC alone tells.
+    pub deadline: Option<Instant>,
 }
 
 /// Why a handler gives no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// An exception that the interface declares for the function.
+    /// An exception that the interface declares for the function. In gRPC every method has the
+    /// status codes for exceptions: `NOT_FOUND` with `{"message": "..."}`.
     #[error("exception '{field}'")]
     Declared {
         /// The name of its field in `throws`.
@@ -34,7 +38,8 @@ pub enum HandlerError {
         /// The JSON object of its members.
         body: Vec<u8>,
     },
-    /// Anything else. The client is sent a `TApplicationException` INTERNAL_ERROR with this text.
+    /// Anything else. The client is sent a `TApplicationException` INTERNAL_ERROR with
+    /// this text, of gRPC the status UNKNOWN.
     #[error("{0}")]
     Internal(String),
 }
@@ -81,11 +86,16 @@ impl Handlers {
             Some((service, method)) => schema.find_in(service, method)?,
             None => schema.find(name)?,
         };
+        self.set_at(index, handler);
+        Ok(())
+    }
+
+    /// Sets the handler of the function at `index`.
+    pub(crate) fn set_at(&mut self, index: usize, handler: Arc<dyn Handler>) {
         if self.by_function.len() <= index {
             self.by_function.resize(index + 1, None);
         }
         self.by_function[index] = Some(handler);
-        Ok(())
     }
 
     pub(crate) fn get(&self, function: FunctionId) -> Option<&dyn Handler> {

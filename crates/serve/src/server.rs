@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use accelflow_accel::protobuf;
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{AccelError, Ensemble, Settings};
 use accelflow_runtime::{Bodies, PooledBodies, Pools};
@@ -19,6 +20,7 @@ use crate::config::{Config, Execution};
 use crate::connection::Connection;
 use crate::error::ServeError;
 use crate::executors::{Executors, MakeBodies};
+use crate::grpc::Gateway;
 use crate::handler::{Handler, Handlers};
 use crate::metrics::Metrics;
 use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
@@ -29,7 +31,7 @@ use crate::traces::{self, NextCore};
 const STACK_BYTES: usize = 512 * 1024;
 
 type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
-type ThreadScope = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
+pub(crate) type ThreadScope = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
 
 /// A server before it listens.
 pub struct Server {
@@ -38,7 +40,8 @@ pub struct Server {
     handlers: Handlers,
     identity: Option<TlsIdentity>,
     prepare: Box<Prepare>,
-    thread_scope: Box<ThreadScope>,
+    thread_scope: Arc<ThreadScope>,
+    proto: Option<Arc<protobuf::Schema>>,
     records: bool,
 }
 
@@ -62,16 +65,33 @@ impl Server {
             handlers: Handlers::default(),
             identity: None,
             prepare: Box::new(|_| {}),
-            thread_scope: Box::new(|serve| serve()),
+            thread_scope: Arc::new(|serve| serve()),
+            proto: None,
             records: false,
         }
     }
 
-    /// A server of the functions that a `.thrift` file declares.
+    /// A server of gRPC with the methods of `schema`, none of which has a handler yet.
+    pub fn grpc(schema: Arc<protobuf::Schema>) -> Server {
+        Server {
+            proto: Some(schema),
+            ..Server::new(Settings::default().schema)
+        }
+    }
+
+    /// A server of the functions that a file declares: with gRPC if its name ends in `.proto`, else
+    /// with Thrift.
     ///
     /// # Errors
-    /// [`ServeError::File`], [`ServeError::Interface`].
+    /// [`ServeError::File`], [`ServeError::Interface`], [`ServeError::Proto`].
     pub fn from_interface(path: &Path) -> Result<Server, ServeError> {
+        if path.extension().is_some_and(|it| it == "proto") {
+            let schema = protobuf::Schema::read(path).map_err(|error| ServeError::Proto {
+                path: path.to_owned(),
+                error,
+            })?;
+            return Ok(Server::grpc(Arc::new(schema)));
+        }
         let text = std::fs::read_to_string(path).map_err(|error| ServeError::File {
             path: path.to_owned(),
             error,
@@ -103,13 +123,18 @@ impl Server {
         name: &str,
         handler: impl Handler + 'static,
     ) -> Result<(), ServeError> {
-        let schema = &self.settings.schema;
-        self.handlers
-            .set(schema, name, Arc::new(handler))
-            .map_err(|error| ServeError::Handler {
-                name: name.to_owned(),
-                error,
-            })
+        let set = match &self.proto {
+            Some(schema) => schema
+                .find(name)
+                .map(|id| self.handlers.set_at(id.0, Arc::new(handler))),
+            None => self
+                .handlers
+                .set(&self.settings.schema, name, Arc::new(handler)),
+        };
+        set.map_err(|error| ServeError::Handler {
+            name: name.to_owned(),
+            error,
+        })
     }
 
     /// Changes every ensemble that the server makes: puts devices, or accelerators that fail, in
@@ -129,7 +154,7 @@ impl Server {
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
     ) {
-        self.thread_scope = Box::new(scope);
+        self.thread_scope = Arc::new(scope);
     }
 
     /// Listens, and serves until [`Running::stop`].
@@ -175,11 +200,20 @@ impl Server {
             metrics.clone(),
             self.records,
         )?;
+        let scope = &self.thread_scope;
+        let gateway = self
+            .proto
+            .map(|schema| Gateway::new(schema, &self.config, scope.clone()));
+        let identity = match gateway {
+            Some(_) => self.identity.map(|identity| identity.for_http2()),
+            None => self.identity,
+        };
         Ok(Shared {
+            gateway,
             settings: self.settings,
             config: self.config,
             handlers: self.handlers,
-            identity: self.identity,
+            identity,
             thread_scope: self.thread_scope,
             recorder: self.records.then(Recorder::default),
             executors,
@@ -220,7 +254,9 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) handlers: Handlers,
     pub(crate) identity: Option<TlsIdentity>,
-    thread_scope: Box<ThreadScope>,
+    thread_scope: Arc<ThreadScope>,
+    /// What gRPC needs, if that is what is served.
+    pub(crate) gateway: Option<Gateway>,
     /// Where requests are kept, if they are.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) executors: Executors,
@@ -377,8 +413,16 @@ impl Running {
         let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         let _ = accept.join();
         let deadline = Instant::now() + grace;
+        let gateway = self.shared.gateway.as_ref();
+        if let Some(gateway) = gateway {
+            gateway.stop();
+        }
         for stream in self.shared.open().values() {
-            let _ = stream.shutdown(Shutdown::Read);
+            // What is under way on a connection of HTTP/2 still needs it both ways.
+            let told = |peer| gateway.is_some_and(|gateway| gateway.is_told(peer));
+            if !stream.peer_addr().is_ok_and(told) {
+                let _ = stream.shutdown(Shutdown::Read);
+            }
         }
         let mut open = self.shared.open();
         while !open.is_empty() {
@@ -391,6 +435,9 @@ impl Running {
         }
         for stream in open.values() {
             let _ = stream.shutdown(Shutdown::Both);
+        }
+        if let Some(gateway) = gateway {
+            gateway.workers.close();
         }
         open.len()
     }

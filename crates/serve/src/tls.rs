@@ -52,6 +52,30 @@ impl TlsIdentity {
     }
 }
 
+impl TlsIdentity {
+    /// The same, for HTTP/2 alone (RFC 9113, section 3.2).
+    pub(crate) fn for_http2(&self) -> TlsIdentity {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        TlsIdentity {
+            config: Arc::new(config),
+        }
+    }
+}
+
+/// A client that does not name the protocol that is asked for may mean any.
+fn check_protocol(
+    identity: &TlsIdentity,
+    connection: &UnbufferedServerConnection,
+) -> Result<(), Close> {
+    match connection.alpn_protocol() {
+        None if !identity.config.alpn_protocols.is_empty() => {
+            Err(Close::Handshake(rustls::Error::NoApplicationProtocol))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What either end offers and accepts: the suites that Encr and Decr know.
 pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
@@ -129,6 +153,7 @@ pub(crate) fn accept(
     let connection = UnbufferedServerConnection::new(identity.config.clone());
     let mut connection = connection.map_err(Close::Handshake)?;
     shake(&mut connection, stream, inbound, deadline)?;
+    check_protocol(identity, &connection)?;
     let (secrets, kernel) = connection
         .dangerous_into_kernel_connection()
         .map_err(Close::Handshake)?;

@@ -46,6 +46,7 @@ pub(crate) fn image() -> Result<Image, ServeError> {
     library.register(PLAIN.receive, receive)?;
     library.register(PLAIN.send, seq(&["Ser", "RPC", "TCP"])?)?;
     library.register(PLAIN.send_compressed, seq(&["Cmp", "Ser", "RPC", "TCP"])?)?;
+    crate::grpc::traces::register(&mut library)?;
     Ok(library.link()?)
 }
 

@@ -1,0 +1,169 @@
+//! What a request's headers say.
+
+use std::time::Duration;
+
+use accelflow_accel::Codec;
+use accelflow_accel::protobuf::{Method, Schema};
+use http::{HeaderMap, Method as Verb, StatusCode, header, request::Parts};
+
+use super::status::{Code, Status};
+
+/// What a server of this project understands, as `grpc-accept-encoding`.
+pub(crate) const ENCODINGS: &str = "identity,gzip";
+
+/// The headers of a request that can be served.
+#[derive(Debug)]
+pub(crate) struct Head {
+    /// `/package.Service/Method`.
+    pub(crate) path: String,
+    /// `package.Service.Method`, for metrics.
+    pub(crate) function: String,
+    /// What the request's message may be compressed with.
+    pub(crate) codec: Option<Codec>,
+    /// Whether the response may be compressed with gzip.
+    pub(crate) takes_gzip: bool,
+    /// How long the client waits.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Why a request is not served.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is no gRPC.
+    Http(StatusCode, &'static str),
+    /// It is.
+    Grpc(Status),
+}
+
+impl From<Status> for Refusal {
+    fn from(status: Status) -> Refusal {
+        Refusal::Grpc(status)
+    }
+}
+
+impl Head {
+    pub(crate) fn read(schema: &Schema, parts: &Parts) -> Result<Head, Refusal> {
+        if parts.method != Verb::POST {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            return Err(Refusal::Http(status, "http_method"));
+        }
+        if !is_grpc(&parts.headers) {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Refusal::Http(status, "content_type"));
+        }
+        let path = parts.uri.path();
+        let method = find(schema, path)?;
+        let codec = encoding(&parts.headers)?;
+        let timeout = match text(&parts.headers, "grpc-timeout") {
+            None => None,
+            Some(value) => Some(read_timeout(value).ok_or_else(|| {
+                let why = format!(
+                    "grpc-timeout '{}': must be 1 to 8 digits and H, M, S, m, u or n",
+                    value.escape_default()
+                );
+                Status::new(Code::Internal, "bad_timeout", why)
+            })?),
+        };
+        let accepted = text(&parts.headers, "grpc-accept-encoding").unwrap_or_default();
+        Ok(Head {
+            path: path.to_owned(),
+            function: format!("{}.{}", method.service, method.name),
+            codec,
+            takes_gzip: accepted.split(',').any(|it| it.trim() == "gzip"),
+            timeout,
+        })
+    }
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    // What is no ASCII is no value of these.
+    headers
+        .get(name)
+        .map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
+/// `application/grpc`, alone or as `+proto`, with or without parameters.
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let value = text(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = value.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/grpc")
+        || kind.eq_ignore_ascii_case("application/grpc+proto")
+}
+
+fn find<'s>(schema: &'s Schema, path: &str) -> Result<&'s Method, Status> {
+    let unknown = |why: String| Status::new(Code::Unimplemented, "unknown_method", why);
+    let found = schema.find_path(path);
+    let id = found.map_err(|error| unknown(error.to_string()))?;
+    let method = schema.method(id);
+    let method = method.ok_or_else(|| unknown("no such method".to_owned()))?;
+    match method.unary {
+        true => Ok(method),
+        false => Err(Status::new(
+            Code::Unimplemented,
+            "streaming",
+            format!("{path} has streams; only unary methods are served"),
+        )),
+    }
+}
+
+fn encoding(headers: &HeaderMap) -> Result<Option<Codec>, Status> {
+    match text(headers, "grpc-encoding") {
+        None | Some("identity") => Ok(None),
+        Some("gzip") => Ok(Some(Codec::Gzip)),
+        Some(other) => Err(Status::new(
+            Code::Unimplemented,
+            "unknown_codec",
+            format!(
+                "grpc-encoding '{}': allowed are {ENCODINGS}",
+                other.escape_default()
+            ),
+        )),
+    }
+}
+
+/// The value of `grpc-timeout`.
+fn read_timeout(value: &str) -> Option<Duration> {
+    let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|it| it.is_ascii_digit()) {
+        return None;
+    }
+    let count: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(count * 3_600),
+        "M" => Duration::from_secs(count * 60),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        "n" => Duration::from_nanos(count),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_read_as_the_specification_has_them() {
+        assert_eq!(read_timeout("1H"), Some(Duration::from_secs(3_600)));
+        assert_eq!(read_timeout("20M"), Some(Duration::from_secs(1_200)));
+        assert_eq!(read_timeout("7S"), Some(Duration::from_secs(7)));
+        assert_eq!(read_timeout("00000042m"), Some(Duration::from_millis(42)));
+        assert_eq!(read_timeout("9u"), Some(Duration::from_micros(9)));
+        assert_eq!(read_timeout("0n"), Some(Duration::ZERO));
+        for bad in [
+            "",
+            "S",
+            "1",
+            "1s",
+            "-1S",
+            "1.5S",
+            "123456789S",
+            " 1S",
+            "ü",
+            "1ü",
+        ] {
+            assert_eq!(read_timeout(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Watches the frames that a client sends: whether one is incomplete, and whether too many ask for
+//! work and carry no request.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// The client's connection preface (RFC 9113, section 3.4).
+const PREFACE: usize = 24;
+const HEADER: usize = 9;
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const CONTINUATION: u8 = 9;
+
+/// ACK of SETTINGS and PING, END_STREAM of DATA.
+const FLAG_1: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+/// How many frames that ask for work and carry no request a client may send at once, and how many
+/// more a second and for each request that is answered. An assumption: a client that measures the
+/// connection's delay sends a PING for each message that it gets, and one that gives up sends a
+/// RST_STREAM for each request.
+const BURST: f64 = 1_000.0;
+const PER_SECOND: f64 = 20.0;
+const PER_ANSWER: f64 = 8.0;
+
+/// What a connection's incoming frames say about the client.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    /// Bytes of the preface that are still to come.
+    preface: usize,
+    header: [u8; HEADER],
+    header_bytes: usize,
+    payload_left: usize,
+    /// Whether a header block goes on in the next frame.
+    in_headers: bool,
+    /// Since when something has been incomplete.
+    begun: Option<Instant>,
+    allowance: f64,
+    counted_at: Instant,
+    flooded: bool,
+}
+
+impl Frames {
+    pub(crate) fn new(now: Instant) -> Frames {
+        Frames {
+            preface: PREFACE,
+            header: [0; HEADER],
+            header_bytes: 0,
+            payload_left: 0,
+            in_headers: false,
+            begun: Some(now),
+            allowance: BURST,
+            counted_at: now,
+            flooded: false,
+        }
+    }
+
+    /// Looks at bytes that have come.
+    pub(crate) fn see(&mut self, mut bytes: &[u8], now: Instant) {
+        let skip = self.preface.min(bytes.len());
+        self.preface -= skip;
+        bytes = &bytes[skip..];
+        while !bytes.is_empty() {
+            if self.payload_left > 0 {
+                let skip = self.payload_left.min(bytes.len());
+                self.payload_left -= skip;
+                bytes = &bytes[skip..];
+            } else {
+                let part = (HEADER - self.header_bytes).min(bytes.len());
+                let place = self.header_bytes..self.header_bytes + part;
+                self.header[place].copy_from_slice(&bytes[..part]);
+                self.header_bytes += part;
+                bytes = &bytes[part..];
+                if self.header_bytes == HEADER {
+                    self.frame(now);
+                }
+            }
+        }
+        let whole = self.preface == 0
+            && self.header_bytes == 0
+            && self.payload_left == 0
+            && !self.in_headers;
+        self.begun = match whole {
+            true => None,
+            false => self.begun.or(Some(now)),
+        };
+    }
+
+    /// A frame whose header is there.
+    fn frame(&mut self, now: Instant) {
+        let [a, b, c, kind, flags, ..] = self.header;
+        self.header_bytes = 0;
+        self.payload_left = u32::from_be_bytes([0, a, b, c]) as usize;
+        match kind {
+            HEADERS | CONTINUATION => self.in_headers = flags & END_HEADERS == 0,
+            PING | SETTINGS if flags & FLAG_1 == 0 => self.spend(now),
+            DATA if flags & FLAG_1 == 0 && self.payload_left == 0 => self.spend(now),
+            RST_STREAM => self.spend(now),
+            _ => {}
+        }
+    }
+
+    fn spend(&mut self, now: Instant) {
+        let passed: Duration = now.saturating_duration_since(self.counted_at);
+        self.counted_at = now;
+        let earned = passed.as_secs_f64() * PER_SECOND;
+        self.allowance = (self.allowance + earned).min(BURST) - 1.0;
+        self.flooded |= self.allowance < 0.0;
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&mut self) {
+        self.allowance = (self.allowance + PER_ANSWER).min(BURST);
+    }
+
+    /// Whether the client has sent too much that is of no use.
+    pub(crate) fn flooded(&self) -> bool {
+        self.flooded
+    }
+
+    /// Since when a frame, a header block or the preface has been incomplete.
+    pub(crate) fn incomplete_since(&self) -> Option<Instant> {
+        self.begun
+    }
+}
+
+/// What is shared by a connection's reader and its requests, all on one thread.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    /// Requests that are being received, answered or sent.
+    pub(crate) active: Cell<usize>,
+    /// When the last of them began or ended.
+    pub(crate) last: Cell<Instant>,
+}
+
+impl Activity {
+    pub(crate) fn new(now: Instant) -> Activity {
+        Activity {
+            active: Cell::new(0),
+            last: Cell::new(now),
+        }
+    }
+
+    pub(crate) fn begin(&self) {
+        self.active.set(self.active.get() + 1);
+        self.last.set(Instant::now());
+    }
+
+    pub(crate) fn end(&self) {
+        self.active.set(self.active.get().saturating_sub(1));
+        self.last.set(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
+        let length = (payload.len() as u32).to_be_bytes();
+        let mut bytes = length[1..].to_vec();
+        bytes.extend([kind, flags, 0, 0, 0, 1]);
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    fn after_preface(now: Instant) -> Frames {
+        let mut frames = Frames::new(now);
+        frames.see(&[0; PREFACE], now);
+        frames
+    }
+
+    #[test]
+    fn incomplete_frames_are_noticed_however_they_are_cut() {
+        let now = Instant::now();
+        let bytes = [
+            frame(HEADERS, 0, b"abc"),
+            frame(CONTINUATION, END_HEADERS, b""),
+            frame(DATA, FLAG_1, b"body"),
+        ]
+        .concat();
+        for cut in 0..=bytes.len() {
+            let mut frames = after_preface(now);
+            frames.see(&bytes[..cut], now);
+            let whole = cut == 0 || cut == 21 || cut == bytes.len();
+            assert_eq!(frames.incomplete_since().is_none(), whole, "{cut}");
+            frames.see(&bytes[cut..], now);
+            assert_eq!(frames.incomplete_since(), None);
+        }
+        let mut frames = Frames::new(now);
+        frames.see(&[0; PREFACE - 1], now + Duration::from_secs(5));
+        assert_eq!(frames.incomplete_since(), Some(now));
+    }
+
+    #[test]
+    fn floods_are_told_from_requests() {
+        let now = Instant::now();
+        for useless in [
+            frame(PING, 0, &[0; 8]),
+            frame(SETTINGS, 0, b""),
+            frame(RST_STREAM, 0, &[0; 4]),
+            frame(DATA, 0, b""),
+        ] {
+            let mut frames = after_preface(now);
+            frames.see(&useless.repeat(1_000), now);
+            assert!(!frames.flooded());
+            frames.see(&useless, now);
+            assert!(frames.flooded());
+        }
+        let fair = [
+            frame(HEADERS, END_HEADERS, b"x"),
+            frame(DATA, FLAG_1, b"y"),
+            frame(PING, 0, &[0; 8]),
+            frame(PING, FLAG_1, &[0; 8]),
+            frame(RST_STREAM, 0, &[0; 4]),
+        ];
+        let mut frames = after_preface(now);
+        for _ in 0..100_000 {
+            frames.see(&fair.concat(), now);
+            frames.answered();
+        }
+        assert!(!frames.flooded());
+        // A PING now and then, for ever.
+        let mut frames = after_preface(now);
+        for second in 0..100_000 {
+            frames.see(&frame(PING, 0, &[0; 8]), now + Duration::from_secs(second));
+        }
+        assert!(!frames.flooded());
+    }
+}

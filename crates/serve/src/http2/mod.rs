@@ -1,0 +1,233 @@
+//! A connection that speaks HTTP/2: one thread, on which the library's state machine runs, and a
+//! task for each request.
+
+mod frames;
+mod pipe;
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpStream};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::Conversation;
+use bytes::Bytes;
+use h2::Reason;
+use h2::server::{self, Connection};
+use tokio::runtime;
+use tokio::sync::Notify;
+use tokio::sync::Semaphore;
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+use tokio::time::{interval, timeout};
+
+pub(crate) use frames::{Activity, Frames};
+use pipe::{Fault, Pipe};
+
+use crate::error::Close;
+use crate::grpc::{Gateway, Streams};
+use crate::inbound::Inbound;
+use crate::server::Shared;
+use crate::tls::Control;
+
+/// The flow-control window of a stream: what a client may send before its message is let in.
+const STREAM_WINDOW: u32 = 64 * 1024;
+/// What the connection's window has beyond those of all its streams, so that a request that was
+/// let in goes on while others wait.
+const SPARE_WINDOW: u32 = 1024 * 1024;
+/// The longest list of headers (RFC 9113, section 10.5.1).
+const MAX_HEADERS: u32 = 16 * 1024;
+/// What is buffered of a response before the stream has to wait.
+const SEND_BUFFER: usize = 256 * 1024;
+/// How long a client has to end a connection that it was told will end, once nothing is going on.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Serves a connection to its end. What came after the handshake is in `inbound`.
+pub(crate) fn serve(
+    shared: &Arc<Shared>,
+    gateway: &Gateway,
+    stream: &TcpStream,
+    peer: SocketAddr,
+    inbound: Inbound,
+    conversation: Conversation,
+    control: Option<Control>,
+) -> Result<Infallible, Close> {
+    let _registered = gateway.register(peer);
+    let stream = stream.try_clone().map_err(Close::Io)?;
+    stream.set_nonblocking(true).map_err(Close::Io)?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(Close::Io)?;
+    let tasks = LocalSet::new();
+    let served = tasks.block_on(&runtime, async {
+        let stream = tokio::net::TcpStream::from_std(stream).map_err(Close::Io)?;
+        let frames = Rc::new(RefCell::new(Frames::new(Instant::now())));
+        let fault = Fault::default();
+        let pipe = Pipe::new(
+            shared.clone(),
+            stream,
+            inbound,
+            conversation,
+            control,
+            frames.clone(),
+            fault.clone(),
+        );
+        let patience = shared.config.handshake_timeout;
+        let greeted = timeout(patience, builder(shared).handshake::<_, Bytes>(pipe)).await;
+        let greeted = greeted.map_err(|_| Close::Slow("handshake"))?;
+        let connection = match (greeted, fault.borrow_mut().take()) {
+            (Ok(connection), _) => connection,
+            (Err(_), Some(close)) => return Err(close),
+            (Err(error), None) => return Err(failed(error)),
+        };
+        let driver = Driver {
+            shared,
+            connection,
+            frames: frames.clone(),
+            streams: streams(shared, gateway, peer, frames),
+            stop: gateway.stopping(),
+            leaving: None,
+        };
+        let served = driver.run().await;
+        match fault.borrow_mut().take() {
+            Some(close) => Err(close),
+            None => served,
+        }
+    });
+    Err(served.err().unwrap_or(Close::Done))
+}
+
+fn builder(shared: &Shared) -> server::Builder {
+    let streams = shared.config.max_concurrent_streams.max(1);
+    let window = STREAM_WINDOW
+        .saturating_mul(streams)
+        .saturating_add(SPARE_WINDOW)
+        .min((1 << 31) - 1);
+    let mut builder = server::Builder::new();
+    builder
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(window)
+        .max_concurrent_streams(streams)
+        .max_header_list_size(MAX_HEADERS)
+        .max_send_buffer_size(SEND_BUFFER);
+    builder
+}
+
+fn streams(
+    shared: &Arc<Shared>,
+    gateway: &Gateway,
+    peer: SocketAddr,
+    frames: Rc<RefCell<Frames>>,
+) -> Rc<Streams> {
+    let budget = shared.config.limits.max_message_bytes;
+    Rc::new(Streams {
+        shared: shared.clone(),
+        schema: gateway.schema.clone(),
+        workers: gateway.workers.clone(),
+        peer,
+        frames,
+        activity: Activity::new(Instant::now()),
+        incoming: Semaphore::new(budget.min(Semaphore::MAX_PERMITS)),
+        unsent: std::cell::Cell::new(0),
+        sent: Notify::new(),
+    })
+}
+
+/// What drives a connection.
+struct Driver<'s> {
+    shared: &'s Shared,
+    connection: Connection<Pipe, Bytes>,
+    frames: Rc<RefCell<Frames>>,
+    streams: Rc<Streams>,
+    stop: watch::Receiver<bool>,
+    /// Since when the client knows that the connection will end, and why it will.
+    leaving: Option<(Instant, Close)>,
+}
+
+impl Driver<'_> {
+    async fn run(mut self) -> Result<(), Close> {
+        let config = &self.shared.config;
+        let shortest = config.idle_timeout.min(config.message_timeout) / 4;
+        let tick = shortest.clamp(Duration::from_millis(5), Duration::from_secs(1));
+        let mut tick = interval(tick);
+        if *self.stop.borrow() {
+            self.leave(Close::Done);
+        }
+        loop {
+            tokio::select! {
+                accepted = self.connection.accept() => match accepted {
+                    Some(Ok((request, respond))) => {
+                        let streams = self.streams.clone();
+                        tokio::task::spawn_local(streams.serve(request, respond));
+                    }
+                    Some(Err(error)) => return Err(failed(error)),
+                    None => return Err(self.end()),
+                },
+                changed = self.stop.changed(), if self.leaving.is_none() => {
+                    if changed.is_ok() {
+                        self.leave(Close::Done);
+                    }
+                }
+                _ = tick.tick() => self.look()?,
+            }
+            if self.frames.borrow().flooded() {
+                self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+                let farewell = std::future::poll_fn(|cx| self.connection.poll_closed(cx));
+                let _ = timeout(FAREWELL, farewell).await;
+                return Err(Close::Flood);
+            }
+        }
+    }
+
+    fn end(&mut self) -> Close {
+        match self.leaving.take() {
+            Some((_, close)) => close,
+            None => Close::Done,
+        }
+    }
+
+    /// Tells the client that no further request will be served.
+    fn leave(&mut self, close: Close) {
+        self.connection.graceful_shutdown();
+        self.leaving = Some((Instant::now(), close));
+    }
+
+    /// Sees whether the client takes too long.
+    fn look(&mut self) -> Result<(), Close> {
+        let (config, now) = (&self.shared.config, Instant::now());
+        let incomplete = self.frames.borrow().incomplete_since();
+        if incomplete.is_some_and(|since| now - since >= config.message_timeout) {
+            return Err(Close::Slow("message"));
+        }
+        let activity = &self.streams.activity;
+        if activity.active.get() > 0 {
+            return Ok(());
+        }
+        if let Some((since, _)) = &self.leaving {
+            let quiet = now - activity.last.get().max(*since);
+            return match quiet >= FAREWELL {
+                true => Err(self.end()),
+                false => Ok(()),
+            };
+        }
+        if now - activity.last.get() >= config.idle_timeout {
+            self.leave(Close::Idle);
+        }
+        Ok(())
+    }
+}
+
+/// Why a connection has failed, in this crate's terms.
+fn failed(error: h2::Error) -> Close {
+    if error.is_io() {
+        return error.into_io().map_or(Close::Cut, Close::Io);
+    }
+    match error.reason() {
+        Some(Reason::NO_ERROR) => Close::Done,
+        Some(Reason::ENHANCE_YOUR_CALM) => Close::Flood,
+        _ => Close::Http2(error.to_string()),
+    }
+}
