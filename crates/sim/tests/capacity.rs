@@ -135,11 +135,17 @@ fn each_parallel_chain_is_started_and_a_request_switches_in_once_a_phase() {
     };
     for (key, id) in [
         ("core.enqueue_ns", "accelflow"),
-        ("core.enqueue_ns", "cohort"),
+        ("cohort.push_ns", "cohort"),
         ("core.submit_ns", "relief"),
     ] {
-        // RELIEF submits again after the branches of T1 and T10.
-        let again = if id == "relief" { 1 + 4 } else { 0 };
+        let again = match id {
+            // RELIEF submits again after the branches of T1 and T10.
+            "relief" => 1 + 4,
+            // Cohort adds entries for RPC-Dser and Dser-LdB of T1, for Ser-RPC of the four calls
+            // one after the other, for the other two of the last of them, and for T2's Ser-RPC.
+            "cohort" => 2 + 4 + 2 + 1,
+            _ => 0,
+        };
         let found = later(&mut config, key, id);
         assert_eq!(found, Time::from_ns(4 + 1 + again), "{key}, {id}");
     }

@@ -193,15 +193,15 @@ fn cohort_spares_the_core_between_linked_accelerators_only() {
     let linked = Links::most_frequent(&[((Accel::Decr, Accel::Rpc), 1)]);
     let mut expected = vec![
         Decision::default(),
-        core(6.0),
-        core(6.0 + 2.0),
-        core(6.0),
-        core(6.0 + 4.0),
-        background(6.0),
+        core(1.25),
+        core(1.25 + 2.0),
+        core(1.25),
+        core(1.25 + 4.0),
+        background(1.25),
         Decision::default(),
     ];
     assert_eq!(decisions("cohort", &linked), expected);
-    expected[0] = core(6.0);
+    expected[0] = core(1.25);
     let backwards = Links::most_frequent(&[((Accel::Rpc, Accel::Decr), 1)]);
     assert_eq!(decisions("cohort", &backwards), expected);
 }
@@ -225,7 +225,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
         ("non_acc", "Non-acc", 0.0, 0.0, false, false),
         ("cpu_centric", "CPU-Centric", 0.8, 2.0, true, false),
         ("relief", "RELIEF", 0.8, 2.0, true, false),
-        ("cohort", "Cohort", 0.05, 5.0, true, false),
+        ("cohort", "Cohort", 0.1, 0.15, true, false),
         ("per_acc_type_q", "PerAccTypeQ", 0.8, 2.0, true, false),
         ("direct_list", "Direct (Fig. 3)", 0.05, 0.05, true, true),
         ("direct", "Direct", 0.05, 0.05, true, true),
@@ -334,13 +334,15 @@ fn the_manager_serves_one_completion_after_the_other() {
 #[test]
 fn decisions_are_taken_by_the_requests_own_core() {
     let (base, plan) = (Config::default(), ten_us_each());
-    for (id, cost) in [("cpu_centric", 4.8), ("cohort", 6.0)] {
+    for (id, cost) in [("cpu_centric", 4.8), ("cohort", 1.25)] {
         let mut config = frictionless();
         for key in [
             "core.interrupt_ns",
             "core.context_switch_ns",
             "core.submit_ns",
-            "cohort.core_ns",
+            "cohort.pop_ns",
+            "cohort.push_ns",
+            "cohort.poll_period_ns",
         ] {
             config.set(key, base.get(key).unwrap()).unwrap();
         }

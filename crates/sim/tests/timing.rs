@@ -81,6 +81,11 @@ const ACCELERATED: u64 = COMPUTE_IN
     + COMPUTE_OUT
     + WIRES_OUT;
 
+/// A look and the entry that it finds.
+const TAKEN: u64 = 20_000 + 150_000;
+/// An entry that is added, and seen by the accelerator.
+const PUT: u64 = 100_000 + 100_000;
+
 /// An interrupt, two context switches, a submission.
 const INTERRUPTED: u64 = 2_000_000 + 2 * CONTEXT_SWITCH + 800_000;
 
@@ -92,11 +97,11 @@ fn an_unloaded_request_takes_the_sum_of_its_parts() {
     let expected = [
         ("ideal", ACCELERATED),
         ("accelflow", ACCELERATED + dispatchers + 50_000 + 50_000),
-        // RPC-Dser and Ser-RPC have no link and Dser branches; and LdB's notification, which
-        // includes the context switch.
+        // RPC-Dser and Ser-RPC have no link and Dser branches: the core looks, takes and puts, and
+        // the engine looks. The chain's start is half of that, LdB's end the other half.
         (
             "cohort",
-            ACCELERATED + 50_000 + 4 * 6_000_000 - CONTEXT_SWITCH,
+            ACCELERATED + PUT + 3 * (TAKEN + CONTEXT_SWITCH + PUT) + TAKEN,
         ),
         // The manager sees eight completions and a submission, the core Dser's branch and the
         // chains' ends.
@@ -142,13 +147,13 @@ type Row = (&'static str, f64, f64, [i64; 6]);
 /// overhead, so that an entry of 1,104 B takes 27.6 ns at 40 GB/s.
 const STEPS: &[Row] = &[
     // Latencies: as often as the response waits for them.
-    ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 1_000, 1_000, 0]),
+    ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 0, 1_000, 0]),
     ("core.notice_ns", 50.0, 51.0, [0, 0, 0, 0, 1_000, 0]),
     (
         "core.context_switch_ns",
         1_000.0,
         1_001.0,
-        [1_000, 15_000, 3_000, 0, 1_000, 1_000],
+        [1_000, 15_000, 3_000, 4_000, 1_000, 1_000],
     ),
     (
         "core.interrupt_ns",
@@ -157,7 +162,13 @@ const STEPS: &[Row] = &[
         [0, 8_000, 2_000, 0, 0, 0],
     ),
     ("core.submit_ns", 800.0, 801.0, [0, 8_000, 2_000, 0, 0, 0]),
-    ("cohort.core_ns", 6_000.0, 6_001.0, [0, 0, 0, 4_000, 0, 0]),
+    ("cohort.poll_ns", 20.0, 21.0, [0, 0, 0, 4_000, 0, 0]),
+    ("cohort.pop_ns", 150.0, 151.0, [0, 0, 0, 4_000, 0, 0]),
+    ("cohort.push_ns", 100.0, 101.0, [0, 0, 0, 4_000, 0, 0]),
+    ("cohort.engine_ns", 100.0, 101.0, [0, 0, 0, 4_000, 0, 0]),
+    // Its core has nothing else to do, and one entry at a time.
+    ("cohort.poll_period_ns", 5_000.0, 6_000.0, [0; 6]),
+    ("cohort.queue_entries", 64.0, 1.0, [0; 6]),
     (
         "relief.latency_ns",
         1_500.0,
@@ -319,8 +330,8 @@ const STEPS: &[Row] = &[
     ("scheduling.policy", 1.0, 2.0, [0; 6]),
     ("tenant.max_traces", 0.0, 1.0, [0; 6]),
     ("tcp.timeout_us", 10_000_000.0, 1.0, [0; 6]),
-    // Application logic over 1.19, operations in software over its root, switches, interrupts,
-    // submissions and Cohort's queues over its fourth root; accelerators as before.
+    // Application logic over 1.19, operations in software over its root, switches, interrupts and
+    // submissions over its fourth root; accelerators and queues in memory as before.
     (
         "core.generation",
         2.0,
@@ -329,7 +340,7 @@ const STEPS: &[Row] = &[
             -1_596_639 - 3_915_172 - 42_556,
             -1_596_639 - 15 * 42_556 - 8 * (85_113 + 34_045),
             -1_596_639 - 3 * 42_556 - 2 * (85_113 + 34_045),
-            -1_596_639 - 4 * 255_338,
+            -1_596_639 - 4 * 42_556,
             -1_596_639 - 42_556,
             -1_596_639 - 42_556,
         ],
@@ -380,7 +391,7 @@ const STEPS: &[Row] = &[
         "core.context_switch_ns",
         0.0,
         1.0,
-        [1_000, 15_000, 3_000, 0, 1_000, 1_000],
+        [1_000, 15_000, 3_000, 4_000, 1_000, 1_000],
     ),
 ];
 
@@ -493,7 +504,7 @@ fn transformations_branches_and_parked_traces_count_once_each() {
                 2_001.0,
                 [0, 15_000, 4_000, 0, 0, 0],
             ),
-            ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 2_000, 2_000, 0]),
+            ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 0, 2_000, 0]),
             (
                 "network.notification_cycles",
                 80.0,
@@ -515,6 +526,8 @@ fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
     let (load_across, store_across) = (load + 2 * 24_000, store + 24_000);
     let operations = 8 * (load_across + store_across) + load + store - 18 * 20_000;
     let hardware = operations + 8 * 26_200 + 26_200;
+    // From the core's push to RPC's completion: the engine's look, the entry, the operation.
+    let rpc = 100_000 + (10_000 + 53_800) + (load_across + 100_000 + store_across);
     let mut config = reference();
     set(
         &mut config,
@@ -527,7 +540,11 @@ fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
         // All hand-overs but that after Dser, which branches anyway, come to need the core.
         ("per_acc_type_q", hardware + 6 * INTERRUPTED),
         // So do those over links: TCP-Decr, Decr-RPC, RPC-Encr and Encr-TCP.
-        ("cohort", hardware + 4 * 6_000_000),
+        // And both times that RPC's operation ends, its core has not yet gone back to polling.
+        (
+            "cohort",
+            hardware + 4 * (TAKEN + CONTEXT_SWITCH + PUT) + 2 * (CONTEXT_SWITCH - rpc),
+        ),
         ("accelflow", hardware),
         ("ideal", hardware),
     ];

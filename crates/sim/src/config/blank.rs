@@ -134,7 +134,14 @@ pub(super) fn blank() -> Config {
             queue_entries: 0,
             deadline: 1.0,
         },
-        cohort: CohortConfig { core: Time::ZERO },
+        cohort: CohortConfig {
+            poll_period: Time::ZERO,
+            poll: Time::ZERO,
+            pop: Time::ZERO,
+            push: Time::ZERO,
+            engine: Time::ZERO,
+            queue_entries: 0,
+        },
         payload: PayloadConfig {
             compression_ratio: 1.0,
         },

@@ -88,8 +88,8 @@ impl Config {
         base.scale(self.core.generation.gain().powf(-share))
     }
 
-    /// This server with what software on its generation's cores costs. Enqueue and seeing a flag
-    /// stay: they wait for the networks and the cache, not for the core.
+    /// This server with what software on its generation's cores costs. Enqueue, software queues and
+    /// seeing a flag stay: they wait for the networks and the cache, not for the core.
     pub(crate) fn with_generation_costs(&self) -> Config {
         let mut config = self.clone();
         let core = &mut config.core;
@@ -97,7 +97,6 @@ impl Config {
             &mut core.context_switch,
             &mut core.interrupt,
             &mut core.submit,
-            &mut config.cohort.core,
             &mut config.exception.handling,
             &mut config.tlb.fault_service,
         ] {
@@ -153,7 +152,7 @@ mod tests {
         );
         assert_eq!(costs.core.context_switch, Time::from_ps(840_336));
         assert_eq!(costs.core.submit, Time::from_ps(672_269));
-        assert_eq!(costs.cohort.core, Time::from_ps(5_042_017));
+        assert_eq!(costs.cohort, config.cohort);
         assert_eq!(costs.exception.handling, Time::from_ps(840_336));
         assert_eq!(costs.tlb.fault_service, Time::from_ps(1_680_672));
         assert_eq!(costs.core.transform_per_kib, Time::from_us(1));

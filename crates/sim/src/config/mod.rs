@@ -322,8 +322,18 @@ pub struct ReliefConfig {
 /// Cohort's software queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CohortConfig {
-    /// Core time for a hand-over outside the linked pairs.
-    pub core: Time,
+    /// How long a core that has other work does not look at its queues.
+    pub poll_period: Time,
+    /// Core time of a look.
+    pub poll: Time,
+    /// Core time to take an entry.
+    pub pop: Time,
+    /// Core time to add an entry.
+    pub push: Time,
+    /// From an added entry to the accelerator's seeing it.
+    pub engine: Time,
+    /// Entries of a core's queue.
+    pub queue_entries: usize,
 }
 
 /// Messages.

@@ -19,20 +19,23 @@ impl Orchestrator for Cohort {
     }
 
     fn start(&self, config: &Config) -> Time {
-        config.core.enqueue
+        config.cohort.push
     }
 
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision {
         let fits = completion.size <= config.accelerator.inline;
         let simple = fits && completion.branches == 0 && completion.transforms == 0;
+        // The request's thread takes it from one queue and puts it into another.
+        let passed_on = config.cohort.pop + config.core.context_switch + config.cohort.push;
         match completion.next {
             Next::Forward(to) if simple && links.linked(completion.from, to) => Decision::default(),
             Next::Forward(_) => Decision {
-                core: config.cohort.core + software_transforms(completion, config),
+                core: passed_on + software_transforms(completion, config),
                 ..Decision::default()
             },
+            // It posts a buffer for the message.
             Next::Park => Decision {
-                background: config.cohort.core,
+                background: passed_on,
                 ..Decision::default()
             },
             Next::End => Decision::default(),
@@ -43,14 +46,15 @@ impl Orchestrator for Cohort {
         false
     }
 
+    fn software_queues(&self) -> bool {
+        true
+    }
+
     fn notification(&self) -> Notification {
         Notification::Found
     }
 
     fn notified(&self, config: &Config) -> Time {
-        config
-            .cohort
-            .core
-            .saturating_sub(config.core.context_switch)
+        config.cohort.pop
     }
 }

@@ -164,6 +164,13 @@ pub trait Orchestrator: Send + Sync {
         true
     }
 
+    /// Whether accelerators and cores meet in queues in memory: what asks a core for a decision,
+    /// or ends, waits there until the core looks, and what a core hands on until an accelerator
+    /// does. Only without interrupts.
+    fn software_queues(&self) -> bool {
+        false
+    }
+
     /// How a core is told that a trace has ended.
     fn notification(&self) -> Notification {
         Notification::Flag

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{CoreId, Event, Held, JobId, RequestId, Task};
+use super::state::{CoreId, Event, Held, JobId, Letter, RequestId, Task};
 use crate::config::Looks;
 use crate::hardware::TaskStart;
 use crate::orchestrators::{Next, Notification};
@@ -89,6 +89,16 @@ impl Engine<'_> {
     /// An execution has ended and its core knows.
     pub(super) fn notified(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.spend(id, Part::Communication, now);
+        if self.run.orchestrator.software_queues() {
+            let core = self.requests.get(self.jobs.get(id).request).core;
+            self.post(core, Letter::Ended(id), now);
+            return Ok(());
+        }
+        self.told(id, now)
+    }
+
+    /// The core sees that an execution has ended.
+    pub(super) fn told(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.follow(id, now);
         let request = self.jobs.get(id).request;
         self.jobs.remove(id);
@@ -187,9 +197,16 @@ impl Engine<'_> {
     ) -> Result<(), SimError> {
         let index = usize::from(core);
         if let Some(task) = self.cores[index].finish(number, now) {
+            let polls = self.run.orchestrator.software_queues();
+            if polls {
+                self.look_between_tasks(core, task, now);
+            }
             self.task_done(task, now)?;
             let started = self.cores[index].start(now);
             self.started(core, started);
+            if polls {
+                self.look_when_idle(core, now);
+            }
         }
         Ok(())
     }
@@ -203,6 +220,10 @@ impl Engine<'_> {
             }
             Task::Decide(job) => {
                 self.spend(job, Part::Cores, now);
+                if self.run.orchestrator.software_queues() {
+                    self.pushed(Event::Fetched(job), now);
+                    return Ok(());
+                }
                 self.forward(job, now)
             }
             Task::Software(job) => self.software_done(job, now),
@@ -216,6 +237,7 @@ impl Engine<'_> {
             }
             Task::TakeOver(job) => self.take_over(job, now),
             Task::Notice => Ok(()),
+            Task::Look(core) => self.looked(core, now),
         }
     }
 
@@ -289,6 +311,8 @@ impl Engine<'_> {
     pub(super) fn ask_core(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
         if self.run.orchestrator.interrupts() {
             self.interrupt_core(core, task, duration, now);
+        } else if self.run.orchestrator.software_queues() {
+            self.post(core, Letter::Ask(task, duration), now);
         } else {
             self.push_task(core, task, duration, now);
         }

@@ -60,6 +60,9 @@ impl Engine<'_> {
             self.jobs.get_mut(id).instance = instance;
             match self.run.orchestrator.submission(self.run.config) {
                 Some(visit) => self.visit_manager(visit, Event::Submitted(id), now),
+                None if self.run.orchestrator.software_queues() => {
+                    self.pushed(Event::Begun(id), now);
+                }
                 None => self.submitted(id, now),
             }
             return Ok(());

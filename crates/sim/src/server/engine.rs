@@ -8,10 +8,12 @@ use accelflow_units::Time;
 
 use super::arrivals::Source;
 use super::shaping::Shaped;
-use super::state::{CoreId, Event, Job, JobId, Request, RequestId, Task, Transfer, Unit};
+use super::state::{CoreId, Event, Job, JobId, Letter, Request, RequestId, Task, Transfer, Unit};
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError};
-use crate::hardware::{CentralQueue, Core, Dma, Movement, Policy, Sizes, Station, Uncore};
+use crate::hardware::{
+    CentralQueue, Core, Dma, Movement, Policy, Sizes, SoftQueue, Station, Uncore,
+};
 use crate::orchestrators::Queueing;
 use crate::plan::{ChainPlan, Message, PhasePlan};
 use crate::stats::{Fallback, Operated, Orchestration, Outcome, Part, ServiceStats, Totals};
@@ -35,6 +37,8 @@ pub(super) struct Engine<'r> {
     pub(super) requests: Slab<Request>,
     pub(super) jobs: Slab<Job>,
     pub(super) cores: Vec<Core<Task>>,
+    /// What accelerators have for each core; empty where they do not meet in queues.
+    pub(super) soft_queues: Vec<SoftQueue<Letter>>,
     /// By type, then by instance.
     pub(super) stations: Vec<Station<JobId>>,
     /// In which order they load what is ready.
@@ -88,46 +92,22 @@ pub(super) struct Window {
 impl<'r> Engine<'r> {
     pub(super) fn new(run: &Run<'r>) -> Result<Engine<'r>, SimError> {
         run.config.check()?;
-        for service in &run.plan.services {
-            let chains = |phase: Option<&PhasePlan>| matches!(phase, Some(PhasePlan::Chains(_)));
-            if !chains(service.phases.first()) || !chains(service.phases.last()) {
-                return Err(SimError::Path(service.name.clone()));
-            }
-        }
-        let sources = run
-            .loads
-            .iter()
-            .map(|load| Source::new(run, load))
-            .collect::<Result<_, SimError>>()?;
-        let hardware = &run.config.accelerator;
-        let sizes = Sizes {
-            elements: hardware.pes,
-            input: hardware.input_entries,
-            overflow: hardware.overflow_entries,
-            output: hardware.output_entries,
-        };
+        check_paths(run)?;
+        let sources = run.loads.iter().map(|load| Source::new(run, load));
         let policy = run.orchestrator.policy(run.config);
-        let stations = Accel::COUNT * hardware.instances;
-        let central = || {
-            CentralQueue::new(
-                run.config.relief.queue_entries,
-                hardware.overflow_entries,
-                hardware.pes.min(hardware.input_entries),
-                hardware.instances,
-            )
-        };
         let tenants = tenants(run.loads);
         let mut engine = Engine {
             uncore: Uncore::new(run.config),
             calendar: Calendar::with_capacity(1024),
-            sources,
+            sources: sources.collect::<Result<_, SimError>>()?,
             requests: Slab::new(),
             jobs: Slab::new(),
             cores: (0..run.config.core.count).map(|_| Core::new()).collect(),
-            stations: (0..stations).map(|_| Station::new(sizes, policy)).collect(),
+            soft_queues: soft_queues(run),
+            stations: stations(run, policy),
             policy,
             dma: Dma::new(run.config.network.dma_engines),
-            central: (run.orchestrator.queueing() == Queueing::Central).then(central),
+            central: central(run),
             expected: Vec::new(),
             balanced: 0,
             manager_free: Time::ZERO,
@@ -206,6 +186,12 @@ impl<'r> Engine<'r> {
                 self.entered(job, now);
                 Ok(())
             }
+            Event::Begun(job) => {
+                self.spend(job, Part::Communication, now);
+                self.submitted(job, now);
+                Ok(())
+            }
+            Event::Fetched(job) => self.fetched(job, now),
             Event::Moved(transfer) => self.moved(transfer, now),
             Event::Refilled(job) => {
                 self.spend(job, Part::Communication, now);
@@ -301,6 +287,51 @@ impl<'r> Engine<'r> {
         self.requests.get_mut(id).balanced = true;
         core as CoreId
     }
+}
+
+/// A path begins with a message that arrives and ends with one that is sent.
+fn check_paths(run: &Run<'_>) -> Result<(), SimError> {
+    let chains = |phase: Option<&PhasePlan>| matches!(phase, Some(PhasePlan::Chains(_)));
+    for service in &run.plan.services {
+        if !chains(service.phases.first()) || !chains(service.phases.last()) {
+            return Err(SimError::Path(service.name.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn stations(run: &Run<'_>, policy: Policy) -> Vec<Station<JobId>> {
+    let hardware = &run.config.accelerator;
+    let sizes = Sizes {
+        elements: hardware.pes,
+        input: hardware.input_entries,
+        overflow: hardware.overflow_entries,
+        output: hardware.output_entries,
+    };
+    let station = |_| Station::new(sizes, policy);
+    let count = Accel::COUNT * hardware.instances;
+    (0..count).map(station).collect()
+}
+
+fn central(run: &Run<'_>) -> Option<CentralQueue<JobId>> {
+    let hardware = &run.config.accelerator;
+    let queue = || {
+        CentralQueue::new(
+            run.config.relief.queue_entries,
+            hardware.overflow_entries,
+            hardware.pes.min(hardware.input_entries),
+            hardware.instances,
+        )
+    };
+    (run.orchestrator.queueing() == Queueing::Central).then(queue)
+}
+
+fn soft_queues(run: &Run<'_>) -> Vec<SoftQueue<Letter>> {
+    if !run.orchestrator.software_queues() {
+        return Vec::new();
+    }
+    let queue = |_| SoftQueue::new(run.config.cohort.queue_entries);
+    (0..run.config.core.count).map(queue).collect()
 }
 
 /// Values in reusable slots.

@@ -16,6 +16,7 @@ mod read;
 mod report;
 mod saturation;
 mod shaping;
+mod soft_queues;
 mod state;
 mod tenants;
 mod timeouts;

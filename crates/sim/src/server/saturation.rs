@@ -4,7 +4,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::engine::Engine;
-use crate::hardware::Core;
+use crate::hardware::{Core, SoftQueue};
 use crate::stats::{Outcome, Saturation};
 
 /// What waits for each resource at a point in time.
@@ -45,7 +45,8 @@ impl Engine<'_> {
             }
         }
         Queues {
-            cores: self.cores.iter().map(behind_the_running).sum(),
+            cores: self.cores.iter().map(behind_the_running).sum::<usize>()
+                + self.soft_queues.iter().map(SoftQueue::len).sum::<usize>(),
             manager: (self.manager_free.saturating_sub(now).as_ps() / occupancy) as usize,
             dma: self.dma.backlog(),
             tenants: self.held_back(),

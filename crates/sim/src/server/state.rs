@@ -181,6 +181,10 @@ pub(super) enum Event {
     Registered(JobId),
     /// An overflow entry has reached the central queue.
     Recalled(JobId),
+    /// An accelerator has seen a chain that a core has put into its software queue.
+    Begun(JobId),
+    /// An accelerator has seen a job that a core has put into its software queue.
+    Fetched(JobId),
     /// An A-DMA engine has moved something.
     Moved(Transfer),
     /// An overflow entry has reached the input queue.
@@ -245,4 +249,15 @@ pub(super) enum Task {
     Software(JobId),
     /// Sees a notification, or handles an interrupt that nobody waits for.
     Notice,
+    /// Looks at its software queues.
+    Look(CoreId),
+}
+
+/// What an accelerator puts into the software queue of a core.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Letter {
+    /// A task, and how long it takes.
+    Ask(Task, Time),
+    /// The end of a job.
+    Ended(JobId),
 }

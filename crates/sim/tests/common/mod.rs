@@ -178,7 +178,11 @@ pub(crate) fn frictionless() -> Config {
         "network.entry_overhead_bytes",
         "relief.latency_ns",
         "relief.occupancy_ns",
-        "cohort.core_ns",
+        "cohort.poll_period_ns",
+        "cohort.poll_ns",
+        "cohort.pop_ns",
+        "cohort.push_ns",
+        "cohort.engine_ns",
     ] {
         config.set(key, 0.0).unwrap();
     }

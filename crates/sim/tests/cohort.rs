@@ -1,0 +1,84 @@
+//! Cohort's software queues: when a core looks, and what finds no entry.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use accelflow_sim::Config;
+use accelflow_sim::plan::Plan;
+use accelflow_units::Time;
+use common::{fixed_plan, frictionless, responses, round_cost, run, set, sink, together, uniq_id};
+
+/// T1 alone. All of its pairs are linked, so that Dser's branch alone needs the core, and its end.
+fn one_hand_over() -> Plan {
+    fixed_plan(&sink(), 0.001, 0, &round_cost)
+}
+
+/// One core, switches of 1 us, looks of 20 ns, and 150 and 100 ns to take an entry and to add one.
+fn one_core(values: &[(&str, f64)]) -> Config {
+    let mut config = frictionless();
+    let costs = [
+        ("core.count", 1.0),
+        ("core.context_switch_ns", 1_000.0),
+        ("cohort.poll_ns", 20.0),
+        ("cohort.pop_ns", 150.0),
+        ("cohort.push_ns", 100.0),
+    ];
+    set(&mut config, &costs);
+    set(&mut config, values);
+    config
+}
+
+/// How much later the second of two requests that arrive together ends.
+fn second_later(values: &[(&str, f64)]) -> Time {
+    let two = responses(&one_core(values), &one_hand_over(), "cohort", 2);
+    two[1] - two[0]
+}
+
+/// To take an entry, to switch to its request's thread, to add one.
+const HAND_OVER_NS: u64 = 150 + 1_000 + 100;
+
+#[test]
+fn a_core_with_other_work_looks_between_tasks_when_its_last_look_began_a_period_ago() {
+    // The look that finds both begins 20 + 1,250 ns before the first hand-over ends.
+    let never = second_later(&[("cohort.poll_period_ns", 1_271.0)]);
+    assert_eq!(never, Time::from_ns(HAND_OVER_NS));
+    let once = second_later(&[("cohort.poll_period_ns", 1_270.0)]);
+    assert_eq!(once, Time::from_ns(HAND_OVER_NS + 1_000 + 20));
+}
+
+#[test]
+fn what_finds_the_queue_full_is_found_by_the_next_look() {
+    let rarely = ("cohort.poll_period_ns", 1e6);
+    let both = second_later(&[rarely, ("cohort.queue_entries", 2.0)]);
+    assert_eq!(both, Time::from_ns(HAND_OVER_NS));
+    // The core has nothing else to do after the first, so it goes back to polling.
+    let one = second_later(&[rarely, ("cohort.queue_entries", 1.0)]);
+    assert_eq!(one, Time::from_ns(HAND_OVER_NS + 1_000 + 20));
+}
+
+#[test]
+fn entries_are_handled_in_the_order_in_which_they_came() {
+    // With one element each, requests come to the core one after the other.
+    let config = one_core(&[("accelerator.pes", 1.0), ("cohort.poll_period_ns", 1e6)]);
+    let plan = fixed_plan(&uniq_id(), 30_000.0, 0, &round_cost);
+    let outcome = run(&config, &plan, "cohort", &together(6), 1);
+    let times: Vec<Time> = outcome.services[0].latency.iter().collect();
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+}
+
+#[test]
+fn looks_take_time_from_cores_and_other_systems_have_none() {
+    let plan = fixed_plan(&uniq_id(), 30_000.0, 0, &round_cost);
+    let busy = |id: &str, period: f64| {
+        let config = one_core(&[("cohort.poll_period_ns", period)]);
+        run(&config, &plan, id, &together(20), 1)
+            .orchestration
+            .cores
+    };
+    let cohort = [1e6, 5_000.0, 0.0].map(|period| busy("cohort", period));
+    assert!(cohort[0] < cohort[1] && cohort[1] < cohort[2], "{cohort:?}");
+    for id in ["cpu_centric", "relief", "accelflow"] {
+        assert_eq!(busy(id, 0.0), busy(id, 1e6), "{id}");
+    }
+}
