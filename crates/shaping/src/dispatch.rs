@@ -123,6 +123,11 @@ impl<T> InputQueue<T> {
         self.entries.is_empty()
     }
 
+    /// How long elements are expected to be held by all entries.
+    pub fn work(&self) -> Time {
+        self.entries.iter().map(|entry| entry.work).sum()
+    }
+
     /// Takes the entry that is to be loaded next.
     pub fn pop(&mut self) -> Option<Entry<T>> {
         self.entries.pop_front()

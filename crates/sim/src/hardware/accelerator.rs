@@ -32,7 +32,8 @@ pub(crate) struct Started<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Station<T> {
     ready: InputQueue<T>,
-    overflow: VecDeque<T>,
+    /// Goes on with the order of `ready`.
+    overflow: InputQueue<T>,
     blocked: VecDeque<(T, Owner)>,
     input_used: usize,
     input_entries: usize,
@@ -61,7 +62,7 @@ impl<T: Copy> Station<T> {
     pub(crate) fn new(sizes: Sizes, policy: Policy) -> Station<T> {
         Station {
             ready: InputQueue::new(policy, sizes.input),
-            overflow: VecDeque::new(),
+            overflow: InputQueue::new(policy, sizes.overflow),
             blocked: VecDeque::new(),
             input_used: 0,
             input_entries: sizes.input,
@@ -122,8 +123,16 @@ impl<T: Copy> Station<T> {
 
     /// Marks a reserved overflow entry as waiting for an input entry; the entry to move into the
     /// input queue now, if one is free there.
-    pub(crate) fn spilled(&mut self, entry: T) -> Option<T> {
-        self.overflow.push_back(entry);
+    ///
+    /// Entries move up in the order of the policy, which takes all of the input queue to be before
+    /// them.
+    pub(crate) fn spilled(&mut self, entry: Entry<T>, now: Time) -> Option<T> {
+        let elements = Elements {
+            count: self.elements,
+            idle: false,
+            remaining: self.ends.saturating_sub(now * self.running) + self.ready.work(),
+        };
+        self.overflow.push(entry, elements, now);
         self.refill()
     }
 
@@ -168,7 +177,7 @@ impl<T: Copy> Station<T> {
             return None;
         }
         self.overflow_used -= 1;
-        self.overflow.pop_front()
+        self.overflow.pop().map(|entry| entry.item)
     }
 
     /// An operation has ended: whether its result has an output entry. If not, the result waits
@@ -276,6 +285,10 @@ mod tests {
             self.ready(of(item, ME), at(0));
         }
 
+        fn spills(&mut self, item: char) -> Option<char> {
+            self.spilled(of(item, ME), at(0))
+        }
+
         fn next(&mut self, now: Time) -> Option<char> {
             self.start(now).map(|started| started.item)
         }
@@ -314,8 +327,8 @@ mod tests {
         assert!(station.reserve_input());
         assert!(station.reserve_overflow() && station.reserve_overflow());
         assert!(!station.reserve_overflow());
-        assert_eq!(station.spilled('b'), None);
-        assert_eq!(station.spilled('c'), None);
+        assert_eq!(station.spills('b'), None);
+        assert_eq!(station.spills('c'), None);
         station.is_ready('a');
         assert_eq!(station.refill(), None, "the input queue is full");
         assert_eq!(station.next(at(0)), Some('a'));
@@ -329,7 +342,7 @@ mod tests {
     fn an_entry_that_spills_into_a_queue_with_room_moves_up_at_once() {
         let mut station = station(1, 1, 1, 1);
         assert!(station.reserve_overflow());
-        assert_eq!(station.spilled('a'), Some('a'));
+        assert_eq!(station.spills('a'), Some('a'));
         station.is_ready('a');
         assert_eq!(station.next(at(0)), Some('a'));
         assert!(station.deposit('a', ME, at(1)));
@@ -372,7 +385,7 @@ mod tests {
     fn an_entry_given_up_goes_to_the_oldest_in_the_overflow_area() {
         let mut station = station(1, 1, 2, 1);
         assert!(station.reserve_input() && station.reserve_overflow());
-        assert_eq!(station.spilled('b'), None);
+        assert_eq!(station.spills('b'), None);
         assert!(station.reserve_overflow());
         assert_eq!(station.release_input(), Some('b'));
         assert!(!station.reserve_input());
@@ -388,7 +401,7 @@ mod tests {
         assert!(station.reserve_input() && station.reserve_input());
         for entry in ['c', 'd', 'e'] {
             assert!(station.reserve_overflow());
-            assert_eq!(station.spilled(entry), None);
+            assert_eq!(station.spills(entry), None);
         }
         station.is_ready('a');
         station.is_ready('b');
@@ -400,6 +413,54 @@ mod tests {
             assert!(station.deposit(running, ME, at(1)));
             assert_eq!(station.withdraw(at(1)), None);
         }
+    }
+
+    #[test]
+    fn the_overflow_area_drains_in_the_order_of_the_policy() {
+        let sizes = Sizes {
+            elements: 1,
+            input: 1,
+            overflow: 3,
+            output: 1,
+        };
+        // One operation runs until 50 ns and one of 10 ns is ready. a and b, at 30 ns, are then to
+        // take from 60 to 70 and to 80 ns.
+        let drained = |policy, entries: [(char, u8, u64); 3]| -> String {
+            let mut station = Station::new(sizes, policy);
+            let work = at(10);
+            let entry = |item, priority, due_ns| Entry {
+                priority,
+                due: at(due_ns),
+                work,
+                ..of(item, ME)
+            };
+            for running in [true, false] {
+                assert!(station.reserve_input());
+                station.ready(entry('-', 9, 1_000), at(0));
+                if running {
+                    assert_eq!(station.next(at(0)), Some('-'));
+                    station.runs_until(at(50));
+                }
+            }
+            for (item, priority, due_ns) in entries {
+                assert!(station.reserve_overflow());
+                assert_eq!(station.spilled(entry(item, priority, due_ns), at(30)), None);
+            }
+            let mut order = String::new();
+            while station.input_used > 0 {
+                station.input_used -= 1;
+                order.extend(station.refill());
+            }
+            order
+        };
+        let priorities = [('a', 1, 1_000), ('b', 2, 1_000), ('c', 1, 1_000)];
+        assert_eq!(drained(Policy::Fifo, priorities), "abc");
+        assert_eq!(drained(Policy::Priority, priorities), "bac");
+        let due = |last| [('a', 0, 1_000), ('b', 0, 1_000), ('c', 0, last)];
+        assert_eq!(drained(Policy::Deadline, due(90)), "abc");
+        assert_eq!(drained(Policy::Deadline, due(89)), "acb");
+        assert_eq!(drained(Policy::Deadline, due(79)), "cba");
+        assert_eq!(drained(Policy::Deadline, due(69)), "abc", "late anywhere");
     }
 
     #[test]

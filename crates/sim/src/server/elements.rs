@@ -176,28 +176,33 @@ impl Engine<'_> {
 
     /// A reserved input entry is ready.
     pub(super) fn enqueue(&mut self, id: JobId, now: Time) {
-        let job = *self.jobs.get(id);
-        let request = self.requests.get(job.request);
-        let mut entry = Entry {
-            item: id,
-            owner: request.owner(),
-            priority: request.priority,
-            due: Time::MAX,
-            work: Time::ZERO,
-        };
-        if self.policy == Policy::Deadline {
-            let due = self.advance_deadline(self.jobs.get(id));
-            (entry.due, entry.work) = (due, self.element_time(id));
-            self.jobs.get_mut(id).due = due;
-        }
-        let placed = self.station(job.unit()).ready(entry, now);
+        let (entry, unit) = (self.entry(id), self.jobs.get(id).unit());
+        self.jobs.get_mut(id).due = entry.due;
+        let placed = self.station(unit).ready(entry, now);
         if placed != Placed::InOrder {
             let service = usize::from(entry.owner.service);
             let stats = &mut self.services[service];
             stats.exchanged += u64::from(placed == Placed::Exchanged);
             stats.expected_late += u64::from(placed == Placed::Late);
         }
-        self.start_elements(job.unit(), now);
+        self.start_elements(unit, now);
+    }
+
+    /// What the input dispatcher reads of `job`.
+    fn entry(&self, id: JobId) -> Entry<JobId> {
+        let job = self.jobs.get(id);
+        let request = self.requests.get(job.request);
+        let (due, work) = match self.policy {
+            Policy::Deadline => (self.advance_deadline(job), self.element_time(id)),
+            _ => (job.due, Time::ZERO),
+        };
+        Entry {
+            item: id,
+            owner: request.owner(),
+            priority: request.priority,
+            due,
+            work,
+        }
     }
 
     pub(super) fn start_elements(&mut self, unit: Unit, now: Time) {
@@ -325,8 +330,8 @@ impl Engine<'_> {
     }
 
     pub(super) fn spilled(&mut self, job: JobId, now: Time) {
-        let unit = self.jobs.get(job).unit();
-        if let Some(refill) = self.station(unit).spilled(job) {
+        let (entry, unit) = (self.entry(job), self.jobs.get(job).unit());
+        if let Some(refill) = self.station(unit).spilled(entry, now) {
             self.refill(refill, now);
         }
     }
