@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::engine::{Engine, Window};
 use super::saturation::{Queues, saturation};
 use super::state::{Job, Request, RequestId};
-use crate::hardware::{Carried, CentralQueue, Station};
+use crate::hardware::{Carried, CentralQueue, SoftQueue, Station};
 use crate::stats::{AccelStats, Breakdown, DataStats, Outcome};
 
 /// Busy times since the start of the run.
@@ -158,7 +158,7 @@ impl Engine<'_> {
             && self.stations.iter().all(|station| station.is_idle())
             && self.central.as_ref().is_none_or(CentralQueue::is_idle)
             && self.cores.iter().all(|core| core.committed() == (0, 0))
-            && self.soft_queues.iter().all(|queue| queue.len() == 0)
+            && self.soft_queues.iter().all(SoftQueue::is_empty)
             && self.held_back() == 0;
         let measured: u64 = self.services.iter().map(|s| s.latency.count() as u64).sum();
         let instances = self.run.config.accelerator.instances;
