@@ -47,7 +47,7 @@ WORKLOADS = ("socialnetwork", "hotelreservation", "mediaservices", "trainticket"
 PLACEMENTS = ("colocated", "isolated")
 ARRIVALS = ("poisson", "alibaba", "azure", "short_bursts")
 RATES = ("equal", "alibaba", "azure")
-FACTS = ("common", "drawn")
+FACTS = ("common", "drawn", "recorded")
 SIZES = ("socialnetwork", "fleet", "fleet_whole", "hypercompressbench")
 POLICIES = ("fifo", "priority", "deadline")
 REMOTES = ("short", "socialnetwork", "short_drawn", "socialnetwork_drawn")
@@ -112,8 +112,8 @@ class Experiment:
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
     serverless functions), which `rates` shares among them. `facts` says what payloads say: that of
-    the most common path, or `drawn` for each request with the odds ``facts.*`` of the server's
-    parameters; `remote` says how long remote sides take.
+    the most common path, `drawn` for each request with the odds ``facts.*`` of the server's
+    parameters, or `recorded`: that of one of the requests in `recording`, drawn for each; `remote` says how long remote sides take.
 
     `policy` is the order of input queues, fifo, priority or deadline, if the configuration is not
     to say it. Responses of services that `slo_us` does not name are due within `slo_factor` times
@@ -397,6 +397,8 @@ def check(experiment: Experiment, threads: int = 1) -> None:
     ):
         if value not in allowed:
             raise InputError(f"unknown {name} '{value}'; known are {', '.join(allowed)}")
+    if experiment.facts == "recorded" and experiment.recording is None:
+        raise InputError("facts 'recorded' need a recording with requests to take them from")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     _check_names("orchestrator", ids, [name for name, _ in systems()])
     _check_names("service", experiment.services, services(experiment.workload))

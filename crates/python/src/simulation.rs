@@ -179,9 +179,10 @@ impl Prepared {
         let plan = match request.facts.as_str() {
             "common" => plan,
             "drawn" => plan.with_odds(&config.facts.odds().map_err(failure)?),
+            "recorded" => plan.with_recorded_facts(&profile).map_err(failure)?,
             other => {
                 return Err(failure(format!(
-                    "unknown facts '{other}'; known are common, drawn"
+                    "unknown facts '{other}'; known are common, drawn, recorded"
                 )));
             }
         };

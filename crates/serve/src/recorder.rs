@@ -8,7 +8,8 @@ use accelflow_runtime::trail::{Trail, TrailPhase};
 use accelflow_runtime::{Outcome, Step};
 use accelflow_trace::Accel;
 use accelflow_workload::profile::{
-    Direction, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
+    Direction, RecordedChain, RecordedPhase, RecordedRequest, RecordedService, RecordedStep,
+    Recording,
 };
 
 pub(crate) use accelflow_runtime::trail::thread_time;
@@ -193,6 +194,7 @@ impl Recorder {
             recording.services.push(RecordedService {
                 service: (*service).to_owned(),
                 phases: most_common.phases(),
+                requests: paths.iter().map(Path::requests).collect(),
             });
         }
         Ok(recording)
@@ -275,6 +277,16 @@ impl Path {
         }
     }
 
+    /// What all of its requests said.
+    fn requests(&self) -> RecordedRequest {
+        let (received, sent) = self.places.split_at(self.received);
+        let chains = |places| vec![said(places)];
+        RecordedRequest {
+            count: self.seen as u64,
+            facts: vec![chains(received), Vec::new(), chains(sent)],
+        }
+    }
+
     fn phases(&self) -> Vec<RecordedPhase> {
         let (mut steps, mut logic) = (self.steps.iter(), self.app_ns.iter());
         let phase = |phase: &Shape| match phase {
@@ -313,6 +325,19 @@ impl Samples {
             samples: self.cost_ns.len() as u64,
         }
     }
+}
+
+/// What branches could see in each trace. Later operations may change it (Dcmp, a message's form),
+/// and branches look at the first that says it.
+fn said(places: &[Place]) -> BTreeMap<String, BTreeMap<String, i64>> {
+    let mut facts: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
+    for place in places {
+        for (field, value) in &place.facts {
+            let trace = facts.entry(place.trace.clone()).or_default();
+            trace.entry(field.clone()).or_insert(*value);
+        }
+    }
+    facts
 }
 
 fn put<T>(kept: &mut Vec<T>, slot: usize, value: T) {

@@ -159,6 +159,11 @@ fn live_requests_make_a_recording_for_the_simulator() {
         panic!("{:?}", again.services[0].phases);
     };
     assert!(app_ns.is_some_and(|it| it >= 1.0) && (19..=20).contains(samples));
+    let requests = &again.services[0].requests;
+    let count: u64 = requests.iter().map(|it| it.count).sum();
+    assert!((19..=20).contains(&count), "{requests:?}");
+    let plain = [("compressed".to_owned(), 0)].into();
+    assert_eq!(requests[0].facts[0][0]["T1"], plain, "{requests:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use accelflow_trace::{Accel, AtmAddress, Field, Image};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
-    Cost, Payload, PhaseProfile, Profile, ServiceProfile, WaitDistribution,
+    Cost, Payload, PhaseProfile, Profile, RecordingError, ServiceProfile, WaitDistribution,
 };
 use accelflow_workload::services::{ChainFacts, FactOdds, Phase, Place, ServiceError};
 use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
@@ -141,6 +141,37 @@ impl Plan {
             }
         }
         self
+    }
+
+    /// The same plan, where each request has the facts of one that `profile` has recorded, drawn
+    /// for it.
+    ///
+    /// # Errors
+    /// [`RecordingError::NoRequests`] for a service without any.
+    pub fn with_recorded_facts(mut self, profile: &Profile) -> Result<Plan, RecordingError> {
+        for (service, recorded) in self.services.iter_mut().zip(profile.services()) {
+            let requests = recorded.requests();
+            if requests.count() == 0 {
+                return Err(RecordingError::NoRequests(service.name.clone()));
+            }
+            for phase in &mut service.phases {
+                let PhasePlan::Chains(chains) = phase else {
+                    continue;
+                };
+                for chain in chains {
+                    let [phase, number] = [chain.place.0, chain.place.1].map(usize::from);
+                    let place = Place {
+                        service: service.name.clone(),
+                        phase,
+                        chain: number,
+                    };
+                    let variants = requests.chains(phase, number);
+                    let facts = chain.facts.clone();
+                    chain.facts = facts.with_recorded(variants, &place, &self.image)?;
+                }
+            }
+        }
+        Ok(self)
     }
 
     /// The field that traces test to know whether their message is compressed, if any does.

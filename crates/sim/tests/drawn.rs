@@ -15,8 +15,10 @@ use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
-use accelflow_workload::profile::{PaperOptions, Profile, RemoteWaits};
-use accelflow_workload::services::{FactOdds, Odds, Service, social_network};
+use accelflow_workload::profile::{
+    PaperOptions, Profile, RecordedRequest, Recording, RecordingOptions, RemoteWaits,
+};
+use accelflow_workload::services::{Chain, FactOdds, Odds, Phase, Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
 use accelflow_workload::suites::Suite;
 use common::{ALL, image};
@@ -285,4 +287,82 @@ fn every_parameter_of_facts_decides_its_fields() {
             );
         }
     }
+}
+
+/// Reads of two keys at the same time, both of which hit or both of which miss.
+fn two_reads() -> (Service, Recording) {
+    let read = |hit| {
+        let read = Chain::new("T4").with("T5", "hit", hit);
+        let found = read.with("T6", "found", 1).with("T6", "c_compressed", 0);
+        let form = ["T5", "T6"].into_iter();
+        form.fold(found, |it, trace| it.with(trace, "compressed", 0))
+            .with("T7", "exception", 0)
+    };
+    let path = vec![
+        common::receive(0),
+        Phase::Cpu,
+        Phase::Traces(vec![read(1), read(1)]),
+        Phase::Cpu,
+        Phase::one(Chain::new("T2")),
+    ];
+    let service = Service::new("TwoReads", "ReadPosts", path).unwrap();
+    let request = |count, hit: i64| {
+        let said = |hit| [("T5".to_owned(), [("hit".to_owned(), hit)].into())].into();
+        let none = vec![Default::default()];
+        RecordedRequest {
+            count,
+            facts: vec![
+                none.clone(),
+                vec![],
+                vec![said(hit), said(hit)],
+                vec![],
+                none,
+            ],
+        }
+    };
+    let mut recording = common::recording(&service, 10_000.0, 1_000, &common::round_cost);
+    recording.services[0].requests = vec![request(3, 1), request(1, 0)];
+    (service, recording)
+}
+
+#[test]
+fn each_request_is_like_one_that_was_recorded_under_every_orchestrator() {
+    let (service, recording) = two_reads();
+    let options = RecordingOptions::default();
+    let services = [service];
+    let profile = Profile::from_recording(&recording, &services, &image(), &options).unwrap();
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(1_000)));
+    let common = Plan::new(&profile, &image(), &sizes).unwrap();
+    let plan = common.clone().with_recorded_facts(&profile).unwrap();
+    let first = done(&simulated(&plan, ALL[0], 400).1);
+    // T1 5, T2 4; a read that hits: T4 3, T5 4; one that misses T4 3, T5 6, T6 7, T7 4.
+    let hits = first.values().filter(|it| it.len() == 9 + 2 * 7).count();
+    let misses = first.values().filter(|it| it.len() == 9 + 2 * 20).count();
+    assert_eq!(
+        (first.len(), hits + misses),
+        (400, 400),
+        "never one of each"
+    );
+    // Of 400 with a share of 3/4, 300 and four standard deviations of 8.7.
+    assert!((265..=335).contains(&hits), "{hits}");
+    for id in &ALL[1..] {
+        assert_eq!(done(&simulated(&plan, id, 400).1), first, "{id}");
+    }
+    let all_hit = done(&simulated(&common, ALL[0], 400).1);
+    assert!(all_hit.values().all(|it| it.len() == 9 + 2 * 7));
+}
+
+#[test]
+fn facts_cannot_be_taken_from_a_recording_without_requests() {
+    let (service, mut recording) = two_reads();
+    recording.services[0].requests.clear();
+    let options = RecordingOptions::default();
+    let profile = Profile::from_recording(&recording, &[service], &image(), &options).unwrap();
+    let sizes = PayloadSizes::preset(SizePreset::Fleet);
+    let plan = Plan::new(&profile, &image(), &sizes).unwrap();
+    let error = plan.with_recorded_facts(&profile).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "service TwoReads: the recording has no requests that facts could be taken from"
+    );
 }

@@ -6,10 +6,10 @@ use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
     Averaging, Cost, Direction, PAPER_SHARES, PaperOptions, PhaseProfile, Profile, Provenance,
-    RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording, RecordingOptions,
-    RemoteWaits, ShareKind, shares,
+    RecordedChain, RecordedPhase, RecordedRequest, RecordedService, RecordedStep, Recording,
+    RecordingOptions, RemoteWaits, ShareKind, shares,
 };
-use accelflow_workload::services::{PhaseWalk, Service, invocations, social_network};
+use accelflow_workload::services::{Phase, PhaseWalk, Service, invocations, social_network};
 
 fn image() -> Image {
     templates().unwrap().link().unwrap()
@@ -234,6 +234,7 @@ fn record(service: &Service) -> RecordedService {
     });
     RecordedService {
         service: service.name().to_owned(),
+        requests: Vec::new(),
         phases: phases.collect(),
     }
 }
@@ -418,8 +419,8 @@ fn wrong_phases_and_services_are_named() {
         "service UniqId, phase 1: app_ns = -3: must be from 0.001 to 1e12"
     );
     assert_eq!(
-        told(|it| it.version = 2),
-        "version 2 of the recording format is unknown; known is 1"
+        told(|it| it.version = 3),
+        "version 3 of the recording format is unknown; known are 1 and 2"
     );
 }
 
@@ -428,7 +429,7 @@ fn wrong_files_are_named() {
     let told = |text: &str| Recording::from_json(text).unwrap_err().to_string();
     assert_eq!(
         told(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
-        "version 9 of the recording format is unknown; known is 1"
+        "version 9 of the recording format is unknown; known are 1 and 2"
     );
     assert_eq!(
         told(r#"{"format": "accelflow-trace", "version": 1}"#),
@@ -465,4 +466,106 @@ fn the_documented_example_is_a_recording() {
     let options = RecordingOptions::default();
     let profile = Profile::from_recording(&recording, unique_id, &image(), &options).unwrap();
     assert_eq!(profile.services()[0].operations().count(), 9);
+}
+
+/// What the payload of T1 and of what follows the first read of Login says, 3 and 1 times.
+fn login_requests() -> Vec<RecordedRequest> {
+    let request = |count, hit: i64, found: i64| {
+        let read = [
+            ("T5".to_owned(), [("hit".to_owned(), hit)].into()),
+            ("T6".to_owned(), [("found".to_owned(), found)].into()),
+        ];
+        let phases = social_network().unwrap()[4].path().to_vec();
+        let chains = |(index, phase): (usize, &Phase)| match (index, phase) {
+            (2, _) => vec![read.clone().into()],
+            _ => vec![Default::default(); phase.chains().len()],
+        };
+        RecordedRequest {
+            count,
+            facts: phases.iter().enumerate().map(chains).collect(),
+        }
+    };
+    vec![request(3, 1, 1), request(1, 0, 0)]
+}
+
+#[test]
+fn recorded_requests_survive_their_file_and_older_files_have_none() {
+    let mut recording = recording();
+    recording.services[4].requests = login_requests();
+    let text = recording.to_json().unwrap();
+    assert!(text.contains("\"version\": 2"));
+    assert_eq!(Recording::from_json(&text).unwrap(), recording);
+    let profile = measured(&recording).unwrap();
+    let login = profile.service("Login").unwrap();
+    let hits: Vec<_> = login.requests().chains(2, 0).collect();
+    let of = |place: usize, trace, field| (hits[place].0, hits[place].1.fact(trace, field));
+    assert_eq!(
+        [of(0, "T5", "hit"), of(1, "T5", "hit")],
+        [(3, Some(1)), (1, Some(0))]
+    );
+    assert_eq!(of(1, "T6", "found"), (1, Some(0)));
+    assert_eq!(
+        of(1, "T7", "exception"),
+        (1, Some(0)),
+        "what was not recorded is the common"
+    );
+    assert_eq!(profile.service("CPost").unwrap().requests().count(), 0);
+    // Version 1 is read as before, and has no requests.
+    let second = |text: &str| text.replace("\"version\": 2", "\"version\": 1");
+    let refused = Recording::from_json(&second(&text)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "service Login: 'requests' are of version 2, the recording is of version 1"
+    );
+    recording.services[4].requests.clear();
+    let old = Recording::from_json(&second(&recording.to_json().unwrap())).unwrap();
+    assert_eq!(old.version, 1);
+    let [new, old] = [measured(&recording), measured(&old)].map(Result::unwrap);
+    assert_eq!(new.services(), old.services());
+}
+
+#[test]
+fn recorded_requests_must_be_those_of_their_service() {
+    let told = |change: &dyn Fn(&mut Vec<RecordedRequest>)| {
+        let mut recording = recording();
+        recording.services[4].requests = login_requests();
+        change(&mut recording.services[4].requests);
+        measured(&recording).unwrap_err()
+    };
+    let login = "service Login, request 1";
+    assert_eq!(
+        told(&|it| it[1].count = 0),
+        format!("{login}: count = 0: must be from 1 to 1e12")
+    );
+    assert_eq!(
+        told(&|it| it[1].facts.truncate(2)),
+        format!(
+            "{login}: the path has {} phases, the request 2 phases",
+            social_network().unwrap()[4].path().len()
+        )
+    );
+    assert_eq!(
+        told(&|it| it[1].facts[1].push(Default::default())),
+        format!("{login}: the path has 0 chains in phase 1, the request 1 chains in phase 1")
+    );
+    let say = |trace: &str, field: &str| {
+        let (trace, field) = (trace.to_owned(), field.to_owned());
+        move |it: &mut Vec<RecordedRequest>| {
+            it[1].facts[2][0].insert(trace.clone(), [(field.clone(), 1)].into());
+        }
+    };
+    assert_eq!(
+        told(&say("T99", "hit")),
+        "request 1: service Login, phase 2, chain 0: there is no trace 'T99'"
+    );
+    assert_eq!(
+        told(&say("T5", "hot")),
+        "request 1: service Login, phase 2, chain 0: no branch tests the field 'hot' that is given \
+         for trace T5"
+    );
+    let many = |it: &mut Vec<RecordedRequest>| *it = vec![it[0].clone(); 4_097];
+    assert_eq!(
+        told(&many),
+        "service Login: 4097 different requests; allowed are at most 4096"
+    );
 }

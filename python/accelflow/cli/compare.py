@@ -78,7 +78,8 @@ from accelflow.report.export import to_json
     default="common",
     show_default=True,
     metavar="NAME",
-    help="common: the most common path; drawn: hits, errors, compression drawn for each request.",
+    help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
+    "recorded: those of requests in the recording of --profile, one drawn for each.",
 )
 @click.option(
     "--tcp-cost",

@@ -186,6 +186,7 @@ impl Recorder<'_> {
         }
         Ok(RecordedService {
             service: service.name().to_owned(),
+            requests: Vec::new(),
             phases: self.phases(&reference, measured),
         })
     }

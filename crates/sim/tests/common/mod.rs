@@ -85,6 +85,27 @@ pub(crate) fn profile_on(
     options: &RecordingOptions,
     cost_ns: &dyn Fn(&Operation) -> f64,
 ) -> Profile {
+    let recording = recording_on(image, service, app_ns, bytes, cost_ns);
+    Profile::from_recording(&recording, std::slice::from_ref(service), image, options).unwrap()
+}
+
+/// A recording with such costs and sizes.
+pub(crate) fn recording(
+    service: &Service,
+    app_ns: f64,
+    bytes: u64,
+    cost_ns: &dyn Fn(&Operation) -> f64,
+) -> Recording {
+    recording_on(&image(), service, app_ns, bytes, cost_ns)
+}
+
+fn recording_on(
+    image: &Image,
+    service: &Service,
+    app_ns: f64,
+    bytes: u64,
+    cost_ns: &dyn Fn(&Operation) -> f64,
+) -> Recording {
     let step = |operation: &Operation| RecordedStep {
         trace: operation.trace.clone(),
         accelerator: operation.accel.name().to_owned(),
@@ -116,9 +137,10 @@ pub(crate) fn profile_on(
     let mut recording = Recording::new("by hand", "2026-01-01");
     recording.services.push(RecordedService {
         service: service.name().to_owned(),
+        requests: Vec::new(),
         phases: service.walk(image).unwrap().iter().map(phase).collect(),
     });
-    Profile::from_recording(&recording, std::slice::from_ref(service), image, options).unwrap()
+    recording
 }
 
 /// The plan of a service whose payloads are all of `bytes`.

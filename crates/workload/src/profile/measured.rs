@@ -8,10 +8,10 @@ use accelflow_units::{Bytes, Time};
 use super::recording::{RecordedPhase, RecordedService, RecordedStep, Recording, Spot};
 use super::{
     ASSUMED_SIZE_SHARES, Cost, Direction, FORMAT, OperationProfile, PAPER_SHARES, Parameter,
-    Payload, PhaseProfile, Profile, Provenance, RecordingError, RemoteWaits, ServiceProfile,
-    ShareKind, VERSION, size_share_parameters,
+    Payload, PhaseProfile, Profile, Provenance, READ_VERSIONS, RecordingError, RemoteWaits,
+    ServiceProfile, ShareKind, size_share_parameters,
 };
-use crate::services::{ChainWalk, Operation, PhaseWalk, Service};
+use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
 const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
@@ -64,7 +64,8 @@ impl Profile {
                 recorded: recorded.ok_or_else(missing)?,
                 options,
             };
-            let profile = reader.profile(service, &service.walk(image)?)?;
+            let mut profile = reader.profile(service, &service.walk(image)?)?;
+            profile.requests = super::requests::read(reader.recorded, service, image)?;
             parameters.extend(reader.parameters(&profile, recording));
             profiles.push(profile);
         }
@@ -77,10 +78,10 @@ fn check_header(recording: &Recording) -> Result<(), RecordingError> {
     if recording.format != FORMAT {
         return Err(RecordingError::Format(recording.format.clone()));
     }
-    match recording.version {
-        VERSION => Ok(()),
-        other => Err(RecordingError::Version(other)),
+    if READ_VERSIONS.contains(&recording.version) {
+        return Ok(());
     }
+    Err(RecordingError::Version(recording.version))
 }
 
 fn check_names(recording: &Recording, services: &[Service]) -> Result<(), RecordingError> {
@@ -145,6 +146,7 @@ impl Reader<'_> {
         let mut profile = ServiceProfile {
             service: service.clone(),
             phases,
+            requests: RecordedRequests::default(),
         };
         let app = self.unmeasured_app_time(&profile);
         for (phase, recorded) in profile.phases.iter_mut().zip(recorded) {

@@ -8,20 +8,21 @@
 mod measured;
 mod paper;
 mod recording;
+mod requests;
 mod waits;
 
 pub use measured::RecordingOptions;
 pub use paper::{Averaging, PAPER_SHARES, PaperOptions, PaperProfileError, ShareKind, shares};
 pub use recording::{
-    Direction, FORMAT, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
-    RecordingError, Spot, VERSION,
+    Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase, RecordedRequest,
+    RecordedService, RecordedStep, Recording, RecordingError, Spot, VERSION,
 };
 pub use waits::{RemoteWaits, WaitDistribution};
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 
-use crate::services::{Operation, Service};
+use crate::services::{Operation, RecordedRequests, Service};
 
 /// Where a number comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,6 +126,7 @@ pub enum PhaseProfile {
 pub struct ServiceProfile {
     service: Service,
     phases: Vec<PhaseProfile>,
+    requests: RecordedRequests,
 }
 
 impl ServiceProfile {
@@ -136,6 +138,11 @@ impl ServiceProfile {
     /// The costs of each phase of [`Service::path`].
     pub fn phases(&self) -> &[PhaseProfile] {
         &self.phases
+    }
+
+    /// Requests that were recorded one by one; none if they were not.
+    pub fn requests(&self) -> &RecordedRequests {
+        &self.requests
     }
 
     /// All operations, phase by phase and chain by chain.

@@ -7,7 +7,7 @@ use super::{
     ASSUMED_SIZE_SHARES, Cost, OperationProfile, Parameter, PhaseProfile, Profile, Provenance,
     RemoteWaits, ServiceProfile, size_share_parameters,
 };
-use crate::services::{PhaseWalk, Service, ServiceError};
+use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
 /// What the paper's breakdown tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -189,6 +189,7 @@ impl Profile {
             ServiceProfile {
                 service: service.clone(),
                 phases: phases.collect(),
+                requests: RecordedRequests::default(),
             }
         });
         let waits = options.waits.clone();

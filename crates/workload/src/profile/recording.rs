@@ -11,8 +11,14 @@ use crate::services::ServiceError;
 /// What the member `format` of a recording says.
 pub const FORMAT: &str = "accelflow-recording";
 
-/// The version of the format that this crate reads and writes.
-pub const VERSION: u32 = 1;
+/// The version of the format that this crate writes.
+pub const VERSION: u32 = 2;
+
+/// The versions that it reads. Version 1 has no requests.
+pub const READ_VERSIONS: [u32; 2] = [1, 2];
+
+/// The most different requests that a service of a recording may have.
+pub const MAX_REQUESTS: usize = 4_096;
 
 /// What the runtime measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +26,7 @@ pub const VERSION: u32 = 1;
 pub struct Recording {
     /// [`FORMAT`].
     pub format: String,
-    /// [`VERSION`].
+    /// One of [`READ_VERSIONS`].
     pub version: u32,
     /// What was measured on: processor, clock, system.
     pub machine: String,
@@ -38,6 +44,20 @@ pub struct RecordedService {
     pub service: String,
     /// Its phases, as in the service's path.
     pub phases: Vec<RecordedPhase>,
+    /// What requests said that were recorded one by one, on whatever path; none if they were not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RecordedRequest>,
+}
+
+/// Requests whose payloads said the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedRequest {
+    /// How many of them there were.
+    pub count: u64,
+    /// By phase and chain of the service's path, by trace and field. Phases of application logic
+    /// have no chains.
+    pub facts: Vec<Vec<BTreeMap<String, BTreeMap<String, i64>>>>,
 }
 
 /// A phase of a service.
@@ -141,8 +161,52 @@ pub enum RecordingError {
     #[error("format '{0}': must be 'accelflow-recording'")]
     Format(String),
     /// The file is of another version.
-    #[error("version {0} of the recording format is unknown; known is 1")]
+    #[error("version {0} of the recording format is unknown; known are 1 and 2")]
     Version(u32),
+    /// Requests in a file of a version that has none.
+    #[error("service {0}: 'requests' are of version 2, the recording is of version 1")]
+    RequestsInVersion1(String),
+    /// Requests were asked for.
+    #[error("service {0}: the recording has no requests that facts could be taken from")]
+    NoRequests(String),
+    /// Too many requests.
+    #[error("service {service}: {count} different requests; allowed are at most 4096")]
+    TooManyRequests {
+        /// The service.
+        service: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// A request that is none.
+    #[error("service {service}, request {request}: count = {count}: must be from 1 to 1e12")]
+    RequestCount {
+        /// The service.
+        service: String,
+        /// The request, counted from 0.
+        request: usize,
+        /// What it is.
+        count: u64,
+    },
+    /// A request with another path.
+    #[error("service {service}, request {request}: the path has {expected}, the request {found}")]
+    RequestPath {
+        /// The service.
+        service: String,
+        /// The request, counted from 0.
+        request: usize,
+        /// What the service's path has.
+        expected: String,
+        /// What the request has.
+        found: String,
+    },
+    /// A request that the traces cannot serve.
+    #[error("request {request}: {error}")]
+    Request {
+        /// The request, counted from 0.
+        request: usize,
+        /// Why not, and where.
+        error: ServiceError,
+    },
     /// A service that was not asked for.
     #[error("unknown service '{name}'; known are {known}")]
     UnknownService {
@@ -224,7 +288,8 @@ impl Recording {
     /// profile.
     ///
     /// # Errors
-    /// [`RecordingError::Json`], [`RecordingError::Format`], [`RecordingError::Version`].
+    /// [`RecordingError::Json`], [`RecordingError::Format`], [`RecordingError::Version`],
+    /// [`RecordingError::RequestsInVersion1`].
     pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
         // The version comes first: another version may well have other members.
         #[derive(Deserialize)]
@@ -236,10 +301,15 @@ impl Recording {
         if header.format != FORMAT {
             return Err(RecordingError::Format(header.format));
         }
-        if header.version != VERSION {
+        if !READ_VERSIONS.contains(&header.version) {
             return Err(RecordingError::Version(header.version));
         }
-        Ok(serde_json::from_str(text)?)
+        let recording: Recording = serde_json::from_str(text)?;
+        let early = |it: &&RecordedService| recording.version == 1 && !it.requests.is_empty();
+        match recording.services.iter().find(early) {
+            Some(it) => Err(RecordingError::RequestsInVersion1(it.service.clone())),
+            None => Ok(recording),
+        }
     }
 
     /// The text of this recording, with indentation.

@@ -3,6 +3,7 @@
 use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
 use super::odds::OddsTable;
+use super::recorded::RecordedTables;
 use super::{Chain, DrawnFacts, FactOdds, Place, ServiceError};
 
 /// The facts of one chain, by address of the trace and number of the field.
@@ -12,6 +13,7 @@ pub struct ChainFacts {
     fields: usize,
     table: Vec<Option<i64>>,
     odds: OddsTable,
+    recorded: RecordedTables,
 }
 
 /// What the payload of one trace says; answers conditions without comparing names.
@@ -54,6 +56,7 @@ impl ChainFacts {
             fields: names.len(),
             table,
             odds: OddsTable::default(),
+            recorded: RecordedTables::default(),
         })
     }
 
@@ -65,17 +68,39 @@ impl ChainFacts {
         self
     }
 
+    /// The same facts, where each request has those of a recorded one: of one of `variants` of the
+    /// chain, each with how many requests took it. `place` is for the message of an error.
+    ///
+    /// # Errors
+    /// As [`ChainFacts::resolve`].
+    pub fn with_recorded<'c>(
+        mut self,
+        variants: impl Iterator<Item = (u64, &'c Chain)>,
+        place: &Place,
+        image: &Image,
+    ) -> Result<ChainFacts, ServiceError> {
+        self.recorded = RecordedTables::default();
+        for (count, chain) in variants {
+            let facts = ChainFacts::resolve(chain, place, image)?;
+            self.recorded.add(count, facts.table);
+        }
+        Ok(self)
+    }
+
     /// Where the chain begins.
     pub fn entry(&self) -> AtmAddress {
         self.entry
     }
 
     /// What the payload of request number `request` says in the trace that begins at `trace`: a
-    /// function of the arguments alone, so the same in every system. Without odds it is what
-    /// [`ChainFacts::of`] says.
+    /// function of the arguments alone, so the same in every system. Without odds and recorded
+    /// requests it is what [`ChainFacts::of`] says.
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
-        let common = self.of(trace);
+        let common = match self.recorded.of(seed, request) {
+            Some(table) => self.row(table, trace),
+            None => self.of(trace),
+        };
         self.odds.of(common, trace, self.fields, seed, request)
     }
 
@@ -83,8 +108,13 @@ impl ChainFacts {
     /// address of its first word, also while a later word of it executes). Nothing for an address outside the memory.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
+        self.row(&self.table, trace)
+    }
+
+    #[inline]
+    fn row<'t>(&self, table: &'t [Option<i64>], trace: AtmAddress) -> PayloadFacts<'t> {
         let row = trace.index() * self.fields;
-        PayloadFacts(self.table.get(row..row + self.fields).unwrap_or(&[]))
+        PayloadFacts(table.get(row..row + self.fields).unwrap_or(&[]))
     }
 }
 

@@ -12,6 +12,7 @@ mod hotel_reservation;
 mod media_services;
 mod odds;
 mod outcomes;
+mod recorded;
 mod serverless;
 mod social_network;
 mod train_ticket;
@@ -22,6 +23,7 @@ pub use hotel_reservation::hotel_reservation;
 pub use media_services::media_services;
 pub use odds::{DrawnFacts, FactOdds, Odds, OddsError};
 pub use outcomes::{ChainOutcome, Sequence, branching_share, sequences};
+pub use recorded::RecordedRequests;
 pub use serverless::{
     AZURE_SEXTILES, DURATION_SCALE, serverless, serverless_app_time, serverless_rate_share,
 };

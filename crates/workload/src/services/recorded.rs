@@ -1,0 +1,81 @@
+//! Facts of recorded requests in place of those of the most common path.
+
+use accelflow_kernel::attribute;
+
+use super::{Chain, Phase, Service};
+
+/// What the requests to a service said that were recorded: one of them is drawn for each request
+/// that is simulated, so facts that go together stay together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedRequests {
+    variants: Vec<(u64, Service)>,
+}
+
+impl RecordedRequests {
+    /// `count` more requests in which the payloads say what `facts` does, as (phase, chain, trace,
+    /// field, value), and otherwise what they say in `service`. Phases and chains that the service
+    /// does not have are ignored.
+    pub fn add<'f>(
+        &mut self,
+        count: u64,
+        service: &Service,
+        facts: impl Iterator<Item = (usize, usize, &'f str, &'f str, i64)>,
+    ) {
+        let mut variant = service.clone();
+        for (phase, chain, trace, field, value) in facts {
+            if let Some(Phase::Traces(chains)) = variant.path.get_mut(phase)
+                && let Some(it) = chains.get_mut(chain)
+            {
+                *it = it.clone().with(trace, field, value);
+            }
+        }
+        self.variants.push((count, variant));
+    }
+
+    /// How many requests there are.
+    pub fn count(&self) -> u64 {
+        self.variants.iter().map(|(count, _)| count).sum()
+    }
+
+    /// The service as each of them took it, with how many did.
+    pub fn variants(&self) -> impl Iterator<Item = (u64, &Service)> {
+        self.variants.iter().map(|(count, it)| (*count, it))
+    }
+
+    /// One chain as each of them took it, with how many did.
+    pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
+        self.variants().filter_map(move |(count, service)| {
+            let chains = service.path.get(phase)?.chains();
+            Some((count, chains.get(chain)?))
+        })
+    }
+}
+
+/// The facts of one chain in recorded requests, as tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RecordedTables {
+    /// By variant, the requests up to and with it.
+    ends: Vec<u64>,
+    tables: Vec<Vec<Option<i64>>>,
+}
+
+/// The attribute of a request that says which recorded request it is like: of the request alone,
+/// so that all of its chains are like those of the same one.
+const LIKE: u64 = 0x11CE << 48;
+
+impl RecordedTables {
+    pub(super) fn add(&mut self, count: u64, table: Vec<Option<i64>>) {
+        let before = self.ends.last().copied().unwrap_or(0);
+        self.ends.push(before + count);
+        self.tables.push(table);
+    }
+
+    /// The facts that request number `request` has, if any were recorded.
+    #[inline]
+    pub(super) fn of(&self, seed: u64, request: u64) -> Option<&[Option<i64>]> {
+        let all = self.ends.last().copied().filter(|&all| all > 0)?;
+        let drawn = attribute(seed, request, LIKE) % all;
+        let variant = self.ends.partition_point(|&end| end <= drawn);
+        self.tables.get(variant).map(Vec::as_slice)
+    }
+}
