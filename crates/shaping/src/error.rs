@@ -89,6 +89,14 @@ pub enum ShapingError {
         /// How many flows there are.
         flows: usize,
     },
+    /// A limit that the flow was not given when it was added.
+    #[error("flow {flow}: has no limit in {unit}")]
+    NoSuchLimit {
+        /// The flow's number.
+        flow: usize,
+        /// What its tokens would stand for.
+        unit: &'static str,
+    },
     /// A time before that of an earlier call.
     #[error("time {} ps: must not be before {} ps, the time of an earlier call", .at.as_ps(), .now.as_ps())]
     TimeRunsBackwards {

@@ -17,6 +17,9 @@ pub struct FlowConfig {
     pub unit: Unit,
     /// Its registers at the start.
     pub registers: Registers,
+    /// A second bucket, whose tokens stand for the other unit: a segment passes when both buckets
+    /// have its tokens, and takes them out of both.
+    pub also: Option<Registers>,
     /// Whether its messages are split.
     pub splitting: Splitting,
     /// Messages that its queue holds at most; those that are partly granted count.
@@ -30,8 +33,18 @@ impl FlowConfig {
         FlowConfig {
             unit,
             registers,
+            also: None,
             splitting: Splitting::Never,
             queue_limit: usize::MAX,
+        }
+    }
+
+    /// The same with a limit in the other unit, too.
+    #[must_use]
+    pub fn and(self, registers: Registers) -> FlowConfig {
+        FlowConfig {
+            also: Some(registers),
+            ..self
         }
     }
 }
@@ -47,13 +60,14 @@ pub struct Message {
 
 /// The flow inside the shaper.
 ///
-/// Every queued segment fits the bucket under the registers in effect and under all that are on
+/// Every queued segment fits each bucket under the registers in effect and under all that are on
 /// their way. So a segment that may pass in some cycle may also pass in every later one, and `ready`
 /// stays valid while the arbiter serves other flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     config: FlowConfig,
-    bucket: TokenBucket,
+    /// One or two, with what their tokens stand for.
+    limits: Vec<(Unit, TokenBucket)>,
     queue: VecDeque<Queued>,
     /// The first cycle in which the tokens of the first segment are there; `None` if nothing is
     /// queued.
@@ -80,13 +94,25 @@ pub(crate) struct Cut {
 impl Flow {
     pub(crate) fn new(config: FlowConfig, at: Cycles) -> Result<Flow, ShapingError> {
         config.splitting.check()?;
+        let both = [
+            Some((config.unit, config.registers)),
+            config
+                .also
+                .map(|registers| (config.unit.other(), registers)),
+        ];
+        let limits = both.into_iter().flatten();
         let flow = Flow {
-            bucket: TokenBucket::new(config.registers, at),
+            limits: limits
+                .clone()
+                .map(|(unit, registers)| (unit, TokenBucket::new(registers, at)))
+                .collect(),
             config,
             queue: VecDeque::new(),
             ready: None,
         };
-        flow.check_segment(config.registers)?;
+        for (unit, registers) in limits {
+            flow.check_segment(unit, registers)?;
+        }
         Ok(flow)
     }
 
@@ -98,14 +124,22 @@ impl Flow {
         self.queue.len()
     }
 
-    pub(crate) fn bucket(&self) -> &TokenBucket {
-        &self.bucket
+    /// The bucket whose tokens stand for `unit`.
+    pub(crate) fn bucket(&self, unit: Unit) -> Option<&TokenBucket> {
+        let found = self.limits.iter().find(|limit| limit.0 == unit);
+        found.map(|limit| &limit.1)
     }
 
-    /// Lets the bucket know that nothing more is spent before `cycle`.
+    pub(crate) fn unit(&self) -> Unit {
+        self.config.unit
+    }
+
+    /// Lets the buckets know that nothing more is spent before `cycle`.
     pub(crate) fn settle_before(&mut self, cycle: Cycles) {
         if let Some(before) = cycle.0.checked_sub(1) {
-            self.bucket.settle(Cycles(before));
+            for (_, bucket) in &mut self.limits {
+                bucket.settle(Cycles(before));
+            }
         }
     }
 
@@ -123,8 +157,10 @@ impl Flow {
             let (flow, limit) = (number, self.config.queue_limit);
             return Err(ShapingError::QueueFull { tag, flow, limit });
         }
-        for registers in self.bucket.coming_registers() {
-            self.check_message(tag, size, registers)?;
+        for (unit, bucket) in &self.limits {
+            for registers in bucket.coming_registers() {
+                self.check_message(tag, size, *unit, registers)?;
+            }
         }
         self.queue.push_back(Queued {
             tag,
@@ -138,12 +174,23 @@ impl Flow {
         Ok(())
     }
 
-    pub(crate) fn write(&mut self, registers: Registers, at: Cycles) -> Result<(), ShapingError> {
-        self.check_segment(registers)?;
+    pub(crate) fn write(
+        &mut self,
+        number: usize,
+        unit: Unit,
+        registers: Registers,
+        at: Cycles,
+    ) -> Result<(), ShapingError> {
+        self.check_segment(unit, registers)?;
         for queued in &self.queue {
-            self.check_message(queued.tag, queued.left, registers)?;
+            self.check_message(queued.tag, queued.left, unit, registers)?;
         }
-        self.bucket.write(registers, at);
+        let found = self.limits.iter_mut().find(|limit| limit.0 == unit);
+        let Some((_, bucket)) = found else {
+            let (flow, unit) = (number, unit.name());
+            return Err(ShapingError::NoSuchLimit { flow, unit });
+        };
+        bucket.write(registers, at);
         self.find_ready();
         Ok(())
     }
@@ -152,9 +199,10 @@ impl Flow {
     pub(crate) fn grant(&mut self, cycle: Cycles) -> Option<Cut> {
         let head = self.queue.front_mut()?;
         let (size, left) = self.config.splitting.cut(head.left);
-        let cost = cost(self.config.unit, size);
-        let paid = self.bucket.take(cost, cycle);
-        debug_assert_eq!(paid, Ok(true), "a segment was granted before it was ready");
+        for (unit, bucket) in &mut self.limits {
+            let paid = bucket.take(cost(*unit, size), cycle);
+            debug_assert_eq!(paid, Ok(true), "a segment was granted before it was ready");
+        }
         let cut = Cut {
             tag: head.tag,
             index: head.segments_gone,
@@ -173,20 +221,21 @@ impl Flow {
     fn find_ready(&mut self) {
         self.ready = self.queue.front().map(|head| {
             let (size, _) = self.config.splitting.cut(head.left);
-            let ready = self
-                .bucket
-                .ready(cost(self.config.unit, size), head.arrived);
-            // None is a cycle beyond the last that can be counted.
-            ready.unwrap_or(Cycles(u64::MAX))
+            let ready = |limit: &(Unit, TokenBucket)| {
+                let ready = limit.1.ready(cost(limit.0, size), head.arrived);
+                // None is a cycle beyond the last that can be counted.
+                ready.unwrap_or(Cycles(u64::MAX))
+            };
+            // Tokens that are there stay until they are spent, so the later of two cycles has both.
+            let both = self.limits.iter().map(ready).max();
+            both.unwrap_or(head.arrived)
         });
     }
 
-    fn check_segment(&self, registers: Registers) -> Result<(), ShapingError> {
+    fn check_segment(&self, unit: Unit, registers: Registers) -> Result<(), ShapingError> {
         let bucket = registers.bucket();
         match self.config.splitting {
-            Splitting::Segments { segment, .. }
-                if cost(self.config.unit, segment) > u64::from(bucket) =>
-            {
+            Splitting::Segments { segment, .. } if cost(unit, segment) > u64::from(bucket) => {
                 Err(ShapingError::SegmentNeverPasses { segment, bucket })
             }
             _ => Ok(()),
@@ -197,11 +246,12 @@ impl Flow {
         &self,
         tag: u64,
         size: Bytes,
+        unit: Unit,
         registers: Registers,
     ) -> Result<(), ShapingError> {
         let bucket = registers.bucket();
         let (largest, _) = self.config.splitting.cut(size);
-        if cost(self.config.unit, largest) > u64::from(bucket) {
+        if cost(unit, largest) > u64::from(bucket) {
             return Err(ShapingError::MessageNeverPasses { tag, size, bucket });
         }
         Ok(())

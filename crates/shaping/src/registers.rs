@@ -18,6 +18,14 @@ impl Unit {
     /// Both.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
+    /// What the second limit of a flow counts, if the first counts this.
+    pub const fn other(self) -> Unit {
+        match self {
+            Unit::Bytes => Unit::Operations,
+            Unit::Operations => Unit::Bytes,
+        }
+    }
+
     /// The name in files and on command lines.
     pub const fn name(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use accelflow_units::{Bytes, Cycles, Time};
 
 use crate::flow::Flow;
-use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing};
+use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing, Unit};
 
 /// A piece of a message, or a whole one, on its way to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow; they are in effect from the time that is returned, the
+    /// Writes the registers of a flow's first limit; they are in effect from the time that is returned, the
     /// reconfiguration time later. Until then the old ones are.
     ///
     /// # Errors
@@ -109,6 +109,21 @@ impl Shaper {
         registers: Registers,
     ) -> Result<Time, ShapingError> {
         self.check(at, flow)?;
+        self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
+    }
+
+    /// The same for the limit whose tokens stand for `unit`.
+    ///
+    /// # Errors
+    /// The same, and [`ShapingError::NoSuchLimit`].
+    pub fn write_limit(
+        &mut self,
+        at: Time,
+        flow: FlowId,
+        unit: Unit,
+        registers: Registers,
+    ) -> Result<Time, ShapingError> {
+        self.check(at, flow)?;
         self.settle_before(at);
         let clock = self.timing.clock;
         let it = &mut self.flows[flow.0];
@@ -116,7 +131,7 @@ impl Shaper {
         let effective = clock
             .next(later(at, self.timing.reconfiguration))
             .max(self.free);
-        it.write(registers, effective)?;
+        it.write(flow.0, unit, registers, effective)?;
         Ok(clock.edge(effective))
     }
 
@@ -152,14 +167,27 @@ impl Shaper {
         Ok(self.flows[flow.0].queued())
     }
 
-    /// Tokens in the bucket of a flow in the cycle that has begun at `at`, if nothing passes that has
-    /// not been settled by an earlier call.
+    /// Tokens in the bucket of a flow's first limit in the cycle that has begun at `at`, if nothing
+    /// passes that has not been settled by an earlier call.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
     pub fn tokens(&self, at: Time, flow: FlowId) -> Result<u64, ShapingError> {
         self.check_flow(flow)?;
-        let bucket = self.flows[flow.0].bucket();
+        self.tokens_of(at, flow, self.flows[flow.0].unit())
+    }
+
+    /// The same for the limit whose tokens stand for `unit`.
+    ///
+    /// # Errors
+    /// [`ShapingError::UnknownFlow`] and [`ShapingError::NoSuchLimit`].
+    pub fn tokens_of(&self, at: Time, flow: FlowId, unit: Unit) -> Result<u64, ShapingError> {
+        self.check_flow(flow)?;
+        let found = self.flows[flow.0].bucket(unit);
+        let bucket = found.ok_or(ShapingError::NoSuchLimit {
+            flow: flow.0,
+            unit: unit.name(),
+        })?;
         Ok(bucket.tokens(self.timing.clock.begun(at)))
     }
 

@@ -22,18 +22,75 @@ struct FlowPlan {
     config: FlowConfig,
     /// Cycle and size, in the order of cycles.
     messages: Vec<(u64, u64)>,
-    /// Cycle in which the write begins, and what is written.
-    writes: Vec<(u64, Registers)>,
+    /// Cycle in which the write begins, whether it is of the second limit, and what is written.
+    writes: Vec<(u64, bool, Registers)>,
 }
 
 /// (cycle, flow, tag, index, last, size)
 type Grant = (u64, usize, u64, u32, bool, u64);
 
-struct Hardware {
+struct Limiter {
+    unit: Unit,
     registers: Registers,
     tokens: u64,
     timer: u64,
+}
+
+impl Limiter {
+    fn new(unit: Unit, registers: Registers) -> Limiter {
+        Limiter {
+            unit,
+            registers,
+            tokens: u64::from(registers.bucket()),
+            timer: 0,
+        }
+    }
+
+    fn write(&mut self, registers: Registers) {
+        self.registers = registers;
+        self.tokens = self.tokens.min(u64::from(registers.bucket()));
+    }
+
+    fn tick(&mut self, cycle: u64) {
+        if cycle > 0 {
+            self.timer += 1;
+        }
+        if self.timer >= self.registers.interval().0 {
+            self.timer = 0;
+            let filled = self.tokens + u64::from(self.registers.refill());
+            self.tokens = filled.min(u64::from(self.registers.bucket()));
+        }
+    }
+
+    fn cost(&self, size: u64) -> u64 {
+        match self.unit {
+            Unit::Bytes => size,
+            Unit::Operations => 1,
+        }
+    }
+}
+
+struct Hardware {
+    limits: Vec<Limiter>,
     queue: VecDeque<(u64, u32, u64)>,
+}
+
+impl Hardware {
+    fn new(config: &FlowConfig) -> Hardware {
+        let mut limits = vec![Limiter::new(config.unit, config.registers)];
+        limits.extend(config.also.map(|it| Limiter::new(other(config.unit), it)));
+        Hardware {
+            limits,
+            queue: VecDeque::new(),
+        }
+    }
+}
+
+fn other(unit: Unit) -> Unit {
+    match unit {
+        Unit::Bytes => Unit::Operations,
+        Unit::Operations => Unit::Bytes,
+    }
 }
 
 /// What the hardware does, one cycle after another.
@@ -42,30 +99,19 @@ fn reference(plans: &[FlowPlan]) -> Vec<Grant> {
     let mut turn = 0;
     let mut flows: Vec<Hardware> = plans
         .iter()
-        .map(|plan| Hardware {
-            registers: plan.config.registers,
-            tokens: u64::from(plan.config.registers.bucket()),
-            timer: 0,
-            queue: VecDeque::new(),
-        })
+        .map(|plan| Hardware::new(&plan.config))
         .collect();
     for cycle in 0..CYCLES {
         for (flow, plan) in flows.iter_mut().zip(plans) {
-            for (_, registers) in plan
+            for (_, second, registers) in plan
                 .writes
                 .iter()
-                .filter(|(begun, _)| begun + RECONFIGURATION_CYCLES == cycle)
+                .filter(|write| write.0 + RECONFIGURATION_CYCLES == cycle)
             {
-                flow.registers = *registers;
-                flow.tokens = flow.tokens.min(u64::from(registers.bucket()));
+                flow.limits[usize::from(*second)].write(*registers);
             }
-            if cycle > 0 {
-                flow.timer += 1;
-            }
-            if flow.timer >= flow.registers.interval().0 {
-                flow.timer = 0;
-                let filled = flow.tokens + u64::from(flow.registers.refill());
-                flow.tokens = filled.min(u64::from(flow.registers.bucket()));
+            for limit in &mut flow.limits {
+                limit.tick(cycle);
             }
             for (tag, (_, size)) in plan.messages.iter().enumerate() {
                 if plan.messages[tag].0 == cycle {
@@ -93,14 +139,12 @@ fn pass(flow: &mut Hardware, config: &FlowConfig) -> Option<(u64, u32, bool, u64
         }
         _ => (left, 0),
     };
-    let cost = match config.unit {
-        Unit::Bytes => size,
-        Unit::Operations => 1,
-    };
-    if flow.tokens < cost {
+    if flow.limits.iter().any(|it| it.tokens < it.cost(size)) {
         return None;
     }
-    flow.tokens -= cost;
+    for it in &mut flow.limits {
+        it.tokens -= it.cost(size);
+    }
     flow.queue.pop_front();
     if rest > 0 {
         flow.queue.push_front((tag, index + 1, rest));
@@ -123,9 +167,14 @@ fn shaped(plans: &[FlowPlan], clock: Clock, polls: &[u64], eager: bool) -> Vec<S
     for cycle in 0..CYCLES {
         let at = clock.edge(Cycles(cycle));
         for (flow, plan) in plans.iter().enumerate() {
-            for (_, registers) in plan.writes.iter().filter(|write| write.0 == cycle) {
+            for (_, second, registers) in plan.writes.iter().filter(|write| write.0 == cycle) {
+                let unit = plan.config.unit;
+                let written = match second {
+                    false => shaper.write(at, FlowId(flow), *registers),
+                    true => shaper.write_limit(at, FlowId(flow), other(unit), *registers),
+                };
                 // 700 MHz: the sum of two rounded edges is up to a picosecond behind an edge.
-                let effective = shaper.write(at, FlowId(flow), *registers).unwrap();
+                let effective = written.unwrap();
                 assert!(effective >= at);
             }
             for (tag, (_, size)) in plan.messages.iter().enumerate() {
@@ -171,20 +220,27 @@ fn flow_plan(smallest_bucket: u64, writes: usize) -> impl Strategy<Value = FlowP
         }),
     ];
     let unit = prop_oneof![Just(Unit::Bytes), Just(Unit::Operations)];
-    (unit, splitting, registers(smallest_bucket)).prop_flat_map(move |(unit, splitting, first)| {
-        let whole = splitting == Splitting::Never && unit == Unit::Bytes;
+    let also = prop::option::of(registers(smallest_bucket));
+    let limits = (unit, splitting, registers(smallest_bucket), also);
+    limits.prop_flat_map(move |(unit, splitting, first, also)| {
+        let in_bytes = unit == Unit::Bytes || also.is_some();
+        let whole = splitting == Splitting::Never && in_bytes;
         let largest = if whole { smallest_bucket } else { 120 };
         let messages = vec((0..CYCLES, 1..=largest), 0..30);
-        let writes = vec((0..CYCLES, registers(smallest_bucket)), 0..=writes);
+        let write = (0..CYCLES, any::<bool>(), registers(smallest_bucket));
+        let writes = vec(write, 0..=writes);
         (messages, writes).prop_map(move |(mut messages, mut writes)| {
             messages.sort_by_key(|message| message.0);
             writes.sort_by_key(|write| write.0);
+            for write in &mut writes {
+                write.1 &= also.is_some();
+            }
             FlowPlan {
                 config: FlowConfig {
-                    unit,
                     registers: first,
+                    also,
                     splitting,
-                    queue_limit: usize::MAX,
+                    ..FlowConfig::new(unit, first)
                 },
                 messages,
                 writes,

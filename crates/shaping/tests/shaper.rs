@@ -341,3 +341,56 @@ proptest! {
         prop_assert!(last >= at + Time::from_ns(4) * (segments - 1));
     }
 }
+
+/// Five messages a refill and a kilobyte a refill: small messages are held by the one, large by the
+/// other.
+#[test]
+fn a_flow_with_both_limits_keeps_both() {
+    let registers = |tokens: u64| Registers::new(tokens, tokens, 100).unwrap();
+    let both = FlowConfig::new(Unit::Bytes, registers(1_000)).and(registers(5));
+    let passed_in_ten_refills = |size: u64| {
+        let mut shaper = Shaper::new(Timing::default());
+        let flow = shaper.add_flow(Time::ZERO, both).unwrap();
+        for tag in 0..1_000 {
+            let size = Bytes(size);
+            shaper
+                .offer(Time::ZERO, flow, Message { tag, size })
+                .unwrap();
+        }
+        let end = Time::from_ns(100 * 4 * 10 - 1);
+        let tokens = [Unit::Bytes, Unit::Operations]
+            .map(|unit| shaper.tokens_of(Time::ZERO, flow, unit).unwrap());
+        assert_eq!(tokens, [1_000, 5]);
+        std::iter::from_fn(|| shaper.poll(end).unwrap()).count()
+    };
+    assert_eq!(passed_in_ten_refills(10), 50);
+    assert_eq!(passed_in_ten_refills(500), 20);
+    assert_eq!(passed_in_ten_refills(200), 50, "both at once");
+}
+
+#[test]
+fn a_limit_that_a_flow_has_not_cannot_be_written() {
+    let registers = Registers::new(1, 1, 1).unwrap();
+    let mut shaper = Shaper::new(Timing::default());
+    let config = FlowConfig::new(Unit::Operations, registers);
+    let flow = shaper.add_flow(Time::ZERO, config).unwrap();
+    let error = shaper.write_limit(Time::ZERO, flow, Unit::Bytes, registers);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "flow 0: has no limit in bytes"
+    );
+    let never = shaper
+        .add_flow(Time::ZERO, config.and(registers))
+        .and_then(|flow| {
+            let size = Bytes(2);
+            shaper.offer(Time::ZERO, flow, Message { tag: 7, size })
+        });
+    assert_eq!(
+        never,
+        Err(ShapingError::MessageNeverPasses {
+            tag: 7,
+            size: Bytes(2),
+            bucket: 1
+        })
+    );
+}
