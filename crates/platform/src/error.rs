@@ -74,6 +74,17 @@ pub enum PlatformError {
         /// The names that there are.
         known: String,
     },
+    /// A flow that is to pass an accelerator, and names none.
+    #[error("flow '{name}': its path is {path}, which needs an accelerator; storage is none")]
+    NeedsAccelerator {
+        /// The flow.
+        name: String,
+        /// The path.
+        path: &'static str,
+    },
+    /// A flow with two limits of the same unit.
+    #[error("flow '{0}': its two limits must be one in bytes and one in operations")]
+    SameUnit(String),
     /// Two flows of the same name.
     #[error("flow '{0}': there is a flow of this name already")]
     DuplicateFlow(String),

@@ -28,6 +28,10 @@ pub struct FlowResult {
     pub completions: Vec<Completion>,
     /// Messages that were done before it.
     pub before: u64,
+    /// When the flow came; zero if it was there from the start.
+    pub since: Time,
+    /// When it was taken away; `None` if it never was.
+    pub until: Option<Time>,
 }
 
 impl FlowResult {
@@ -77,6 +81,8 @@ impl FlowResult {
 pub struct RunResult {
     /// By flow.
     pub flows: Vec<FlowResult>,
+    /// The time before the measured time.
+    pub warmup: Time,
     /// The measured time.
     pub measured: Time,
     /// Bytes that crossed the link from the device to the host in the whole run, framing included.
@@ -89,6 +95,24 @@ impl RunResult {
     /// A flow's throughput in gigabits a second, counted in what it brought in.
     pub fn gbit_per_s(&self, flow: usize) -> f64 {
         self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
+    }
+
+    /// A flow's throughput in gigabits a second while it was there, of the measured time; `None` if it
+    /// never was.
+    pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
+        let it = &self.flows[flow];
+        let from = it.since.max(self.warmup);
+        let to = it
+            .until
+            .unwrap_or(Time::MAX)
+            .min(self.warmup + self.measured);
+        let there = to.saturating_sub(from);
+        let done = it.completions.iter();
+        let bytes: u64 = done
+            .filter(|done| (from..=to).contains(&done.at))
+            .map(|done| done.size.get())
+            .sum();
+        (there > Time::ZERO).then(|| bytes as f64 * 8.0 / there.as_ns_f64())
     }
 
     /// A flow's messages a second.

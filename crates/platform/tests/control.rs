@@ -22,6 +22,7 @@ fn request(name: &str, size: u64, gbit_per_s: f64) -> Request {
         path: Path::InlineRx,
         size: Bytes(size),
         slo: Rate::GbitPerS(gbit_per_s),
+        also: None,
         policy: Policy::OnDemand,
     }
 }
@@ -234,9 +235,9 @@ fn the_route_with_most_left_is_taken() {
             .route
             .accelerator
     };
-    assert_eq!(route(&mut manager, "a", 10.0), 0);
-    assert_eq!(route(&mut manager, "b", 20.0), 1);
-    assert_eq!(route(&mut manager, "c", 15.0), 0);
+    assert_eq!(route(&mut manager, "a", 10.0), Some(0));
+    assert_eq!(route(&mut manager, "b", 20.0), Some(1));
+    assert_eq!(route(&mut manager, "c", 15.0), Some(0));
     assert!(manager.register(request("d", 1_500, 15.0)).is_err());
 }
 
@@ -289,7 +290,7 @@ fn a_flow_that_misses_its_slo_moves_to_the_other_accelerator() {
     manager.register(request("it", 1_500, 20.0)).unwrap();
     let ill = Platform::prototype(vec![of(900), of(0)]);
     let (runtime, rates) = run(manager, &ill, |_| Arrivals::Backlogged);
-    assert_eq!(runtime.manager().flows()[0].route.accelerator, 1);
+    assert_eq!(runtime.manager().flows()[0].route.accelerator, Some(1));
     assert!((rates[0] / 20.0 - 1.0).abs() < 0.02, "{rates:?}");
     assert!(
         (1..=10).contains(&runtime.violations()),

@@ -143,7 +143,10 @@ fn new_registers_count_10_us_later() {
         control_period: Time::from_us(100),
         ..Settings::lasting(Time::from_us(200))
     };
-    let mut once = Once(vec![Action::Write(0, fast)], Time::from_us(100));
+    let mut once = Once(
+        vec![Action::Write(0, Unit::Bytes, fast)],
+        Time::from_us(100),
+    );
     let flows = [backlog(0, 4_096)];
     let result = simulate_with(
         &platform(),

@@ -1,6 +1,6 @@
 //! Admission, capacity planning and path selection; the table of flows.
 
-use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting};
+use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::{Bytes, Time};
 
 use super::{Context, ProfileTable, Rate, registers_for};
@@ -63,8 +63,8 @@ impl Policy {
 /// A place where an accelerator can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteEntry {
-    /// The accelerator's number on the platform.
-    pub accelerator: usize,
+    /// The accelerator's number on the platform; none for the storage alone.
+    pub accelerator: Option<usize>,
     /// The DMA engine that leads to it.
     pub engine: usize,
 }
@@ -93,8 +93,36 @@ pub struct Request {
     pub size: Bytes,
     /// Its SLO.
     pub slo: Rate,
+    /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
+    pub also: Option<Rate>,
     /// The kind of promise.
     pub policy: Policy,
+}
+
+impl Request {
+    /// What it asks to be promised, in gigabits a second.
+    pub fn asked_gbit_per_s(&self) -> f64 {
+        let slo = self.slo.gbit_per_s(self.size);
+        let also = self.also.map(|rate| rate.gbit_per_s(self.size));
+        // Not `min`, which would hide a NaN from the check.
+        also.filter(|also| also.is_nan() || *also < slo)
+            .unwrap_or(slo)
+    }
+
+    fn check(&self) -> Result<(), PlatformError> {
+        self.policy.check()?;
+        for rate in [Some(self.slo), self.also].into_iter().flatten() {
+            let asked = rate.gbit_per_s(self.size);
+            let good = asked.is_finite() && asked > 0.0;
+            PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
+        }
+        match self.also {
+            Some(rate) if rate.unit() == self.slo.unit() => {
+                Err(PlatformError::SameUnit(self.name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A row of the PerFlowStatusTable.
@@ -108,6 +136,8 @@ pub struct FlowStatus {
     pub segment: Bytes,
     /// Its registers.
     pub registers: Registers,
+    /// Those of its second limit.
+    pub also: Option<Registers>,
     /// The rate that they are set to, in gigabits a second.
     pub shaped_gbit_per_s: f64,
     /// What it last got, in gigabits a second; none before it was first measured.
@@ -117,7 +147,36 @@ pub struct FlowStatus {
 impl FlowStatus {
     /// Its SLO in gigabits a second.
     pub fn slo_gbit_per_s(&self) -> f64 {
-        self.request.slo.gbit_per_s(self.request.size)
+        self.request.asked_gbit_per_s()
+    }
+
+    /// What the platform runs: the flow with these arrivals, and how it is shaped.
+    pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
+        let request = &self.request;
+        let flow = Flow::new(request.vm, request.path, request.size, arrivals);
+        let port = (request.path == Path::InlineTx).then_some(0);
+        let flow = Flow { port, ..flow }
+            .through(self.route.accelerator.as_slice())
+            .by_engine(self.route.engine);
+        let shaping = FlowConfig {
+            also: self.also,
+            splitting: match request.size > self.segment {
+                true => Splitting::Segments {
+                    segment: self.segment,
+                    header: Bytes(0),
+                },
+                false => Splitting::Never,
+            },
+            ..FlowConfig::new(request.slo.unit(), self.registers)
+        };
+        (flow, shaping)
+    }
+
+    /// Its limits: what tokens stand for, and registers.
+    pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
+        let unit = self.request.slo.unit();
+        let also = self.also.map(|registers| (unit.other(), registers));
+        std::iter::once((unit, self.registers)).chain(also)
     }
 
     /// What the SLO takes of the capacity that can be promised.
@@ -137,6 +196,9 @@ pub struct Manager {
     flows: Vec<FlowStatus>,
 }
 
+/// What requests call the way to the storage that passes no accelerator.
+pub const STORAGE: &str = "storage";
+
 /// The least that an opportunistic flow is shaped to, as a share of its SLO: a rate cannot be zero.
 pub(super) const TRICKLE: f64 = 0.01;
 
@@ -145,13 +207,14 @@ const ROUNDS: u32 = 7;
 
 impl Manager {
     /// A control plane without flows. Every accelerator of the platform is in the AccTable under its
-    /// own name, those of one name as routes to the same; each is reached by DMA engine 0.
+    /// own name, those of one name as routes to the same; each is reached by DMA engine 0. The
+    /// platform's storage is there as [`STORAGE`].
     pub fn new(platform: Platform) -> Manager {
         let mut accelerators: Vec<AccEntry> = Vec::new();
         for (accelerator, it) in platform.accelerators.iter().enumerate() {
             let engine = 0;
             let route = RouteEntry {
-                accelerator,
+                accelerator: Some(accelerator),
                 engine,
             };
             match accelerators.iter_mut().find(|entry| entry.name == it.name) {
@@ -161,6 +224,15 @@ impl Manager {
                     routes: vec![route],
                 }),
             }
+        }
+        if platform.storage.is_some() {
+            let (accelerator, engine) = (None, 0);
+            let routes = vec![RouteEntry {
+                accelerator,
+                engine,
+            }];
+            let name = STORAGE.to_owned();
+            accelerators.push(AccEntry { name, routes });
         }
         Manager {
             profiles: ProfileTable::new(platform),
@@ -195,14 +267,17 @@ impl Manager {
     /// [`PlatformError::NotAdmitted`] with what is left; [`PlatformError::UnknownAccelerator`],
     /// [`PlatformError::DuplicateFlow`] and [`PlatformError::OutOfRange`].
     pub fn register(&mut self, request: Request) -> Result<&FlowStatus, PlatformError> {
-        request.policy.check()?;
-        let asked = request.slo.gbit_per_s(request.size);
-        let good = asked.is_finite() && asked > 0.0;
-        PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
+        request.check()?;
+        let asked = request.asked_gbit_per_s();
         if self.flows.iter().any(|it| it.request.name == request.name) {
             return Err(PlatformError::DuplicateFlow(request.name));
         }
         let routes = self.routes(&request)?;
+        let alone = routes.iter().any(|route| route.accelerator.is_none());
+        if alone && !request.path.uses_storage() {
+            let (name, path) = (request.name, request.path.name());
+            return Err(PlatformError::NeedsAccelerator { name, path });
+        }
         let mut best: Option<(RouteEntry, f64)> = None;
         for route in routes {
             let left = self.left_after(&request, route, asked)?;
@@ -269,7 +344,7 @@ impl Manager {
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`] and what the platform refuses.
     pub fn left(&mut self, request: &Request) -> Result<f64, PlatformError> {
-        let asked = request.slo.gbit_per_s(request.size);
+        let asked = request.asked_gbit_per_s();
         let mut best: f64 = 0.0;
         for route in self.routes(request)? {
             let (mut low, mut high) = (0.0, asked);
@@ -306,26 +381,9 @@ impl Manager {
 
     /// What the platform runs: the flows with these arrivals, and ARCUS with their registers.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
-        let flow = |it: &FlowStatus| {
-            let request = &it.request;
-            let flow = Flow::new(request.vm, request.path, request.size, arrivals(it));
-            let port = (request.path == Path::InlineTx).then_some(0);
-            let flow = Flow { port, ..flow };
-            flow.through(&[it.route.accelerator])
-                .by_engine(it.route.engine)
-        };
-        let flows = self.flows.iter().map(flow).collect();
-        let shaping = self.flows.iter().map(|it| FlowConfig {
-            splitting: match it.request.size > it.segment {
-                true => Splitting::Segments {
-                    segment: it.segment,
-                    header: Bytes(0),
-                },
-                false => Splitting::Never,
-            },
-            ..FlowConfig::new(it.request.slo.unit(), it.registers)
-        });
-        (flows, Mechanism::arcus(shaping.collect()))
+        let each = self.flows.iter().map(|it| it.deployed(arrivals(it)));
+        let (flows, shaping) = each.unzip();
+        (flows, Mechanism::arcus(shaping))
     }
 
     /// Gigabits a second that a context with these flows on `route` can deliver in all, of which
@@ -392,7 +450,10 @@ impl Manager {
 
     /// The piece that messages of `size` are best cut to (`ReshapeDecision`): the smallest power of two,
     /// from 1 KiB on, that costs the accelerator no more than 3 % of its rate.
-    fn segment(&self, accelerator: usize, size: Bytes) -> Bytes {
+    fn segment(&self, accelerator: Option<usize>, size: Bytes) -> Bytes {
+        let Some(accelerator) = accelerator else {
+            return size; // an operation of the storage is one
+        };
         let curve = &self.profiles.platform().accelerators[accelerator].curve;
         let whole = curve.gbit_per_s(size);
         let sizes = (10..26).map(|power| Bytes(1 << power));
@@ -402,43 +463,25 @@ impl Manager {
 
     fn plan(&self, request: Request, route: RouteEntry) -> Result<FlowStatus, PlatformError> {
         let segment = self.segment(route.accelerator, request.size);
-        let registers = registers_for(self.token_rate(&request, segment), segment, Clock::PAPER)?;
+        let (registers, also) = registers_of(&request, segment, 1.0)?;
         Ok(FlowStatus {
-            shaped_gbit_per_s: request.slo.gbit_per_s(request.size),
+            shaped_gbit_per_s: request.asked_gbit_per_s(),
             route,
             segment,
             registers,
+            also,
             measured_gbit_per_s: None,
             request,
         })
     }
 
-    /// The SLO in what the shaper counts: operations are segments there.
-    fn token_rate(&self, request: &Request, segment: Bytes) -> Rate {
-        let pieces = request.size.get().div_ceil(segment.get()) as f64;
-        match request.slo {
-            Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * pieces),
-            rate => rate,
-        }
-    }
-
     /// Sets a flow's rate to `gbit_per_s`: its new registers.
-    pub(super) fn reshape(
-        &mut self,
-        number: usize,
-        gbit_per_s: f64,
-    ) -> Result<Registers, PlatformError> {
-        let it = &self.flows[number];
-        let factor = gbit_per_s / it.slo_gbit_per_s();
-        let rate = match self.token_rate(&it.request, it.segment) {
-            Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * factor),
-            Rate::GbitPerS(rate) => Rate::GbitPerS(rate * factor),
-        };
-        let registers = registers_for(rate, it.segment, Clock::PAPER)?;
+    pub(super) fn reshape(&mut self, number: usize, gbit_per_s: f64) -> Result<(), PlatformError> {
         let it = &mut self.flows[number];
-        it.registers = registers;
+        let factor = gbit_per_s / it.slo_gbit_per_s();
+        (it.registers, it.also) = registers_of(&it.request, it.segment, factor)?;
         it.shaped_gbit_per_s = gbit_per_s;
-        Ok(registers)
+        Ok(())
     }
 
     pub(super) fn capacity_of(&mut self, route: RouteEntry) -> Result<f64, PlatformError> {
@@ -455,4 +498,22 @@ impl Manager {
         let context = Context::new(route.accelerator, route.engine, &flows);
         Ok(self.profiles.capacity(&context)?.gbit_per_s)
     }
+}
+
+/// Registers of both limits for `factor` times what they are; operations are segments there.
+fn registers_of(
+    request: &Request,
+    segment: Bytes,
+    factor: f64,
+) -> Result<(Registers, Option<Registers>), PlatformError> {
+    let pieces = request.size.get().div_ceil(segment.get()) as f64;
+    let registers = |rate: Rate| {
+        let rate = match rate {
+            Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * pieces * factor),
+            Rate::GbitPerS(rate) => Rate::GbitPerS(rate * factor),
+        };
+        registers_for(rate, segment, Clock::PAPER)
+    };
+    let also = request.also.map(registers).transpose()?;
+    Ok((registers(request.slo)?, also))
 }

@@ -6,7 +6,7 @@ mod profile;
 mod registers;
 mod runtime;
 
-pub use manager::{AccEntry, FlowStatus, Manager, Policy, Request, RouteEntry};
+pub use manager::{AccEntry, FlowStatus, Manager, Policy, Request, RouteEntry, STORAGE};
 pub use profile::{Capacity, Context, Pattern, ProfileTable, Tag};
 pub use registers::{Rate, registers_for};
-pub use runtime::Runtime;
+pub use runtime::{Command, Decision, Outcome, Runtime, Timetable};

@@ -20,8 +20,8 @@ pub struct Pattern {
 /// Which flows share an accelerator, and how.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
-    /// The accelerator's number.
-    pub accelerator: usize,
+    /// The accelerator's number; none if the flows go to the storage and nowhere else.
+    pub accelerator: Option<usize>,
     /// The DMA engine.
     pub engine: usize,
     patterns: Vec<Pattern>,
@@ -29,7 +29,11 @@ pub struct Context {
 
 impl Context {
     /// The context of flows with these paths, sizes and rates in gigabits a second.
-    pub fn new(accelerator: usize, engine: usize, flows: &[(Path, Bytes, f64)]) -> Context {
+    pub fn new(
+        accelerator: impl Into<Option<usize>>,
+        engine: usize,
+        flows: &[(Path, Bytes, f64)],
+    ) -> Context {
         let total: f64 = flows.iter().map(|it| it.2).sum();
         let pattern = |it: &(Path, Bytes, f64)| Pattern {
             path: it.0,
@@ -39,7 +43,7 @@ impl Context {
         let mut patterns: Vec<Pattern> = flows.iter().map(pattern).collect();
         patterns.sort();
         Context {
-            accelerator,
+            accelerator: accelerator.into(),
             engine,
             patterns,
         }
@@ -84,19 +88,20 @@ impl Tag {
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
-    settings: Settings,
     entries: BTreeMap<Context, Capacity>,
 }
 
 /// How long a context is watched: hundreds of the largest segments, and many round trips.
 const WATCHED: Time = Time::from_us(200);
+/// The same with storage, whose writes keep a unit for milliseconds: after as long until its buffers
+/// are as full as they become.
+const WATCHED_STORAGE: Time = Time::from_us(20_000);
 
 impl ProfileTable {
     /// An empty table of `platform`.
     pub fn new(platform: Platform) -> ProfileTable {
         ProfileTable {
             platform,
-            settings: Settings::lasting(WATCHED),
             entries: BTreeMap::new(),
         }
     }
@@ -169,7 +174,7 @@ impl ProfileTable {
                 port: (it.path == Path::InlineTx).then_some(0),
                 ..flow
             };
-            flow.through(&[context.accelerator])
+            flow.through(context.accelerator.as_slice())
                 .by_engine(context.engine)
                 .with_weight(f64::from(it.percent))
         };
@@ -178,7 +183,14 @@ impl ProfileTable {
         let order = Order::WeightedFair;
         let buffer = 1 << 16;
         let fair = Mechanism::Panic { order, buffer };
-        let fair = simulate(&self.platform, &flows, &fair, &self.settings)?;
+        let settings = match flows.iter().any(|it| it.path.uses_storage()) {
+            true => Settings {
+                warmup: WATCHED_STORAGE,
+                ..Settings::lasting(WATCHED_STORAGE)
+            },
+            false => Settings::lasting(WATCHED),
+        };
+        let fair = simulate(&self.platform, &flows, &fair, &settings)?;
         let total: f64 = context
             .patterns
             .iter()
@@ -190,12 +202,7 @@ impl ProfileTable {
             .enumerate()
             .map(|(number, it)| fair.gbit_per_s(number) * total / f64::from(it.percent));
         let gbit_per_s = limits.fold(f64::MAX, f64::min);
-        let turns = simulate(
-            &self.platform,
-            &flows,
-            &Mechanism::NoShaping,
-            &self.settings,
-        )?;
+        let turns = simulate(&self.platform, &flows, &Mechanism::NoShaping, &settings)?;
         let unshaped = (0..flows.len()).map(|it| turns.gbit_per_s(it)).collect();
         Ok(Capacity {
             gbit_per_s,

@@ -1,9 +1,9 @@
-//! Algorithm 1, while flows run.
+//! Algorithm 1, while flows run, come and go.
 
 use accelflow_units::Time;
 
-use super::manager::{Manager, Policy, RouteEntry, TRICKLE};
-use crate::{Action, Controller, Counters};
+use super::manager::{Manager, Policy, Request, RouteEntry, TRICKLE};
+use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
 /// How far below its target a flow may be measured before it counts as violated: the paper's 1 %.
 const TOLERANCE: f64 = 0.01;
@@ -14,24 +14,83 @@ const WORTH: f64 = 0.02;
 /// The most that a rate is raised above the SLO to make up for what was missed.
 const CATCH_UP: f64 = 1.05;
 
+/// What the runtime is asked for while flows run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// A flow with these arrivals, to be admitted or refused.
+    Register(Request, Arrivals),
+    /// A flow, by its name, to be taken away: what it was promised is free, though what it has brought
+    /// is still served.
+    Release(String),
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The flow was admitted, and has this number on the platform.
+    Admitted(usize),
+    /// The flow of this number was taken away.
+    Released(usize),
+    /// The command was refused: no room for the flow, or no flow of this name.
+    Refused(PlatformError),
+}
+
+/// A command that was carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// When.
+    pub at: Time,
+    /// The name of the flow.
+    pub name: String,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What the runtime remembers of a flow.
+#[derive(Clone, Debug)]
+struct Seat {
+    /// Its number on the platform.
+    flow: usize,
+    /// Whether its first period, in which its messages were still on their way, is to come.
+    new: bool,
+    /// When its window of bursts began, and how long it has burst in it.
+    burst: (Time, Time),
+    violations: u64,
+}
+
 /// The runtime of one server: a control plane and what it remembers of its flows.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     manager: Manager,
-    /// By flow: when its window of bursts began, and how long it has burst in it.
-    bursts: Vec<(Time, Time)>,
+    /// In the order of the manager's flows.
+    seats: Vec<Seat>,
+    commands: Vec<(Time, Command)>,
+    decisions: Vec<Decision>,
+    changes: Vec<(Time, Action)>,
     violations: u64,
 }
 
 impl Runtime {
-    /// The runtime of a control plane whose flows are registered.
+    /// The runtime of a control plane whose flows are registered, and run from the start.
     pub fn new(manager: Manager) -> Runtime {
-        let bursts = vec![(Time::ZERO, Time::ZERO); manager.flows().len()];
+        let seats = (0..manager.flows().len()).map(Seat::new).collect();
         Runtime {
             manager,
-            bursts,
+            seats,
+            commands: Vec::new(),
+            decisions: Vec::new(),
+            changes: Vec::new(),
             violations: 0,
         }
+    }
+
+    /// The same with a command for the first call of the controller at this time or later. Commands of
+    /// one call are carried out in the order of their times, and those of one time as they were given.
+    #[must_use]
+    pub fn at(mut self, time: Time, command: Command) -> Runtime {
+        let place = self.commands.partition_point(|it| it.0 <= time);
+        self.commands.insert(place, (time, command));
+        self
     }
 
     /// The control plane.
@@ -42,6 +101,104 @@ impl Runtime {
     /// Periods in which a flow had something to send and got less than its SLO.
     pub fn violations(&self) -> u64 {
         self.violations
+    }
+
+    /// The same of the flow of this name, which must be registered.
+    pub fn violations_of(&self, name: &str) -> Option<u64> {
+        let flows = self.manager.flows();
+        let place = flows.iter().position(|it| it.request.name == name)?;
+        Some(self.seats[place].violations)
+    }
+
+    /// The commands that were carried out, in order.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// Who came and went when, for a run without this runtime: what admission let in, and nothing of
+    /// what Algorithm 1 did for it.
+    pub fn timetable(&self) -> Timetable {
+        Timetable {
+            changes: self.changes.clone(),
+        }
+    }
+
+    /// Carries out what is due, if the platform has `flows` flows.
+    fn obey(&mut self, now: Time, mut flows: usize) -> Vec<Action> {
+        let due = self.commands.partition_point(|it| it.0 <= now);
+        let commands: Vec<(Time, Command)> = self.commands.drain(..due).collect();
+        let mut actions = Vec::new();
+        for (_, command) in commands {
+            let (name, done) = match command {
+                Command::Register(request, arrivals) => (
+                    request.name.clone(),
+                    self.register(request, arrivals, flows),
+                ),
+                Command::Release(name) => {
+                    let done = self.release(&name);
+                    (name, done)
+                }
+            };
+            let outcome = match done {
+                Ok((outcome, changes)) => {
+                    flows += usize::from(matches!(outcome, Outcome::Admitted(_)));
+                    actions.extend(changes);
+                    outcome
+                }
+                Err(error) => Outcome::Refused(error),
+            };
+            let at = now;
+            self.decisions.push(Decision { at, name, outcome });
+        }
+        let comings = actions
+            .iter()
+            .filter(|it| matches!(it, Action::Add(..) | Action::Remove(_)));
+        let comings: Vec<Action> = comings.cloned().collect();
+        self.changes.extend(comings.into_iter().map(|it| (now, it)));
+        actions
+    }
+
+    fn register(
+        &mut self,
+        request: Request,
+        arrivals: Arrivals,
+        flow: usize,
+    ) -> Result<(Outcome, Vec<Action>), PlatformError> {
+        let status = self.manager.register(request)?;
+        let (spec, shaping) = status.deployed(arrivals);
+        let route = status.route;
+        self.seats.push(Seat {
+            new: true,
+            ..Seat::new(flow)
+        });
+        let mut actions = vec![Action::Add(spec, Some(shaping))];
+        actions.extend(self.rest_of(route, Some(flow)));
+        Ok((Outcome::Admitted(flow), actions))
+    }
+
+    fn release(&mut self, name: &str) -> Result<(Outcome, Vec<Action>), PlatformError> {
+        let flows = self.manager.flows();
+        let place = flows.iter().position(|it| it.request.name == name);
+        let route = self.manager.release(name)?.route;
+        let flow = self.seats.remove(place.unwrap_or_default()).flow;
+        let mut actions = vec![Action::Remove(flow)];
+        actions.extend(self.rest_of(route, None));
+        Ok((Outcome::Released(flow), actions))
+    }
+
+    /// Registers of the opportunistic flows of a route, which share what is left there.
+    fn rest_of(&self, route: RouteEntry, but: Option<usize>) -> Vec<Action> {
+        let here = self.manager.flows().iter().zip(&self.seats);
+        let rest = here.filter(|(it, seat)| {
+            it.route == route
+                && it.request.policy == Policy::Opportunistic
+                && Some(seat.flow) != but
+        });
+        rest.flat_map(|(it, seat)| {
+            it.limits()
+                .map(|(unit, registers)| Action::Write(seat.flow, unit, registers))
+        })
+        .collect()
     }
 
     /// What the flow should be shaped to, in gigabits a second, if `spare` is what its route has left.
@@ -56,7 +213,7 @@ impl Runtime {
                 allowance,
                 window,
             } => {
-                let (began, spent) = &mut self.bursts[flow];
+                let (began, spent) = &mut self.seats[flow].burst;
                 if now.saturating_sub(*began) >= window {
                     (*began, *spent) = (now, Time::ZERO);
                 }
@@ -84,7 +241,7 @@ impl Runtime {
                 *number != but && it.route == route && it.request.policy != Policy::Opportunistic
             });
         let used: f64 = others
-            .map(|(_, it)| it.measured_gbit_per_s.unwrap_or(0.0))
+            .map(|(_, it)| it.measured_gbit_per_s.unwrap_or(it.slo_gbit_per_s()))
             .sum();
         let own = &self.manager.flows()[but];
         let own = if own.request.policy == Policy::Opportunistic {
@@ -106,11 +263,12 @@ impl Runtime {
         let violated = promised && waiting && measured < slo * (1.0 - TOLERANCE);
         let mut actions = Vec::new();
         self.violations += u64::from(violated);
+        self.seats[flow].violations += u64::from(violated);
         if violated && let Ok(Some(new)) = self.manager.select_path(flow) {
             self.manager.flows_mut()[flow].route = new;
-            let (accelerators, engine) = (vec![new.accelerator], new.engine);
+            let (accelerators, engine) = (new.accelerator.into_iter().collect(), new.engine);
             actions.push(Action::Route {
-                flow,
+                flow: self.seats[flow].flow,
                 accelerators,
                 engine,
             });
@@ -120,10 +278,10 @@ impl Runtime {
         if violated && actions.is_empty() && measured > 0.0 {
             target = target.max(slo * (slo / measured).min(CATCH_UP));
         }
-        if (target / shaped - 1.0).abs() > WORTH
-            && let Ok(registers) = self.manager.reshape(flow, target)
-        {
-            actions.push(Action::Write(flow, registers));
+        if (target / shaped - 1.0).abs() > WORTH && self.manager.reshape(flow, target).is_ok() {
+            let number = self.seats[flow].flow;
+            let limits = self.manager.flows()[flow].limits();
+            actions.extend(limits.map(|(unit, registers)| Action::Write(number, unit, registers)));
         }
         actions
     }
@@ -131,14 +289,46 @@ impl Runtime {
 
 impl Controller for Runtime {
     fn tick(&mut self, now: Time, period: Time, counters: &[Counters]) -> Vec<Action> {
-        for (it, counters) in self.manager.flows_mut().iter_mut().zip(counters) {
-            let now = counters.bytes.get() as f64 * 8.0 / period.as_ns_f64();
+        let of = |seat: &Seat| counters.get(seat.flow).copied().unwrap_or_default();
+        let settled = self.manager.flows_mut().iter_mut().zip(&self.seats);
+        for (it, seat) in settled.filter(|it| !it.1.new) {
+            let now = of(seat).bytes.get() as f64 * 8.0 / period.as_ns_f64();
             let before = it.measured_gbit_per_s.unwrap_or(now);
             it.measured_gbit_per_s = Some(before + SMOOTHING * (now - before));
         }
-        let flows = self.manager.flows().len().min(counters.len());
-        (0..flows)
-            .flat_map(|flow| self.adjust(flow, now, period, counters[flow]))
-            .collect()
+        let mut actions = Vec::new();
+        for flow in 0..self.seats.len() {
+            let counted = of(&self.seats[flow]);
+            if std::mem::take(&mut self.seats[flow].new) {
+                continue;
+            }
+            actions.extend(self.adjust(flow, now, period, counted));
+        }
+        actions.extend(self.obey(now, counters.len()));
+        actions
+    }
+}
+
+impl Seat {
+    fn new(flow: usize) -> Seat {
+        Seat {
+            flow,
+            new: false,
+            burst: (Time::ZERO, Time::ZERO),
+            violations: 0,
+        }
+    }
+}
+
+/// A control plane that lets flows come and go at given times, and does nothing else.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    changes: Vec<(Time, Action)>,
+}
+
+impl Controller for Timetable {
+    fn tick(&mut self, now: Time, _period: Time, _counters: &[Counters]) -> Vec<Action> {
+        let due = self.changes.partition_point(|it| it.0 <= now);
+        self.changes.drain(..due).map(|it| it.1).collect()
     }
 }

@@ -3,7 +3,7 @@
 use accelflow_units::{Bytes, Time};
 
 use super::state::{Job, Ready, Route, Run};
-use crate::{Order, Path, PlatformError};
+use crate::{Mechanism, Order, Path, PlatformError};
 
 /// What a message needs room in before it may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,14 @@ impl Run<'_> {
             in_flight.whole = job.last;
             self.charge(flow, size);
             self.depart(now, job);
-            self.top_up(now, flow)?;
+            // Under PANIC the room that it leaves is for anybody's next message, its own last.
+            let others = match self.mechanism {
+                Mechanism::Panic { .. } => self.flows.len() - 1,
+                _ => 0,
+            };
+            for step in (0..=others).rev() {
+                self.top_up(now, (flow + self.flows.len() - step) % self.flows.len())?;
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ mod sources;
 mod stages;
 mod state;
 
-use accelflow_shaping::Registers;
+use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_units::{Bytes, Time};
 
 use crate::{Flow, Mechanism, Platform, PlatformError, RunResult};
@@ -61,10 +61,15 @@ pub struct Counters {
 }
 
 /// What a controller changes while the platform runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// New registers for a flow, which are in effect the reconfiguration time later.
-    Write(usize, Registers),
+    /// New registers for the limit of a flow whose tokens stand for this, which are in effect the
+    /// reconfiguration time later.
+    Write(usize, Unit, Registers),
+    /// Another flow, numbered after those that there are, and under ARCUS how it is shaped.
+    Add(Flow, Option<FlowConfig>),
+    /// A flow brings no more messages. Those that it has brought are served.
+    Remove(usize),
     /// Another route for a flow's messages from now on: its accelerators and its DMA engine.
     Route {
         /// The flow.

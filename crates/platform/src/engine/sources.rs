@@ -3,21 +3,21 @@
 use accelflow_shaping::{FlowId, Message, Segment};
 use accelflow_units::{Bytes, Time};
 
-use super::state::{Event, InFlight, Ready, Run};
+use super::state::{Event, FlowState, InFlight, Ready, Run};
 use crate::{Arrivals, FRAME_OVERHEAD, Mechanism, Path, PlatformError};
 
 impl Run<'_> {
-    pub(super) fn begin_flow(&mut self, flow: usize) -> Result<(), PlatformError> {
+    pub(super) fn begin_flow(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
         match self.flows[flow].spec.arrivals {
-            Arrivals::Backlogged => self.top_up(Time::ZERO, flow),
+            Arrivals::Backlogged => self.top_up(now, flow),
             Arrivals::Closed { clients, .. } => {
                 for _ in 0..clients {
-                    self.at(Time::ZERO, Event::Send(flow));
+                    self.at(now, Event::Send(flow));
                 }
                 Ok(())
             }
             _ => {
-                self.schedule_arrival(Time::ZERO, flow);
+                self.schedule_arrival(now, flow);
                 Ok(())
             }
         }
@@ -25,6 +25,9 @@ impl Run<'_> {
 
     /// The next message, or burst, comes. The one after it waits at its sender until the port is free.
     pub(super) fn arrive(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
+        if !self.flows[flow].present {
+            return Ok(());
+        }
         let burst = match self.flows[flow].spec.arrivals {
             Arrivals::Bursts { burst, .. } => burst,
             _ => 1,
@@ -89,9 +92,11 @@ impl Run<'_> {
     /// Keeps a backlog, as far as queue and port allow.
     pub(super) fn top_up(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
         let port = self.incoming_port(flow).is_some();
-        while self.flows[flow].spec.arrivals == Arrivals::Backlogged
+        while self.flows[flow].present
+            && self.flows[flow].spec.arrivals == Arrivals::Backlogged
             && self.flows[flow].queued < self.flows[flow].spec.queue_limit
             && !self.flows[flow].in_port
+            && !self.is_full(flow)
         {
             self.send(now, flow)?;
             if port {
@@ -108,20 +113,7 @@ impl Run<'_> {
 
     /// A message is in its flow's queue, or dropped.
     fn enqueue(&mut self, now: Time, flow: usize, it: InFlight) -> Result<(), PlatformError> {
-        let spec = &self.flows[flow].spec;
-        let own_is_full = self.flows[flow].queued >= spec.queue_limit;
-        let full = match self.mechanism {
-            Mechanism::Panic { buffer, .. } if spec.path == Path::InlineRx => {
-                let shared = self
-                    .flows
-                    .iter()
-                    .filter(|it| it.spec.path == Path::InlineRx);
-                shared.map(|it| it.queued).sum::<usize>() >= *buffer
-            }
-            // A client whose ring is full has nowhere to send: its message is not lost.
-            _ => own_is_full && !matches!(spec.arrivals, Arrivals::Closed { .. }),
-        };
-        if full {
+        if self.is_full(flow) {
             self.flows[flow].result.dropped += 1;
             return Ok(());
         }
@@ -140,6 +132,22 @@ impl Run<'_> {
             None => self.known(now, flow, number),
         }
         Ok(())
+    }
+
+    /// Whether the next message of a flow finds no room.
+    fn is_full(&self, flow: usize) -> bool {
+        let FlowState { spec, queued, .. } = &self.flows[flow];
+        match self.mechanism {
+            Mechanism::Panic { buffer, .. } if spec.path == Path::InlineRx => {
+                let shared = self
+                    .flows
+                    .iter()
+                    .filter(|it| it.spec.path == Path::InlineRx);
+                shared.map(|it| it.queued).sum::<usize>() >= *buffer
+            }
+            // A client whose ring is full has nowhere to send: its message is not lost.
+            _ => *queued >= spec.queue_limit && !matches!(spec.arrivals, Arrivals::Closed { .. }),
+        }
     }
 
     /// The device knows of a message.

@@ -107,6 +107,8 @@ pub(super) struct Route {
 
 pub(super) struct FlowState {
     pub(super) spec: Flow,
+    /// Whether it brings messages.
+    pub(super) present: bool,
     pub(super) routes: Vec<Route>,
     pub(super) sizes: Stream,
     pub(super) times: Stream,
@@ -258,6 +260,7 @@ impl<'a> Run<'a> {
         );
         Ok(RunResult {
             flows,
+            warmup: self.settings.warmup,
             measured: self.settings.duration,
             up_bytes: self.up.wire_bytes(),
             down_bytes: self.down.wire_bytes(),
@@ -276,7 +279,7 @@ impl<'a> Run<'a> {
             self.at(self.settings.control_period, Event::Control);
         }
         for flow in 0..self.flows.len() {
-            self.begin_flow(flow)?;
+            self.begin_flow(Time::ZERO, flow)?;
         }
         self.dispatch(Time::ZERO)
     }
@@ -284,6 +287,7 @@ impl<'a> Run<'a> {
     fn handle(&mut self, now: Time, event: Event) -> Result<(), PlatformError> {
         match event {
             Event::Arrive(flow) => self.arrive(now, flow)?,
+            Event::Send(flow) if !self.flows[flow].present => {}
             Event::Send(flow) => self.send(now, flow)?,
             Event::Ported(flow, message) => self.ported(now, flow, message)?,
             Event::Round => self.round(now),
@@ -335,10 +339,18 @@ impl<'a> Run<'a> {
 
     fn act(&mut self, now: Time, action: Action) -> Result<(), PlatformError> {
         match action {
-            Action::Write(flow, registers) => {
+            Action::Write(flow, unit, registers) => {
                 if let Some(shaper) = &mut self.shaper {
-                    shaper.write(now, FlowId(flow), registers)?;
+                    shaper.write_limit(now, FlowId(flow), unit, registers)?;
                     self.schedule_grant();
+                }
+            }
+            Action::Add(flow, shaping) => self.add(now, &flow, shaping)?,
+            Action::Remove(flow) => {
+                let it = self.known_flow(flow)?;
+                if it.present {
+                    it.present = false;
+                    it.result.until = Some(now);
                 }
             }
             Action::Route {
@@ -346,19 +358,14 @@ impl<'a> Run<'a> {
                 accelerators,
                 engine,
             } => {
-                let count = self.flows.len();
-                let it = self.flows.get_mut(flow).ok_or(PlatformError::UnknownPart {
-                    flow,
-                    part: "flow",
-                    number: flow,
-                    count,
-                })?;
+                let platform = self.platform;
+                let it = self.known_flow(flow)?;
                 let spec = Flow {
                     accelerators: accelerators.clone(),
                     engine,
                     ..it.spec.clone()
                 };
-                self.platform.check(std::slice::from_ref(&spec))?;
+                platform.check(std::slice::from_ref(&spec))?;
                 it.spec = spec;
                 it.routes.push(Route {
                     accelerators,
@@ -367,6 +374,50 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    fn known_flow(&mut self, flow: usize) -> Result<&mut FlowState, PlatformError> {
+        let count = self.flows.len();
+        self.flows.get_mut(flow).ok_or(PlatformError::UnknownPart {
+            flow,
+            part: "flow",
+            number: flow,
+            count,
+        })
+    }
+
+    /// A flow comes while others run.
+    fn add(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        shaping: Option<FlowConfig>,
+    ) -> Result<(), PlatformError> {
+        self.platform.check(std::slice::from_ref(flow))?;
+        let number = self.flows.len();
+        match (&mut self.shaper, shaping) {
+            (Some(shaper), Some(config)) => {
+                shaper.add_flow(now, unlimited(config))?;
+            }
+            (None, _) if self.software.is_none() => {}
+            _ => {
+                return Err(PlatformError::FlowCount {
+                    mechanism: self.mechanism.name(),
+                    given: number,
+                    flows: number + 1,
+                });
+            }
+        }
+        let mut state = state_of(flow, number as u64, self.settings);
+        // As much service as the others have had: else it would be owed all of theirs.
+        state.finish = self.virtual_time;
+        state.due = now;
+        state.result.since = now;
+        self.flows.push(state);
+        for unit in &mut self.units {
+            unit.finish.push(unit.virtual_time);
+        }
+        self.begin_flow(now, number)
     }
 
     /// A message is done.
@@ -395,6 +446,7 @@ fn state_of(flow: &Flow, number: u64, settings: &Settings) -> FlowState {
     let stream = |purpose| Stream::new(settings.seed, 16 + 2 * number + purpose);
     FlowState {
         spec: flow.clone(),
+        present: true,
         routes: vec![Route {
             accelerators: flow.accelerators.clone(),
             engine: flow.engine,
@@ -418,16 +470,17 @@ fn shaper_of(mechanism: &Mechanism) -> Result<Option<Shaper>, PlatformError> {
     };
     let mut shaper = Shaper::new(*timing);
     for flow in flows {
-        let queue_limit = usize::MAX;
-        shaper.add_flow(
-            Time::ZERO,
-            FlowConfig {
-                queue_limit,
-                ..*flow
-            },
-        )?;
+        shaper.add_flow(Time::ZERO, unlimited(*flow))?;
     }
     Ok(Some(shaper))
+}
+
+/// The queue limit is the platform's own.
+fn unlimited(config: FlowConfig) -> FlowConfig {
+    FlowConfig {
+        queue_limit: usize::MAX,
+        ..config
+    }
 }
 
 /// Values by number; numbers are used again.

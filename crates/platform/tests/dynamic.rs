@@ -1,0 +1,320 @@
+//! Flows that come and go while the platform runs; storage and two limits in the control plane.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_platform::control::{
+    Command, Manager, Outcome, Policy, Rate, Request, Runtime, STORAGE,
+};
+use accelflow_platform::parameters::{ipsec, synthetic};
+use accelflow_platform::{
+    Action, Arrivals, Controller, Counters, Flow, Mechanism, Order, Path, Platform, PlatformError,
+    RunResult, Settings, StorageConfig, simulate_with,
+};
+use accelflow_shaping::{FlowConfig, Registers, Unit};
+use accelflow_units::{Bytes, Time};
+
+fn request(name: &str, gbit_per_s: f64) -> Request {
+    Request {
+        name: name.to_owned(),
+        vm: 0,
+        accelerator: "ipsec".to_owned(),
+        path: Path::InlineRx,
+        size: Bytes(1_500),
+        slo: Rate::GbitPerS(gbit_per_s),
+        also: None,
+        policy: Policy::OnDemand,
+    }
+}
+
+fn settings() -> Settings {
+    Settings::lasting(Time::from_us(4_000))
+}
+
+/// Runs the manager's flows and what the runtime is told, all with a backlog.
+fn run(platform: &Platform, runtime: &mut Runtime) -> RunResult {
+    let (flows, arcus) = runtime.manager().deploy(|_| Arrivals::Backlogged);
+    simulate_with(platform, &flows, &arcus, &settings(), runtime).unwrap()
+}
+
+#[test]
+fn a_flow_is_admitted_while_others_run_and_all_get_their_slos() {
+    let platform = Platform::prototype(vec![ipsec()]);
+    let mut manager = Manager::new(platform.clone());
+    manager.register(request("first", 12.0)).unwrap();
+    let register = |name, rate| Command::Register(request(name, rate), Arrivals::Backlogged);
+    let mut runtime = Runtime::new(manager)
+        .at(Time::from_us(1_000), register("second", 10.0))
+        .at(Time::from_us(1_500), register("third", 15.0))
+        .at(Time::from_us(2_500), Command::Release("first".to_owned()))
+        // By then what the first had queued, a millisecond's worth, is served.
+        .at(Time::from_us(3_600), register("fourth", 15.0))
+        .at(Time::from_us(3_600), Command::Release("nobody".to_owned()));
+    let result = run(&platform, &mut runtime);
+    let told: Vec<(u64, &str)> = runtime
+        .decisions()
+        .iter()
+        .map(|it| (it.at.as_ps() / 1_000_000, it.name.as_str()))
+        .collect();
+    let expected = [
+        (1_000, "second"),
+        (1_500, "third"),
+        (2_500, "first"),
+        (3_600, "fourth"),
+        (3_600, "nobody"),
+    ];
+    assert_eq!(told, expected);
+    let outcomes: Vec<&Outcome> = runtime.decisions().iter().map(|it| &it.outcome).collect();
+    assert_eq!(outcomes[0], &Outcome::Admitted(1));
+    let Outcome::Refused(PlatformError::NotAdmitted { asked, left, .. }) = outcomes[1] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(*asked, 15.0);
+    assert!((9.0..=10.1).contains(left), "32 - 22 Gbit/s: {left}");
+    assert_eq!(outcomes[2], &Outcome::Released(0));
+    assert_eq!(outcomes[3], &Outcome::Admitted(2));
+    let unknown = PlatformError::UnknownFlow("nobody".to_owned());
+    assert_eq!(outcomes[4], &Outcome::Refused(unknown));
+    for (flow, slo) in [(0, 12.0), (1, 10.0), (2, 15.0)] {
+        let got = result.gbit_per_s_present(flow).unwrap();
+        assert!(
+            (got / slo - 1.0).abs() < 0.015,
+            "flow {flow}: {got} of {slo}"
+        );
+    }
+    let first = &result.flows[0];
+    assert_eq!(first.until, Some(Time::from_us(2_500)));
+    let late = first.completions.last().unwrap().at;
+    assert!(
+        late < Time::from_us(3_600),
+        "what it brought is served: {late:?}"
+    );
+    assert_eq!(first.arrived, first.before + first.completions.len() as u64);
+    let names = runtime.manager().flows().iter();
+    let names: Vec<&str> = names.map(|it| it.request.name.as_str()).collect();
+    assert_eq!(names, ["second", "fourth"]);
+    for it in runtime.manager().flows() {
+        let measured = it.measured_gbit_per_s.unwrap();
+        assert!(
+            (measured / it.slo_gbit_per_s() - 1.0).abs() < 0.05,
+            "{it:?}"
+        );
+        assert_eq!(runtime.violations_of(&it.request.name), Some(0));
+    }
+    assert_eq!(runtime.violations_of("first"), None);
+}
+
+#[test]
+fn an_opportunistic_flow_makes_room_for_who_comes_and_gets_it_back() {
+    let platform = Platform::prototype(vec![ipsec()]);
+    let mut manager = Manager::new(platform.clone());
+    let scavenger = Request {
+        policy: Policy::Opportunistic,
+        ..request("scavenger", 30.0)
+    };
+    manager.register(scavenger).unwrap();
+    let come = Command::Register(request("tenant", 20.0), Arrivals::Backlogged);
+    let mut runtime = Runtime::new(manager)
+        .at(Time::from_us(1_500), come)
+        .at(Time::from_us(3_000), Command::Release("tenant".to_owned()));
+    let result = run(&platform, &mut runtime);
+    let got = |from, to| -> f64 {
+        let (from, to) = (Time::from_us(from), Time::from_us(to));
+        let done = result.flows[0].completions.iter();
+        let bytes: u64 = done
+            .filter(|it| (from..to).contains(&it.at))
+            .map(|it| it.size.get())
+            .sum();
+        bytes as f64 * 8.0 / (to - from).as_ns_f64()
+    };
+    let tenant = result.gbit_per_s_present(1).unwrap();
+    assert!((tenant / 20.0 - 1.0).abs() < 0.02, "{tenant}");
+    let (before, beside, after) = (got(500, 1_500), got(1_800, 3_000), got(3_600, 4_400));
+    assert!(before > 28.0, "{before}");
+    assert!((8.0..=12.0).contains(&beside), "{beside}");
+    assert!(after > 28.0, "{after}");
+}
+
+#[test]
+fn without_the_runtime_the_same_flows_come_and_go() {
+    let platform = Platform::prototype(vec![ipsec()]);
+    let mut manager = Manager::new(platform.clone());
+    manager.register(request("first", 12.0)).unwrap();
+    let small = Request {
+        size: Bytes(256),
+        ..request("second", 4.0)
+    };
+    let mut runtime = Runtime::new(manager)
+        .at(
+            Time::from_us(1_000),
+            Command::Register(small, Arrivals::Backlogged),
+        )
+        .at(Time::from_us(3_000), Command::Release("second".to_owned()));
+    let (flows, _) = runtime.manager().deploy(|_| Arrivals::Backlogged);
+    let shaped = run(&platform, &mut runtime);
+    let mut timetable = runtime.timetable();
+    let turns = Mechanism::NoShaping;
+    let free = simulate_with(&platform, &flows, &turns, &settings(), &mut timetable).unwrap();
+    for result in [&shaped, &free] {
+        let it = &result.flows[1];
+        assert_eq!(it.since, Time::from_us(1_000));
+        assert_eq!(it.until, Some(Time::from_us(3_000)));
+    }
+    assert!((shaped.gbit_per_s_present(1).unwrap() / 4.0 - 1.0).abs() < 0.015);
+    // Turns by message: 256 bytes for each 1500.
+    let during = free.gbit_per_s_present(1).unwrap();
+    assert!(during < 4.0, "{during}");
+}
+
+/// One change at a time.
+struct Once(Option<Action>);
+
+impl Controller for Once {
+    fn tick(&mut self, _: Time, _: Time, _: &[Counters]) -> Vec<Action> {
+        self.0.take().into_iter().collect()
+    }
+}
+
+#[test]
+fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
+    let platform = Platform::prototype(vec![synthetic("one")]);
+    let flow = Flow::new(0, Path::InlineRx, Bytes(4_096), Arrivals::Backlogged);
+    let come = |flow: &Flow, shaping| Once(Some(Action::Add(flow.clone(), shaping)));
+    let fair = Mechanism::Panic {
+        order: Order::WeightedFair,
+        buffer: 1 << 16,
+    };
+    let flows = [flow.clone()];
+    let result = simulate_with(
+        &platform,
+        &flows,
+        &fair,
+        &settings(),
+        &mut come(&flow, None),
+    )
+    .unwrap();
+    let [first, second] = [0, 1].map(|it| result.gbit_per_s_present(it).unwrap());
+    assert!((first / second - 1.0).abs() < 0.05, "{first} and {second}");
+
+    let registers = Registers::new(4_096, 4_096, 800).unwrap();
+    let arcus = Mechanism::arcus(vec![FlowConfig::new(Unit::Bytes, registers)]);
+    let refused = |flow: &Flow| {
+        let error = simulate_with(
+            &platform,
+            &flows,
+            &arcus,
+            &settings(),
+            &mut come(flow, None),
+        );
+        error.unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&flow),
+        "mechanism Arcus: has settings for 1 flows, and there are 2"
+    );
+    let nowhere = flow.clone().through(&[7]);
+    assert!(refused(&nowhere).contains("accelerator 7 does not exist"));
+    let mut gone = Once(Some(Action::Remove(3)));
+    let error = simulate_with(&platform, &flows, &arcus, &settings(), &mut gone).unwrap_err();
+    assert!(
+        error.to_string().contains("flow 3 does not exist"),
+        "{error}"
+    );
+}
+
+#[test]
+fn both_limits_hold_and_the_smaller_is_promised() {
+    let platform = Platform::prototype(vec![ipsec()]);
+    let mut manager = Manager::new(platform.clone());
+    let both = Request {
+        // At 1500 B, 1 million a second are 12 Gbit/s.
+        also: Some(Rate::OperationsPerS(1e6)),
+        ..request("both", 20.0)
+    };
+    let status = manager.register(both.clone()).unwrap();
+    assert!((status.slo_gbit_per_s() - 12.0).abs() < 1e-9);
+    let units: Vec<Unit> = status.limits().map(|it| it.0).collect();
+    assert_eq!(units, [Unit::Bytes, Unit::Operations]);
+    let mut runtime = Runtime::new(manager.clone());
+    let result = run(&platform, &mut runtime);
+    let got = result.gbit_per_s(0);
+    assert!((got / 12.0 - 1.0).abs() < 0.01, "{got}");
+    let same = Request {
+        name: "same".to_owned(),
+        also: Some(Rate::GbitPerS(1.0)),
+        ..both.clone()
+    };
+    let error = manager.register(same).unwrap_err().to_string();
+    assert!(
+        error.contains("one in bytes and one in operations"),
+        "{error}"
+    );
+    let none = Request {
+        name: "none".to_owned(),
+        also: Some(Rate::OperationsPerS(f64::NAN)),
+        ..both
+    };
+    assert!(manager.register(none).is_err());
+}
+
+#[test]
+fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
+    let mut platform = Platform::prototype(vec![ipsec()]);
+    platform.storage = Some(StorageConfig::paper(1));
+    // 4 KB each over the SSD's own link, which its units could fill.
+    let most = 3e9 / 4_096.0;
+    assert!(StorageConfig::paper(1).reads_per_s() > most);
+    let mut manager = Manager::new(platform.clone());
+    let reader = |name: &str, per_s| Request {
+        accelerator: STORAGE.to_owned(),
+        path: Path::StorageRead,
+        size: Bytes(4_096),
+        slo: Rate::OperationsPerS(per_s),
+        ..request(name, 1.0)
+    };
+    let left = manager.left(&reader("all", 2.0 * most)).unwrap();
+    let left_per_s = left * 1e9 / 8.0 / 4_096.0;
+    // To the grain of the search, a part in 128 of twice the most.
+    assert!(
+        (left_per_s / most - 1.0).abs() < 0.05,
+        "{left_per_s} of {most}"
+    );
+    manager.register(reader("reads", 300e3)).unwrap();
+    // A write keeps a unit 55 times as long as a read: hardly any fit.
+    let writer = Request {
+        path: Path::StorageWrite,
+        ..reader("writes", 300e3)
+    };
+    let error = manager.register(writer).unwrap_err().to_string();
+    assert!(
+        error.contains("of accelerator") || error.contains("'storage'"),
+        "{error}"
+    );
+    let mut runtime = Runtime::new(manager.clone());
+    let result = run(&platform, &mut runtime);
+    let got = result.per_s(0);
+    assert!((got / 300e3 - 1.0).abs() < 0.02, "{got}");
+    let call = Request {
+        path: Path::FunctionCall,
+        ..reader("call", 1.0)
+    };
+    assert_eq!(
+        manager.register(call).unwrap_err().to_string(),
+        "flow 'call': its path is function_call, which needs an accelerator; storage is none"
+    );
+}
+
+/// One buffer for both: what does not fit does not come, and neither waits for ever.
+#[test]
+fn backlogs_share_a_small_buffer() {
+    let platform = Platform::prototype(vec![synthetic("one")]);
+    let flow = Flow::new(0, Path::InlineRx, Bytes(4_096), Arrivals::Backlogged);
+    let panic = Mechanism::Panic {
+        order: Order::Priority,
+        buffer: 16,
+    };
+    let flows = [flow.clone(), flow];
+    let result = simulate_with(&platform, &flows, &panic, &settings(), &mut Once(None)).unwrap();
+    let [first, second] = [0, 1].map(|it| result.gbit_per_s(it));
+    assert!((first / second - 1.0).abs() < 0.05, "{first} and {second}");
+    assert_eq!(result.flows[0].dropped + result.flows[1].dropped, 0);
+}
