@@ -20,6 +20,7 @@ from accelflow.files import read_text
 
 __all__ = [
     "CLOCK_MHZ",
+    "STORAGE",
     "UNITS",
     "RateLimiter",
     "Segment",
@@ -35,6 +36,9 @@ __all__ = [
 
 #: What a token can stand for.
 UNITS: Final = ("bytes", "operations")
+#: What flows that pass no accelerator on their way to the storage call it.
+STORAGE: Final = "storage"
+MAX_STORAGE_DEVICES: Final = 64
 #: The clock of the paper's prototype (section 5.1).
 CLOCK_MHZ: Final = 250.0
 
@@ -153,7 +157,7 @@ def experiment(name: str, *, seed: int = 1) -> dict[str, Any]:
 
 
 #: What a flow of a plan may say, by type; those without a default must be there, except the SLO,
-#: of which one of the two is.
+#: of which one of the two is, or both.
 _FLOW: Final[dict[str, tuple[type, Any]]] = {
     "name": (str, ...),
     "vm": (int, 0),
@@ -166,9 +170,12 @@ _FLOW: Final[dict[str, tuple[type, Any]]] = {
     "burst_factor": (float, 10.0),
     "burst_us": (int, 0),
     "window_us": (int, 1_000_000),
+    "from_us": (int, 0),
+    "until_us": (int, None),
 }
 _PLAN: Final[dict[str, tuple[type, Any]]] = {
     "accelerators": (list, None),
+    "storage_devices": (int, 0),
     "duration_us": (int, 2_000),
     "seed": (int, 1),
     "flow": (list, ...),
@@ -186,16 +193,22 @@ def read_plan(path: Path) -> dict[str, Any]:
 def plan(request: Mapping[str, Any]) -> dict[str, Any]:
     """Admit flows one after the other, and run those that were with and without shaping.
 
-    `request` has `accelerators` (names; by default each that a flow names, once), `duration_us`,
-    `seed` and a list `flow` of objects; docs/arcus.md lists their fields. An object of schema
-    ``accelflow.arcus.plan/1``: for each flow in `admitted` its registers and what it got, for each
-    in `rejected` the rate that is left. Raises InputError for what cannot be.
+    `request` has `accelerators` (names; by default each that a flow names, once), `storage_devices`
+    (SSDs; none by default), `duration_us`, `seed` and a list `flow` of objects; docs/arcus.md lists
+    their fields. A flow that has `from_us` asks while the others run, and one that has `until_us`
+    leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted` its registers
+    and what it got while it was there, for each in `rejected` the rate that is left. Raises
+    InputError for what cannot be.
     """
     given = _fields("plan", request, _PLAN)
     flows = given.pop("flow")
     given["flows"] = [_fields(f"flow {number}", flow, _FLOW) for number, flow in enumerate(flows)]
     if given["accelerators"] is None:
-        given["accelerators"] = list(dict.fromkeys(flow["accelerator"] for flow in given["flows"]))
+        names = dict.fromkeys(flow["accelerator"] for flow in given["flows"])
+        given["accelerators"] = [name for name in names if name != STORAGE]
+    if given["storage_devices"] > MAX_STORAGE_DEVICES:
+        told = f"must be from 0 to {MAX_STORAGE_DEVICES}"
+        raise InputError(f"plan: storage_devices = {given['storage_devices']}: {told}")
     try:
         planned: dict[str, Any] = json.loads(_native.arcus_plan(json.dumps(given)))
     except AccelflowError as error:

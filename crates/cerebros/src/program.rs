@@ -32,6 +32,8 @@ pub(crate) enum Step {
     Private(Time),
     /// A task of the shared pipelines.
     Shared(Time),
+    /// The response of a nested call is at the NIC, which reserves so much memory for it.
+    Arrival(Bytes),
     /// This part of so many of the function.
     Function(u32, u32),
 }
@@ -181,13 +183,19 @@ impl Builder<'_> {
             broken = first_field_replaced(request);
             request = &broken;
         }
-        let wire = header_wire(f.call.name) + request.wire();
-        let reserve = self.platform.reservation(wire);
+        let own = Transfer {
+            name: f.call.name,
+            payload: request,
+            incoming: true,
+        };
+        let (reserve, fits) = (self.reservation(&own), self.fits(&own));
         let matches = schema.check(request).is_ok();
-        let fits = request.application().get() <= reserve.get() - wire.get();
         let full = self.design == Design::Full;
-        let fallback = full && (kind == Kind::Unknown || !matches || !fits);
+        let own_fallback = full && (kind == Kind::Unknown || !matches || !fits);
         let all = transfers(f);
+        let nested = &all[1..all.len() - 1];
+        let outgrown = matches && nested.iter().any(|it| it.incoming && !self.fits(it));
+        let fallback = own_fallback || full && outgrown;
         let received = full.then(|| {
             let payload = if kind == Kind::Unknown {
                 None
@@ -196,12 +204,12 @@ impl Builder<'_> {
             };
             self.message_time(f.call.name, payload, true)
         });
-        let sent = (full && !fallback)
+        let sent = (full && !own_fallback)
             .then(|| self.message_time(f.call.name, Some(&f.call.response), false));
         Ok(Program {
             reserve,
             received,
-            steps: self.steps(&all, fallback, matches),
+            steps: self.steps(&all, own_fallback, matches),
             sent,
             fallback,
         })
@@ -218,9 +226,15 @@ impl Builder<'_> {
                 continue;
             }
             let blocks = self.payload_blocks(n, all.len());
+            if transfer.incoming && !own {
+                steps.push(Step::Arrival(self.reservation(transfer)));
+            }
             match (self.design, own) {
                 (Design::Full, true) if fallback => self.software(&mut steps, transfer, blocks),
                 (Design::Full, true) => {}
+                (Design::Full, false) if transfer.incoming && !self.fits(transfer) => {
+                    self.software(&mut steps, transfer, blocks);
+                }
                 (Design::Full, false) => {
                     let payload = Some(transfer.payload);
                     let time = self.message_time(transfer.name, payload, transfer.incoming);
@@ -234,6 +248,19 @@ impl Builder<'_> {
             }
         }
         steps
+    }
+
+    /// What the NIC reserves for a message that comes in: for its header and payload, and for what the
+    /// payload becomes.
+    fn reservation(&self, transfer: &Transfer<'_>) -> Bytes {
+        let wire = header_wire(transfer.name) + transfer.payload.wire();
+        self.platform.reservation(wire)
+    }
+
+    /// Whether the payload fits what is reserved for it.
+    fn fits(&self, transfer: &Transfer<'_>) -> bool {
+        let wire = header_wire(transfer.name) + transfer.payload.wire();
+        transfer.payload.application().get() <= self.reservation(transfer).get() - wire.get()
     }
 
     /// Cerebros's time for a message: header, dispatch if it comes in, and payload if its schema

@@ -100,7 +100,9 @@ pub struct Spent {
     pub accelerator: Time,
     /// Waiting for a pipeline to be free.
     pub queued: Time,
-    /// The part of the four above during which a core was with the request.
+    /// Waiting for the senders of nested responses, for which the NIC had no memory, to try again.
+    pub refused: Time,
+    /// The part of the five above during which a core was with the request.
     pub on_core: Time,
     /// Business logic.
     pub execute: Time,
@@ -124,6 +126,7 @@ impl Spent {
         self.offload += other.offload;
         self.accelerator += other.accelerator;
         self.queued += other.queued;
+        self.refused += other.refused;
         self.on_core += other.on_core;
         self.execute += other.execute;
         self.stall += other.stall;
@@ -169,7 +172,7 @@ pub struct Outcome {
     pub functions: Vec<Group>,
     /// Answered requests, the warm-up included.
     pub answered: u64,
-    /// Requests that were given up after their last NACK.
+    /// Requests that were given up after the last NACK for their own message or a nested response.
     pub refused: u64,
     /// NACKs of the buffer manager.
     pub nacks: u64,

@@ -34,6 +34,8 @@ struct Request {
     kind: Kind,
     arrived: Time,
     attempts: u64,
+    /// Memory of the NIC that it holds: of its own message, and of nested responses.
+    held: Bytes,
     core: usize,
     steered: bool,
     misses: u64,
@@ -166,6 +168,7 @@ impl<'r> Server<'r> {
             kind,
             arrived: now,
             attempts: 0,
+            held: Bytes(0),
             core: 0,
             steered: false,
             misses: 0,
@@ -195,7 +198,7 @@ impl<'r> Server<'r> {
             self.send_later(now);
         }
         let bytes = self.program(request).reserve;
-        if !self.buffers.reserve(bytes) {
+        if !self.reserve(request, bytes) {
             self.refuse(now, request);
             return;
         }
@@ -211,16 +214,48 @@ impl<'r> Server<'r> {
         }
     }
 
-    fn refuse(&mut self, now: Time, request: usize) {
-        self.outcome.nacks += 1;
-        self.requests[request].attempts += 1;
-        if self.requests[request].attempts as f64 <= self.platform.retries {
-            let after = Time::from_ns_f64(self.platform.retry_after_ns);
-            self.at(now + after, Event::Arrive(request));
-            return;
+    /// Memory for a message of the request, or none at all.
+    fn reserve(&mut self, request: usize, bytes: Bytes) -> bool {
+        let there = self.buffers.reserve(bytes);
+        let request = &mut self.requests[request];
+        if there {
+            request.held += bytes;
+            request.attempts = 0;
+        } else {
+            request.attempts += 1;
+            self.outcome.nacks += 1;
         }
+        there
+    }
+
+    /// When the sender of a message that was not taken tries again; `None` if it does not.
+    fn retry(&self, now: Time, request: usize) -> Option<Time> {
+        let again = self.requests[request].attempts as f64 <= self.platform.retries;
+        again.then(|| now + Time::from_ns_f64(self.platform.retry_after_ns))
+    }
+
+    fn refuse(&mut self, now: Time, request: usize) {
+        match self.retry(now, request) {
+            Some(time) => self.at(time, Event::Arrive(request)),
+            None => {
+                self.outcome.refused += 1;
+                self.next_of_closed(now);
+            }
+        }
+    }
+
+    /// The response of a nested call has come for the last time and found no memory: the request cannot
+    /// be answered.
+    fn abandon(&mut self, now: Time, core: usize, request: usize) {
+        self.cores[core].running = None;
+        self.busy.end(now);
+        self.selector.complete(core);
+        self.buffers.release(self.requests[request].held);
         self.outcome.refused += 1;
+        self.outcome.makespan = self.outcome.makespan.max(now);
         self.next_of_closed(now);
+        self.steer(now);
+        self.begin(now, core);
     }
 
     fn next_of_closed(&mut self, now: Time) {
@@ -287,6 +322,15 @@ impl<'r> Server<'r> {
                 })
             }
             Step::Function(part, of) => self.execute(now, core, request, part, of),
+            Step::Arrival(bytes) if self.reserve(request, bytes) => now,
+            Step::Arrival(_) => {
+                let Some(again) = self.retry(now, request) else {
+                    self.abandon(now, core, request);
+                    return;
+                };
+                self.cores[core].running = Some((request, next));
+                self.spend(request, now, again, |spent| &mut spent.refused)
+            }
         };
         self.at(end, Event::Step(core));
     }
@@ -357,8 +401,7 @@ impl<'r> Server<'r> {
     }
 
     fn answered(&mut self, now: Time, request: usize) {
-        let bytes = self.program(request).reserve;
-        self.buffers.release(bytes);
+        self.buffers.release(self.requests[request].held);
         self.outcome.answered += 1;
         self.outcome.fallbacks += u64::from(self.program(request).fallback);
         self.outcome.makespan = now;

@@ -174,81 +174,85 @@ fn region(rpc_blocks: u32, from: u32, kilobytes: u32) -> Range<u32> {
     rpc_blocks + from * KB..rpc_blocks + (from + kilobytes) * KB
 }
 
-/// F0 and F1 register users: more than 90 KB each, of which they share a driver's 30 KB, the
-/// hashing that F2 consists of, and code of F3 and F4. Together the six have 140 KB.
-fn user() -> Service {
-    let rpc_blocks = 52 * KB;
+/// Where the six functions of USR have their instructions: F0 and F1, which register users, more than
+/// 90 KB each, of which they share a driver's 30 KB, the hashing that F2 consists of, and code of F3 and
+/// F4. Together the six have 140 KB.
+fn user_footprints(rpc_blocks: u32) -> [Vec<Range<u32>>; 6] {
     let at = |from, kilobytes| region(rpc_blocks, from, kilobytes);
     let (driver, own0, own1) = (at(0, 30), at(30, 4), at(34, 4));
     let (hashing, code3, code4, code5) = (at(38, 35), at(73, 22), at(95, 22), at(117, 23));
+    [
+        vec![driver.clone(), own0, hashing.clone(), code3.clone()],
+        vec![driver, own1, hashing.clone(), code4.clone()],
+        vec![hashing],
+        vec![code3],
+        vec![code4],
+        vec![code5],
+    ]
+}
+
+/// What the six functions are called by, and what they nest.
+fn user_calls() -> [(Call, Vec<Call>); 6] {
     let person = [text(10), text(10), text(16), text(16)];
     let stored = call("StoreUser", &[object(&person), ID, text(32), text(64)], &[]);
     let inserted = call("InsertUser", &[ID], &[]);
     let found = call("FindUser", &[text(16)], &[ID, text(32), text(64)]);
-    let creator = || object(&[ID, text(16)]);
-    let uploaded = call("UploadCreator", &[creator()], &[]);
+    let uploaded = call("UploadCreator", &[object(&[ID, text(16)])], &[]);
     let identity = call("FindUserId", &[text(16)], &[ID]);
-    let function = |call, share, execute, footprint: Vec<Range<u32>>, passes, nested| Function {
-        call,
-        popularity: share,
-        execute_cycles: execute,
-        footprint,
-        passes,
-        nested,
-    };
-    let (first, second, login) = (
-        call("RegisterUser", &person, &[]),
-        call("RegisterUserWithId", &[&person[..], &[ID]].concat(), &[]),
-        call("Login", &[text(16), text(16)], &[text(120)]),
-    );
     let registration = vec![found.clone(), stored, inserted];
+    let name = [text(16)];
+    [
+        (call("RegisterUser", &person, &[]), registration.clone()),
+        (
+            call("RegisterUserWithId", &[&person[..], &[ID]].concat(), &[]),
+            registration,
+        ),
+        (
+            call("Login", &[text(16), text(16)], &[text(120)]),
+            vec![found],
+        ),
+        (
+            call("UploadCreatorWithUserId", &[ID, text(16)], &[]),
+            vec![uploaded.clone()],
+        ),
+        (
+            call("UploadCreatorWithUsername", &name, &[]),
+            vec![identity.clone(), uploaded],
+        ),
+        (call("GetUserId", &name, &[ID]), vec![identity]),
+    ]
+}
+
+fn user() -> Service {
+    let rpc_blocks = 52 * KB;
+    // Share of the requests, cycles of execution, and passes through the instructions.
+    let weights = [
+        (0.0075, 190e3, 18),
+        (0.0075, 190e3, 18),
+        (0.285, 7e3, 1),
+        (0.24, 1e3, 1),
+        (0.23, 1_050.0, 1),
+        (0.23, 950.0, 1),
+    ];
+    let calls = user_calls().into_iter().zip(user_footprints(rpc_blocks));
+    let functions = calls
+        .zip(weights)
+        .map(|(((call, nested), footprint), weights)| {
+            let (popularity, execute_cycles, passes) = weights;
+            Function {
+                call,
+                popularity,
+                execute_cycles,
+                footprint,
+                passes,
+                nested,
+            }
+        });
     Service {
         name: "USR",
         most_cores: usize::MAX,
         rpc_blocks,
-        functions: vec![
-            function(
-                first,
-                0.0075,
-                190e3,
-                vec![driver.clone(), own0, hashing.clone(), code3.clone()],
-                18,
-                registration.clone(),
-            ),
-            function(
-                second,
-                0.0075,
-                190e3,
-                vec![driver, own1, hashing.clone(), code4.clone()],
-                18,
-                registration,
-            ),
-            function(login, 0.285, 7e3, vec![hashing], 1, vec![found]),
-            function(
-                call("UploadCreatorWithUserId", &[ID, text(16)], &[]),
-                0.24,
-                1e3,
-                vec![code3],
-                1,
-                vec![uploaded.clone()],
-            ),
-            function(
-                call("UploadCreatorWithUsername", &[text(16)], &[]),
-                0.23,
-                1_050.0,
-                vec![code4],
-                1,
-                vec![identity.clone(), uploaded],
-            ),
-            function(
-                call("GetUserId", &[text(16)], &[ID]),
-                0.23,
-                950.0,
-                vec![code5],
-                1,
-                vec![identity],
-            ),
-        ],
+        functions: functions.collect(),
     }
 }
 

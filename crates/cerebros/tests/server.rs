@@ -230,24 +230,79 @@ fn a_payload_that_outgrows_its_reservation_is_left_to_the_core() {
     );
 }
 
+/// Bytes of UID's request, and of the response to the call that it nests.
+fn unique_id_sizes() -> (u64, u64) {
+    let function = &service("UID").functions[0];
+    let request = 19 + function.call.request.wire().get();
+    (request, 19 + function.nested[0].response.wire().get())
+}
+
 #[test]
 fn without_memory_messages_get_nacks_and_come_again() {
-    let request = 19 + service("UID").functions[0].call.request.wire().get();
-    // Room for two messages, each with four times its size beside it.
-    let platform = with(&[("buffer_bytes", (10 * request) as f64)]);
+    let (request, nested) = unique_id_sizes();
+    // Room for two requests and one nested response, each with four times its size beside it.
+    let capacity = 10 * request + 5 * nested;
+    let platform = with(&[("buffer_bytes", capacity as f64)]);
     let load = Load::new(Arrivals::Closed(16), 400);
     let run = serve(&service("UID"), &platform, Design::Full, &load);
-    assert!(run.nacks > 0 && run.refused > 0);
+    assert!(run.nacks > 0 && run.refused > 0 && run.answered > 0);
     assert_eq!(run.answered + run.refused, 400);
-    assert_eq!(run.buffer_peak, Bytes(10 * request));
+    assert_eq!(run.buffer_peak, Bytes(capacity));
     assert_eq!(run.buffer_left, Bytes(0));
-    // One byte less holds only one message.
+    // Too little for two requests: one, and its nested response.
     let less = with(&[("buffer_bytes", (10 * request - 1) as f64)]);
     let run = serve(&service("UID"), &less, Design::Full, &load);
-    assert_eq!(run.buffer_peak, Bytes(5 * request));
+    assert_eq!(run.buffer_peak, Bytes(5 * (request + nested)));
     let none = with(&[("buffer_bytes", 1.0), ("retries", 2.0)]);
     let run = serve(&service("UID"), &none, Design::Full, &load);
     assert_eq!((run.answered, run.refused, run.nacks), (0, 400, 1_200));
+}
+
+#[test]
+fn nested_responses_need_memory_too() {
+    let (request, nested) = unique_id_sizes();
+    let load = Load::new(Arrivals::Closed(1), 10);
+    for design in Design::ALL {
+        let with_bytes = |bytes: u64| {
+            let platform = with(&[("buffer_bytes", bytes as f64)]);
+            serve(&service("UID"), &platform, design, &load)
+        };
+        let both = 5 * (request + nested);
+        let enough = with_bytes(both);
+        assert_eq!((enough.answered, enough.nacks), (10, 0));
+        assert_eq!(enough.buffer_peak, Bytes(both));
+        // The sender of the response tries three times more, and the request cannot be answered.
+        let less = with_bytes(both - 1);
+        assert_eq!((less.answered, less.refused, less.nacks), (0, 10, 40));
+        assert_eq!(less.buffer_left, Bytes(0));
+    }
+}
+
+#[test]
+fn a_core_waits_for_a_response_that_comes_again() {
+    let (request, nested) = unique_id_sizes();
+    // Two requests, of which one can have its nested response at a time.
+    let platform = with(&[("buffer_bytes", (10 * request + 5 * nested) as f64)]);
+    let load = Load::new(Arrivals::Closed(2), 2);
+    let run = serve(&service("UID"), &platform, Design::Full, &load);
+    assert_eq!((run.answered, run.refused), (2, 0));
+    let waited = Time::from_ns_f64(platform.retry_after_ns);
+    assert_eq!(run.all.spent.refused, waited * run.nacks);
+    assert!(run.nacks > 0);
+}
+
+#[test]
+fn nested_responses_that_outgrow_their_memory_are_left_to_the_core() {
+    let mut service = service("UID");
+    let outgrown = small_integers().functions[0].call.request.clone();
+    service.functions[0].nested[0].response = outgrown;
+    let load = Load::new(Arrivals::Closed(1), 3);
+    let run = serve(&service, &Platform::default(), Design::Full, &load);
+    assert_eq!((run.answered, run.fallbacks), (3, 3));
+    assert!(run.all.spent.software > Time::ZERO);
+    let larger = with(&[("reservation_ratio", 8.0)]);
+    let run = serve(&service, &larger, Design::Full, &load);
+    assert_eq!((run.fallbacks, run.all.spent.software), (0, Time::ZERO));
 }
 
 #[test]
@@ -349,12 +404,17 @@ fn what_cannot_be_is_one_error_that_names_it() {
         said(&odd, &load),
         "l1i_bytes = 100: must be a multiple of ways x block = 256"
     );
-    let good = Platform::default();
     let unset = Platform::default()
         .set("core", 4.0)
         .unwrap_err()
         .to_string();
     assert!(unset.starts_with("parameter = core: must be one of clock_hz, cores"));
+}
+
+#[test]
+fn loads_that_cannot_be_are_one_error() {
+    let (uid, good) = (service("UID"), Platform::default());
+    let load = Load::new(Arrivals::Closed(1), 1);
     for (load, start) in [
         (
             Load {
@@ -404,12 +464,16 @@ fn what_cannot_be_is_one_error_that_names_it() {
             "unknown_ratio + malformed_ratio = 1.2",
         ),
     ] {
-        assert!(
-            said(&good, &load).starts_with(start),
-            "{}",
-            said(&good, &load)
-        );
+        let error = simulate(&uid, &good, Design::Full, LEAST, &load).unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with(start), "{said}");
     }
+}
+
+#[test]
+fn services_that_cannot_be_are_one_error() {
+    let (uid, good) = (service("UID"), Platform::default());
+    let load = Load::new(Arrivals::Closed(1), 1);
     let affinity = simulate(&uid, &good, Design::None, Steering::Affinity, &load).unwrap_err();
     assert!(
         affinity
@@ -453,7 +517,8 @@ proptest! {
         prop_assert!(run.pipeline_utilisation <= 1.0 + 1e-9 && run.core_utilisation <= 1.0 + 1e-9);
         let by_function: u64 = run.functions.iter().map(|g| g.requests).sum();
         prop_assert_eq!(by_function, run.all.requests);
-        prop_assert!(run.all.spent.on_core <= run.all.spent.rpc() + run.all.spent.queued);
+        let waited = run.all.spent.queued + run.all.spent.refused;
+        prop_assert!(run.all.spent.on_core <= run.all.spent.rpc() + waited);
         let again = serve(&cp, &platform, Design::ALL[design], &load);
         prop_assert_eq!(run, again);
     }

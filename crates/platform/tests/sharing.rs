@@ -424,6 +424,11 @@ fn what_cannot_run_is_refused_with_its_place() {
         })
         .contains("flow arrivals")
     );
+}
+
+#[test]
+fn mechanisms_and_settings_that_cannot_be_are_refused() {
+    let good = || backlog(0, 64);
     let settings = Settings::lasting(Time::from_us(1));
     let two = [good(), good()];
     let registers = Registers::new(64, 64, 64).unwrap();

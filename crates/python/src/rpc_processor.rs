@@ -183,6 +183,7 @@ fn group(platform: &Platform, group: &mut Group) -> Value {
         "accelerator_cycles": mean(spent.accelerator),
         "rpc_cycles": mean(spent.rpc()),
         "queued_cycles": mean(spent.queued),
+        "refused_cycles": mean(spent.refused),
         "rpc_on_core_cycles": mean(spent.on_core),
         "execute_cycles": mean(spent.execute),
         "stall_cycles": mean(spent.stall),

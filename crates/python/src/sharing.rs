@@ -1,10 +1,12 @@
 //! Tenants who share accelerators, for `accelflow.arcus`: experiments and plans.
 
-use accelflow_platform::control::{FlowStatus, Manager, Policy, Rate, Request};
+use accelflow_platform::control::{
+    Command, FlowStatus, Manager, Outcome, Policy, Rate, Request, Runtime,
+};
 use accelflow_platform::experiments::{self, EXPERIMENTS, Report};
 use accelflow_platform::{
     Accelerator, Arrivals, Mechanism, Path, Platform, PlatformError, RunResult, Settings,
-    parameters, simulate,
+    StorageConfig, parameters, simulate, simulate_with,
 };
 use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
@@ -51,6 +53,7 @@ fn report_value(report: &Report) -> PyResult<Value> {
 struct PlanRequest {
     accelerators: Vec<String>,
     flows: Vec<FlowRequest>,
+    storage_devices: u32,
     duration_us: u64,
     seed: u64,
 }
@@ -69,9 +72,42 @@ struct FlowRequest {
     burst_factor: f64,
     burst_us: u64,
     window_us: u64,
+    from_us: u64,
+    until_us: Option<u64>,
 }
 
 impl FlowRequest {
+    /// A flow comes before the end and before it goes.
+    fn check_times(&self, duration_us: u64) -> PyResult<()> {
+        let name = &self.name;
+        if self.from_us >= duration_us {
+            let (from, end) = (self.from_us, duration_us - 1);
+            return Err(failure(format!(
+                "flow '{name}': from_us = {from}: must be at most {end}, or the run is over"
+            )));
+        }
+        match self.until_us {
+            Some(until) if until <= self.from_us => Err(failure(format!(
+                "flow '{name}': until_us = {until}: must be above from_us = {}",
+                self.from_us
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn limits(&self) -> PyResult<(Rate, Option<Rate>)> {
+        let gbit = self.slo_gbit_per_s.map(Rate::GbitPerS);
+        let operations = self.slo_operations_per_s.map(Rate::OperationsPerS);
+        match (gbit, operations) {
+            (Some(rate), also) => Ok((rate, also)),
+            (None, Some(rate)) => Ok((rate, None)),
+            (None, None) => Err(failure(format!(
+                "flow '{}': needs slo_gbit_per_s, slo_operations_per_s, or both",
+                self.name
+            ))),
+        }
+    }
+
     fn request(&self) -> PyResult<Request> {
         let name = &self.name;
         let path = Path::ALL
@@ -84,14 +120,7 @@ impl FlowRequest {
                     self.path
                 ))
             })?;
-        let slo = match (self.slo_gbit_per_s, self.slo_operations_per_s) {
-            (Some(rate), None) => Rate::GbitPerS(rate),
-            (None, Some(rate)) => Rate::OperationsPerS(rate),
-            _ => {
-                let needs = "needs one of slo_gbit_per_s and slo_operations_per_s";
-                return Err(failure(format!("flow '{name}': {needs}")));
-            }
-        };
+        let (slo, also) = self.limits()?;
         if !(1..=1 << 26).contains(&self.message_bytes) {
             let size = self.message_bytes;
             return Err(failure(format!(
@@ -106,6 +135,7 @@ impl FlowRequest {
             path,
             size: Bytes(self.message_bytes),
             slo,
+            also,
             policy: self.policy()?,
         })
     }
@@ -152,10 +182,10 @@ fn accelerators(names: &[String]) -> PyResult<Vec<Accelerator>> {
     names.iter().map(find).collect()
 }
 
-/// Registers the flows of a request (JSON) one after the other on a platform, and runs those that were
-/// admitted with and without shaping, each with a backlog. JSON: what was admitted, with which
-/// registers, what was rejected and what is left, and what each got. Raises AccelflowError for a value
-/// out of range.
+/// Registers the flows of a request (JSON) one after the other on a platform, those that come later
+/// while it runs, and runs those that were admitted with and without shaping, each with a backlog while
+/// it is there. JSON: what was admitted, with which registers, what was rejected and what is left, and
+/// what each got. Raises AccelflowError for a value out of range.
 #[pyfunction]
 pub(crate) fn arcus_plan(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: PlanRequest = serde_json::from_str(request).map_err(failure)?;
@@ -166,54 +196,130 @@ pub(crate) fn arcus_plan(py: Python<'_>, request: &str) -> PyResult<String> {
         );
         return Err(failure(message));
     }
-    let platform = Platform::prototype(accelerators(&request.accelerators)?);
-    let flows: Vec<Request> = request
-        .flows
-        .iter()
-        .map(FlowRequest::request)
-        .collect::<PyResult<_>>()?;
+    let mut platform = Platform::prototype(accelerators(&request.accelerators)?);
+    if request.storage_devices > 0 {
+        platform.storage = Some(StorageConfig::paper(request.storage_devices));
+    }
+    let mut flows = Vec::new();
+    for it in &request.flows {
+        it.check_times(request.duration_us)?;
+        flows.push(Coming {
+            request: it.request()?,
+            from: Time::from_us(it.from_us),
+            until: it.until_us.map(Time::from_us),
+        });
+    }
+    // Times of the file are those of the measured time, which begins when the first flows run evenly.
     let settings = Settings::lasting(Time::from_us(request.duration_us)).seeded(request.seed);
     py.detach(|| plan(platform, flows, &settings))
         .map(|it| it.to_string())
         .map_err(failure)
 }
 
+/// A flow, and when it is registered and released; at zero before the run.
+struct Coming {
+    request: Request,
+    from: Time,
+    until: Option<Time>,
+}
+
+/// What became of the plan's flows, by their numbers on the platform.
+#[derive(Default)]
+struct Planned {
+    admitted: Vec<FlowStatus>,
+    rejected: Vec<Value>,
+}
+
+impl Planned {
+    fn reject(&mut self, error: PlatformError) -> Result<(), PlatformError> {
+        let PlatformError::NotAdmitted {
+            name,
+            accelerator,
+            asked,
+            left,
+        } = error
+        else {
+            return Err(error);
+        };
+        self.rejected.push(json!({
+            "name": name,
+            "accelerator": accelerator,
+            "asked_gbit_per_s": asked,
+            "left_gbit_per_s": left,
+        }));
+        Ok(())
+    }
+}
+
 fn plan(
     platform: Platform,
-    requests: Vec<Request>,
+    flows: Vec<Coming>,
     settings: &Settings,
 ) -> Result<Value, PlatformError> {
     let mut manager = Manager::new(platform.clone());
-    let mut rejected = Vec::new();
-    for request in requests {
-        match manager.register(request) {
-            Ok(_) => {}
-            Err(PlatformError::NotAdmitted { name, accelerator, asked, left }) => rejected.push(json!({
-                "name": name, "accelerator": accelerator, "asked_gbit_per_s": asked, "left_gbit_per_s": left,
-            })),
-            Err(other) => return Err(other),
+    let mut planned = Planned::default();
+    let mut later = Vec::new();
+    for it in flows {
+        if it.from > Time::ZERO {
+            later.push((
+                it.from,
+                Command::Register(it.request.clone(), Arrivals::Backlogged),
+            ));
+        } else if let Err(error) = manager.register(it.request.clone()) {
+            planned.reject(error)?;
+            continue;
         }
+        let release = |until| (until, Command::Release(it.request.name.clone()));
+        later.extend(it.until.map(release));
     }
     let (flows, arcus) = manager.deploy(|_| Arrivals::Backlogged);
-    let shaped = simulate(&platform, &flows, &arcus, settings)?;
-    let turns = simulate(&platform, &flows, &Mechanism::NoShaping, settings)?;
-    let admitted = manager.flows().iter().enumerate().map(|(number, it)| {
-        status_value(
-            it,
-            &[(&arcus, &shaped), (&Mechanism::NoShaping, &turns)],
-            number,
-        )
-    });
-    Ok(json!({"admitted": Value::from_iter(admitted), "rejected": rejected}))
+    let none = Mechanism::NoShaping;
+    if later.is_empty() {
+        let shaped = simulate(&platform, &flows, &arcus, settings)?;
+        let turns = simulate(&platform, &flows, &none, settings)?;
+        planned.admitted = manager.flows().to_vec();
+        return Ok(planned_value(&planned, [&shaped, &turns]));
+    }
+    let registered = manager.flows().to_vec();
+    let mut runtime = Runtime::new(manager);
+    for (time, command) in later {
+        runtime = runtime.at(settings.warmup + time, command);
+    }
+    let shaped = simulate_with(&platform, &flows, &arcus, settings, &mut runtime)?;
+    planned.admitted = registered;
+    for it in runtime.decisions() {
+        match &it.outcome {
+            Outcome::Admitted(status) => planned.admitted.push(FlowStatus::clone(status)),
+            Outcome::Released(_) => {}
+            // The release of a flow that was not admitted.
+            Outcome::Refused(PlatformError::UnknownFlow(_)) => {}
+            Outcome::Refused(error) => planned.reject(error.clone())?,
+        }
+    }
+    let mut timetable = runtime.timetable();
+    let turns = simulate_with(&platform, &flows, &none, settings, &mut timetable)?;
+    Ok(planned_value(&planned, [&shaped, &turns]))
 }
 
-fn status_value(it: &FlowStatus, runs: &[(&Mechanism, &RunResult)], number: usize) -> Value {
-    let got = runs.iter().map(|(mechanism, result)| {
-        (
-            mechanism.name().to_owned(),
-            json!(result.gbit_per_s(number)),
-        )
-    });
+fn planned_value(planned: &Planned, runs: [&RunResult; 2]) -> Value {
+    let each = planned.admitted.iter().enumerate();
+    let admitted = each.map(|(number, it)| status_value(it, number, runs));
+    json!({"admitted": Value::from_iter(admitted), "rejected": planned.rejected})
+}
+
+/// The names of the paper, as [`Mechanism::name`] has them.
+const RUNS: [&str; 2] = ["Arcus", "Host_noTS"];
+
+fn status_value(it: &FlowStatus, number: usize, runs: [&RunResult; 2]) -> Value {
+    let by_run = |got: &dyn Fn(&RunResult) -> Value| {
+        let each = RUNS.into_iter().zip(runs);
+        each.map(|(name, run)| (name.to_owned(), got(run)))
+            .collect::<serde_json::Map<_, _>>()
+    };
+    let [shaped, _] = runs;
+    let us = |time: Time| time.saturating_sub(shaped.warmup).as_us_f64();
+    let flow = &shaped.flows[number];
+    let bits = it.request.size.get() as f64 * 8e-9;
     json!({
         "name": it.request.name,
         "vm": it.request.vm,
@@ -229,6 +335,17 @@ fn status_value(it: &FlowStatus, runs: &[(&Mechanism, &RunResult)], number: usiz
         "refill": it.registers.refill(),
         "bucket": it.registers.bucket(),
         "interval_cycles": it.registers.interval().0,
-        "gbit_per_s": got.collect::<serde_json::Map<_, _>>(),
+        "also": it.also.map(|also| json!({
+            "unit": it.request.slo.unit().other().name(),
+            "refill": also.refill(),
+            "bucket": also.bucket(),
+            "interval_cycles": also.interval().0,
+        })),
+        "registered_us": us(flow.since),
+        "released_us": flow.until.map(us),
+        "gbit_per_s": by_run(&|run| json!(run.gbit_per_s_present(number))),
+        "operations_per_s": by_run(&|run| {
+            json!(run.gbit_per_s_present(number).map(|rate| rate / bits))
+        }),
     })
 }

@@ -101,6 +101,8 @@ def parameters(as_json: bool) -> None:
 def _paper(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, dict):
+        return f"above {value['above']:g}"
     if isinstance(value, list):
         return f"{value[0]:g} to {value[1]:g}"
     return f"{value:,.4g}"
@@ -146,11 +148,18 @@ for _name, _title in shaping.experiments().items():
     arcus.add_command(_experiment(_name, _title))
 
 
+def _rate(gbit_per_s: float | None) -> str:
+    return "-" if gbit_per_s is None else f"{gbit_per_s:.3f}"
+
+
 @arcus.command("plan")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @AS_JSON
 def plan(file: Path, as_json: bool) -> None:
-    """Admit the flows of FILE, choose their registers, and run them with and without shaping."""
+    """Admit the flows of FILE, choose their registers, and run them with and without shaping.
+
+    The columns at the end are what each flow was promised and what it got while it was there.
+    """
     result = shaping.plan(shaping.read_plan(file))
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -161,12 +170,22 @@ def plan(file: Path, as_json: bool) -> None:
     )
     for it in result["admitted"]:
         got = it["gbit_per_s"]
-        place = f"{it['accelerator']}#{it['instance']}"
+        number = "" if it["instance"] is None else f"#{it['instance']}"
+        place = f"{it['accelerator']}{number}"
         click.echo(
             f"{it['name']:12}{place:16}{it['policy']:15}{it['refill']:8,}{it['bucket']:8,}"
             f"{it['interval_cycles']:10,}{it['slo_gbit_per_s']:10.3f}"
-            f"{got['Arcus']:10.3f}{got['Host_noTS']:12.3f}"
+            f"{_rate(got['Arcus']):>10}{_rate(got['Host_noTS']):>12}"
         )
+        if it["also"]:
+            also = it["also"]
+            click.echo(
+                f"{'':43}{also['refill']:8,}{also['bucket']:8,}{also['interval_cycles']:10,}"
+                f"  in {also['unit']}"
+            )
+        if it["registered_us"] or it["released_us"] is not None:
+            end = "" if it["released_us"] is None else f", released at {it['released_us']:,.0f} us"
+            click.echo(f"{'':12}registered at {it['registered_us']:,.0f} us{end}")
     for it in result["rejected"]:
         click.echo(
             f"{it['name']:12}rejected: {it['asked_gbit_per_s']:.3f} Gbit/s of {it['accelerator']} "

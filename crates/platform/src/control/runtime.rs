@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-use super::manager::{Manager, Policy, Request, RouteEntry, TRICKLE};
+use super::manager::{FlowStatus, Manager, Policy, Request, RouteEntry, TRICKLE};
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
 /// How far below its target a flow may be measured before it counts as violated: the paper's 1 %.
@@ -27,8 +27,9 @@ pub enum Command {
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The flow was admitted, and has this number on the platform.
-    Admitted(usize),
+    /// The flow was admitted: its row of the table of flows, as it was then. On the platform it is
+    /// numbered after those that there were.
+    Admitted(Box<FlowStatus>),
     /// The flow of this number was taken away.
     Released(usize),
     /// The command was refused: no room for the flow, or no flow of this name.
@@ -164,7 +165,7 @@ impl Runtime {
         arrivals: Arrivals,
         flow: usize,
     ) -> Result<(Outcome, Vec<Action>), PlatformError> {
-        let status = self.manager.register(request)?;
+        let status = Box::new(self.manager.register(request)?.clone());
         let (spec, shaping) = status.deployed(arrivals);
         let route = status.route;
         self.seats.push(Seat {
@@ -173,7 +174,7 @@ impl Runtime {
         });
         let mut actions = vec![Action::Add(spec, Some(shaping))];
         actions.extend(self.rest_of(route, Some(flow)));
-        Ok((Outcome::Admitted(flow), actions))
+        Ok((Outcome::Admitted(status), actions))
     }
 
     fn release(&mut self, name: &str) -> Result<(Outcome, Vec<Action>), PlatformError> {

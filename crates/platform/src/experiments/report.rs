@@ -23,6 +23,11 @@ pub enum Paper {
     Is(f64),
     /// It is from the first to the second.
     Within(f64, f64),
+    /// It is above this.
+    Above {
+        /// The bound.
+        above: f64,
+    },
     /// It is not printed: a figure shows it, or it is ours alone.
     Silent(()),
 }
@@ -76,6 +81,7 @@ impl Row {
         let nearest = match self.paper {
             Paper::Is(value) => value,
             Paper::Within(low, high) => self.ours.clamp(low, high),
+            Paper::Above { above } => self.ours.max(above),
             Paper::Silent(()) => return None,
         };
         let gap = self.ours - nearest;
