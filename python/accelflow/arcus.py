@@ -196,9 +196,9 @@ def plan(request: Mapping[str, Any]) -> dict[str, Any]:
     `request` has `accelerators` (names; by default each that a flow names, once), `storage_devices`
     (SSDs; none by default), `duration_us`, `seed` and a list `flow` of objects; docs/arcus.md lists
     their fields. A flow that has `from_us` asks while the others run, and one that has `until_us`
-    leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted` its registers
-    and what it got while it was there, for each in `rejected` the rate that is left. Raises
-    InputError for what cannot be.
+    leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted` its
+    registers and what it got while it was there, for each in `rejected` the rate that is left.
+    Raises InputError for what cannot be.
     """
     given = _fields("plan", request, _PLAN)
     flows = given.pop("flow")

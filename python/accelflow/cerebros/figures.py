@@ -62,7 +62,11 @@ class Row:
 
 
 def figures(*, requests: int = 12_000, seed: int = 1) -> dict[str, Any]:
-    """Run what the figures need and return their rows, with differences and reasons."""
+    """Run what the figures need and return their rows, with differences and reasons.
+
+    `bars` are the figures themselves, which the paper's text does not have: for each figure, group
+    of bars and bar, the parts that it is stacked of.
+    """
     load = Load(load_ratio=LOAD_RATIO, requests=requests, seed=seed)
     runs = {name: _by_design(simulate(name, load, designs=("None", "Full"))) for name in SERVICES}
     affinity = simulate("USR", load, designs=("Full",), affinity=True)["runs"][0]
@@ -79,7 +83,45 @@ def figures(*, requests: int = 12_000, seed: int = 1) -> dict[str, Any]:
         off = row.difference()
         reason = _REASONS.get(row.what, "") if off > TOLERANCE else None
         told.append({**asdict(row), "difference_ratio": off, "reason": reason})
-    return {"schema": SCHEMA, "requests": requests, "seed": seed, "rows": told}
+    bars = _bars(runs, alone, affinity)
+    return {"schema": SCHEMA, "requests": requests, "seed": seed, "rows": told, "bars": bars}
+
+
+def _bars(
+    runs: Mapping[str, _Runs], alone: _Runs, affinity: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    bars: list[dict[str, Any]] = []
+
+    def bar(figure: str, group: str, name: str, parts: Mapping[str, float]) -> None:
+        bars.append({"figure": figure, "group": group, "bar": name, "parts": dict(parts)})
+
+    for service in services():
+        name, software = service["service"], _software(service)
+        none, full = (runs[name][design]["all"] for design in ("None", "Full"))
+        total, nested = none["total_cycles"], software["nested"]
+        own = none["rpc_cycles"] - nested
+        shares = {"own call": own, "nested calls": nested, "function": none["function_cycles"]}
+        bar("2a", name, "", {part: cycles / total for part, cycles in shares.items()})
+        layer = software["header"] + software["dispatch"] + software["payload"]
+        parts = ("header", "payload", "dispatch")
+        bar("2b", name, "", {part: software[part] / layer for part in parts})
+        for label, one in (("CPU", none), ("Cerebros", full)):
+            cycles = {"RPC layer": one["rpc_cycles"], "function": one["function_cycles"]}
+            bar("7", name, label, cycles)
+            bar("8b", name, label, {"misses": one["misses"] / one["requests"]})
+        bar("8a", name, "CPU", {"working set": service["working_set_kb"]})
+        bar("8a", name, "Cerebros", {"working set": service["working_set_without_rpc_kb"]})
+    for design, run in alone.items():
+        parts = ("software", "offload", "accelerator")
+        bar("6", design, "", {part: run["all"][f"{part}_cycles"] for part in parts})
+    for label, run in (("C", runs["USR"]["Full"]), ("CA", affinity)):
+        for number, function in enumerate(run["functions"]):
+            before = runs["USR"]["Full"]["functions"][number]["results"]["function_cycles"]
+            results = function["results"]
+            stalled = {"execution": "execute_cycles", "instruction misses": "stall_cycles"}
+            parts_of = {part: results[key] / before for part, key in stalled.items()}
+            bar("9", f"F{number}", label, parts_of)
+    return bars
 
 
 def _by_design(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from accelflow.cli.accelerometer import accelerometer
 from accelflow.cli.arcus import arcus
 from accelflow.cli.area import area
 from accelflow.cli.cerebros import cerebros
+from accelflow.cli.companions import companions
 from accelflow.cli.compare import compare
 from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
@@ -40,6 +41,7 @@ COMMANDS: tuple[click.Command, ...] = (
     profile,
     cerebros,
     arcus,
+    companions,
     area,
     power,
     relief_suite,

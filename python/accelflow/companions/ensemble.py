@@ -1,0 +1,72 @@
+"""Cerebros in the place of AccelFlow's RPC accelerator: what the ensemble gains by it."""
+
+from typing import Any, Final
+
+from accelflow import simulation
+from accelflow.reproduce.statistics import estimate
+
+#: The name and version of the object that :func:`compare` returns.
+SCHEMA: Final = "accelflow.cerebros-ensemble/1"
+
+#: Cerebros's pipeline for a header and its function: 12 cycles of 2 GHz (docs/cerebros.md).
+CEREBROS_MESSAGE_NS: Final = 6.0
+#: Who stands there, and the parameter of the server; 0 is the RPC accelerator of the paper.
+_PLACES: Final = {"AccelFlow's own": 0.0, "Cerebros": CEREBROS_MESSAGE_NS}
+
+#: The two readings of what TCP costs a core (docs/results/readings.md), in microseconds.
+READINGS_US: Final = (7.0, 20.0)
+REPLICATIONS: Final = 3
+REQUESTS: Final = 3_000
+
+
+def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dict[str, Any]:
+    """Run SocialNetwork's eight services on one server with each, under both readings of costs.
+
+    Each figure is the mean over the seeds from `seed` on, with half its 95 % interval. Mean and P99
+    are means over the services, throughput is of all, and utilisation that of the RPC accelerator.
+    """
+    rows = []
+    for reading in READINGS_US:
+        for place, message_ns in _PLACES.items():
+            runs = [
+                _run(reading, message_ns, seed + number, threads, requests)
+                for number in range(REPLICATIONS)
+            ]
+            row: dict[str, Any] = {"tcp_cost_us": reading, "rpc": place}
+            for measure in runs[0]:
+                found = estimate([run[measure] for run in runs])
+                row[measure] = found and {"mean": found.mean, "half_width": found.half_width}
+            rows.append(row)
+    return {
+        "schema": SCHEMA,
+        "seed": seed,
+        "replications": REPLICATIONS,
+        "requests": requests,
+        "rows": rows,
+    }
+
+
+def _run(
+    tcp_cost_us: float, message_ns: float, seed: int, threads: int, requests: int
+) -> dict[str, float | None]:
+    experiment = simulation.Experiment(
+        orchestrators=("accelflow",),
+        requests=requests,
+        seed=seed,
+        tcp_cost_ns=1e3 * tcp_cost_us,
+        config={"accelerator.rpc_message_ns": message_ns},
+    )
+    (system,) = simulation.compare(experiment, threads=threads)["systems"]
+    services = system["services"]
+
+    def mean(key: str) -> float | None:
+        values = [service[key] for service in services]
+        return None if None in values else sum(values) / len(values)
+
+    busy = [service["accelerator_utilization"]["RPC"] for service in services]
+    return {
+        "mean_us": mean("mean_us"),
+        "p99_us": mean("p99_us"),
+        "throughput_rps": sum(service["throughput_rps"] for service in services),
+        "rpc_utilization": sum(busy) / len(busy),
+    }
