@@ -108,7 +108,7 @@ def _bars(
         for label, one in (("CPU", none), ("Cerebros", full)):
             cycles = {"RPC layer": one["rpc_cycles"], "function": one["function_cycles"]}
             bar("7", name, label, cycles)
-            bar("8b", name, label, {"misses": one["misses"] / one["requests"]})
+            bar("8b", name, label, {"misses": one["misses"]})
         bar("8a", name, "CPU", {"working set": service["working_set_kb"]})
         bar("8a", name, "Cerebros", {"working set": service["working_set_without_rpc_kb"]})
     for design, run in alone.items():

@@ -27,6 +27,15 @@ _PAPER: Final[dict[str, Any]] = {
 }
 _PAPER_NAME: Final = "paper"
 
+#: Each system of ARCUS's evaluation in one colour and line throughout.
+_SYSTEMS: Final = {
+    "Host_noTS": ("#999999", ":"),
+    "Host_TS_reflex": ("#56B4E9", "--"),
+    "Host_TS_firecracker": ("#E69F00", "-."),
+    "Bypassed_noTS_panic": ("#0072B2", "--"),
+    "Arcus": ("#D55E00", "-"),
+}
+
 _Panels = Mapping[str, Callable[[Axes], None]]
 
 
@@ -92,7 +101,9 @@ def _paper_mark(axes: Axes, at: float, paper: Any) -> None:
 _Bars = Sequence[Mapping[str, Any]]
 
 
-def _stacks(bars: _Bars, axes: Axes, *, label: str, share: bool = False) -> None:
+def _stacks(
+    bars: _Bars, axes: Axes, *, label: str, share: bool = False, first_color: int = 0
+) -> None:
     """Groups of stacked bars, as in all of Cerebros's figures."""
     groups = list(dict.fromkeys(bar["group"] for bar in bars))
     names = list(dict.fromkeys(bar["bar"] for bar in bars))
@@ -107,7 +118,7 @@ def _stacks(bars: _Bars, axes: Axes, *, label: str, share: bool = False) -> None
         for number, part in enumerate(parts):
             value = bar["parts"].get(part, 0.0)
             hatch = "///" if names.index(bar["bar"]) and not alone else None
-            color = PALETTE[names.index(bar["bar"]) if alone else number]
+            color = PALETTE[names.index(bar["bar"]) if alone else first_color + number]
             name = bar["bar"] if alone else part
             axes.bar(
                 place,
@@ -143,7 +154,7 @@ def _cerebros(results: Mapping[str, Any]) -> dict[str, Figure]:
             _paper_mark(axes, place, (row["low"], row["high"]))
 
     def modules(axes: Axes) -> None:
-        _stacks(bars["2b"], axes, label="share of the RPC layer", share=True)
+        _stacks(bars["2b"], axes, label="share of the RPC layer", share=True, first_color=3)
 
     def designs(axes: Axes) -> None:
         _stacks(bars["6"], axes, label="cycles a request, UID")
@@ -195,11 +206,13 @@ def _lines(
     curves: Iterable[tuple[str, Sequence[Sequence[float]]]], axes: Axes, *, x: str, y: str
 ) -> None:
     for number, (name, points) in enumerate(curves):
+        other = (PALETTE[(0, 5, 2, 4)[number % 4]], ("-", "--", "-.", ":")[number % 4])
+        color, line = _SYSTEMS.get(name, other)
         axes.plot(
             [point[0] for point in points],
             [point[1] for point in points],
-            color=PALETTE[(0, 5, 2, 4)[number % 4]],
-            linestyle=("-", "--", "-.", ":")[number % 4],
+            color=color,
+            linestyle=line,
             marker="o" if len(points) < 30 else None,
             markersize=2.5,
             label=name,
@@ -220,7 +233,7 @@ def _groups(rows: Sequence[Mapping[str, Any]], axes: Axes, *, label: str) -> Non
             place,
             row["ours"],
             width * 0.92,
-            color=PALETTE[(1, 4, 2)[number % 3]],
+            color=_SYSTEMS[row["system"]][0],
             edgecolor="black",
             linewidth=0.4,
             label=row["system"],
@@ -325,14 +338,15 @@ def _fig7(report: Mapping[str, Any]) -> Figure:
 
     def bars(pick: Callable[[str], bool], label: str, axes: Axes) -> None:
         rows = [row for row in report["rows"] if pick(row["what"])]
-        names = [row["what"].partition(",")[0].removesuffix(" flows") for row in rows]
+        names = [row["what"].partition(",")[0].replace("-", "-\n", 1) for row in rows]
+        names = [name.removesuffix(" flows") for name in names]
         axes.bar(
             names, [row["ours"] for row in rows], 0.6, color="#56B4E9", edgecolor="black", lw=0.4
         )
         for place, row in enumerate(rows):
             _paper_mark(axes, place, row["paper"])
         axes.set_ylabel(label)
-        axes.tick_params(axis="x", labelsize=8, length=0)
+        axes.tick_params(axis="x", labelsize=7, length=0)
 
     flows = partial(bars, lambda what: "of what 16 get" in what, "share of 16 flows' throughput")
     egress = partial(bars, lambda what: "a byte down" in what, "bytes out for a byte in")
