@@ -212,7 +212,12 @@ FLOW = {
         ({"path": "bus"}, "flow 'it': unknown path 'bus'; known are function_call, inline_tx"),
         ({"accelerator": "gpu"}, "unknown accelerator 'gpu'; known are ipsec"),
         ({"policy": "best"}, "flow 'it': unknown policy 'best'; known are reserved"),
-        ({"slo_operations_per_s": 1}, "flow 'it': needs one of slo_gbit_per_s"),
+        ({"slo_gbit_per_s": -1, "slo_operations_per_s": 1}, "slo in Gbit/s = -1"),
+        ({"slo_operations_per_s": math.nan}, "slo_operations_per_s = nan: must be finite"),
+        ({"from_us": 2_000}, "flow 'it': from_us = 2000: must be at most 1999"),
+        ({"from_us": 5, "until_us": 5}, "flow 'it': until_us = 5: must be above from_us = 5"),
+        ({"until_us": "end"}, "flow 0: until_us = 'end': must be a whole number"),
+        ({"accelerator": "storage"}, "unknown accelerator 'storage'; known are "),
         ({"message_bytes": 0}, "flow 'it': message_bytes = 0: must be from 1"),
         ({"message_bytes": "64"}, "flow 0: message_bytes = '64': must be a whole number"),
         ({"slo_gbit_per_s": 0}, "slo in Gbit/s = 0"),
@@ -227,11 +232,54 @@ def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) 
         arcus.plan({"flow": [FLOW | change]})
 
 
+STORAGE = EXAMPLE.with_name("storage.toml")
+
+
+def test_a_plan_has_storage_both_limits_and_flows_that_come_and_go() -> None:
+    planned = arcus.plan(arcus.read_plan(STORAGE))
+    assert planned["rejected"] == []
+    database, log, scan = planned["admitted"]
+    assert [it["name"] for it in planned["admitted"]] == ["database", "log", "scan"]
+    # 300,000 reads of 4 KB a second are less than the other limit of 12 Gbit/s.
+    assert database["slo_gbit_per_s"] == pytest.approx(300e3 * 4096 * 8e-9)
+    assert (database["unit"], database["also"]["unit"]) == ("bytes", "operations")
+    assert (database["instance"], log["instance"]) == (None, 0)
+    assert (scan["registered_us"], scan["released_us"]) == (5_000, 15_000)
+    for it in planned["admitted"]:
+        assert it["gbit_per_s"]["Arcus"] == pytest.approx(it["slo_gbit_per_s"], rel=0.05)
+    assert database["gbit_per_s"]["Host_noTS"] < 0.5 * database["slo_gbit_per_s"]
+    rate = database["operations_per_s"]["Arcus"]
+    assert rate == pytest.approx(300e3, rel=0.05)
+    text = accelflow("plan", str(STORAGE)).stdout
+    assert "registered at 5,000 us, released at 15,000 us" in text
+    assert "in operations" in text
+
+
+def test_a_flow_that_finds_no_room_while_others_run_is_rejected_with_what_is_left() -> None:
+    late = FLOW | {"name": "late", "message_bytes": 1500, "slo_gbit_per_s": 20, "from_us": 500}
+    first = FLOW | {"message_bytes": 1500, "slo_gbit_per_s": 20, "until_us": 1_000}
+    later = late | {"name": "later", "from_us": 1_900}
+    planned = arcus.plan({"flow": [first, late | {"until_us": 600}, later]})
+    assert [it["name"] for it in planned["admitted"]] == ["it", "later"]
+    (rejected,) = planned["rejected"]
+    assert rejected["name"] == "late"
+    assert 10 < rejected["left_gbit_per_s"] < 12.5
+    assert arcus.plan({"flow": [first, later]})["admitted"] == planned["admitted"]
+
+
 def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
     for wrong, message in [
         ({}, "plan: flow is missing"),
         ({"flow": [FLOW, FLOW]}, "flow 'it': there is a flow of this name already"),
         ({"flow": [FLOW], "duration_us": 0}, "duration_us = 0"),
+        ({"flow": [FLOW], "storage_devices": 65}, "storage_devices = 65: must be from 0 to 64"),
+        (
+            {
+                "flow": [FLOW | {"accelerator": "storage", "path": "function_call"}],
+                "storage_devices": 1,
+            },
+            "flow 'it': its path is function_call, which needs an accelerator",
+        ),
         ({"flow": [1]}, "flow 0: must be an object"),
         ({"flow": [FLOW], "flows": []}, "plan: unknown 'flows'"),
     ]:
