@@ -194,7 +194,11 @@ impl Recorder {
             recording.services.push(RecordedService {
                 service: (*service).to_owned(),
                 phases: most_common.phases(),
-                requests: paths.iter().map(Path::requests).collect(),
+                requests: paths
+                    .iter()
+                    .filter(|path| path.has_phases_of(most_common))
+                    .map(Path::requests)
+                    .collect(),
             });
         }
         Ok(recording)
@@ -277,13 +281,25 @@ impl Path {
         }
     }
 
+    /// Whether it has as many phases, and as many chains in each: a recorded service has one path.
+    fn has_phases_of(&self, other: &Path) -> bool {
+        let chains = |phase: &Shape| match phase {
+            Shape::Cpu => None,
+            Shape::Chains(chains) => Some(chains.len()),
+        };
+        let counts = self.shape.iter().map(chains);
+        counts.eq(other.shape.iter().map(chains))
+    }
+
     /// What all of its requests said.
     fn requests(&self) -> RecordedRequest {
-        let (received, sent) = self.places.split_at(self.received);
-        let chains = |places| vec![said(places)];
+        let phase = |phase: &Shape| match phase {
+            Shape::Cpu => Vec::new(),
+            Shape::Chains(chains) => chains.iter().map(|places| said(places)).collect(),
+        };
         RecordedRequest {
             count: self.seen as u64,
-            facts: vec![chains(received), Vec::new(), chains(sent)],
+            facts: self.shape.iter().map(phase).collect(),
         }
     }
 
