@@ -8,6 +8,7 @@ Comparisons are in `accelflow.simulation`, recordings in `accelflow.calibration`
 from accelflow import _native
 from accelflow.errors import AccelflowError, DeclaredError, InputError, TraceError
 from accelflow.server import Server
+from accelflow.tenants import Shaping, Tenant
 from accelflow.trace import (
     Trace,
     TraceWarning,
@@ -29,6 +30,8 @@ __all__ = [
     "DeclaredError",
     "InputError",
     "Server",
+    "Shaping",
+    "Tenant",
     "Trace",
     "TraceError",
     "TraceWarning",

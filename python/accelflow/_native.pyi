@@ -4,6 +4,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from accelflow.tenants import Shaping, Tenant
+
 __all__ = [
     "AccelflowError",
     "DeclaredError",
@@ -391,6 +393,7 @@ class Server:
         message_timeout_s: float,
         workers: int | None = None,
         record: bool = False,
+        tenants: Sequence[Tenant] = (),
     ) -> Server:
         """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
     def handle(self, name: str, handler: Callable[[dict[str, Any]], Any]) -> None:
@@ -403,6 +406,8 @@ class Server:
 
         Raises AccelflowError.
         """
+    def reshape(self, tenant: str, shaping: Shaping) -> None:
+        """Replace what of a tenant's traffic may pass. Raises AccelflowError."""
     def metrics(self) -> str:
         """The metrics in the text format of Prometheus; empty unless the server is running."""
     def recording(self, services: dict[str, str], date: str) -> str:

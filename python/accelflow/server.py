@@ -15,7 +15,7 @@ import json
 import logging
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from os import PathLike, fspath
 from types import FrameType, TracebackType
@@ -23,6 +23,7 @@ from typing import Any, Final, Self, TypeAlias
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, DeclaredError
+from accelflow.tenants import Shaping, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Server"]
 
@@ -45,7 +46,8 @@ class Server:
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
     threads of its own behind a bounded queue, as in the paper's hardware; the results are the same.
-    With `record`, the costs of the latest requests are kept for :meth:`recording`.
+    With `record`, the costs of the latest requests are kept for :meth:`recording`. With `tenants`,
+    what each of them sends is shaped before anything is done for it.
 
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
@@ -62,6 +64,7 @@ class Server:
         message_timeout_s: float = 10.0,
         workers: int | None = None,
         record: bool = False,
+        tenants: Sequence[Tenant] = (),
     ) -> None:
         """Read the files; nothing listens yet."""
         self._native = _native.Server(
@@ -74,6 +77,7 @@ class Server:
             message_timeout_s=message_timeout_s,
             workers=workers,
             record=record,
+            tenants=list(tenants),
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread: threading.Thread | None = None
@@ -137,6 +141,13 @@ class Server:
             message = "the server has not been started"
             raise AccelflowError(message)
         return self._port
+
+    def reshape(self, tenant: str, shaping: Shaping) -> None:
+        """Replace what of a tenant's traffic may pass, while the server is running.
+
+        Requests that wait go by the new rates. A bucket that was not there before is full.
+        """
+        self._native.reshape(tenant, shaping)
 
     def metrics(self) -> str:
         """Counters and histograms in the text format of Prometheus (docs/server.md)."""

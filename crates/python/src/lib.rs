@@ -20,6 +20,7 @@ mod server;
 mod shaping;
 mod sharing;
 mod simulation;
+mod tenants;
 mod trace;
 
 use pyo3::prelude::*;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, DeclaredError};
 use crate::json;
+use crate::tenants::{self, PyShaping, PyTenant};
 
 /// A Python callable: from a dict of arguments to the function's value.
 struct PyHandler(Py<PyAny>);
@@ -83,7 +84,7 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (
         interface, *, certificate=None, key=None, max_connections, max_message_bytes,
-        idle_timeout_s, message_timeout_s, workers=None, record=false
+        idle_timeout_s, message_timeout_s, workers=None, record=false, tenants=Vec::new()
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -96,6 +97,7 @@ impl PyServer {
         message_timeout_s: f64,
         workers: Option<usize>,
         record: bool,
+        tenants: Vec<PyTenant>,
     ) -> PyResult<PyServer> {
         let mut server = Server::from_interface(&interface).map_err(refused)?;
         let mut config = Config {
@@ -115,6 +117,8 @@ impl PyServer {
         }
         server.set_config(config);
         server.set_recording(record);
+        let tenants = tenants::tenants(&tenants)?;
+        server.set_tenants(tenants).map_err(refused)?;
         // A thread that comes back to the interpreter is cheaper than one that comes anew.
         server.set_thread_scope(|serve| Python::attach(|py| py.detach(&mut *serve)));
         if let Some(identity) = identity(certificate.as_deref(), key.as_deref())? {
@@ -160,6 +164,16 @@ impl PyServer {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.metrics(),
             _ => String::new(),
+        })
+    }
+
+    /// Replaces what of a tenant's traffic may pass while the server is running. Raises
+    /// AccelflowError.
+    fn reshape(&self, py: Python<'_>, tenant: &str, shaping: PyShaping) -> PyResult<()> {
+        let shaping = tenants::shaping(tenant, &shaping)?;
+        py.detach(|| match &*self.lock() {
+            State::Running(running) => running.reshape(tenant, shaping).map_err(refused),
+            _ => Err(refused("the server is not running")),
         })
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{Call, Job};
-use accelflow_runtime::{Conversation, Message, trail};
+use accelflow_runtime::{Conversation, Message, Terms, trail};
 use accelflow_trace::Accel;
 use serde_json::json;
 
@@ -45,6 +45,8 @@ pub(crate) struct Connection<'s> {
     opened: Wiped,
     /// What the system calls that received the message took, if that is recorded.
     receiving: Duration,
+    /// Of its tenant, and of the message that is being answered.
+    terms: Terms,
 }
 
 /// Where the next message lies.
@@ -56,7 +58,12 @@ enum Next {
 }
 
 impl<'s> Connection<'s> {
-    pub(crate) fn new(shared: &'s Arc<Shared>, stream: &'s TcpStream, peer: SocketAddr) -> Self {
+    pub(crate) fn new(
+        shared: &'s Arc<Shared>,
+        stream: &'s TcpStream,
+        peer: SocketAddr,
+        tenant: u16,
+    ) -> Self {
         Connection {
             shared,
             stream,
@@ -67,6 +74,10 @@ impl<'s> Connection<'s> {
             control: None,
             opened: Wiped::default(),
             receiving: Duration::ZERO,
+            terms: Terms {
+                tenant,
+                ..Terms::default()
+            },
         }
     }
 
@@ -115,7 +126,10 @@ impl<'s> Connection<'s> {
         let patience = Some(config.idle_timeout);
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
         loop {
-            match self.next()? {
+            let next = self.next()?;
+            let (Next::Received(bytes) | Next::Opened(bytes)) = next;
+            self.pass(bytes)?;
+            match next {
                 Next::Received(bytes) => self.run_received(bytes)?,
                 Next::Opened(bytes) => self.run_opened(bytes)?,
             }
@@ -123,6 +137,15 @@ impl<'s> Connection<'s> {
                 return Err(Close::Done);
             }
         }
+    }
+
+    /// Waits until the tenant may have a message of so many bytes pass.
+    fn pass(&mut self, bytes: usize) -> Result<(), Close> {
+        if let Some(tenants) = &self.shared.tenants {
+            let terms = tenants.pass(self.terms.tenant, bytes);
+            self.terms = terms.ok_or(Close::Stopped)?;
+        }
+        Ok(())
     }
 
     fn is_between_messages(&self) -> bool {
@@ -226,7 +249,10 @@ impl<'s> Connection<'s> {
     }
 
     fn run_received(&mut self, bytes: usize) -> Result<(), Close> {
-        let message = Message::received(&self.inbound.bytes()[..bytes]);
+        let message = Message {
+            terms: self.terms,
+            ..Message::received(&self.inbound.bytes()[..bytes])
+        };
         let executors = &self.shared.executors;
         let error = match executors.run(self.names.receive, &message, &mut self.conversation) {
             Ok(ran) => {
@@ -265,7 +291,10 @@ impl<'s> Connection<'s> {
         if let Some(session) = &mut self.conversation.session.tls {
             session.ahead = frame.to_vec();
         }
-        let message = Message::received(&[]);
+        let message = Message {
+            terms: self.terms,
+            ..Message::received(&[])
+        };
         let executors = &self.shared.executors;
         match executors.run(self.names.receive, &message, &mut self.conversation) {
             Ok(ran) => self.answer(ran),
@@ -442,7 +471,10 @@ impl<'s> Connection<'s> {
         call: ThriftCall,
         body: &[u8],
     ) -> Result<Ran, RunError> {
-        let message = Message::json(body, Call::Thrift(call));
+        let message = Message {
+            terms: self.terms,
+            ..Message::json(body, Call::Thrift(call))
+        };
         let executors = &self.shared.executors;
         executors.run(trace, &message, &mut self.conversation)
     }

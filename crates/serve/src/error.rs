@@ -72,6 +72,9 @@ pub enum ServeError {
     /// The worker pools could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
+    /// The tenants cannot be told apart or shaped.
+    #[error(transparent)]
+    Tenants(#[from] crate::tenants::TenantError),
     /// The address is not to be had.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -129,6 +132,9 @@ pub(crate) enum Close {
     /// Too many frames that ask for work and carry no request.
     #[error("a flood of frames")]
     Flood,
+    /// The server stopped while a request waited for its tenant's turn.
+    #[error("the server stops")]
+    Stopped,
     /// The socket failed.
     #[error(transparent)]
     Io(io::Error),
@@ -147,6 +153,7 @@ impl Close {
             Close::Failed(_) => "failed",
             Close::Http2(_) => "http2",
             Close::Flood => "flood",
+            Close::Stopped => "stopped",
             Close::Io(_) => "io",
         }
     }

@@ -9,6 +9,7 @@ use accelflow_trace::{Accel, Image};
 use crate::error::ServeError;
 use crate::metrics::{Measured, Metrics};
 use crate::recorder::Ran;
+use crate::tenants::Tenants;
 use crate::traces::{NextCore, SocketPeer, ensemble};
 
 type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
@@ -25,6 +26,7 @@ pub(crate) struct Executors {
     next_core: NextCore,
     make: Box<MakeBodies>,
     metrics: Arc<Metrics>,
+    tenants: Option<Arc<Tenants>>,
     /// Whether the costs of steps are wanted one by one.
     records: bool,
     free: Mutex<Vec<ServeExecutor>>,
@@ -41,6 +43,7 @@ impl Executors {
         next_core: NextCore,
         make: Box<MakeBodies>,
         metrics: Arc<Metrics>,
+        tenants: Option<Arc<Tenants>>,
         records: bool,
     ) -> Result<Executors, ServeError> {
         let executors = Executors {
@@ -50,6 +53,7 @@ impl Executors {
             next_core,
             make,
             metrics,
+            tenants,
             records,
             free: Mutex::new(Vec::new()),
         };
@@ -67,6 +71,8 @@ impl Executors {
         message: &Message<'_>,
         conversation: &mut Conversation,
     ) -> Result<Ran, RunError> {
+        let tenants = self.tenants.as_ref();
+        let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
         let mut executor = self.take()?;
         let done = executor.run(name, message, conversation, &mut SocketPeer);
         let costs_ns = std::mem::take(&mut executor.bodies_mut().costs_ns);

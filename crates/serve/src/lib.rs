@@ -50,11 +50,12 @@ mod inbound;
 mod metrics;
 mod recorder;
 mod server;
+mod tenants;
 mod tls;
 mod traces;
 mod wipe;
 
-pub use accelflow_runtime::{PoolCounters, PoolSettings};
+pub use accelflow_runtime::{Policy, PoolCounters, PoolSettings, Priority};
 pub use client::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, PoolCounts,
     RetryPolicy, TlsTrust,
@@ -65,5 +66,6 @@ pub use error::ServeError;
 pub use handler::{Handler, HandlerError, HandlerResult, Request};
 pub use recorder::{RecordedPath, RecordingError};
 pub use server::{Running, Server};
+pub use tenants::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
 pub use tls::TlsIdentity;
 pub use traces::SocketTcp;

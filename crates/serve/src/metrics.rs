@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 type Labels<const N: usize> = [(&'static str, String); N];
+type HistogramBy = Family<Vec<(&'static str, String)>, Histogram, fn() -> Histogram>;
 type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64, AtomicU64>>;
 
 /// The counters of one server.
@@ -29,6 +30,53 @@ pub(crate) struct Metrics {
     fallbacks: CounterBy<2>,
     steps: [Histogram; Accel::COUNT],
     handlers: Histogram,
+    tenants: ByTenant,
+}
+
+/// What tenants were let pass.
+struct ByTenant {
+    requests: CounterBy<1>,
+    bytes: CounterBy<1>,
+    waits: HistogramBy,
+    waiting: Family<Vec<(&'static str, String)>, Gauge>,
+}
+
+impl ByTenant {
+    fn new(registry: &mut Registry) -> ByTenant {
+        let requests = CounterBy::<1>::default();
+        let about = "Requests that were let pass";
+        registry.register("tenant_requests", about, requests.clone());
+        let bytes = CounterBy::<1>::default();
+        let about = "Bytes of these requests";
+        registry.register("tenant_request_bytes", about, bytes.clone());
+        let waits = HistogramBy::new_with_constructor(wait_histogram as fn() -> Histogram);
+        let about = "Time that requests waited to be let pass";
+        registry.register_with_unit("tenant_wait", about, Unit::Seconds, waits.clone());
+        let waiting = Family::default();
+        let about = "Requests that wait now";
+        registry.register("tenant_waiting", about, waiting.clone());
+        ByTenant {
+            requests,
+            bytes,
+            waits,
+            waiting,
+        }
+    }
+}
+
+/// The counters of one tenant.
+pub(crate) struct TenantMetrics {
+    requests: Counter<u64, AtomicU64>,
+    bytes: Counter<u64, AtomicU64>,
+    waits: Histogram,
+}
+
+impl TenantMetrics {
+    pub(crate) fn passed(&self, bytes: usize, waited: Duration) {
+        self.requests.inc();
+        self.bytes.inc_by(bytes as u64);
+        self.waits.observe(waited.as_secs_f64());
+    }
 }
 
 impl Metrics {
@@ -45,8 +93,7 @@ impl Metrics {
         let fallbacks = CounterBy::<2>::default();
         let about = "Traces that a core took over, by the reason";
         registry.register("fallbacks", about, fallbacks.clone());
-        let family = Family::<Vec<(&'static str, String)>, Histogram, fn() -> Histogram>::
-            new_with_constructor(step_histogram as fn() -> Histogram);
+        let family = HistogramBy::new_with_constructor(step_histogram as fn() -> Histogram);
         let about = "Time that an accelerator's body took";
         registry.register_with_unit("step", about, Unit::Seconds, family.clone());
         let steps = Accel::ALL.map(|accel| {
@@ -56,8 +103,10 @@ impl Metrics {
         let handlers = step_histogram();
         let about = "Time that handlers took";
         registry.register_with_unit("handler", about, Unit::Seconds, handlers.clone());
+        let tenants = ByTenant::new(&mut registry);
         Metrics {
             registry,
+            tenants,
             pools: Mutex::new(None),
             open,
             connections,
@@ -90,6 +139,25 @@ impl Metrics {
 
     pub(crate) fn handler(&self, spent: Duration) {
         self.handlers.observe(spent.as_secs_f64());
+    }
+
+    /// The counters of one tenant.
+    pub(crate) fn tenant(&self, name: &str) -> TenantMetrics {
+        let labels = own([("tenant", name)]);
+        TenantMetrics {
+            requests: self.tenants.requests.get_or_create_owned(&labels),
+            bytes: self.tenants.bytes.get_or_create_owned(&labels),
+            waits: self.tenants.waits.get_or_create_owned(&labels),
+        }
+    }
+
+    /// How many requests of each tenant wait.
+    pub(crate) fn tenants_wait<'t>(&self, waiting: impl Iterator<Item = (&'t str, usize)>) {
+        for (tenant, waiting) in waiting {
+            let labels = own([("tenant", tenant)]);
+            let gauge = self.tenants.waiting.get_or_create_owned(&labels);
+            gauge.set(waiting as i64);
+        }
     }
 
     /// Shows what `pools` do, from now on.
@@ -171,6 +239,11 @@ fn own<const N: usize>(labels: [(&'static str, &str); N]) -> Vec<(&'static str, 
 /// From 64 ns to a second, four times as long each.
 fn step_histogram() -> Histogram {
     Histogram::new(exponential_buckets(64e-9, 4.0, 13))
+}
+
+/// From a microsecond to 17 minutes, eight times as long each.
+fn wait_histogram() -> Histogram {
+    Histogram::new(exponential_buckets(1e-6, 8.0, 11))
 }
 
 /// Bodies with a clock around them.

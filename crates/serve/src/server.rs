@@ -24,6 +24,7 @@ use crate::grpc::Gateway;
 use crate::handler::{Handler, Handlers};
 use crate::metrics::Metrics;
 use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
+use crate::tenants::{self, Shaping, Tenant, TenantError, Tenants};
 use crate::tls::TlsIdentity;
 use crate::traces::{self, NextCore};
 
@@ -43,6 +44,7 @@ pub struct Server {
     thread_scope: Arc<ThreadScope>,
     proto: Option<Arc<protobuf::Schema>>,
     records: bool,
+    tenants: Vec<Tenant>,
 }
 
 impl fmt::Debug for Server {
@@ -68,6 +70,7 @@ impl Server {
             thread_scope: Arc::new(|serve| serve()),
             proto: None,
             records: false,
+            tenants: Vec::new(),
         }
     }
 
@@ -143,6 +146,16 @@ impl Server {
         self.prepare = Box::new(prepare);
     }
 
+    /// Tells requests apart by where they come from, and shapes each tenant's traffic.
+    ///
+    /// # Errors
+    /// [`TenantError`] for names and networks that tell nobody apart.
+    pub fn set_tenants(&mut self, list: Vec<Tenant>) -> Result<(), TenantError> {
+        tenants::check(&list)?;
+        self.tenants = list;
+        Ok(())
+    }
+
     /// Keeps what the latest requests cost, step by step, for [`Running::recording`].
     pub fn set_recording(&mut self, records: bool) {
         self.records = records;
@@ -182,6 +195,10 @@ impl Server {
 
     fn shared(self) -> Result<Shared, ServeError> {
         let metrics = Arc::new(Metrics::new());
+        let tenants = match self.tenants {
+            none if none.is_empty() => None,
+            list => Some(Arc::new(Tenants::new(list, &metrics)?)),
+        };
         let next_core = NextCore::default();
         let (cores, next, prepare) = (self.config.cores, next_core.clone(), self.prepare);
         let settings = self.settings.clone();
@@ -198,6 +215,7 @@ impl Server {
             next_core,
             make,
             metrics.clone(),
+            tenants.clone(),
             self.records,
         )?;
         let scope = &self.thread_scope;
@@ -217,6 +235,7 @@ impl Server {
             thread_scope: self.thread_scope,
             recorder: self.records.then(Recorder::default),
             executors,
+            tenants,
             metrics,
             stopping: AtomicBool::new(false),
             open: Mutex::default(),
@@ -260,6 +279,7 @@ pub(crate) struct Shared {
     /// Where requests are kept, if they are.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) executors: Executors,
+    pub(crate) tenants: Option<Arc<Tenants>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: AtomicBool,
     open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
@@ -269,6 +289,13 @@ pub(crate) struct Shared {
 impl Shared {
     fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn metrics_text(&self) -> String {
+        if let Some(tenants) = &self.tenants {
+            self.metrics.tenants_wait(tenants.waiting());
+        }
+        self.metrics.text()
     }
 
     /// Does `work`, and tells the processor time that it took if requests are recorded.
@@ -312,6 +339,8 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
 
 fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr) {
     let stream = Arc::new(stream);
+    let tenants = shared.tenants.as_ref();
+    let tenant = tenants.map_or(0, |all| all.of(peer.ip()));
     {
         let mut open = shared.open();
         if open.len() >= shared.config.max_connections {
@@ -329,12 +358,21 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
             // Whatever happens to this connection, it is taken off the list.
             let mut ended = Ended(&for_thread, number, "panic");
             (for_thread.thread_scope)(&mut || {
-                ended.2 = Connection::new(&for_thread, &stream, peer).run().reason();
+                ended.2 = serve(&for_thread, &stream, peer, tenant);
             });
         });
     if spawned.is_err() {
         shared.ended(number, "no_thread");
     }
+}
+
+/// Serves one connection, and says why it ended.
+fn serve(shared: &Shared, stream: &TcpStream, peer: SocketAddr, tenant: u16) -> &'static str {
+    let admitted = shared.tenants.as_ref().map(|all| all.admit(tenant));
+    if let Some(None) = admitted {
+        return "too_many_of_tenant";
+    }
+    Connection::new(shared, stream, peer, tenant).run().reason()
 }
 
 struct Ended<'s>(&'s Shared, u64, &'static str);
@@ -369,7 +407,22 @@ impl Running {
 
     /// The counters and histograms in the text format of Prometheus.
     pub fn metrics(&self) -> String {
-        self.shared.metrics.text()
+        self.shared.metrics_text()
+    }
+
+    /// Replaces what of a tenant's traffic may pass, from now on. Requests that wait go by the new
+    /// registers; a bucket that was not there before is full, and one that was keeps its tokens.
+    ///
+    /// # Errors
+    /// [`TenantError::Unknown`].
+    pub fn reshape(&self, tenant: &str, shaping: Shaping) -> Result<(), TenantError> {
+        match &self.shared.tenants {
+            Some(tenants) => tenants.reshape(tenant, shaping),
+            None => Err(TenantError::Unknown {
+                name: tenant.to_owned(),
+                known: "none".to_owned(),
+            }),
+        }
     }
 
     /// A recording of the latest requests to some functions, each on its most common path:
@@ -432,6 +485,9 @@ impl Running {
             }
             let waited = self.shared.closed.wait_timeout(open, left);
             open = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if let Some(tenants) = &self.shared.tenants {
+            tenants.close();
         }
         for stream in open.values() {
             let _ = stream.shutdown(Shutdown::Both);

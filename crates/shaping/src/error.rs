@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Cycles, Time};
 use crate::{Clock, Registers};
 
 /// A value that the shaper cannot use. The call that returns one has done nothing but let time pass.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapingError {
     /// A refill of no tokens: after the first burst, nothing would ever pass.
     #[error("refill = 0 tokens: must be from 1 to {}", Registers::MAX)]
@@ -23,6 +23,18 @@ pub enum ShapingError {
         register: &'static str,
         /// The value as given.
         value: u64,
+    },
+    /// A rate that no registers give with this bucket.
+    #[error(
+        "rate = {tokens_per_s} tokens/s with a bucket of {bucket}: must be above 0, at least a token \
+         in {} cycles, and add no more than the bucket at once",
+        Registers::MAX
+    )]
+    ImpossibleRate {
+        /// The rate as given.
+        tokens_per_s: f64,
+        /// Tokens that the bucket holds at most.
+        bucket: u64,
     },
     /// A clock that never ticks.
     #[error("clock = 0 Hz: must be from 1 to {} Hz", Clock::MAX_HZ)]

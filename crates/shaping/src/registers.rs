@@ -2,7 +2,7 @@
 
 use accelflow_units::{Cycles, Frequency};
 
-use crate::ShapingError;
+use crate::{Clock, ShapingError};
 
 /// What a token stands for (section 4.2: "shaping Gbps or IOPS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,33 @@ impl Registers {
         })
     }
 
+    /// Registers for a rate of `tokens_per_s` under `clock`, with bursts of `bucket` tokens: the
+    /// shortest interval whose whole number of tokens is within a millionth of the rate, or else
+    /// the nearest that registers can hold.
+    ///
+    /// # Errors
+    /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
+    /// interval, or so high that a refill would overflow the bucket; as [`Registers::new`].
+    pub fn for_rate(
+        tokens_per_s: f64,
+        bucket: u64,
+        clock: Clock,
+    ) -> Result<Registers, ShapingError> {
+        let per_cycle = tokens_per_s / clock.frequency().as_hz() as f64;
+        let impossible = ShapingError::ImpossibleRate {
+            tokens_per_s,
+            bucket,
+        };
+        if !per_cycle.is_finite() || per_cycle < 0.5 / f64::from(Registers::MAX) {
+            return Err(impossible);
+        }
+        let (refill, interval) = nearest_fraction(per_cycle);
+        if refill > bucket {
+            return Err(impossible);
+        }
+        Registers::new(refill, bucket, interval)
+    }
+
     /// The registers with these values, of which none is zero.
     pub(crate) const fn of_nonzero(refill: u32, bucket: u32, interval: u32) -> Registers {
         Registers {
@@ -123,6 +150,35 @@ impl Registers {
                     .saturating_add(u64::from(self.bucket))
             }
         }
+    }
+}
+
+/// The first convergent of the continued fraction of `value` that is within a millionth of it, or
+/// the last one whose parts fit registers; none of them is zero.
+fn nearest_fraction(value: f64) -> (u64, u64) {
+    let fits = |part: u64| part <= u64::from(Registers::MAX);
+    let (mut before, mut last) = ((1, 0), (value as u64, 1));
+    let mut rest = value.fract();
+    while last.0 == 0 || (last.0 as f64 / last.1 as f64 / value - 1.0).abs() > 1e-6 {
+        let whole = (1.0 / rest).floor();
+        // Beyond that no part fits a register; a float of that size has no fraction left either.
+        if !(1.0..=1e12).contains(&whole) {
+            break;
+        }
+        rest = (1.0 / rest).fract();
+        let whole = whole as u64;
+        let next = (
+            whole.saturating_mul(last.0).saturating_add(before.0),
+            whole.saturating_mul(last.1).saturating_add(before.1),
+        );
+        if !fits(next.0) || !fits(next.1) {
+            break;
+        }
+        (before, last) = (last, next);
+    }
+    match last {
+        (0, _) => (1, u64::from(Registers::MAX)),
+        found => found,
     }
 }
 

@@ -1,0 +1,326 @@
+//! Tenants: whose a connection is, and ARCUS's shaper in front of each.
+//!
+//! A tenant is known by the address that its connections come from. A message of it that has
+//! arrived waits on its connection's thread until the tenant's buckets have the tokens, before T1
+//! is run; as nothing more is read from that connection, a flood stays in the buffers of whoever
+//! sends it, as in ARCUS, whose queues are in the senders' memory. Its arbiter has no counterpart
+//! here: it lets a segment pass every 4 ns, and threads take turns by themselves.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::{Gate, Priority, RunningTrace, Terms, TraceLimit, Turn};
+use accelflow_shaping::{Clock, Registers, ShapingError, TokenBucket};
+use accelflow_units::{Cycles, Time};
+use ipnet::IpNet;
+
+use crate::metrics::{Metrics, TenantMetrics};
+
+/// The clock that the registers of [`Shaping`] count in: 1 MHz, since operating systems wake
+/// threads no more precisely than that (assumed; the paper's FPGA has 250 MHz).
+pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
+
+/// What of a tenant's traffic may pass. Without registers everything does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shaping {
+    /// A token a request.
+    pub requests: Option<Registers>,
+    /// A token a byte of requests, as they are received. One that is larger than the bucket takes
+    /// the bucket several times.
+    pub bytes: Option<Registers>,
+}
+
+/// A tenant of a server.
+#[derive(Clone, Debug)]
+pub struct Tenant {
+    /// What it is called in metrics and by [`Running::reshape`](crate::Running::reshape).
+    pub name: String,
+    /// Where its connections come from. Of several tenants that have an address, the first has
+    /// its connections.
+    pub networks: Vec<IpNet>,
+    /// What may pass.
+    pub shaping: Shaping,
+    /// Traces that may run at once; 0 for any number.
+    pub max_traces: usize,
+    /// Connections that may be open at once; 0 for as many as the server has. A tenant whose
+    /// requests wait keeps its connections meanwhile, so this keeps room for others.
+    pub max_connections: usize,
+    /// How urgent its requests are in queues by priority.
+    pub priority: Priority,
+    /// Within what time its requests are to be answered, for queues by deadline.
+    pub due_within: Option<Duration>,
+}
+
+impl Tenant {
+    /// A tenant without limits.
+    pub fn new(name: &str, networks: Vec<IpNet>) -> Tenant {
+        Tenant {
+            name: name.to_owned(),
+            networks,
+            shaping: Shaping::default(),
+            max_traces: 0,
+            max_connections: 0,
+            priority: Priority::Normal,
+            due_within: None,
+        }
+    }
+}
+
+/// Why there are no such tenants.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TenantError {
+    /// A name is missing or there twice.
+    #[error("tenant {number}: name '{name}': must not be empty, nor that of an earlier tenant")]
+    Name {
+        /// Its place in the list, from 0.
+        number: usize,
+        /// The name as given.
+        name: String,
+    },
+    /// A tenant that no connection could be of.
+    #[error("tenant '{0}': must have at least one network")]
+    Nowhere(String),
+    /// More tenants than there are numbers.
+    #[error("{0} tenants: must be at most {max}", max = u16::MAX)]
+    TooMany(usize),
+    /// No tenant has this name.
+    #[error("tenant '{name}': must be one of {known}")]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Registers that cannot be.
+    #[error(transparent)]
+    Shaping(#[from] ShapingError),
+}
+
+/// The tenants of a running server. The last is that of connections that are no other's.
+pub(crate) struct Tenants {
+    epoch: Instant,
+    clock: Clock,
+    all: Vec<State>,
+}
+
+struct State {
+    tenant: Tenant,
+    gate: Gate<Buckets>,
+    traces: TraceLimit,
+    connections: AtomicUsize,
+    metrics: TenantMetrics,
+}
+
+#[derive(Default)]
+struct Buckets {
+    requests: Option<TokenBucket>,
+    bytes: Option<TokenBucket>,
+    /// The server stops: nobody waits any more.
+    closed: bool,
+}
+
+/// The name of whoever is no tenant.
+const OTHERS: &str = "";
+
+/// A connection of a tenant; dropping it makes room for another.
+pub(crate) struct Admitted<'t>(&'t State);
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
+    if tenants.len() >= usize::from(u16::MAX) {
+        return Err(TenantError::TooMany(tenants.len()));
+    }
+    for (number, tenant) in tenants.iter().enumerate() {
+        let name = &tenant.name;
+        let known = tenants[..number].iter().any(|other| other.name == *name);
+        if name == OTHERS || known {
+            let name = name.clone();
+            return Err(TenantError::Name { number, name });
+        }
+        if tenant.networks.is_empty() {
+            return Err(TenantError::Nowhere(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+impl Tenants {
+    pub(crate) fn new(tenants: Vec<Tenant>, metrics: &Metrics) -> Result<Tenants, TenantError> {
+        check(&tenants)?;
+        let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
+        let others = Tenant::new(OTHERS, Vec::new());
+        let state = |tenant: Tenant| State {
+            gate: Gate::new(Buckets::new(tenant.shaping)),
+            traces: TraceLimit::new(tenant.max_traces),
+            connections: AtomicUsize::new(0),
+            metrics: metrics.tenant(&tenant.name),
+            tenant,
+        };
+        Ok(Tenants {
+            epoch: Instant::now(),
+            clock,
+            all: tenants.into_iter().chain([others]).map(state).collect(),
+        })
+    }
+
+    /// The number of the tenant that connections from `address` belong to.
+    pub(crate) fn of(&self, address: IpAddr) -> u16 {
+        let address = address.to_canonical();
+        let has = |state: &State| state.tenant.networks.iter().any(|it| it.contains(&address));
+        let found = self.all.iter().position(has);
+        found.unwrap_or(self.all.len() - 1) as u16
+    }
+
+    fn get(&self, number: u16) -> &State {
+        let number = usize::from(number).min(self.all.len() - 1);
+        &self.all[number]
+    }
+
+    /// Room for a connection, if there is.
+    pub(crate) fn admit(&self, number: u16) -> Option<Admitted<'_>> {
+        let state = self.get(number);
+        let most = state.tenant.max_connections;
+        let open = state.connections.fetch_add(1, Ordering::Relaxed);
+        let admitted = Admitted(state);
+        (most == 0 || open < most).then_some(admitted)
+    }
+
+    /// Waits until a message of so many bytes may pass; the terms for its traces. `None` if the
+    /// server stops.
+    pub(crate) fn pass(&self, number: u16, bytes: usize) -> Option<Terms> {
+        let state = self.get(number);
+        let begun = Instant::now();
+        let mut due = Cost {
+            requests: 1,
+            bytes: bytes as u64,
+        };
+        let open = state
+            .gate
+            .pass(None, |buckets| self.take(buckets, &mut due));
+        state.metrics.passed(bytes, begun.elapsed());
+        open.filter(|open| *open).map(|_| Terms {
+            tenant: number,
+            priority: state.tenant.priority,
+            due: state.tenant.due_within.map(|it| Instant::now() + it),
+        })
+    }
+
+    /// Spends what there is of a message's cost; whether the server is open, once all is spent.
+    fn take(&self, buckets: &mut Buckets, cost: &mut Cost) -> Turn<bool> {
+        if buckets.closed {
+            return Turn::Pass(false);
+        }
+        let now = self.clock.begun(self.now());
+        while cost.requests > 0 || cost.bytes > 0 {
+            let requests = most(&buckets.requests, cost.requests);
+            let bytes = most(&buckets.bytes, cost.bytes);
+            let one = ready(&buckets.requests, requests, now);
+            let ready = one.max(ready(&buckets.bytes, bytes, now));
+            if ready > now {
+                let left = self.clock.edge(ready).saturating_sub(self.now());
+                let left = Duration::from_nanos(left.as_ps().div_ceil(1_000));
+                return Turn::Wait(Some(Instant::now() + left));
+            }
+            spend(&mut buckets.requests, requests, now);
+            spend(&mut buckets.bytes, bytes, now);
+            cost.requests -= requests;
+            cost.bytes -= bytes;
+        }
+        Turn::Pass(true)
+    }
+
+    fn now(&self) -> Time {
+        let ns = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Time::from_ps(ns.saturating_mul(1_000))
+    }
+
+    /// Waits until one more trace of the tenant may run. Traces take microseconds and wait for
+    /// nobody, so there is always an end to it.
+    pub(crate) fn begin_trace(&self, number: u16) -> Option<RunningTrace> {
+        self.get(number).traces.begin(None).ok()
+    }
+
+    /// Writes the registers of a tenant.
+    pub(crate) fn reshape(&self, name: &str, shaping: Shaping) -> Result<(), TenantError> {
+        let find = |state: &&State| state.tenant.name == name && name != OTHERS;
+        let Some(state) = self.all.iter().find(find) else {
+            let known: Vec<&str> = self.all.iter().map(|it| &*it.tenant.name).collect();
+            return Err(TenantError::Unknown {
+                name: name.to_owned(),
+                known: known[..known.len() - 1].join(", "),
+            });
+        };
+        let now = self.clock.begun(self.now());
+        state.gate.change(|buckets| {
+            write(&mut buckets.requests, shaping.requests, now);
+            write(&mut buckets.bytes, shaping.bytes, now);
+        });
+        Ok(())
+    }
+
+    /// Lets nobody wait any more.
+    pub(crate) fn close(&self) {
+        for state in &self.all {
+            state.gate.change(|buckets| buckets.closed = true);
+        }
+    }
+
+    /// By tenant, how many requests wait.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, usize)> {
+        let row = |state: &State| state.gate.waiting();
+        self.all.iter().map(move |it| (&*it.tenant.name, row(it)))
+    }
+}
+
+/// What a message has yet to pay.
+struct Cost {
+    requests: u64,
+    bytes: u64,
+}
+
+impl Buckets {
+    /// Full buckets.
+    fn new(shaping: Shaping) -> Buckets {
+        let bucket = |registers| TokenBucket::new(registers, Cycles(0));
+        Buckets {
+            requests: shaping.requests.map(bucket),
+            bytes: shaping.bytes.map(bucket),
+            closed: false,
+        }
+    }
+}
+
+/// How much of a cost can be paid at once.
+fn most(bucket: &Option<TokenBucket>, cost: u64) -> u64 {
+    // Whatever registers come into effect meanwhile, the bucket can hold that much.
+    let least = |bucket: &TokenBucket| bucket.coming_registers().map(Registers::bucket).min();
+    let least = bucket.as_ref().and_then(least);
+    least.map_or(cost, |least| cost.min(u64::from(least)))
+}
+
+fn ready(bucket: &Option<TokenBucket>, cost: u64, now: Cycles) -> Cycles {
+    let never = Cycles(u64::MAX);
+    let ready = |bucket: &TokenBucket| bucket.ready(cost, now).unwrap_or(never);
+    bucket.as_ref().map_or(now, ready)
+}
+
+fn spend(bucket: &mut Option<TokenBucket>, cost: u64, now: Cycles) {
+    if let Some(bucket) = bucket {
+        let paid = bucket.take(cost, now);
+        debug_assert_eq!(paid, Ok(true), "time does not run backwards under a lock");
+    }
+}
+
+/// A bucket that was not there before is full.
+fn write(bucket: &mut Option<TokenBucket>, registers: Option<Registers>, now: Cycles) {
+    match (bucket.as_mut(), registers) {
+        (Some(bucket), Some(registers)) => bucket.write(registers, now),
+        (_, registers) => *bucket = registers.map(|it| TokenBucket::new(it, now)),
+    }
+}

@@ -1,0 +1,65 @@
+//! Registers for a promised rate.
+
+use accelflow_shaping::{Clock, Registers, ShapingError};
+use proptest::prelude::*;
+
+const MEGAHERTZ: u64 = 1_000_000;
+
+fn registers(rate: f64, bucket: u64) -> Result<(u32, u64), ShapingError> {
+    let clock = Clock::from_hz(MEGAHERTZ).expect("a clock");
+    let found = Registers::for_rate(rate, bucket, clock)?;
+    Ok((found.refill(), found.interval().0))
+}
+
+#[test]
+fn round_rates_have_the_shortest_interval() {
+    assert_eq!(registers(1_000.0, 10), Ok((1, 1_000)));
+    assert_eq!(registers(2.5, 1), Ok((1, 400_000)));
+    assert_eq!(registers(1e6, 1), Ok((1, 1)));
+    assert_eq!(registers(1.5e6, 3), Ok((3, 2)));
+    assert_eq!(registers(125e6, 65_536), Ok((125, 1)));
+    assert_eq!(registers(1.0 / 3_600.0, 1), Ok((1, 3_600_000_000)));
+}
+
+#[test]
+fn rates_that_cannot_be_are_refused() {
+    for (rate, bucket) in [
+        (0.0, 1),
+        (-1.0, 1),
+        (f64::NAN, 1),
+        (f64::INFINITY, 1),
+        (1e-9, 1),
+        (2e6, 1),
+        (1e18, 1 << 40),
+    ] {
+        let error = registers(rate, bucket).expect_err("no registers");
+        let text = error.to_string();
+        assert!(text.contains("must be"), "{text}");
+    }
+    let overflow = registers(1.0, 1 << 40).expect_err("40 bits");
+    assert!(matches!(
+        overflow,
+        ShapingError::RegisterOverflow {
+            register: "bucket",
+            ..
+        }
+    ));
+}
+
+proptest! {
+    #[test]
+    fn the_rate_is_kept(exponent in -3.0..9.0f64, hz in 1_000u64..1_000_000_000) {
+        let rate = 10f64.powf(exponent);
+        let clock = Clock::from_hz(hz).expect("a clock");
+        if let Ok(found) = Registers::for_rate(rate, u64::from(u32::MAX), clock) {
+            let given = found.tokens_per_s(clock.frequency());
+            // A rate so low that few intervals of 32 bits are near it is met less exactly.
+            let few = hz as f64 / (rate * f64::from(u32::MAX));
+            let error = (given / rate - 1.0).abs();
+            prop_assert!(error <= few.max(1e-6), "{given} for {rate}: {found:?}");
+        } else {
+            let per_cycle = rate / hz as f64;
+            prop_assert!(per_cycle < 1.0 / f64::from(u32::MAX), "{rate} at {hz} Hz");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+"""Tenants of `accelflow.Server`: told apart by address, shaped, and shaped anew while it runs."""
+
+import re
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from accelflow import AccelflowError, Server, Shaping, Tenant
+
+INTERFACE = "service Calculator { i32 next(1: i32 value) }"
+
+
+def _frame(value: int) -> bytes:
+    """Return a call of `next` in Thrift's binary protocol."""
+    name = b"next"
+    body = struct.pack(">I I", 0x80010001, len(name)) + name + struct.pack(">I", 7)
+    body += struct.pack(">B h i B", 8, 1, value, 0)
+    return struct.pack(">I", len(body)) + body
+
+
+def _answer(stream: socket.socket) -> int:
+    length = struct.unpack(">I", stream.recv(4, socket.MSG_WAITALL))[0]
+    reply = stream.recv(length, socket.MSG_WAITALL)
+    return int(struct.unpack(">i", reply[-5:-1])[0])
+
+
+def _connect(port: int, address: str) -> socket.socket:
+    stream = socket.create_connection(("127.0.0.1", port), 60, (address, 0))
+    stream.settimeout(60)
+    return stream
+
+
+def _count(server: Server, series: str) -> int:
+    found = re.search(rf"^{re.escape(series)} (\d+)$", server.metrics(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+@pytest.fixture
+def interface(tmp_path: Path) -> Path:
+    file = tmp_path / "calculator.thrift"
+    file.write_text(INTERFACE, encoding="utf-8")
+    return file
+
+
+def test_a_flood_waits_for_its_own_tokens_and_is_let_pass_later(interface: Path) -> None:
+    # A token in a thousand seconds: whoever has none waits for reshape.
+    slow = Shaping(requests_per_s=0.001, burst_requests=3)
+    tenants = [
+        Tenant(name="flood", networks=["127.0.0.2"], shaping=slow),
+        Tenant(name="other", networks=["127.0.0.0/29"], priority="high", max_traces=1),
+    ]
+    server = Server(interface, tenants=tenants)
+    server.handle("next", lambda arguments: arguments["value"] + 1)
+    with server, _connect(server.port, "127.0.0.2") as flood:
+        flood.sendall(b"".join(_frame(value) for value in range(50)))
+        assert [_answer(flood) for _ in range(3)] == [1, 2, 3]
+        with _connect(server.port, "127.0.0.3") as other:
+            for value in range(100):
+                other.sendall(_frame(value))
+                assert _answer(other) == value + 1
+        assert _count(server, 'accelflow_tenant_requests_total{tenant="flood"}') == 3
+        assert _count(server, 'accelflow_tenant_requests_total{tenant="other"}') == 100
+        with pytest.raises(AccelflowError, match="tenant 'none': must be one of flood, other"):
+            server.reshape("none", Shaping())
+        server.reshape("flood", Shaping())
+        assert [_answer(flood) for _ in range(47)] == list(range(4, 51))
+
+
+@pytest.mark.parametrize(
+    ("tenant", "words"),
+    [
+        (Tenant(name="a", networks=["10.0.0.0/33"]), "tenant 'a': network '10.0.0.0/33': must be"),
+        (Tenant(name="a", networks=[]), "at least one network"),
+        (Tenant(name="", networks=["::1"]), "name ''"),
+        (Tenant(name="a", networks=["::1"], due_within_s=0), "due_within_s = 0"),
+        (
+            Tenant(name="a", networks=["::1"], shaping=Shaping(requests_per_s=-1)),
+            "tenant 'a': requests: rate = -1 tokens/s",
+        ),
+        (
+            Tenant(name="a", networks=["::1"], shaping=Shaping(burst_bytes=1)),
+            "tenant 'a': bytes: a burst needs a rate",
+        ),
+    ],
+)
+def test_tenants_that_cannot_be_are_refused(interface: Path, tenant: Tenant, words: str) -> None:
+    with pytest.raises(AccelflowError, match=re.escape(words)):
+        Server(interface, tenants=[tenant])
