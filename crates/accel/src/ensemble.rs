@@ -89,6 +89,16 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
+    /// The ensemble with `wrap` around each body.
+    #[must_use]
+    pub fn wrapped(
+        self,
+        wrap: impl FnMut(Box<dyn Accelerator>) -> Box<dyn Accelerator>,
+    ) -> Ensemble {
+        let bodies = self.bodies.map(wrap);
+        Ensemble { bodies, ..self }
+    }
+
     /// Runs one accelerator on a job.
     ///
     /// # Errors

@@ -371,6 +371,13 @@ pub enum AccelError {
         /// Name or number.
         found: String,
     },
+    /// The accelerator itself has failed, as a device may; the input is not to blame, and the core
+    /// can do the work.
+    #[error("the device failed: {why}")]
+    Device {
+        /// What it says.
+        why: String,
+    },
     /// There is no core to choose.
     #[error("the load balancer has no cores")]
     NoCore,
@@ -440,6 +447,7 @@ impl AccelError {
             AccelError::BadBson { .. } => "bad_bson",
             AccelError::BadHttp { .. } => "bad_http",
             AccelError::UnknownCodec { .. } => "unknown_codec",
+            AccelError::Device { .. } => "device_failed",
             AccelError::NoCore => "no_core",
             AccelError::WrongFormat { .. } => "wrong_format",
             AccelError::NoCall { .. } => "no_call",

@@ -32,8 +32,8 @@ pub(crate) struct Executors {
     free: Mutex<Vec<ServeExecutor>>,
 }
 
-/// The failure of an accelerator itself: the same input can do better elsewhere.
-const NOT_THE_INPUTS_FAULT: &str = "panic";
+/// Failures of an accelerator itself: the same input can do better elsewhere.
+const NOT_THE_INPUTS_FAULT: [&str; 2] = ["panic", "device_failed"];
 
 impl Executors {
     pub(crate) fn new(
@@ -81,7 +81,7 @@ impl Executors {
                 self.give(executor);
                 Ok(Ran { outcome, costs_ns })
             }
-            Err(failure) if failure.error.reason == NOT_THE_INPUTS_FAULT => {
+            Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
                 // A body that panicked is not used again.
                 drop(executor);
                 self.metrics.fallback(name, failure.error.reason);

@@ -55,7 +55,9 @@ mod tls;
 mod traces;
 mod wipe;
 
-pub use accelflow_runtime::{Policy, PoolCounters, PoolSettings, Priority};
+pub use accelflow_runtime::{
+    Fault, FaultError, FaultKind, FaultWhen, Policy, PoolCounters, PoolSettings, Priority,
+};
 pub use client::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, PoolCounts,
     RetryPolicy, TlsTrust,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use accelflow_accel::protobuf;
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{Bodies, PooledBodies, Pools};
+use accelflow_runtime::{Bodies, Fault, FaultError, Faults, PooledBodies, Pools};
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
@@ -45,6 +45,7 @@ pub struct Server {
     proto: Option<Arc<protobuf::Schema>>,
     records: bool,
     tenants: Vec<Tenant>,
+    faults: Faults,
 }
 
 impl fmt::Debug for Server {
@@ -71,6 +72,7 @@ impl Server {
             proto: None,
             records: false,
             tenants: Vec::new(),
+            faults: Faults::default(),
         }
     }
 
@@ -146,6 +148,16 @@ impl Server {
         self.prepare = Box::new(prepare);
     }
 
+    /// Has accelerators fail, as devices may, to see what becomes of requests then. What the core
+    /// does in their place does not fail.
+    ///
+    /// # Errors
+    /// [`FaultError`].
+    pub fn set_faults(&mut self, faults: &[Fault]) -> Result<(), FaultError> {
+        self.faults = Faults::new(faults)?;
+        Ok(())
+    }
+
     /// Tells requests apart by where they come from, and shapes each tenant's traffic.
     ///
     /// # Errors
@@ -201,11 +213,11 @@ impl Server {
         };
         let next_core = NextCore::default();
         let (cores, next, prepare) = (self.config.cores, next_core.clone(), self.prepare);
-        let settings = self.settings.clone();
+        let (settings, faults) = (self.settings.clone(), self.faults);
         let ensemble = move || {
             let mut ensemble = traces::ensemble(&settings, cores, &next)?;
             prepare(&mut ensemble);
-            Ok(ensemble)
+            Ok(faults.around(ensemble))
         };
         let make = bodies(self.config.execution, ensemble, &metrics)?;
         let executors = Executors::new(

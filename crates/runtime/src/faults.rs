@@ -1,0 +1,171 @@
+//! Accelerators that fail on purpose.
+//!
+//! What becomes of a request whose accelerator breaks is known once it has been seen. A fault is
+//! put around the body of an accelerator and makes chosen steps fail, take long, or panic; the
+//! others are the body's own. Which steps those are depends on their number alone, counted over
+//! all ensembles that share the faults, so a run can be repeated.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use accelflow_accel::{AccelError, Accelerator, Ensemble, Job};
+use accelflow_trace::Accel;
+
+/// What happens to a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// It fails as a device does (`device_failed`), and the job is as it was.
+    Fail,
+    /// The body panics before it has done anything.
+    Panic,
+    /// It waits so long and is then done.
+    Delay(Duration),
+}
+
+/// Which steps of the accelerator it happens to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultWhen {
+    /// The one with this number, counted from 1.
+    Nth(u64),
+    /// This share of all, drawn by the number of the step and the seed.
+    Share {
+        /// From 0 to 1.
+        ratio: f64,
+        /// Equal seeds choose equal steps.
+        seed: u64,
+    },
+}
+
+/// A fault of one accelerator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fault {
+    /// The accelerator.
+    pub accel: Accel,
+    /// Which of its steps.
+    pub when: FaultWhen,
+    /// What happens to them.
+    pub kind: FaultKind,
+}
+
+/// Why there are no such faults.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum FaultError {
+    /// A share that is none.
+    #[error("fault of {accel}: share = {ratio}: must be from 0 to 1")]
+    Share {
+        /// The accelerator.
+        accel: Accel,
+        /// The share as given.
+        ratio: f64,
+    },
+    /// Steps are counted from 1.
+    #[error("fault of {accel}: step 0: must be 1 or more")]
+    Nth {
+        /// The accelerator.
+        accel: Accel,
+    },
+}
+
+/// Faults that ensembles share. Without any, bodies are what they were.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<[Armed]>);
+
+#[derive(Debug)]
+struct Armed {
+    fault: Fault,
+    steps: AtomicU64,
+}
+
+impl Faults {
+    /// Faults in the order in which they are looked at: a step meets all that are meant for it.
+    ///
+    /// # Errors
+    /// [`FaultError`].
+    pub fn new(faults: &[Fault]) -> Result<Faults, FaultError> {
+        for fault in faults {
+            let accel = fault.accel;
+            match fault.when {
+                FaultWhen::Nth(0) => return Err(FaultError::Nth { accel }),
+                FaultWhen::Share { ratio, .. } if !(0.0..=1.0).contains(&ratio) => {
+                    return Err(FaultError::Share { accel, ratio });
+                }
+                _ => {}
+            }
+        }
+        let armed = |fault: &Fault| Armed {
+            fault: *fault,
+            steps: AtomicU64::new(0),
+        };
+        Ok(Faults(faults.iter().map(armed).collect()))
+    }
+
+    /// The ensemble with the faults around its bodies.
+    #[must_use]
+    pub fn around(&self, ensemble: Ensemble) -> Ensemble {
+        ensemble.wrapped(|body| {
+            let kind = body.kind();
+            match self.0.iter().any(|it| it.fault.accel == kind) {
+                true => Box::new(Faulty {
+                    faults: self.clone(),
+                    body,
+                }),
+                false => body,
+            }
+        })
+    }
+}
+
+impl Armed {
+    /// Whether the next step is one of those.
+    fn strikes(&self) -> bool {
+        let number = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
+        match self.fault.when {
+            FaultWhen::Nth(wanted) => number == wanted,
+            FaultWhen::Share { ratio, seed } => {
+                // 53 bits, as many as a float of 64 has.
+                let drawn = mix(seed ^ mix(number)) >> 11;
+                (drawn as f64) < ratio * 2f64.powi(53)
+            }
+        }
+    }
+}
+
+/// The finalizer of SplitMix64.
+fn mix(key: u64) -> u64 {
+    let key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    key ^ (key >> 31)
+}
+
+/// A body with faults around it.
+struct Faulty {
+    faults: Faults,
+    body: Box<dyn Accelerator>,
+}
+
+impl Accelerator for Faulty {
+    fn kind(&self) -> Accel {
+        self.body.kind()
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        let kind = self.kind();
+        for armed in self.faults.0.iter().filter(|it| it.fault.accel == kind) {
+            if !armed.strikes() {
+                continue;
+            }
+            match armed.fault.kind {
+                FaultKind::Fail => {
+                    let why = "a fault was injected".to_owned();
+                    return Err(AccelError::Device { why });
+                }
+                FaultKind::Panic => panic!("a fault was injected into {kind}"),
+                FaultKind::Delay(time) => thread::sleep(time),
+            }
+        }
+        self.body.run(job)
+    }
+}
