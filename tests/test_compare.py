@@ -145,7 +145,7 @@ def test_a_recording_is_a_profile(tmp_path: Path) -> None:
         "socialnetwork",
         "--requests",
         "200",
-        "--profile",
+        "--recording",
         str(file),
         "--json",
         "--out",
@@ -169,7 +169,8 @@ def test_a_recording_is_a_profile(tmp_path: Path) -> None:
         (("socialnetwork", "--threads", "0"), "threads is 0"),
         (("socialnetwork", "--rate", "0"), "rate_rps = 0"),
         (("socialnetwork", "--rate", "nan"), "rate_rps"),
-        (("socialnetwork", "--profile", "/no/file"), "'/no/file' cannot be read"),
+        (("socialnetwork", "--profile", "/no/file"), "'/no/file' is not one of"),
+        (("socialnetwork", "--recording", "/no/file"), "leave out --profile paper"),
         (("socialnetwork", "--config", "/no/file"), "/no/file"),
     ],
 )
@@ -237,9 +238,10 @@ def test_a_broken_recording_is_refused(recording: str) -> None:
 def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text('{"format": "something else"}')
-    done = run("compare", "socialnetwork", "--profile", str(file), "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert str(file) in done.stderr
+    for name in (file, tmp_path / "none"):
+        done = run("compare", "socialnetwork", "--recording", str(name), "--out", str(tmp_path))
+        assert done.returncode == 2
+        assert str(name) in done.stderr
 
 
 def test_a_damaged_kept_recording_is_measured_anew(tmp_path: Path) -> None:

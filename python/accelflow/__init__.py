@@ -7,6 +7,7 @@ Comparisons are in `accelflow.simulation`, recordings in `accelflow.calibration`
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, DeclaredError, InputError, TraceError
+from accelflow.operations import Fault, Pools, Telemetry
 from accelflow.server import Server
 from accelflow.tenants import Shaping, Tenant
 from accelflow.trace import (
@@ -28,9 +29,12 @@ from accelflow.trace import (
 __all__ = [
     "AccelflowError",
     "DeclaredError",
+    "Fault",
     "InputError",
+    "Pools",
     "Server",
     "Shaping",
+    "Telemetry",
     "Tenant",
     "Trace",
     "TraceError",

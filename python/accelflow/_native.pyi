@@ -4,6 +4,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from accelflow.operations import Fault, Pools, Telemetry
 from accelflow.tenants import Shaping, Tenant
 
 __all__ = [
@@ -391,9 +392,12 @@ class Server:
         max_message_bytes: int,
         idle_timeout_s: float,
         message_timeout_s: float,
-        workers: int | None = None,
+        pools: Pools | None = None,
         record: bool = False,
         tenants: Sequence[Tenant] = (),
+        faults: Sequence[Fault] = (),
+        telemetry: Telemetry | None = None,
+        admin: str | None = None,
     ) -> Server:
         """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
     def handle(self, name: str, handler: Callable[[dict[str, Any]], Any]) -> None:
@@ -406,6 +410,8 @@ class Server:
 
         Raises AccelflowError.
         """
+    def admin_port(self) -> int | None:
+        """Where operators are answered; None if nowhere."""
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace what of a tenant's traffic may pass. Raises AccelflowError."""
     def metrics(self) -> str:

@@ -11,7 +11,6 @@ Every request is received by trace T1 and answered by T2, or by T3 if it was com
 import asyncio
 import datetime
 import inspect
-import json
 import logging
 import signal
 import threading
@@ -23,6 +22,8 @@ from typing import Any, Final, Self, TypeAlias
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, DeclaredError
+from accelflow.operations import Fault, Pools, Telemetry
+from accelflow.recordings import completed
 from accelflow.tenants import Shaping, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Server"]
@@ -45,9 +46,11 @@ class Server:
     or `message_timeout_s` within one.
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
-    threads of its own behind a bounded queue, as in the paper's hardware; the results are the same.
+    threads of its own behind a bounded queue (:class:`Pools` has more settings), as in the paper's hardware; the results are the same.
     With `record`, the costs of the latest requests are kept for :meth:`recording`. With `tenants`,
-    what each of them sends is shaped before anything is done for it.
+    what each of them sends is shaped before anything is done for it. With `telemetry`, spans of
+    requests go to a collector. With `admin`, an address such as "127.0.0.1:9100", operators are
+    answered there over HTTP (/metrics, /recording). `faults` are injected into accelerators.
 
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
@@ -62,9 +65,12 @@ class Server:
         max_message_bytes: int = 16 << 20,
         idle_timeout_s: float = 300.0,
         message_timeout_s: float = 10.0,
-        workers: int | None = None,
+        workers: int | Pools | None = None,
         record: bool = False,
         tenants: Sequence[Tenant] = (),
+        faults: Sequence[Fault] = (),
+        telemetry: Telemetry | None = None,
+        admin: str | None = None,
     ) -> None:
         """Read the files; nothing listens yet."""
         self._native = _native.Server(
@@ -75,9 +81,12 @@ class Server:
             max_message_bytes=max_message_bytes,
             idle_timeout_s=idle_timeout_s,
             message_timeout_s=message_timeout_s,
-            workers=workers,
+            pools=Pools(workers=workers) if isinstance(workers, int) else workers,
             record=record,
             tenants=list(tenants),
+            faults=list(faults),
+            telemetry=telemetry,
+            admin=admin,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread: threading.Thread | None = None
@@ -142,6 +151,15 @@ class Server:
             raise AccelflowError(message)
         return self._port
 
+    @property
+    def admin_port(self) -> int:
+        """Where operators are answered."""
+        port = self._native.admin_port()
+        if port is None:
+            message = "the server has no port for operators, or is not running"
+            raise AccelflowError(message)
+        return port
+
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace what of a tenant's traffic may pass, while the server is running.
 
@@ -167,12 +185,7 @@ class Server:
         text = self._native.recording(dict(services), today)
         if base is None:
             return text
-        _native.check_recording(base)
-        recording, other = json.loads(text), json.loads(base)
-        live = {service["service"]: service for service in recording["services"]}
-        names = [service["service"] for service in other["services"]]
-        kept = [live.pop(name, old) for name, old in zip(names, other["services"], strict=True)]
-        return json.dumps(recording | {"services": kept + list(live.values())}, indent=2) + "\n"
+        return completed(text, base)
 
     def __enter__(self) -> Self:
         """Start on 127.0.0.1, unless it has been started."""

@@ -14,6 +14,7 @@ mod dag;
 mod errors;
 mod execution;
 mod json;
+mod operations;
 mod recording;
 mod rpc_processor;
 mod server;

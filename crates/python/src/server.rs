@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, Execution, Handler, HandlerError, HandlerResult, PoolSettings, Request, Running,
-    ServeError, Server, TlsIdentity,
+    Config, Execution, Handler, HandlerError, HandlerResult, Request, Running, ServeError, Server,
+    TlsIdentity,
 };
 use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, DeclaredError};
 use crate::json;
+use crate::operations::{self, PyFault, PyPools, PyTelemetry};
 use crate::tenants::{self, PyShaping, PyTenant};
 
 /// A Python callable: from a dict of arguments to the function's value.
@@ -84,7 +85,8 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (
         interface, *, certificate=None, key=None, max_connections, max_message_bytes,
-        idle_timeout_s, message_timeout_s, workers=None, record=false, tenants=Vec::new()
+        idle_timeout_s, message_timeout_s, pools=None, record=false, tenants=Vec::new(),
+        faults=Vec::new(), telemetry=None, admin=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -95,9 +97,12 @@ impl PyServer {
         max_message_bytes: usize,
         idle_timeout_s: f64,
         message_timeout_s: f64,
-        workers: Option<usize>,
+        pools: Option<PyPools>,
         record: bool,
         tenants: Vec<PyTenant>,
+        faults: Vec<PyFault>,
+        telemetry: Option<PyTelemetry>,
+        admin: Option<&str>,
     ) -> PyResult<PyServer> {
         let mut server = Server::from_interface(&interface).map_err(refused)?;
         let mut config = Config {
@@ -109,16 +114,25 @@ impl PyServer {
         config.handshake_timeout = config.message_timeout;
         config.write_timeout = config.message_timeout;
         config.limits.max_message_bytes = max_message_bytes;
-        if let Some(workers) = workers {
-            config.execution = Execution::Ensemble(PoolSettings {
-                workers,
-                ..PoolSettings::default()
-            });
+        if let Some(pools) = pools {
+            config.execution = Execution::Ensemble(operations::pools(&pools)?);
         }
+        let port = |text: &str| {
+            let why = "must be an IP address and a port, such as 127.0.0.1:9100";
+            text.parse()
+                .map_err(|_| refused(format!("admin '{text}': {why}")))
+        };
+        config.admin = admin.map(port).transpose()?;
         server.set_config(config);
         server.set_recording(record);
         let tenants = tenants::tenants(&tenants)?;
         server.set_tenants(tenants).map_err(refused)?;
+        let faults = operations::faults(&faults)?;
+        server.set_faults(&faults).map_err(refused)?;
+        if let Some(telemetry) = telemetry {
+            let telemetry = operations::telemetry(telemetry);
+            server.set_telemetry(telemetry).map_err(refused)?;
+        }
         // A thread that comes back to the interpreter is cheaper than one that comes anew.
         server.set_thread_scope(|serve| Python::attach(|py| py.detach(&mut *serve)));
         if let Some(identity) = identity(certificate.as_deref(), key.as_deref())? {
@@ -165,6 +179,14 @@ impl PyServer {
             State::Running(running) => running.metrics(),
             _ => String::new(),
         })
+    }
+
+    /// The port that operators are answered at; None if there is none.
+    fn admin_port(&self) -> Option<u16> {
+        match &*self.lock() {
+            State::Running(running) => running.admin_address().map(|it| it.port()),
+            _ => None,
+        }
     }
 
     /// Replaces what of a tenant's traffic may pass while the server is running. Raises

@@ -1,9 +1,12 @@
 //! What a server allows and how long it waits.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use accelflow_accel::Limits;
 use accelflow_runtime::PoolSettings;
+
+use crate::steering::Steering;
 
 /// Who does the work of accelerators. The results are the same, byte for byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +58,12 @@ pub struct Config {
     /// How many threads run the requests of gRPC; 64 more wait for each. Default 64, an assumption:
     /// handlers that block leave room for others.
     pub handler_threads: usize,
+    /// Has handlers run on workers that LdB chooses, in the place of the connections' threads.
+    /// None by default. `cores` is then the number of workers.
+    pub steering: Option<Steering>,
+    /// Where operators ask for metrics and recordings over HTTP; nowhere by default. Whoever
+    /// reaches the address is told.
+    pub admin: Option<SocketAddr>,
     /// How many cores LdB balances over. Default: those that the process may use.
     pub cores: usize,
 }
@@ -72,6 +81,8 @@ impl Default for Config {
             execution: Execution::Inline,
             max_concurrent_streams: 100,
             handler_threads: 64,
+            steering: None,
+            admin: None,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

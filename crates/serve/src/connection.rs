@@ -20,6 +20,7 @@ use crate::executors::RunError;
 use crate::handler::{HandlerError, Request};
 use crate::http2;
 use crate::inbound::{Inbound, frame_length, whole_records};
+use crate::otel::RequestSpan;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::tls::{self, Control, is_timeout, write_all};
@@ -47,6 +48,8 @@ pub(crate) struct Connection<'s> {
     receiving: Duration,
     /// Of its tenant, and of the message that is being answered.
     terms: Terms,
+    /// Of the message that is being answered, if spans are made.
+    span: Option<RequestSpan>,
 }
 
 /// Where the next message lies.
@@ -78,6 +81,7 @@ impl<'s> Connection<'s> {
                 tenant,
                 ..Terms::default()
             },
+            span: None,
         }
     }
 
@@ -129,10 +133,14 @@ impl<'s> Connection<'s> {
             let next = self.next()?;
             let (Next::Received(bytes) | Next::Opened(bytes)) = next;
             self.pass(bytes)?;
-            match next {
-                Next::Received(bytes) => self.run_received(bytes)?,
-                Next::Opened(bytes) => self.run_opened(bytes)?,
+            let answered = match next {
+                Next::Received(bytes) => self.run_received(bytes),
+                Next::Opened(bytes) => self.run_opened(bytes),
+            };
+            if let (Some(spans), Some(span)) = (&self.shared.spans, self.span.take()) {
+                spans.emit(span, &spans.no_parent());
             }
+            answered?;
             if self.shared.stopping.load(Ordering::Relaxed) && self.is_between_messages() {
                 return Err(Close::Done);
             }
@@ -319,8 +327,12 @@ impl<'s> Connection<'s> {
         };
         let function = format!("{}.{}", call.service, call.method);
         let metrics = &self.shared.metrics;
+        if self.shared.spans.is_some() {
+            let tenant = self.terms.tenant;
+            self.span = Some(RequestSpan::new(&function, self.peer, tenant, &received));
+        }
         if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
-            metrics.request(&function, "invalid_message_type");
+            self.ended(&function, "invalid_message_type");
             let why = "only calls are answered";
             return self.send_exception(&call, INVALID_MESSAGE_TYPE, why);
         }
@@ -329,6 +341,9 @@ impl<'s> Connection<'s> {
         let (result, trail) = trail::follow(recorded, || self.handle(&call, &job));
         let app = start.elapsed();
         metrics.handler(app);
+        if let Some(span) = &mut self.span {
+            span.add_handler(start, app);
+        }
         let compressed = job.facts.get("compressed") == Some(1);
         wipe_all(&mut job.bytes);
         if call.message_type == MessageType::Oneway {
@@ -337,7 +352,7 @@ impl<'s> Connection<'s> {
             } else {
                 "oneway_failed"
             };
-            metrics.request(&function, label);
+            self.ended(&function, label);
             return Ok(());
         }
         match result {
@@ -368,7 +383,7 @@ impl<'s> Connection<'s> {
                     UNKNOWN_METHOD => "no_handler",
                     _ => "handler_failed",
                 };
-                metrics.request(&function, label);
+                self.ended(&function, label);
                 self.send_exception(&call, kind, &why)
             }
         }
@@ -389,7 +404,10 @@ impl<'s> Connection<'s> {
             core: job.core,
             deadline: None,
         };
-        let called = catch_unwind(AssertUnwindSafe(|| handler.call(&request)));
+        let called = catch_unwind(AssertUnwindSafe(|| match &self.shared.steered {
+            Some(steered) => steered.call(handler, &request),
+            None => handler.call(&request),
+        }));
         let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
         let value = match called {
             Err(_) => return Err(internal("the handler panicked".to_owned())),
@@ -411,6 +429,14 @@ impl<'s> Connection<'s> {
         }
     }
 
+    /// Counts how a request ended.
+    fn ended(&mut self, function: &str, result: &'static str) {
+        self.shared.metrics.request(function, result);
+        if let Some(span) = &mut self.span {
+            span.result = result;
+        }
+    }
+
     /// Sends a result, and tells what that took; or says why it cannot be sent.
     fn send_result(
         &mut self,
@@ -424,12 +450,15 @@ impl<'s> Connection<'s> {
         wipe_all(&mut body);
         match sent {
             Ok(mut ran) => {
-                self.shared.metrics.request(function, label);
+                self.ended(function, label);
+                if let Some(span) = &mut self.span {
+                    span.add(&ran);
+                }
                 self.write_out(&mut ran)?;
                 Ok(Some(ran))
             }
             Err(error) => {
-                self.shared.metrics.request(function, "bad_result");
+                self.ended(function, "bad_result");
                 let why = format!("the handler's result cannot be sent: {error}");
                 self.send_exception(call, INTERNAL_ERROR, &why)?;
                 Ok(None)

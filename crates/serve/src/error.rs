@@ -72,9 +72,15 @@ pub enum ServeError {
     /// The worker pools could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
+    /// Nobody would run handlers.
+    #[error("steering: workers = 0: must be at least 1")]
+    Steering,
     /// The tenants cannot be told apart or shaped.
     #[error(transparent)]
     Tenants(#[from] crate::tenants::TenantError),
+    /// The collector of spans is none.
+    #[error("telemetry: {0}")]
+    Telemetry(#[from] crate::otel::TelemetryError),
     /// The address is not to be had.
     #[error("cannot listen on {address}: {error}")]
     Listen {

@@ -25,11 +25,18 @@ pub(crate) struct Executors {
     cores: usize,
     next_core: NextCore,
     make: Box<MakeBodies>,
-    metrics: Arc<Metrics>,
-    tenants: Option<Arc<Tenants>>,
-    /// Whether the costs of steps are wanted one by one.
-    records: bool,
+    watch: Watch,
     free: Mutex<Vec<ServeExecutor>>,
+}
+
+/// Who looks at the runs of traces.
+pub(crate) struct Watch {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) tenants: Option<Arc<Tenants>>,
+    /// Whether the costs of steps are wanted one by one.
+    pub(crate) records: bool,
+    /// Whether the times of steps are.
+    pub(crate) spans: bool,
 }
 
 /// Failures of an accelerator itself: the same input can do better elsewhere.
@@ -42,9 +49,7 @@ impl Executors {
         cores: usize,
         next_core: NextCore,
         make: Box<MakeBodies>,
-        metrics: Arc<Metrics>,
-        tenants: Option<Arc<Tenants>>,
-        records: bool,
+        watch: Watch,
     ) -> Result<Executors, ServeError> {
         let executors = Executors {
             image,
@@ -52,9 +57,7 @@ impl Executors {
             cores,
             next_core,
             make,
-            metrics,
-            tenants,
-            records,
+            watch,
             free: Mutex::new(Vec::new()),
         };
         // What cannot be made at all is known before the first request.
@@ -71,31 +74,38 @@ impl Executors {
         message: &Message<'_>,
         conversation: &mut Conversation,
     ) -> Result<Ran, RunError> {
-        let tenants = self.tenants.as_ref();
+        let tenants = self.watch.tenants.as_ref();
         let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
         let mut executor = self.take()?;
         let done = executor.run(name, message, conversation, &mut SocketPeer);
-        let costs_ns = std::mem::take(&mut executor.bodies_mut().costs_ns);
+        let bodies = executor.bodies_mut();
+        let costs_ns = std::mem::take(&mut bodies.costs_ns);
+        let times = std::mem::take(&mut bodies.times);
         match done {
             Ok(outcome) => {
                 self.give(executor);
-                Ok(Ran { outcome, costs_ns })
+                Ok(Ran {
+                    outcome,
+                    costs_ns,
+                    times,
+                })
             }
             Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
                 // A body that panicked is not used again.
                 drop(executor);
-                self.metrics.fallback(name, failure.error.reason);
+                self.watch.metrics.fallback(name, failure.error.reason);
                 let bodies = ensemble(&self.settings, self.cores, &self.next_core);
                 let bodies = bodies.map_err(ServeError::from)?;
                 let mut core: Executor<Ensemble> = Executor::new(self.image.clone(), bodies);
                 Ok(Ran {
                     outcome: core.run(name, message, conversation, &mut SocketPeer)?,
                     costs_ns: Vec::new(),
+                    times: Vec::new(),
                 })
             }
             Err(failure) => {
                 self.give(executor);
-                self.metrics.fallback(name, failure.error.reason);
+                self.watch.metrics.fallback(name, failure.error.reason);
                 Err(RunError::Trace(failure))
             }
         }
@@ -103,17 +113,19 @@ impl Executors {
 
     fn make(&self) -> Result<ServeExecutor, ServeError> {
         let inner = (self.make)()?;
-        let metrics = self.metrics.clone();
+        let metrics = self.watch.metrics.clone();
         let mut executor = Executor::new(
             self.image.clone(),
             Measured {
                 inner,
                 metrics,
                 costs_ns: Vec::new(),
-                records: self.records,
+                records: self.watch.records,
+                times: Vec::new(),
+                spans: self.watch.spans,
             },
         );
-        if !self.records {
+        if !self.watch.records && !self.watch.spans {
             executor.set_detail(Detail::Results);
         }
         Ok(executor)

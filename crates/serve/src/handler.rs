@@ -98,7 +98,7 @@ impl Handlers {
         self.by_function[index] = Some(handler);
     }
 
-    pub(crate) fn get(&self, function: FunctionId) -> Option<&dyn Handler> {
-        self.by_function.get(function.0)?.as_deref()
+    pub(crate) fn get(&self, function: FunctionId) -> Option<&Arc<dyn Handler>> {
+        self.by_function.get(function.0)?.as_ref()
     }
 }

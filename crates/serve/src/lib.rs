@@ -37,6 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod admin;
 mod client;
 mod config;
 mod connection;
@@ -48,8 +49,11 @@ mod handler;
 mod http2;
 mod inbound;
 mod metrics;
+mod otel;
+mod pages;
 mod recorder;
 mod server;
+mod steering;
 mod tenants;
 mod tls;
 mod traces;
@@ -66,8 +70,10 @@ pub use config::{Compression, Config, Execution};
 pub use deadline::{current_deadline, with_deadline};
 pub use error::ServeError;
 pub use handler::{Handler, HandlerError, HandlerResult, Request};
+pub use otel::{Telemetry, TelemetryError};
 pub use recorder::{RecordedPath, RecordingError};
 pub use server::{Running, Server};
+pub use steering::{Steering, SteeringPolicy};
 pub use tenants::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
 pub use tls::TlsIdentity;
 pub use traces::SocketTcp;

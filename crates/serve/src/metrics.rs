@@ -253,6 +253,9 @@ pub(crate) struct Measured<B> {
     /// What the successful steps since the last time took, if somebody records them.
     pub(crate) costs_ns: Vec<f64>,
     pub(crate) records: bool,
+    /// When they began and how long they took, if spans are made of them.
+    pub(crate) times: Vec<(Instant, Duration)>,
+    pub(crate) spans: bool,
 }
 
 impl<B: Bodies> Bodies for Measured<B> {
@@ -267,6 +270,9 @@ impl<B: Bodies> Bodies for Measured<B> {
         self.metrics.step(accel, spent);
         if self.records && done.is_ok() {
             self.costs_ns.push(nanoseconds(spent));
+        }
+        if self.spans && done.is_ok() {
+            self.times.push((start, spent));
         }
         done
     }

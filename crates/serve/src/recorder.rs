@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accelflow_runtime::trail::{Trail, TrailPhase};
 use accelflow_runtime::{Outcome, Step};
@@ -44,6 +44,8 @@ pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     /// In nanoseconds, one for each step; empty if the steps were not timed.
     pub(crate) costs_ns: Vec<f64>,
+    /// When each step began and how long it took; empty unless spans are made.
+    pub(crate) times: Vec<(Instant, Duration)>,
 }
 
 impl Ran {

@@ -16,14 +16,18 @@ use accelflow_runtime::{Bodies, Fault, FaultError, Faults, PooledBodies, Pools};
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
+use crate::admin::Admin;
 use crate::config::{Config, Execution};
 use crate::connection::Connection;
 use crate::error::ServeError;
-use crate::executors::{Executors, MakeBodies};
 use crate::grpc::Gateway;
+use crate::executors::{Executors, MakeBodies, Watch};
 use crate::handler::{Handler, Handlers};
 use crate::metrics::Metrics;
+use crate::otel::{Spans, Telemetry, TelemetryError};
+use crate::pages;
 use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
+use crate::steering::Steered;
 use crate::tenants::{self, Shaping, Tenant, TenantError, Tenants};
 use crate::tls::TlsIdentity;
 use crate::traces::{self, NextCore};
@@ -46,6 +50,7 @@ pub struct Server {
     records: bool,
     tenants: Vec<Tenant>,
     faults: Faults,
+    telemetry: Option<Telemetry>,
 }
 
 impl fmt::Debug for Server {
@@ -73,6 +78,7 @@ impl Server {
             records: false,
             tenants: Vec::new(),
             faults: Faults::default(),
+            telemetry: None,
         }
     }
 
@@ -158,6 +164,16 @@ impl Server {
         Ok(())
     }
 
+    /// Sends spans of requests to a collector.
+    ///
+    /// # Errors
+    /// [`TelemetryError`].
+    pub fn set_telemetry(&mut self, telemetry: Telemetry) -> Result<(), TelemetryError> {
+        telemetry.check()?;
+        self.telemetry = Some(telemetry);
+        Ok(())
+    }
+
     /// Tells requests apart by where they come from, and shapes each tenant's traffic.
     ///
     /// # Errors
@@ -192,6 +208,12 @@ impl Server {
             TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
         let address = listener.local_addr()?;
         let shared = Arc::new(self.shared()?);
+        let told = shared.clone();
+        let admin = shared.config.admin.map(|address| {
+            let answers = move |path: &str, query: &str| pages::answer(&told, path, query);
+            Admin::start(address, Arc::new(answers))
+        });
+        let admin = admin.transpose()?;
         let listener = Arc::new(listener);
         let accepting = (shared.clone(), listener.clone());
         let accept = thread::Builder::new()
@@ -202,6 +224,7 @@ impl Server {
             listener,
             address,
             accept: Some(accept),
+            admin,
         })
     }
 
@@ -213,9 +236,18 @@ impl Server {
         };
         let next_core = NextCore::default();
         let (cores, next, prepare) = (self.config.cores, next_core.clone(), self.prepare);
+        let steered = self
+            .config
+            .steering
+            .map(|it| Steered::start(it, &self.thread_scope));
+        let steered = steered.transpose()?.map(Arc::new);
+        let steering = steered.clone();
         let (settings, faults) = (self.settings.clone(), self.faults);
         let ensemble = move || {
             let mut ensemble = traces::ensemble(&settings, cores, &next)?;
+            if let Some(steered) = &steering {
+                ensemble.replace(steered.balancer());
+            }
             prepare(&mut ensemble);
             Ok(faults.around(ensemble))
         };
@@ -226,9 +258,12 @@ impl Server {
             cores,
             next_core,
             make,
-            metrics.clone(),
-            tenants.clone(),
-            self.records,
+            Watch {
+                metrics: metrics.clone(),
+                tenants: tenants.clone(),
+                records: self.records,
+                spans: self.telemetry.is_some(),
+            },
         )?;
         let scope = &self.thread_scope;
         let gateway = self
@@ -248,6 +283,8 @@ impl Server {
             recorder: self.records.then(Recorder::default),
             executors,
             tenants,
+            steered,
+            spans: self.telemetry.map(|it| it.start()).transpose()?,
             metrics,
             stopping: AtomicBool::new(false),
             open: Mutex::default(),
@@ -292,6 +329,8 @@ pub(crate) struct Shared {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) executors: Executors,
     pub(crate) tenants: Option<Arc<Tenants>>,
+    pub(crate) spans: Option<Spans>,
+    pub(crate) steered: Option<Arc<Steered>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: AtomicBool,
     open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
@@ -303,11 +342,21 @@ impl Shared {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn metrics_text(&self) -> String {
+    pub(crate) fn metrics_text(&self) -> String {
         if let Some(tenants) = &self.tenants {
             self.metrics.tenants_wait(tenants.waiting());
         }
         self.metrics.text()
+    }
+
+    pub(crate) fn recording(
+        &self,
+        services: &[(&str, &str)],
+        machine: &str,
+        date: &str,
+    ) -> Result<Recording, RecordingError> {
+        let recorder = self.recorder.as_ref().ok_or(RecordingError::Off)?;
+        recorder.recording(services, machine, date)
     }
 
     /// Does `work`, and tells the processor time that it took if requests are recorded.
@@ -401,6 +450,7 @@ pub struct Running {
     listener: Arc<TcpListener>,
     address: SocketAddr,
     accept: Option<JoinHandle<()>>,
+    admin: Option<Admin>,
 }
 
 impl fmt::Debug for Running {
@@ -415,6 +465,11 @@ impl Running {
     /// Where it listens; the port that the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it answers operators, if it does.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(Admin::address)
     }
 
     /// The counters and histograms in the text format of Prometheus.
@@ -508,6 +563,13 @@ impl Running {
             gateway.workers.close();
         }
         open.len()
+        let cut_off = open.len();
+        drop(open);
+        if let Some(spans) = &self.shared.spans {
+            spans.flush();
+        }
+        self.admin = None;
+        cut_off
     }
 }
 

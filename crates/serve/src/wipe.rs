@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn only_what_was_named_is_overwritten() {
-        let mut bytes = vec![1; 100];
+        let mut bytes = [1; 100];
         wipe(&mut bytes[10..90]);
         assert!(bytes[10..90].iter().all(|byte| *byte == 0));
         assert!(

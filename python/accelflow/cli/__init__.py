@@ -22,6 +22,7 @@ from accelflow.cli.failure import run
 from accelflow.cli.fit import fit_command
 from accelflow.cli.power import power
 from accelflow.cli.profile import profile
+from accelflow.cli.record import record
 from accelflow.cli.relief_suite import relief_suite
 from accelflow.cli.reproduce import reproduce_command
 from accelflow.cli.service import service
@@ -34,6 +35,7 @@ COMMANDS: tuple[click.Command, ...] = (
     compare,
     reproduce_command,
     fit_command,
+    record,
     trace,
     service,
     explain,

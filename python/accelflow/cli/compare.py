@@ -33,9 +33,16 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--profile",
-    metavar="measured|paper|FILE",
-    help="Where costs come from: real bytes on this machine, the paper's shares, or a recording. "
+    type=click.Choice(["measured", "paper"]),
+    help="Where costs come from: real bytes on this machine, or the paper's shares. "
     "Default: measured for socialnetwork, paper for the others.",
+)
+@click.option(
+    "--recording",
+    "recording_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
 )
 @click.option("--recalibrate", is_flag=True, help="Measure anew even if this machine was before.")
 @click.option(
@@ -147,21 +154,26 @@ def compare(workload: str, **options: Any) -> None:
     console = Console(stderr=True)
     profile, out, threads = options.pop("profile"), options.pop("out"), options.pop("threads")
     as_json, anew = options.pop("as_json"), options.pop("recalibrate")
-    config_file = options.pop("config_file")
+    config_file, recording_file = options.pop("config_file"), options.pop("recording_file")
     config = simulation.read_config(config_file) if config_file else {}
     experiment = simulation.Experiment(workload=workload, config=config, **options)
     simulation.check(experiment, threads)
-    profile = profile or ("measured" if workload == "socialnetwork" else "paper")
+    if recording_file and profile:
+        raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
+    if not recording_file:
+        profile = profile or ("measured" if workload == "socialnetwork" else "paper")
     if profile == "measured" and workload != "socialnetwork":
         raise InputError(
             f"--profile measured has the costs of socialnetwork only; allowed for {workload} are "
-            "paper and a recording of its services"
+            "--profile paper and --recording"
         )
     check_place(out)
-    recording = _recording(profile, console, anew=anew)
+    if recording_file:
+        recording: str | None = _recorded(recording_file)
+    else:
+        recording = _measured(console, anew=anew) if profile == "measured" else None
     if recording is not None:
-        name = "measured" if profile == "measured" else "recording"
-        experiment = replace(experiment, recording=recording, profile_name=name)
+        experiment = replace(experiment, recording=recording, profile_name=profile or "recording")
     with bar(console, "simulating") as advance:
         results = simulation.compare(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)
@@ -175,20 +187,18 @@ def compare(workload: str, **options: Any) -> None:
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
 
 
-def _recording(profile: str, console: Console, *, anew: bool) -> str | None:
-    if profile == "paper":
-        return None
-    if profile != "measured":
-        try:
-            recording = read_text(Path(profile))
-            _native.check_recording(recording)
-            return recording
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"--profile is measured, paper or a recording; '{profile}' cannot be read: {error}"
-            ) from error
-        except AccelflowError as error:
-            raise InputError(f"{profile}: {error}") from error
+def _recorded(file: Path) -> str:
+    try:
+        recording = read_text(file)
+        _native.check_recording(recording)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--recording '{file}' cannot be read: {error}") from error
+    except AccelflowError as error:
+        raise InputError(f"--recording {file}: {error}") from error
+    return recording
+
+
+def _measured(console: Console, *, anew: bool) -> str:
     with bar(console, "measuring real bytes") as advance:
         recording, note = calibrated(anew=anew, progress=advance)
     console.print(note, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,155 @@
+//! The operators' port: metrics and recordings over HTTP/1.1.
+//!
+//! It answers GET and nothing else, on one thread of its own, a bounded number of connections at
+//! once, one request each. What it tells is for whoever may reach the address; it should be one
+//! that clients do not.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::error::ServeError;
+
+/// Connections at once; further ones wait in the listener's backlog.
+const MAX_CONNECTIONS: usize = 16;
+
+/// The most that a request's head may take.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+
+/// From the connection to the end of the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a request is answered with.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn refused(status: StatusCode, why: &str) -> Answer {
+        Answer {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            body: format!("{why}\n"),
+        }
+    }
+}
+
+/// Answers the path and the query of a request.
+pub(crate) type Answers = dyn Fn(&str, &str) -> Answer + Send + Sync;
+
+/// The port; dropping it closes it.
+pub(crate) struct Admin {
+    address: SocketAddr,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Admin {
+    pub(crate) fn start(address: SocketAddr, answers: Arc<Answers>) -> Result<Admin, ServeError> {
+        let failed = |error| ServeError::Listen { address, error };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true)?;
+        let bound = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let stop = Arc::new(Notify::new());
+        let stopped = stop.clone();
+        let thread = thread::Builder::new()
+            .name("accelflow-admin".to_owned())
+            .spawn(move || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        () = serve(listener, answers) => {}
+                        () = stopped.notified() => {}
+                    }
+                });
+            })?;
+        Ok(Admin {
+            address: bound,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, answers: Arc<Answers>) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+        return;
+    };
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let local = tokio::task::LocalSet::new();
+    let accept = async {
+        while let Ok(place) = room.clone().acquire_owned().await {
+            let Ok((stream, _)) = listener.accept().await else {
+                // Out of descriptors, or a connection that is gone already.
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                continue;
+            };
+            let answers = answers.clone();
+            tokio::task::spawn_local(async move {
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(PATIENCE)
+                    .keep_alive(false)
+                    .max_buf_size(MAX_HEAD_BYTES)
+                    .serve_connection(
+                        TokioIo::new(stream),
+                        service_fn(|request| {
+                            let answer = respond(&request, &answers);
+                            async move { Ok::<_, Infallible>(answer) }
+                        }),
+                    );
+                // Whoever asks badly or slowly is cut off, and that is all.
+                let _ = tokio::time::timeout(PATIENCE, connection).await;
+                drop(place);
+            });
+        }
+    };
+    local.run_until(accept).await;
+}
+
+fn respond(request: &Request<Incoming>, answers: &Arc<Answers>) -> Response<Full<Bytes>> {
+    let get = request.method() == Method::GET;
+    let uri = request.uri();
+    let answer = match get {
+        true => answers(uri.path(), uri.query().unwrap_or_default()),
+        false => Answer::refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered"),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    let content_type = HeaderValue::from_static(answer.content_type);
+    headers.insert(CONTENT_TYPE, content_type);
+    if !get {
+        headers.insert(ALLOW, HeaderValue::from_static("GET"));
+    }
+    response
+}

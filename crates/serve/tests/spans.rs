@@ -1,0 +1,172 @@
+//! Spans as a collector of OpenTelemetry gets them.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use accelflow_accel::thrift::Protocol;
+use accelflow_serve::{Telemetry, TelemetryError};
+use common::*;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+
+/// Takes what is posted to /v1/traces.
+fn collector() -> (SocketAddr, Receiver<ExportTraceServiceRequest>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.expect("a connection"));
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                if stream.read_line(&mut head).expect("a head") == 0 {
+                    break;
+                }
+            }
+            if head.is_empty() {
+                continue;
+            }
+            assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+            let head = head.to_ascii_lowercase();
+            let length = head.split("content-length: ").nth(1).expect("a length");
+            let length = length.lines().next().and_then(|it| it.parse().ok());
+            let mut body = vec![0; length.expect("a number")];
+            stream.read_exact(&mut body).expect("a body");
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            stream.get_mut().write_all(answer).expect("it reads");
+            let request = ExportTraceServiceRequest::decode(&body[..]).expect("OTLP");
+            if sender.send(request).is_err() {
+                return;
+            }
+        }
+    });
+    (address, receiver)
+}
+
+/// The spans of four calls, two of which fail, on a server with so many samples.
+fn spans(sample_ratio: f64) -> Vec<Span> {
+    let (address, exported) = collector();
+    let mut server = server();
+    let telemetry = Telemetry {
+        endpoint: format!("http://{address}/v1/traces"),
+        service: "calculator".to_owned(),
+        sample_ratio,
+    };
+    server.set_telemetry(telemetry).expect("good");
+    let running = start(server);
+    let mut client = connect(&running);
+    call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    call(&mut client, "nothing", Protocol::Compact, "{}");
+    call(&mut client, "panics", Protocol::Binary, "{}");
+    call(&mut client, "broken", Protocol::Binary, "{}");
+    drop(client);
+    assert_eq!(running.stop(Duration::from_secs(60)), 0);
+    let mut spans = Vec::new();
+    for batch in exported.try_iter() {
+        for resource in batch.resource_spans {
+            let attributes = resource.resource.expect("there is one").attributes;
+            let service = attributes.iter().find(|it| it.key == "service.name");
+            let service = service.and_then(|it| it.value.clone()?.value);
+            assert_eq!(service, Some(Value::StringValue("calculator".to_owned())));
+            spans.extend(resource.scope_spans.into_iter().flat_map(|it| it.spans));
+        }
+    }
+    spans
+}
+
+#[test]
+fn a_request_is_a_span_with_one_for_each_step_inside() {
+    let spans = spans(1.0);
+    let roots: Vec<&Span> = spans
+        .iter()
+        .filter(|it| it.parent_span_id.is_empty())
+        .collect();
+    let names: Vec<&str> = roots.iter().map(|it| &*it.name).collect();
+    assert_eq!(
+        names,
+        ["Test.add", "Test.nothing", "Test.panics", "Test.broken"]
+    );
+    let failed: Vec<bool> = roots
+        .iter()
+        .map(|it| it.status.as_ref().is_some_and(|status| status.code == 2))
+        .collect();
+    assert_eq!(failed, [false, false, true, true]);
+    let mut children: Vec<&Span> = spans
+        .iter()
+        .filter(|it| it.parent_span_id == roots[0].span_id)
+        .collect();
+    assert!(children.iter().all(|it| it.trace_id == roots[0].trace_id));
+    children.sort_by_key(|it| it.start_time_unix_nano);
+    let names: Vec<&str> = children.iter().map(|it| &*it.name).collect();
+    assert_eq!(
+        names,
+        ["TCP", "RPC", "Dser", "LdB", "handler", "Ser", "RPC", "TCP"]
+    );
+    let mut before = roots[0].start_time_unix_nano;
+    for child in children {
+        assert!(child.start_time_unix_nano >= before, "one after the other");
+        assert!(child.end_time_unix_nano >= child.start_time_unix_nano);
+        before = child.end_time_unix_nano;
+    }
+    assert!(before <= roots[0].end_time_unix_nano);
+}
+
+#[test]
+fn what_is_not_sampled_is_not_sent() {
+    assert_eq!(spans(0.0), []);
+}
+
+#[test]
+fn collectors_that_cannot_be_are_refused() {
+    let telemetry = |endpoint: &str, sample_ratio| Telemetry {
+        endpoint: endpoint.to_owned(),
+        service: "s".to_owned(),
+        sample_ratio,
+    };
+    let good = "http://127.0.0.1:4318/v1/traces";
+    assert!(telemetry(good, 0.5).check().is_ok());
+    assert!(matches!(
+        telemetry(good, 1.5).check(),
+        Err(TelemetryError::Ratio(_))
+    ));
+    for endpoint in [
+        "",
+        "127.0.0.1:4318",
+        "https://collector/v1/traces",
+        "ftp://collector",
+    ] {
+        let refused = telemetry(endpoint, 1.0)
+            .check()
+            .map_err(|it| it.to_string());
+        let text = refused.expect_err("no collector");
+        assert!(
+            text.starts_with(&format!("endpoint '{endpoint}': must")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_collector_that_is_not_there_holds_nobody_up() {
+    let mut server = server();
+    let telemetry = Telemetry {
+        endpoint: "http://127.0.0.1:9/v1/traces".to_owned(),
+        service: "s".to_owned(),
+        sample_ratio: 1.0,
+    };
+    server.set_telemetry(telemetry).expect("good");
+    let running = start(server);
+    let mut client = connect(&running);
+    for _ in 0..100 {
+        let added = call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+        assert_eq!(added.1, r#"{"success":2}"#);
+    }
+    drop(client);
+    assert_eq!(running.stop(Duration::from_secs(60)), 0);
+}

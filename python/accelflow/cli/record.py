@@ -1,0 +1,219 @@
+"""`accelflow record`: what live requests cost, for `accelflow compare --recording`."""
+
+import datetime
+import importlib
+import os
+import signal
+import sys
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from accelflow import Server, _native
+from accelflow.errors import AccelflowError, InputError
+from accelflow.files import read_text, write_whole
+from accelflow.recordings import completed
+
+#: How long a running server may take to tell its recording.
+_PATIENCE_S: Final = 30.0
+
+#: The largest recording that is read from a server.
+_MAX_BYTES: Final = 64 << 20
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A server of ours, for as long as it records."""
+
+    interface: Path
+    certificate: Path
+    key: Path
+    host: str
+    port: int
+    seconds: float
+
+
+@click.command("record")
+@click.argument("handlers", required=False, metavar="[MODULE:FUNCTION]")
+@click.option(
+    "--from",
+    "address",
+    metavar="http://HOST:PORT",
+    help="Read the recording of a server that runs, from its operators' port.",
+)
+@click.option(
+    "--service",
+    "services",
+    multiple=True,
+    required=True,
+    metavar="FUNCTION=NAME",
+    help="Record Service.method as the service NAME (CPost, UniqId, ...); repeatable.",
+)
+@click.option(
+    "--base",
+    type=_FILE,
+    metavar="FILE",
+    help="A recording whose services fill the places of those that were not seen.",
+)
+@click.option("--out", type=_FILE, required=True, metavar="FILE", help="The recording.")
+@click.option("--interface", type=_FILE, metavar="FILE", help="The interface of MODULE:FUNCTION.")
+@click.option("--certificate", type=_FILE, metavar="FILE.pem", help="Its certificate chain.")
+@click.option("--key", type=_FILE, metavar="FILE.pem", help="The certificate's key.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="any", help="Port.")
+@click.option(
+    "--seconds",
+    type=float,
+    default=30.0,
+    show_default=True,
+    help="For how long; SIGINT or SIGTERM ends it earlier.",
+)
+def record(  # noqa: PLR0913 (options of a command)
+    handlers: str | None,
+    address: str | None,
+    services: tuple[str, ...],
+    base: Path | None,
+    out: Path,
+    **options: Any,
+) -> None:
+    """Record what live requests cost, step by step, and write it to --out.
+
+    MODULE:FUNCTION is called with an `accelflow.Server`, whose handlers it sets; the server then
+    answers clients over TLS for some seconds. Or --from names the operators' port of a server that
+    runs with `record=True`. `accelflow compare --recording FILE` simulates what was recorded.
+    """
+    names = _names(services)
+    filled = _read(base) if base else None
+    _check_place(out)
+    if (handlers is None) == (address is None):
+        raise InputError("give either MODULE:FUNCTION or --from, the address of a running server")
+    if address is not None:
+        text = _fetched(address, names)
+    else:
+        text = _served(str(handlers), _settings(**options), names)
+    if filled is not None:
+        text = completed(text, filled)
+    try:
+        write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--out {out}: {error}") from error
+    click.echo(f"wrote {out}: {', '.join(names.values())}", err=True)
+
+
+def _names(services: tuple[str, ...]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for text in services:
+        function, _, name = text.partition("=")
+        if not function or not name:
+            raise InputError(f"--service {text}: must be FUNCTION=NAME, as Text.ComposeText=CPost")
+        if function in names or name in names.values():
+            raise InputError(f"--service {text}: the function or the name is there already")
+        names[function] = name
+    return names
+
+
+def _read(file: Path) -> str:
+    try:
+        text = read_text(file)
+        _native.check_recording(text)
+    except (OSError, UnicodeDecodeError, AccelflowError) as error:
+        raise InputError(f"--base {file}: {error}") from error
+    return text
+
+
+def _check_place(out: Path) -> None:
+    folder = next(place for place in out.absolute().parents if place.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--out {out}: {folder} is not a folder that can be written")
+
+
+def _settings(**options: Any) -> _Served:
+    missing = [f"--{name}" for name in ("interface", "certificate", "key") if not options[name]]
+    if missing:
+        raise InputError(
+            f"{', '.join(missing)}: needed to serve MODULE:FUNCTION; connections without TLS take "
+            "traces that the simulator does not have"
+        )
+    if not 0 < options["seconds"] <= 1e6:
+        raise InputError(f"--seconds {options['seconds']}: must be above 0 and at most 1000000")
+    return _Served(**options)
+
+
+def _served(handlers: str, settings: _Served, names: dict[str, str]) -> str:
+    setup = _function(handlers)
+    server = Server(
+        settings.interface, certificate=settings.certificate, key=settings.key, record=True
+    )
+    setup(server)
+    with _until_signal() as stopped:
+        server.start(settings.host, settings.port)
+        try:
+            click.echo(
+                f"recording on {settings.host} port {server.port} for {settings.seconds:g} s",
+                err=True,
+            )
+            stopped.wait(settings.seconds)
+            return server.recording(names)
+        finally:
+            server.stop()
+
+
+def _function(text: str) -> Any:
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise InputError(f"'{text}': must be MODULE:FUNCTION")
+    # As `python -m` does, and unlike an installed command: the module may be where one stands.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise InputError(f"'{text}': {error}") from error
+    if not callable(found):
+        raise InputError(f"'{text}': {module} has no function '{name}'")
+    return found
+
+
+@contextmanager
+def _until_signal() -> Iterator[threading.Event]:
+    stopped = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: stopped.set()) for number in numbers}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _fetched(address: str, names: dict[str, str]) -> str:
+    parts = urllib.parse.urlsplit(address)
+    if parts.scheme != "http" or not parts.netloc or parts.path.strip("/"):
+        raise InputError(f"--from {address}: must be http://HOST:PORT")
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    query = urllib.parse.urlencode({"date": today} | names)
+    url = f"http://{parts.netloc}/recording?{query}"
+    try:
+        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:  # noqa: S310 (http only)
+            data = answer.read(_MAX_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        why = error.read(1_000).decode(errors="replace").strip()
+        raise InputError(f"--from {address}: {why or error}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"--from {address}: {error}") from error
+    try:
+        text = data.decode()
+        _native.check_recording(text)
+    except (UnicodeDecodeError, AccelflowError) as error:
+        raise InputError(f"--from {address}: what it tells is no recording: {error}") from error
+    return text

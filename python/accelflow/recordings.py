@@ -1,0 +1,22 @@
+"""Recordings of live services: putting them together (docs/recording-format.md)."""
+
+import json
+
+from accelflow import _native
+
+__all__ = ["completed"]
+
+
+def completed(text: str, base: str) -> str:
+    """Return the services of the recording `base`, those that `text` has in its costs.
+
+    Services that only `text` has follow. Machine and date are those of `text`. Raises AccelflowError
+    for what is no recording.
+    """
+    for recording in (text, base):
+        _native.check_recording(recording)
+    live, other = json.loads(text), json.loads(base)
+    services = {service["service"]: service for service in live["services"]}
+    names = [service["service"] for service in other["services"]]
+    kept = [services.pop(name, old) for name, old in zip(names, other["services"], strict=True)]
+    return json.dumps(live | {"services": kept + list(services.values())}, indent=2) + "\n"

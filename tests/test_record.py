@@ -1,0 +1,135 @@
+"""`accelflow record`: from live requests to a recording that `accelflow compare` simulates."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import urllib.request
+from pathlib import Path
+
+import pytest
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+
+from accelflow import Server
+from test_server import add, certificate, interface  # noqa: F401 (fixtures)
+from thrift_client import connect
+
+ADD = "Calculator.add=UniqId"
+
+HANDLERS = """
+    def setup(server):
+        server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
+"""
+
+
+def record(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "accelflow", "record", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300, cwd=folder
+    )
+
+
+def simulated(file: Path) -> str:
+    command = [sys.executable, "-m", "accelflow", "compare", "socialnetwork", "--json"]
+    command += ["--recording", str(file), "--service", "UniqId", "--requests", "200"]
+    command += ["--orchestrator", "accelflow", "--out", str(file.parent / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["profile"])
+
+
+def test_a_server_of_handlers_is_recorded_and_simulated(
+    tmp_path: Path,
+    interface: Path,  # noqa: F811
+    certificate: tuple[Path, Path],  # noqa: F811
+) -> None:
+    (tmp_path / "handlers.py").write_text(textwrap.dedent(HANDLERS), encoding="utf-8")
+    cert, key = certificate
+    out = tmp_path / "live.json"
+    command = [sys.executable, "-m", "accelflow", "record", "handlers:setup", "--service", ADD]
+    command += ["--interface", str(interface), "--certificate", str(cert), "--key", str(key)]
+    command += ["--seconds", "600", "--out", str(out)]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        assert process.stderr is not None
+        begun = process.stderr.readline()
+        port = re.search(r"port (\d+) for 600 s", begun)
+        assert port, begun
+        with connect(int(port[1]), TBinaryProtocol, cert) as client:
+            for number in range(20):
+                assert client.call("add", a=number, b=1) == number + 1
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    recorded = json.loads(out.read_text(encoding="utf-8"))
+    assert [service["service"] for service in recorded["services"]] == ["UniqId"]
+    assert simulated(out) == "recording"
+
+
+def test_a_running_server_tells_its_recording_at_the_operators_port(
+    tmp_path: Path,
+    interface: Path,  # noqa: F811
+    certificate: tuple[Path, Path],  # noqa: F811
+) -> None:
+    cert, key = certificate
+    out = tmp_path / "live.json"
+    with Server(
+        interface, certificate=cert, key=key, record=True, admin="127.0.0.1:0"
+    ) as server:
+        address = f"http://127.0.0.1:{server.admin_port}"
+        early = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
+        assert early.returncode == 2
+        assert "there was no request to Calculator.add yet" in early.stderr
+        assert not out.exists()
+    server = Server(interface, certificate=cert, key=key, record=True, admin="127.0.0.1:0")
+    server.handle("Calculator.add", add)
+    with server:
+        address = f"http://127.0.0.1:{server.admin_port}"
+        with connect(server.port, TBinaryProtocol, cert) as client:
+            assert client.call("add", a=1, b=1) == 2
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:
+            assert b'function="Calculator.add",result="ok"} 1' in answer.read()
+        done = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert simulated(out) == "recording"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--service", ADD), "give either MODULE:FUNCTION or --from"),
+        (("a:b", "--from", "http://x:1", "--service", ADD), "give either"),
+        (("--from", "http://127.0.0.1:9", "--service", ADD), "--from http://127.0.0.1:9: "),
+        (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
+        (("a:b", "--service", ADD), "--interface, --certificate, --key: needed"),
+        (("a:b", "--service", "x"), "--service x: must be FUNCTION=NAME"),
+        (("a:b", "--service", "x=A", "--service", "y=A"), "there already"),
+        (("a:b", "--service", ADD, "--base", "/no/file"), "--base /no/file"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_write_nothing(
+    tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    out = tmp_path / "live.json"
+    done = record(*arguments, "--out", str(out), folder=tmp_path)
+    assert done.returncode in {1, 2}
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not out.exists()
+
+
+def test_modules_that_have_no_such_function_are_named(
+    tmp_path: Path,
+    interface: Path,  # noqa: F811
+    certificate: tuple[Path, Path],  # noqa: F811
+) -> None:
+    cert, key = certificate
+    served = ["--interface", str(interface), "--certificate", str(cert), "--key", str(key)]
+    for text, words in [("nothing:here", "nothing"), ("json:nothing", "has no function 'nothing'")]:
+        done = record(
+            text, "--service", ADD, *served, "--out", str(tmp_path / "x.json"), folder=tmp_path
+        )
+        assert done.returncode == 2
+        assert words in done.stderr
