@@ -75,9 +75,7 @@ def test_a_running_server_tells_its_recording_at_the_operators_port(
 ) -> None:
     cert, key = certificate
     out = tmp_path / "live.json"
-    with Server(
-        interface, certificate=cert, key=key, record=True, admin="127.0.0.1:0"
-    ) as server:
+    with Server(interface, certificate=cert, key=key, record=True, admin="127.0.0.1:0") as server:
         address = f"http://127.0.0.1:{server.admin_port}"
         early = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
         assert early.returncode == 2
@@ -89,7 +87,7 @@ def test_a_running_server_tells_its_recording_at_the_operators_port(
         address = f"http://127.0.0.1:{server.admin_port}"
         with connect(server.port, TBinaryProtocol, cert) as client:
             assert client.call("add", a=1, b=1) == 2
-        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:  # noqa: S310
             assert b'function="Calculator.add",result="ok"} 1' in answer.read()
         done = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -10,8 +10,8 @@ __all__ = ["completed"]
 def completed(text: str, base: str) -> str:
     """Return the services of the recording `base`, those that `text` has in its costs.
 
-    Services that only `text` has follow. Machine and date are those of `text`. Raises AccelflowError
-    for what is no recording.
+    Services that only `text` has follow. Machine and date are those of `text`. Raises
+    AccelflowError for what is no recording.
     """
     for recording in (text, base):
         _native.check_recording(recording)

@@ -46,7 +46,8 @@ class Server:
     or `message_timeout_s` within one.
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
-    threads of its own behind a bounded queue (:class:`Pools` has more settings), as in the paper's hardware; the results are the same.
+    threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has more
+    settings); the results are the same.
     With `record`, the costs of the latest requests are kept for :meth:`recording`. With `tenants`,
     what each of them sends is shaped before anything is done for it. With `telemetry`, spans of
     requests go to a collector. With `admin`, an address such as "127.0.0.1:9100", operators are

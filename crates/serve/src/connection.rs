@@ -138,7 +138,7 @@ impl<'s> Connection<'s> {
                 Next::Opened(bytes) => self.run_opened(bytes),
             };
             if let (Some(spans), Some(span)) = (&self.shared.spans, self.span.take()) {
-                spans.emit(span, &spans.no_parent());
+                spans.emit(span, None);
             }
             answered?;
             if self.shared.stopping.load(Ordering::Relaxed) && self.is_between_messages() {
@@ -404,10 +404,7 @@ impl<'s> Connection<'s> {
             core: job.core,
             deadline: None,
         };
-        let called = catch_unwind(AssertUnwindSafe(|| match &self.shared.steered {
-            Some(steered) => steered.call(handler, &request),
-            None => handler.call(&request),
-        }));
+        let called = catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request)));
         let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
         let value = match called {
             Err(_) => return Err(internal("the handler panicked".to_owned())),

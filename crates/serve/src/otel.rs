@@ -3,16 +3,19 @@
 //! Nothing of this is done unless a server is given [`Telemetry`]. Spans are made once a request
 //! was answered, of times that were taken on the way, so a request waits for no exporter.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
+use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{Span, SpanKind, Status, TraceContextExt, Tracer, TracerProvider as _};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 
 use crate::recorder::Ran;
@@ -57,6 +60,24 @@ pub(crate) struct Spans {
     tracer: SdkTracer,
     /// One moment by both clocks.
     anchor: (Instant, SystemTime),
+}
+
+/// What a caller says of its trace (W3C Trace Context).
+#[derive(Clone, Debug)]
+pub(crate) struct TraceParent(Context);
+
+impl TraceParent {
+    /// None if it says nothing, or what is no `traceparent`: a trace of its own then begins.
+    pub(crate) fn read(traceparent: Option<&str>, tracestate: Option<&str>) -> Option<TraceParent> {
+        let mut headers = HashMap::new();
+        headers.insert("traceparent".to_owned(), traceparent?.to_owned());
+        if let Some(tracestate) = tracestate {
+            headers.insert("tracestate".to_owned(), tracestate.to_owned());
+        }
+        let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
+        let good = context.span().span_context().is_valid();
+        good.then_some(TraceParent(context))
+    }
 }
 
 /// A request while it is answered.
@@ -172,14 +193,15 @@ impl Telemetry {
 
 impl Spans {
     /// Makes the spans of a request that has been answered. `parent` is what its caller said.
-    pub(crate) fn emit(&self, request: RequestSpan, parent: &Context) {
+    pub(crate) fn emit(&self, request: RequestSpan, parent: Option<&TraceParent>) {
         let now = Instant::now();
+        let parent = parent.map_or_else(Context::new, |it| it.0.clone());
         let builder = self
             .tracer
             .span_builder(request.function.clone())
             .with_kind(SpanKind::Server)
             .with_start_time(self.at(request.begun));
-        let mut span = builder.start_with_context(&self.tracer, parent);
+        let mut span = builder.start_with_context(&self.tracer, &parent);
         if !span.is_recording() {
             return;
         }
@@ -214,11 +236,6 @@ impl Spans {
         context.span().end_with_timestamp(self.at(now));
     }
 
-    /// What is said where a protocol says nothing of a caller's trace.
-    pub(crate) fn no_parent(&self) -> Context {
-        Context::new()
-    }
-
     /// Sends what is left, for as long as the exporter has patience.
     pub(crate) fn flush(&self) {
         // A collector that is not there is no reason not to stop.
@@ -249,5 +266,25 @@ impl HttpClient for Collector {
         let read = body.with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
         let body = read.map_err(io::Error::other)?;
         Ok(Response::from_parts(parts, Bytes::from(body)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_traceparent_of_the_standard_is_one() {
+        let trace = "0af7651916cd43dd8448eb211c80319c";
+        let good = format!("00-{trace}-b7ad6b7169203331-01");
+        let read = TraceParent::read(Some(&good), Some("vendor=1")).expect("W3C's example");
+        let context = read.0.span().span_context().clone();
+        assert_eq!(context.trace_id().to_string(), trace);
+        assert!(context.is_sampled() && context.is_remote());
+        let none = format!("00-{}-b7ad6b7169203331-01", "0".repeat(32));
+        for bad in ["", "00-1", &good[..54], &none, &good.replace('-', "_")] {
+            assert!(TraceParent::read(Some(bad), None).is_none(), "{bad}");
+        }
+        assert!(TraceParent::read(None, Some("vendor=1")).is_none());
     }
 }

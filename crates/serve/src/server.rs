@@ -20,9 +20,9 @@ use crate::admin::Admin;
 use crate::config::{Config, Execution};
 use crate::connection::Connection;
 use crate::error::ServeError;
-use crate::grpc::Gateway;
 use crate::executors::{Executors, MakeBodies, Watch};
-use crate::handler::{Handler, Handlers};
+use crate::grpc::Gateway;
+use crate::handler::{Handler, HandlerResult, Handlers, Request};
 use crate::metrics::Metrics;
 use crate::otel::{Spans, Telemetry, TelemetryError};
 use crate::pages;
@@ -359,6 +359,14 @@ impl Shared {
         recorder.recording(services, machine, date)
     }
 
+    /// Has a handler called: here, or by the worker that LdB chose.
+    pub(crate) fn call(&self, handler: &Arc<dyn Handler>, request: &Request<'_>) -> HandlerResult {
+        match &self.steered {
+            Some(steered) => steered.call(handler, request),
+            None => handler.call(request),
+        }
+    }
+
     /// Does `work`, and tells the processor time that it took if requests are recorded.
     pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
         if self.recorder.is_none() {
@@ -428,7 +436,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
 }
 
 /// Serves one connection, and says why it ended.
-fn serve(shared: &Shared, stream: &TcpStream, peer: SocketAddr, tenant: u16) -> &'static str {
+fn serve(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, tenant: u16) -> &'static str {
     let admitted = shared.tenants.as_ref().map(|all| all.admit(tenant));
     if let Some(None) = admitted {
         return "too_many_of_tenant";
@@ -562,7 +570,6 @@ impl Running {
         if let Some(gateway) = gateway {
             gateway.workers.close();
         }
-        open.len()
         let cut_off = open.len();
         drop(open);
         if let Some(spans) = &self.shared.spans {

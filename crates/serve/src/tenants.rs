@@ -109,8 +109,33 @@ struct State {
     gate: Gate<Buckets>,
     traces: TraceLimit,
     connections: AtomicUsize,
+    /// Where those wait in order who do not wait at the gate, and how many do.
+    line: tokio::sync::Mutex<()>,
+    waiting: AtomicUsize,
     metrics: TenantMetrics,
 }
+
+impl State {
+    fn terms(&self, number: u16) -> Terms {
+        Terms {
+            tenant: number,
+            priority: self.tenant.priority,
+            due: self.tenant.due_within.map(|it| Instant::now() + it),
+        }
+    }
+}
+
+/// One that waits; it may be dropped before it passes.
+struct Waits<'s>(&'s State);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How soon new registers are noticed by those who wait without a thread.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 struct Buckets {
@@ -159,6 +184,8 @@ impl Tenants {
             gate: Gate::new(Buckets::new(tenant.shaping)),
             traces: TraceLimit::new(tenant.max_traces),
             connections: AtomicUsize::new(0),
+            line: tokio::sync::Mutex::default(),
+            waiting: AtomicUsize::new(0),
             metrics: metrics.tenant(&tenant.name),
             tenant,
         };
@@ -204,11 +231,34 @@ impl Tenants {
             .gate
             .pass(None, |buckets| self.take(buckets, &mut due));
         state.metrics.passed(bytes, begun.elapsed());
-        open.filter(|open| *open).map(|_| Terms {
-            tenant: number,
-            priority: state.tenant.priority,
-            due: state.tenant.due_within.map(|it| Instant::now() + it),
-        })
+        open.filter(|open| *open).map(|_| state.terms(number))
+    }
+
+    /// As [`Tenants::pass`], without a thread that waits. The order is that of asking among all
+    /// who ask this way.
+    pub(crate) async fn pass_later(&self, number: u16, bytes: usize) -> Option<Terms> {
+        let state = self.get(number);
+        let begun = Instant::now();
+        let mut due = Cost {
+            requests: 1,
+            bytes: bytes as u64,
+        };
+        state.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waits = Waits(state);
+        let _first = state.line.lock().await;
+        let open = loop {
+            match state.gate.change(|buckets| self.take(buckets, &mut due)) {
+                Turn::Pass(open) => break open,
+                Turn::Wait(until) => {
+                    // Registers may be written meanwhile, of which nobody tells.
+                    let soon = Instant::now() + LOOKS_EVERY;
+                    let until = until.map_or(soon, |until| until.min(soon));
+                    tokio::time::sleep_until(until.into()).await;
+                }
+            }
+        };
+        state.metrics.passed(bytes, begun.elapsed());
+        open.then(|| state.terms(number))
     }
 
     /// Spends what there is of a message's cost; whether the server is open, once all is spent.
@@ -273,7 +323,7 @@ impl Tenants {
 
     /// By tenant, how many requests wait.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, usize)> {
-        let row = |state: &State| state.gate.waiting();
+        let row = |state: &State| state.gate.waiting() + state.waiting.load(Ordering::Relaxed);
         self.all.iter().map(move |it| (&*it.tenant.name, row(it)))
     }
 }

@@ -86,7 +86,7 @@ from accelflow.report.export import to_json
     show_default=True,
     metavar="NAME",
     help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
-    "recorded: those of requests in the recording of --profile, one drawn for each.",
+    "recorded: those of requests in --recording, one drawn for each.",
 )
 @click.option(
     "--tcp-cost",

@@ -78,7 +78,7 @@ class _Served:
     show_default=True,
     help="For how long; SIGINT or SIGTERM ends it earlier.",
 )
-def record(  # noqa: PLR0913 (options of a command)
+def record(
     handlers: str | None,
     address: str | None,
     services: tuple[str, ...],
@@ -204,7 +204,7 @@ def _fetched(address: str, names: dict[str, str]) -> str:
     query = urllib.parse.urlencode({"date": today} | names)
     url = f"http://{parts.netloc}/recording?{query}"
     try:
-        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:  # noqa: S310 (http only)
+        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:
             data = answer.read(_MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
         why = error.read(1_000).decode(errors="replace").strip()

@@ -59,7 +59,7 @@ impl From<Close> for Trouble {
             Close::Alert(description) => Trouble::Tls(format!("alert {description}")),
             Close::Io(error) => Trouble::Lost(error.to_string()),
             Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
-            Close::Idle | Close::Failed(_) | Close::Http2(_) | Close::Flood => {
+            Close::Idle | Close::Failed(_) | Close::Stopped | Close::Http2(_) | Close::Flood => {
                 Trouble::Lost(close.to_string())
             }
         }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use accelflow_accel::grpc::GrpcCall;
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{Call, Codec, Job};
-use accelflow_runtime::{Conversation, Message};
+use accelflow_runtime::{Conversation, Message, Terms};
 use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,11 +18,14 @@ use super::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 use crate::config::Compression;
 use crate::executors::RunError;
 use crate::handler::{HandlerError, Request};
+use crate::otel::{RequestSpan, TraceParent};
 use crate::server::Shared;
 
 /// A request that has come.
 pub(crate) struct Asked {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) terms: Terms,
+    pub(crate) parent: Option<TraceParent>,
     pub(crate) call: GrpcCall,
     pub(crate) function: String,
     /// The message with its prefix.
@@ -43,6 +46,16 @@ pub(crate) struct Answer {
 impl Asked {
     /// Answers the request, if somebody still waits.
     pub(crate) fn answer(self) -> Result<Answer, Status> {
+        let mut span = None;
+        let answer = self.answer_within(&mut span);
+        if let (Some(spans), Some(mut span)) = (&self.shared.spans, span) {
+            span.result = answer.as_ref().map_or_else(|status| status.label, |_| "ok");
+            spans.emit(span, self.parent.as_ref());
+        }
+        answer
+    }
+
+    fn answer_within(&self, span: &mut Option<RequestSpan>) -> Result<Answer, Status> {
         let status = |code, label, why: &str| Status::new(code, label, why);
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(status(Code::Cancelled, "cancelled", "nobody waits"));
@@ -50,10 +63,15 @@ impl Asked {
         let executors = &self.shared.executors;
         let message = Message {
             call: Call::Grpc(self.call.clone()),
+            terms: self.terms,
             ..Message::received(&self.message)
         };
         let ran = executors.run(RECEIVE, &message, &mut Conversation::default());
         let mut ran = ran.map_err(|error| refused(&error))?;
+        if self.shared.spans.is_some() {
+            let tenant = self.terms.tenant;
+            *span = Some(RequestSpan::new(&self.function, self.peer, tenant, &ran));
+        }
         let arrival = ran.outcome.arrivals.drain(..).next().map(|it| it.job);
         let Some(mut job) = arrival else {
             let why = "T1 notified no core";
@@ -66,9 +84,13 @@ impl Asked {
         let compressed = job.facts.get("compressed") == Some(1);
         let start = Instant::now();
         let value = self.handle(&call, &job);
-        self.shared.metrics.handler(start.elapsed());
+        let spent = start.elapsed();
+        self.shared.metrics.handler(spent);
+        if let Some(span) = span {
+            span.add_handler(start, spent);
+        }
         job.bytes.zeroize();
-        self.reply(&call, compressed, value?)
+        self.reply(&call, compressed, value?, span)
     }
 
     fn handle(&self, call: &GrpcCall, job: &Job) -> Result<Zeroizing<Vec<u8>>, Status> {
@@ -89,7 +111,7 @@ impl Asked {
             deadline: self.deadline,
         };
         let failed = |why: String| Status::new(Code::Unknown, "handler_failed", why);
-        match catch_unwind(AssertUnwindSafe(|| handler.call(&request))) {
+        match catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request))) {
             Err(_) => Err(failed("the handler panicked".to_owned())),
             Ok(Err(HandlerError::Internal(why))) => Err(failed(why)),
             Ok(Err(HandlerError::Declared { field, body })) => Err(declared(&field, &body)),
@@ -104,6 +126,7 @@ impl Asked {
         call: &GrpcCall,
         compressed: bool,
         value: Zeroizing<Vec<u8>>,
+        span: &mut Option<RequestSpan>,
     ) -> Result<Answer, Status> {
         let like_request = self.shared.config.compression == Compression::LikeRequest;
         let gzip = compressed && self.takes_gzip && like_request;
@@ -111,7 +134,10 @@ impl Asked {
             true => (SEND_COMPRESSED, Some(Codec::Gzip)),
             false => (SEND, None),
         };
-        let message = Message::json(&value, Call::Grpc(call.response(codec)));
+        let message = Message {
+            terms: self.terms,
+            ..Message::json(&value, Call::Grpc(call.response(codec)))
+        };
         let ran = self
             .shared
             .executors
@@ -121,6 +147,9 @@ impl Asked {
             Status::new(Code::Internal, "bad_result", why)
         };
         let mut ran = ran.map_err(|error| bad(error.to_string()))?;
+        if let Some(span) = span {
+            span.add(&ran);
+        }
         match ran.outcome.arrivals.drain(..).next() {
             Some(arrival) => Ok(Answer {
                 message: Zeroizing::new(arrival.job.bytes),

@@ -7,6 +7,7 @@ use accelflow_accel::protobuf::{Method, Schema};
 use http::{HeaderMap, Method as Verb, StatusCode, header, request::Parts};
 
 use super::status::{Code, Status};
+use crate::otel::TraceParent;
 
 /// What a server of this project understands, as `grpc-accept-encoding`.
 pub(crate) const ENCODINGS: &str = "identity,gzip";
@@ -24,6 +25,8 @@ pub(crate) struct Head {
     pub(crate) takes_gzip: bool,
     /// How long the client waits.
     pub(crate) timeout: Option<Duration>,
+    /// What it says of its caller's trace.
+    pub(crate) parent: Option<TraceParent>,
 }
 
 /// Why a request is not served.
@@ -71,6 +74,10 @@ impl Head {
             codec,
             takes_gzip: accepted.split(',').any(|it| it.trim() == "gzip"),
             timeout,
+            parent: TraceParent::read(
+                text(&parts.headers, "traceparent"),
+                text(&parts.headers, "tracestate"),
+            ),
         })
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::{GrpcCall, PREFIX, message_length};
 use accelflow_accel::protobuf::Schema;
+use accelflow_runtime::Terms;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
@@ -57,6 +58,10 @@ enum End {
     Status(Status),
     /// The client has given it up.
     Reset,
+}
+
+fn stopping() -> Status {
+    Status::new(Code::Unavailable, "stopping", "the server is stopping")
 }
 
 impl Streams {
@@ -150,8 +155,18 @@ impl Streams {
         while self.unsent.get() > limit {
             self.sent.notified().await;
         }
+        let terms = match &self.shared.tenants {
+            None => Terms::default(),
+            Some(tenants) => {
+                let tenant = tenants.of(self.peer.ip());
+                let passed = tenants.pass_later(tenant, message.len()).await;
+                passed.ok_or_else(stopping)?
+            }
+        };
         let asked = Asked {
             shared: self.shared.clone(),
+            terms,
+            parent: head.parent.clone(),
             call: GrpcCall::received(self.schema.clone(), &head.path, head.codec),
             function: head.function.clone(),
             message,
@@ -168,10 +183,7 @@ impl Streams {
         })?;
         match answered.await {
             Ok(answer) => answer,
-            Err(_) => {
-                let why = "the server is stopping";
-                Err(Status::new(Code::Unavailable, "stopping", why))
-            }
+            Err(_) => Err(stopping()),
         }
     }
 

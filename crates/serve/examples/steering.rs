@@ -1,0 +1,146 @@
+//! Where handlers run: the connection's thread, or a worker by affinity, in turn, or by load.
+//!
+//!     cargo run --profile extension -p accelflow-serve --example steering
+//!
+//! Eight functions each go through a table of their own, which stands for what a function keeps in
+//! its core's caches. Four connections call them at random. Rounds of the policies alternate, for
+//! tables of three sizes; medians of requests a second are printed, and as a ratio to round robin.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::Limits;
+use accelflow_accel::rpc::{ThriftCall, write_message};
+use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
+use accelflow_serve::{Config, Request, Running, Server, Steering, SteeringPolicy};
+
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_millis(500);
+const FUNCTIONS: usize = 8;
+const CONNECTIONS: usize = 4;
+const KIB: usize = 1024;
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+fn interface() -> Result<Schema, Failed> {
+    let functions: Vec<String> = (0..FUNCTIONS)
+        .map(|number| format!("i64 walk{number}(1: i64 start)"))
+        .collect();
+    let text = format!("service Bench {{ {} }}", functions.join(" "));
+    Ok(Schema::parse(&text)?)
+}
+
+fn start(table_bytes: usize, policy: Option<SteeringPolicy>) -> Result<Running, Failed> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let mut server = Server::new(interface()?.into());
+    server.set_config(Config {
+        steering: policy.map(|policy| Steering {
+            workers,
+            policy,
+            pinned: true,
+        }),
+        ..Config::default()
+    });
+    for number in 0..FUNCTIONS {
+        let table: Vec<u64> = (0..table_bytes as u64 / 8).collect();
+        server.handle(&format!("Bench.walk{number}"), move |_: &Request<'_>| {
+            // A cache line at a time.
+            let sum: u64 = table.iter().step_by(8).sum();
+            Ok(black_box(sum).to_string().into_bytes())
+        })?;
+    }
+    Ok(server.start(([127, 0, 0, 1], 0).into())?)
+}
+
+fn messages() -> Result<Vec<Vec<u8>>, Failed> {
+    let (schema, limits) = (interface()?, Limits::default());
+    let message = |number: usize| {
+        let name = format!("walk{number}");
+        let call = ThriftCall::request(&schema, &name, Protocol::Binary, 1)?;
+        let function = schema.function(call.function).ok_or("it is declared")?;
+        let json = br#"{"start":0}"#;
+        let arguments = function.arguments;
+        let body = struct_from_json(&schema, arguments, Protocol::Binary, json, &limits)?;
+        Ok(write_message(&call, &body, &limits)?)
+    };
+    (0..FUNCTIONS).map(message).collect()
+}
+
+/// Requests a second.
+fn round(running: &Running, messages: &[Vec<u8>]) -> Result<f64, Failed> {
+    let client = |seed: u64| -> Result<u64, Failed> {
+        let mut stream = TcpStream::connect(running.address())?;
+        stream.set_nodelay(true)?;
+        let (mut state, mut count, mut reply) = (seed, 0, Vec::new());
+        let begun = Instant::now();
+        while begun.elapsed() < ROUND {
+            // Knuth's MMIX generator; its high bits are good enough for a choice of eight.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            stream.write_all(&messages[(state >> 40) as usize % FUNCTIONS])?;
+            let mut head = [0; 4];
+            stream.read_exact(&mut head)?;
+            reply.resize(u32::from_be_bytes(head) as usize, 0);
+            stream.read_exact(&mut reply)?;
+            count += 1;
+        }
+        Ok(count)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..CONNECTIONS as u64)
+            .map(|seed| scope.spawn(move || client(seed)))
+            .collect();
+        let mut sum = 0;
+        for thread in threads {
+            sum += thread.join().map_err(|_| "a client panicked")??;
+        }
+        Ok(sum as f64 / ROUND.as_secs_f64())
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() -> Result<(), Failed> {
+    let messages = messages()?;
+    let policies = [
+        ("connection's thread", None),
+        ("round robin", Some(SteeringPolicy::RoundRobin)),
+        ("least loaded", Some(SteeringPolicy::LeastLoaded)),
+        ("affinity", Some(SteeringPolicy::Affinity)),
+    ];
+    println!("table KiB   where                 requests/s   to round robin");
+    for table_bytes in [4 * KIB, 256 * KIB, 1024 * KIB] {
+        let servers = policies.map(|(_, policy)| start(table_bytes, policy));
+        let mut rates = [const { Vec::new() }; 4];
+        for _ in 0..ROUNDS {
+            for (running, rates) in servers.iter().zip(&mut rates) {
+                let running = running.as_ref().map_err(ToString::to_string)?;
+                rates.push(round(running, &messages)?);
+            }
+        }
+        // Ratios are taken within a round, since the machine changes from one to the next.
+        let ratios = |at: usize| {
+            rates[at]
+                .iter()
+                .zip(&rates[1])
+                .map(|(a, b)| a / b)
+                .collect()
+        };
+        for (at, (name, _)) in policies.iter().enumerate() {
+            let (rate, ratio) = (median(rates[at].clone()), median(ratios(at)));
+            println!(
+                "{:>9}   {name:<20} {rate:>11.0} {ratio:>16.2}",
+                table_bytes / KIB
+            );
+        }
+    }
+    Ok(())
+}
