@@ -1,7 +1,7 @@
 //! OpenTelemetry spans: one a request, and in it one for each accelerator step and the handler.
 //!
-//! Nothing of this is done unless a server is given [`Telemetry`]. Spans are made once a request
-//! was answered, of times that were taken on the way, so a request waits for no exporter.
+//! Nothing of this is done unless a server is given [`Telemetry`]. Spans are made once there is an
+//! answer, of times that were taken on the way, and a request waits for no exporter.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -212,7 +212,7 @@ def _fetched(address: str, names: dict[str, str]) -> str:
     except (OSError, ValueError) as error:
         raise InputError(f"--from {address}: {error}") from error
     try:
-        text = data.decode()
+        text: str = data.decode()
         _native.check_recording(text)
     except (UnicodeDecodeError, AccelflowError) as error:
         raise InputError(f"--from {address}: what it tells is no recording: {error}") from error
