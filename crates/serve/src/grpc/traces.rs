@@ -19,17 +19,18 @@ pub(crate) const SEND_COMPRESSED: &str = "T3_grpc";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PipeTraces {
     pub(crate) receive: &'static str,
-    pub(crate) send: &'static str,
+    /// None where only TCP is left to do: a trace that begins with TCP receives.
+    pub(crate) send: Option<&'static str>,
 }
 
 const OVER_TLS: PipeTraces = PipeTraces {
     receive: "T1_http2",
-    send: "T2_http2",
+    send: Some("T2_http2"),
 };
 
 const PLAIN: PipeTraces = PipeTraces {
     receive: "T1_http2_plain",
-    send: "T2_http2_plain",
+    send: None,
 };
 
 impl PipeTraces {
@@ -43,9 +44,10 @@ impl PipeTraces {
 
 pub(crate) fn register(library: &mut Library) -> Result<(), ServeError> {
     library.register(OVER_TLS.receive, seq(&["TCP", "Decr"])?)?;
-    library.register(OVER_TLS.send, seq(&["Encr", "TCP"])?)?;
     library.register(PLAIN.receive, seq(&["TCP"])?)?;
-    library.register(PLAIN.send, seq(&["TCP"])?)?;
+    for send in [OVER_TLS.send, PLAIN.send].into_iter().flatten() {
+        library.register(send, seq(&["Encr", "TCP"])?)?;
+    }
     let mut receive = seq(&["RPC"])?;
     let decompress = branch("out['compressed'] == 1", seq(&["Dcmp"])?, Nodes::new())?;
     receive.push(decompress);

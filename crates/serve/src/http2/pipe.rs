@@ -152,13 +152,17 @@ impl Pipe {
 
     /// Protects what was collected.
     fn seal(&mut self) -> Result<(), Close> {
-        let plain = std::mem::take(&mut self.collected);
+        let mut plain = std::mem::take(&mut self.collected);
+        let Some(trace) = self.names.send else {
+            self.sealed = std::mem::take(&mut plain);
+            return Ok(());
+        };
         let message = Message {
             format: Format::Str,
             ..Message::received(&plain)
         };
         let executors = &self.shared.executors;
-        let done = executors.run(self.names.send, &message, &mut self.conversation);
+        let done = executors.run(trace, &message, &mut self.conversation);
         let mut ran = done.map_err(|error| Close::Failed(error.to_string()))?;
         for mut sent in ran.outcome.sent.drain(..) {
             self.sealed.extend_from_slice(&sent.bytes);
