@@ -1,0 +1,229 @@
+"""gRPC's own Python client, and a server with handlers in Python."""
+
+import asyncio
+import datetime
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from google.protobuf import empty_pb2, timestamp_pb2
+
+from accelflow import AccelflowError, DeclaredError, Server
+
+INTERFACE = """
+syntax = "proto3";
+package shop.v1;
+import "google/protobuf/empty.proto";
+import "google/protobuf/timestamp.proto";
+
+enum Colour { COLOUR_UNSPECIFIED = 0; RED = 1; }
+message Item {
+  string text = 1;
+  bytes data = 2;
+  repeated sint64 numbers = 3;
+  map<string, double> shares = 4;
+  Colour colour = 5;
+  oneof choice { int32 small = 6; Item inner = 7; }
+  google.protobuf.Timestamp made = 8;
+  float ratio = 9;
+}
+message Pair { int64 first_number = 1; int64 second_number = 2; }
+message Sum { int64 sum = 1; }
+service Shop {
+  rpc Add(Pair) returns (Sum);
+  rpc Echo(Item) returns (Item);
+  rpc Clear(google.protobuf.Empty) returns (google.protobuf.Empty);
+  rpc Slow(Pair) returns (Sum);
+  rpc Unhandled(Pair) returns (Sum);
+  rpc Watch(Pair) returns (stream Sum);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def interface(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("grpc_interface") / "accelflow_shop.proto"
+    path.write_text(INTERFACE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def stubs(interface: Path) -> Iterator[tuple[Any, Any]]:
+    """What gRPC's compiler makes of the interface: messages, and clients."""
+    sys.path.insert(0, str(interface.parent))
+    try:
+        yield grpc.protos_and_services(interface.name)
+    finally:
+        sys.path.remove(str(interface.parent))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("grpc_certificate")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "key.pem").write_bytes(private)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def add(arguments: dict[str, Any]) -> dict[str, Any]:
+    total = int(arguments["firstNumber"]) + int(arguments["secondNumber"])
+    if total >= 2**63:
+        raise DeclaredError("OUT_OF_RANGE", {"message": f"{total} is 100 % too much ü"})
+    return {"sum": total}
+
+
+async def slow(arguments: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.sleep(int(arguments["firstNumber"]) / 1000)
+    if int(arguments["secondNumber"]) < 0:
+        message = "no such thing"
+        raise ValueError(message)
+    return {"sum": arguments["secondNumber"]}
+
+
+def shop(interface: Path, **options: Any) -> Server:
+    server = Server(interface, **options)
+    server.handle("shop.v1.Shop.Add", add)
+    server.handle("Shop.Echo", lambda arguments: arguments)
+    server.handle("Clear", lambda _: None)
+    server.handle("Shop.Slow", slow)
+    return server
+
+
+@pytest.fixture(scope="module", params=["plain", "tls"])
+def served(
+    request: pytest.FixtureRequest, interface: Path, certificate: tuple[Path, Path]
+) -> Iterator[Callable[..., grpc.Channel]]:
+    """Connect to the server, with the options of a channel."""
+    cert, key = certificate
+    options = {"certificate": cert, "key": key} if request.param == "tls" else {}
+    with shop(interface, **options) as server:
+
+        def connect(**channel: Any) -> grpc.Channel:
+            if request.param == "plain":
+                return grpc.insecure_channel(f"127.0.0.1:{server.port}", **channel)
+            trusted = grpc.ssl_channel_credentials(cert.read_bytes())
+            return grpc.secure_channel(f"localhost:{server.port}", trusted, **channel)
+
+        yield connect
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+def test_grpcio_is_answered(
+    served: Callable[..., grpc.Channel], stubs: tuple[Any, Any], compression: grpc.Compression
+) -> None:
+    messages, services = stubs
+    with served(compression=compression) as channel:
+        client = services.ShopStub(channel)
+        assert client.Add(messages.Pair(first_number=40, second_number=2)).sum == 42
+        assert client.Add(messages.Pair(first_number=-(2**63))).sum == -(2**63)
+        assert client.Clear(empty_pb2.Empty()) == empty_pb2.Empty()
+        item = messages.Item(
+            text='grüße "\\\n\x00',
+            data=bytes(range(256)),
+            numbers=[0, -1, 2**63 - 1],
+            shares={"a": 0.1, "": -1e300},
+            colour="RED",
+            inner=messages.Item(small=-7),
+            made=timestamp_pb2.Timestamp(seconds=1_795_000_000, nanos=500_000_000),
+            ratio=0.1,
+        )
+        assert client.Echo(item) == item
+        for size in (1_000, 16_384, 65_536, 3_000_000):
+            large = messages.Item(text="x" * size, numbers=range(size // 100))
+            assert client.Echo(large) == large
+
+
+def test_failures_reach_the_client(
+    served: Callable[..., grpc.Channel], stubs: tuple[Any, Any]
+) -> None:
+    messages, services = stubs
+    with served() as channel:
+        client = services.ShopStub(channel)
+
+        def failure(call: Any, *arguments: int, **options: Any) -> tuple[grpc.StatusCode, str]:
+            pair = messages.Pair(first_number=arguments[0], second_number=arguments[1])
+            with pytest.raises(grpc.RpcError) as it:
+                call(pair, **options)
+            return it.value.code(), it.value.details()
+
+        code, why = failure(client.Add, 2**63 - 1, 1)
+        assert code == grpc.StatusCode.OUT_OF_RANGE
+        assert why == "9223372036854775808 is 100 % too much ü"
+        assert failure(client.Slow, 0, -1) == (
+            grpc.StatusCode.UNKNOWN,
+            "ValueError: no such thing",
+        )
+        code, why = failure(client.Unhandled, 0, 0)
+        assert (code, why) == (
+            grpc.StatusCode.UNIMPLEMENTED,
+            "no handler for shop.v1.Shop.Unhandled",
+        )
+        code, _ = failure(client.Slow, 60_000, 0, timeout=0.2)
+        assert code == grpc.StatusCode.DEADLINE_EXCEEDED
+        code, _ = failure(lambda pair: list(client.Watch(pair)), 0, 0)
+        assert code == grpc.StatusCode.UNIMPLEMENTED
+        assert client.Add(messages.Pair(first_number=1)).sum == 1
+
+
+def test_calls_on_one_channel_run_at_once(
+    served: Callable[..., grpc.Channel], stubs: tuple[Any, Any]
+) -> None:
+    messages, services = stubs
+    with served() as channel, ThreadPoolExecutor(16) as pool:
+        client = services.ShopStub(channel)
+        pairs = [messages.Pair(first_number=1, second_number=n) for n in range(200)]
+        assert [reply.sum for reply in pool.map(client.Slow, pairs)] == list(range(200))
+
+
+def test_stopping_tells_the_client(interface: Path, stubs: tuple[Any, Any]) -> None:
+    messages, services = stubs
+    server = shop(interface)
+    with grpc.insecure_channel(f"127.0.0.1:{server.start()}") as channel:
+        client = services.ShopStub(channel)
+        assert client.Add(messages.Pair(first_number=1)).sum == 1
+        late = client.Slow.future(messages.Pair(first_number=300, second_number=5))
+        while "shop.v1.Shop.Add" not in server.metrics():
+            pass
+        asyncio.run(asyncio.sleep(0.1))
+        assert server.stop(20.0) == 0
+        assert late.result().sum == 5
+
+
+def test_interfaces_that_are_none_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "broken.proto"
+    for text, part in [
+        ('syntax = "proto3";\nmessage Item {\n  strin text = 1;\n}\n', "strin"),
+        ('syntax = "proto3";\nimport "nowhere.proto";\n', "nowhere.proto"),
+        ('syntax = "proto3";\nmessage Item {}\n', "declares no service"),
+        ("message {", "broken.proto"),
+    ]:
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(AccelflowError, match=part) as it:
+            Server(path)
+        assert str(path) in str(it.value)
+    with pytest.raises(AccelflowError, match=r"absent\.proto"):
+        Server(tmp_path / "absent.proto")
+    path.write_text(INTERFACE, encoding="utf-8")
+    server = Server(path)
+    with pytest.raises(AccelflowError, match="unknown method 'Sell'"):
+        server.handle("Sell", lambda _: None)
