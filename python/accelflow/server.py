@@ -38,7 +38,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves the functions of a `.thrift` file.
+    """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
 
     Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
     `key` (files in PEM form), over TLS 1.3 and nothing else. Connections beyond `max_connections`

@@ -19,6 +19,12 @@ use common::grpc::{
 };
 use common::{Certificate, await_count, counted, impatient};
 
+/// Name, headers, body, and the code of the status.
+type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Vec<u8>, u8);
+
+/// The frames of each turn.
+type Flood = Box<dyn Fn(u32) -> Vec<u8>>;
+
 fn gzip(data: &[u8]) -> Vec<u8> {
     let mut cmp = Cmp::new(Codec::Gzip, 1, Limits::default()).expect("a level");
     cmp.compress(data).expect("small")
@@ -146,7 +152,7 @@ fn requests_that_cannot_be_read_are_refused_and_the_connection_goes_on() {
     let bomb = gzip(&[b' '; 1_000_000]);
     let mut corrupt = gzip(b"\x0a\x01x");
     corrupt[12] ^= 0xff;
-    let cases: [(&str, &[(&str, &str)], Vec<u8>, u8); 14] = [
+    let cases: [Case<'_>; 14] = [
         ("wrong type", &[], prefixed(0, b"\x08\x01"), 13),
         ("truncated field", &[], prefixed(0, b"\x0a\x05x"), 13),
         ("not UTF-8", &[], prefixed(0, b"\x0a\x01\xff"), 13),
@@ -395,7 +401,7 @@ fn floods_end_the_connection() {
         both.extend(frame(RST_STREAM, 0, stream, &8u32.to_be_bytes()));
         both
     };
-    let floods: [(&str, Box<dyn Fn(u32) -> Vec<u8>>); 3] = [
+    let floods: [(&str, Flood); 3] = [
         ("ping", Box::new(|_| frame(PING, 0, 0, &[7; 8]))),
         ("settings", Box::new(|_| frame(SETTINGS, 0, 0, &[]))),
         ("reset", Box::new(move |turn| reset(2 * turn + 1))),
@@ -551,8 +557,10 @@ fn headers_and_streams_are_bounded() {
     let reply = exchange(client.requests.clone(), request, text("x"));
     let reply = client.runtime.block_on(reply);
     assert!(
-        reply.as_ref().map_or(true, |it| it.http
-            == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+        reply
+            .as_ref()
+            .ok()
+            .is_none_or(|it| it.http == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
         "{reply:?}"
     );
     assert_eq!(
