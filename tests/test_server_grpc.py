@@ -2,6 +2,9 @@
 
 import asyncio
 import datetime
+import json
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from google.protobuf import empty_pb2, timestamp_pb2
 
 from accelflow import AccelflowError, DeclaredError, Server
+from conftest import ROOT
 
 INTERFACE = """
 syntax = "proto3";
@@ -193,6 +197,25 @@ def test_calls_on_one_channel_run_at_once(
         client = services.ShopStub(channel)
         pairs = [messages.Pair(first_number=1, second_number=n) for n in range(200)]
         assert [reply.sum for reply in pool.map(client.Slow, pairs)] == list(range(200))
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_node_is_answered(interface: Path, certificate: tuple[Path, Path], tls: bool) -> None:
+    folder = ROOT / "tests" / "interop" / "grpc"
+    if shutil.which("node") is None or not (folder / "node_modules").is_dir():
+        pytest.skip("needs Node and `npm ci --prefix tests/interop/grpc`")
+    cert, key = certificate
+    options = {"certificate": cert, "key": key} if tls else {}
+    with shop(interface, **options) as server:
+        address = f"{'localhost' if tls else '127.0.0.1'}:{server.port}"
+        command = ["node", str(folder / "client.js"), address, str(interface)]
+        done = subprocess.run(
+            command + [str(cert)] * tls, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    overflow = [11, "9223372036854775808 is 100 % too much ü"]
+    each = ["42", 500_000, overflow, 4]
+    assert [json.loads(line) for line in done.stdout.splitlines()] == each * 2
 
 
 def test_stopping_tells_the_client(interface: Path, stubs: tuple[Any, Any]) -> None:
