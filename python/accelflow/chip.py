@@ -98,10 +98,9 @@ def energy(
         known = ", ".join(s.orchestrator for s in comparison.systems)
         raise InputError(f"no system '{orchestrator}' in the results; there are {known}")
     sizes = {**_sizes_of(comparison), **_numbers(sizes)}
+    one_server = comparison.placement == "colocated"
     servers: list[list[ServiceResult]] = (
-        [list(system.services)]
-        if comparison.placement == "colocated"
-        else [[service] for service in system.services]
+        [list(system.services)] if one_server else [[service] for service in system.services]
     )
     watts: dict[str, float] = {}
     inputs = {row["name"]: row["value"] for row in power(changes, sizes)["inputs"]}

@@ -39,22 +39,6 @@ fn service_json(result: &ServiceResult) -> Value {
         let named = |accel: &Accel| (accel.name(), shares[accel.index()]);
         Accel::ALL.iter().map(named).collect()
     };
-    let fallbacks: BTreeMap<&str, u64> = Fallback::ALL
-        .iter()
-        .map(|reason| {
-            (
-                reason.name(),
-                result.fallbacks.get(reason).copied().unwrap_or(0),
-            )
-        })
-        .collect();
-    let spent: BTreeMap<&str, Option<f64>> = Part::ALL
-        .iter()
-        .map(|&part| {
-            let mean = result.spent.mean(part, result.completed);
-            (part.name(), us(mean))
-        })
-        .collect();
     json!({
         "service": result.service,
         "offered_rps": result.offered_rps,
@@ -83,7 +67,7 @@ fn service_json(result: &ServiceResult) -> Value {
             "shaped_traces": result.tenant.shaped,
             "shaping_us": result.tenant.shaping_time.as_us_f64(),
         },
-        "fallbacks": fallbacks,
+        "fallbacks": fallbacks_json(result),
         "responded": result.responded,
         "slo": {
             "us": us(result.within),
@@ -92,7 +76,27 @@ fn service_json(result: &ServiceResult) -> Value {
         },
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,
-        "spent_us": (result.completed > 0).then_some(spent),
+        "spent_us": (result.completed > 0).then(|| spent_json(result)),
         "data": data_json(&result.data),
     })
+}
+
+/// By reason, all of them.
+fn fallbacks_json(result: &ServiceResult) -> Value {
+    let count = |reason: &Fallback| {
+        let count = result.fallbacks.get(reason).copied().unwrap_or(0);
+        (reason.name(), count)
+    };
+    let counts: BTreeMap<&str, u64> = Fallback::ALL.iter().map(count).collect();
+    json!(counts)
+}
+
+/// The mean of each part of the response time in microseconds.
+fn spent_json(result: &ServiceResult) -> Value {
+    let mean = |&part: &Part| {
+        let mean = result.spent.mean(part, result.completed);
+        (part.name(), mean.map(Time::as_us_f64))
+    };
+    let parts: BTreeMap<&str, Option<f64>> = Part::ALL.iter().map(mean).collect();
+    json!(parts)
 }

@@ -36,41 +36,8 @@ const ONE_HERTZ: Frequency = match Frequency::from_hz(1) {
 /// A configuration before any default is set.
 pub(super) fn blank() -> Config {
     Config {
-        core: CoreConfig {
-            count: 0,
-            clock: ONE_HERTZ,
-            enqueue: Time::ZERO,
-            notice: Time::ZERO,
-            context_switch: Time::ZERO,
-            interrupt: Time::ZERO,
-            submit: Time::ZERO,
-            transform_per_kib: Time::ZERO,
-            balancing: Balancing::LeastLoaded,
-            interrupt_policy: InterruptPolicy::Queued,
-            notification: Looks::Periodically,
-            notice_period: Time::ZERO,
-            wake: Time::ZERO,
-            generation: Generation::IceLake,
-            tax_gain: 0.0,
-            system_gain: 0.0,
-        },
-        accelerator: AcceleratorConfig {
-            instances: 0,
-            enqueue_attempts: 0,
-            pes: 0,
-            input_entries: 0,
-            output_entries: 0,
-            inline: Bytes(0),
-            overflow_entries: 0,
-            scratchpad_latency: Time::ZERO,
-            scratchpad_bandwidth: ONE_BYTE_PER_S,
-            scratchpad: Bytes(1),
-            wipe_bandwidth: ONE_BYTE_PER_S,
-            service_state: Bytes(0),
-            speedup_half: Bytes(0),
-            rpc_message: Time::ZERO,
-            speedup: [1.0; Accel::COUNT],
-        },
+        core: core(),
+        accelerator: accelerator(),
         exception: ExceptionConfig {
             per_million: 0.0,
             handling: Time::ZERO,
@@ -91,43 +58,9 @@ pub(super) fn blank() -> Config {
             transform: 0,
             ipc: 1.0,
         },
-        network: NetworkConfig {
-            dma_engines: 0,
-            dma_setup: Time::ZERO,
-            hop: Cycles(0),
-            link_bytes: 1,
-            chiplets: 1,
-            inter_chiplet: Cycles(0),
-            inter_chiplet_bandwidth: ONE_BYTE_PER_S,
-            notification: Cycles(0),
-            entry_overhead: Bytes(0),
-        },
-        memory: MemoryConfig {
-            llc_slices: 1,
-            llc_slice: Bytes(0),
-            llc_ways: 1,
-            llc: Cycles(0),
-            llc_bytes: 1,
-            snoop: Cycles(0),
-            invalidate: Cycles(0),
-            core_fill_bytes_per_s: 0,
-            controllers: 1,
-            dram_bandwidth: ONE_BYTE_PER_S,
-            dram_latency: Time::ZERO,
-            tenant_limit: None,
-        },
-        tlb: TlbConfig {
-            entries: 1,
-            ways: 1,
-            hit: Cycles(0),
-            page: Bytes(0),
-            walkers: 1,
-            walk_levels: 0,
-            walk_cache_entries: 0,
-            buffers: 1,
-            faults_per_million: 0,
-            fault_service: Time::ZERO,
-        },
+        network: network(),
+        memory: memory(),
+        tlb: tlb(),
         relief: ReliefConfig {
             latency: Time::ZERO,
             occupancy: Time::ZERO,
@@ -153,5 +86,92 @@ pub(super) fn blank() -> Config {
             rpc_exception: 0.0,
             other_form: 0.0,
         },
+    }
+}
+
+fn core() -> CoreConfig {
+    CoreConfig {
+        count: 0,
+        clock: ONE_HERTZ,
+        enqueue: Time::ZERO,
+        notice: Time::ZERO,
+        context_switch: Time::ZERO,
+        interrupt: Time::ZERO,
+        submit: Time::ZERO,
+        transform_per_kib: Time::ZERO,
+        balancing: Balancing::LeastLoaded,
+        interrupt_policy: InterruptPolicy::Queued,
+        notification: Looks::Periodically,
+        notice_period: Time::ZERO,
+        wake: Time::ZERO,
+        generation: Generation::IceLake,
+        tax_gain: 0.0,
+        system_gain: 0.0,
+    }
+}
+
+fn accelerator() -> AcceleratorConfig {
+    AcceleratorConfig {
+        instances: 0,
+        enqueue_attempts: 0,
+        pes: 0,
+        input_entries: 0,
+        output_entries: 0,
+        inline: Bytes(0),
+        overflow_entries: 0,
+        scratchpad_latency: Time::ZERO,
+        scratchpad_bandwidth: ONE_BYTE_PER_S,
+        scratchpad: Bytes(1),
+        wipe_bandwidth: ONE_BYTE_PER_S,
+        service_state: Bytes(0),
+        speedup_half: Bytes(0),
+        rpc_message: Time::ZERO,
+        speedup: [1.0; Accel::COUNT],
+    }
+}
+
+fn network() -> NetworkConfig {
+    NetworkConfig {
+        dma_engines: 0,
+        dma_setup: Time::ZERO,
+        hop: Cycles(0),
+        link_bytes: 1,
+        chiplets: 1,
+        inter_chiplet: Cycles(0),
+        inter_chiplet_bandwidth: ONE_BYTE_PER_S,
+        notification: Cycles(0),
+        entry_overhead: Bytes(0),
+    }
+}
+
+fn memory() -> MemoryConfig {
+    MemoryConfig {
+        llc_slices: 1,
+        llc_slice: Bytes(0),
+        llc_ways: 1,
+        llc: Cycles(0),
+        llc_bytes: 1,
+        snoop: Cycles(0),
+        invalidate: Cycles(0),
+        core_fill_bytes_per_s: 0,
+        controllers: 1,
+        dram_bandwidth: ONE_BYTE_PER_S,
+        dram_latency: Time::ZERO,
+        tenant_limit: None,
+    }
+}
+
+fn tlb() -> TlbConfig {
+    TlbConfig {
+        entries: 1,
+        ways: 1,
+        hit: Cycles(0),
+        page: Bytes(0),
+        walkers: 1,
+        walk_levels: 0,
+        walk_cache_entries: 0,
+        buffers: 1,
+        faults_per_million: 0,
+        fault_service: Time::ZERO,
     }
 }

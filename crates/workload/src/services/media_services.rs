@@ -19,6 +19,7 @@ use super::{Phase, Service, ServiceError};
 /// None in practice; the constructor is the fallible one that users have.
 pub fn media_services() -> Result<Vec<Service>, ServiceError> {
     let mut services = composing()?;
+    services.extend(storing()?);
     services.extend(reading()?);
     Ok(services)
 }
@@ -38,7 +39,6 @@ fn service(
 fn composing() -> Result<Vec<Service>, ServiceError> {
     let upload = || Phase::one(rpc("T9", 0));
     let upload_text = || Phase::one(rpc("T9+Cmp", 0));
-    let put = |entry| Phase::one(write(entry));
     Ok(vec![
         service(
             "UpUniqId",
@@ -78,6 +78,13 @@ fn composing() -> Result<Vec<Service>, ServiceError> {
             vec![Phase::one(read(1, 0)), upload()],
             "T2",
         )?,
+    ])
+}
+
+/// What a complete review goes through.
+fn storing() -> Result<Vec<Service>, ServiceError> {
+    let put = |entry| Phase::one(write(entry));
+    Ok(vec![
         // The upload that completes a review: it is counted and kept, all parts are read, and the
         // review goes to storage and to the timelines of its film and its user.
         service(

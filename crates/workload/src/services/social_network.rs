@@ -4,7 +4,7 @@
 //! table's operation counts, which come out exactly with the facts below and no others that treat
 //! equal chains equally.
 
-use super::chains::{read, receive, rpc, send, write};
+use super::chains::{path, read, receive, rpc, write};
 use super::{Phase, Service, ServiceError};
 
 /// The eight services in the paper's order.
@@ -17,92 +17,40 @@ pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [
 /// # Errors
 /// None in practice; the constructor is the fallible one that users have.
 pub fn social_network() -> Result<Vec<Service>, ServiceError> {
-    let cpu = || Phase::Cpu;
-    let nested = rpc("T9+Cmp", 1);
-    let compressed_write = write("T8+Cmp");
-    let write = write("T8");
-    Ok(vec![
-        Service::new(
-            "CPost",
-            "ComposePost",
-            vec![
-                receive(1),
-                cpu(),
-                Phase::parallel(4, &nested),
-                cpu(),
-                Phase::parallel(3, &nested),
-                cpu(),
-                send("T2"),
-            ],
-        )?,
-        Service::new(
+    let calls = |count| Phase::parallel(count, &rpc("T9+Cmp", 1));
+    let call = |compressed| Phase::one(rpc("T9", compressed));
+    let write_compressed = || Phase::one(write("T8+Cmp"));
+    // Name, method, whether the request is compressed, steps, and the trace of the response.
+    let services = [
+        ("CPost", "ComposePost", 1, vec![calls(4), calls(3)], "T2"),
+        (
             "ReadH",
             "ReadHomeTimeline",
-            vec![
-                receive(0),
-                cpu(),
-                Phase::one(read(1, 1)),
-                cpu(),
-                Phase::one(rpc("T9", 1)),
-                cpu(),
-                send("T3"),
-            ],
-        )?,
-        Service::new(
-            "StoreP",
-            "StorePost",
-            vec![
-                receive(1),
-                cpu(),
-                Phase::one(compressed_write.clone()),
-                cpu(),
-                send("T2"),
-            ],
-        )?,
-        Service::new(
+            0,
+            vec![Phase::one(read(1, 1)), call(1)],
+            "T3",
+        ),
+        ("StoreP", "StorePost", 1, vec![write_compressed()], "T2"),
+        (
             "Follow",
             "Follow",
-            vec![
-                receive(0),
-                cpu(),
-                Phase::parallel(3, &write),
-                cpu(),
-                send("T2"),
-            ],
-        )?,
-        Service::new(
-            "Login",
-            "Login",
-            vec![receive(0), cpu(), Phase::one(read(0, 0)), cpu(), send("T2")],
-        )?,
-        Service::new(
-            "CUrls",
-            "ComposeUrls",
-            vec![
-                receive(1),
-                cpu(),
-                Phase::one(compressed_write),
-                cpu(),
-                send("T3"),
-            ],
-        )?,
-        Service::new(
-            "UniqId",
-            "ComposeUniqueId",
-            vec![receive(0), cpu(), send("T2")],
-        )?,
-        Service::new(
+            0,
+            vec![Phase::parallel(3, &write("T8"))],
+            "T2",
+        ),
+        ("Login", "Login", 0, vec![Phase::one(read(0, 0))], "T2"),
+        ("CUrls", "ComposeUrls", 1, vec![write_compressed()], "T3"),
+        ("UniqId", "ComposeUniqueId", 0, vec![], "T2"),
+        (
             "RegUsr",
             "RegisterUser",
-            vec![
-                receive(0),
-                cpu(),
-                Phase::one(write),
-                cpu(),
-                Phase::one(rpc("T9", 0)),
-                cpu(),
-                send("T2"),
-            ],
-        )?,
-    ])
+            0,
+            vec![Phase::one(write("T8")), call(0)],
+            "T2",
+        ),
+    ];
+    let service = |(name, method, compressed, steps, sent)| {
+        Service::new(name, method, path(receive(compressed), steps, sent))
+    };
+    services.into_iter().map(service).collect()
 }
