@@ -48,7 +48,8 @@ impl Generation {
 
     /// How many instructions of application logic it executes while the base executes one.
     ///
-    /// From what Intel has said about equal clocks: Broadwell 5.5 % above Haswell (2014),
+    /// Assumed, from what Intel is reported to have said about equal clocks (statements at launches,
+    /// not found again): Broadwell 5.5 % above Haswell (2014),
     /// Skylake-SP 10 % above Broadwell (2017), Ice Lake-SP 18 % above Cascade Lake (Hot Chips
     /// 2020), whose core is Skylake's, and Golden Cove 19 % above Cypress Cove (2021), which is
     /// Ice Lake's core in an older process. For Emerald Rapids there is only a figure of whole
