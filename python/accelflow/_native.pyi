@@ -55,6 +55,7 @@ __all__ = [
     "simulated_payloads",
     "simulation_parameters",
     "system_names",
+    "timeouts_by_service",
     "trace_accel",
     "trace_branch",
     "trace_check",
@@ -553,6 +554,12 @@ def service_walk(name: str) -> str:
 
 def service_names(workload: str) -> list[str]:
     """The services of a workload. Raises AccelflowError for an unknown workload."""
+
+def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
+    """By service, the mean number of messages of a request that are awaited for longer.
+
+    Raises AccelflowError for an unknown workload or remote.
+    """
 
 def workload_names() -> list[tuple[str, float, float | None]]:
     """The workloads: name, share of sequences that branch, share that the paper prints."""

@@ -40,6 +40,7 @@ __all__ = [
     "settings",
     "simulated_operations",
     "systems",
+    "timeouts",
     "workloads",
 ]
 
@@ -113,7 +114,8 @@ class Experiment:
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
     serverless functions), which `rates` shares among them. `facts` says what payloads say: that of
     the most common path, `drawn` for each request with the odds ``facts.*`` of the server's
-    parameters, or `recorded`: that of one of the requests in `recording`, drawn for each; `remote` says how long remote sides take.
+    parameters, or `recorded`: that of one of the requests in `recording`, drawn for each; `remote`
+    says how long remote sides take.
 
     `policy` is the order of input queues, fifo, priority or deadline, if the configuration is not
     to say it. Responses of services that `slo_us` does not name are due within `slo_factor` times
@@ -179,29 +181,7 @@ def compare(
     sizes = experiment.sizes or ("socialnetwork" if own_sizes else "fleet")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     ids = ids or [name for name, _ in orchestrators()]
-    request = {
-        "workload": experiment.workload,
-        "services": list(experiment.services),
-        "orchestrators": ids,
-        "placement": experiment.placement,
-        "arrivals": experiment.arrivals,
-        "rate_rps": experiment.mean_rate_rps,
-        "rates": experiment.rates,
-        "facts": experiment.facts,
-        "requests": experiment.requests,
-        "warmup": experiment.warmup_requests,
-        "seed": experiment.seed,
-        "threads": threads,
-        "tcp_cost_ns": experiment.tcp_cost_ns,
-        "remote": experiment.remote,
-        "sizes": sizes,
-        "config": _config(experiment),
-        "slo_us": dict(experiment.slo_us),
-        "slo_factor": experiment.slo_factor,
-        "tenants": dict(experiment.tenants),
-        "priorities": dict(experiment.priorities),
-        "shaping": _shaping(experiment),
-    }
+    request = _request(experiment, ids, sizes, threads)
     text = _native.simulate_comparison(json.dumps(request), experiment.recording, progress)
     simulated = json.loads(text)
     return {
@@ -228,6 +208,35 @@ def compare(
         "shaping": request["shaping"],
         "cohort_links": simulated["cohort_links"],
         "systems": simulated["systems"],
+    }
+
+
+def _request(
+    experiment: Experiment, ids: Sequence[str], sizes: str, threads: int
+) -> dict[str, Any]:
+    """What the native engine is asked to simulate."""
+    return {
+        "workload": experiment.workload,
+        "services": list(experiment.services),
+        "orchestrators": list(ids),
+        "placement": experiment.placement,
+        "arrivals": experiment.arrivals,
+        "rate_rps": experiment.mean_rate_rps,
+        "rates": experiment.rates,
+        "facts": experiment.facts,
+        "requests": experiment.requests,
+        "warmup": experiment.warmup_requests,
+        "seed": experiment.seed,
+        "threads": threads,
+        "tcp_cost_ns": experiment.tcp_cost_ns,
+        "remote": experiment.remote,
+        "sizes": sizes,
+        "config": _config(experiment),
+        "slo_us": dict(experiment.slo_us),
+        "slo_factor": experiment.slo_factor,
+        "tenants": dict(experiment.tenants),
+        "priorities": dict(experiment.priorities),
+        "shaping": _shaping(experiment),
     }
 
 
@@ -276,6 +285,20 @@ def services(workload: str = "socialnetwork") -> list[str]:
     if workload not in WORKLOADS:
         raise InputError(f"unknown workload '{workload}'; known are {', '.join(WORKLOADS)}")
     return _native.service_names(workload)
+
+
+def timeouts(
+    workload: str = "socialnetwork", *, remote: str, timeout_us: float
+) -> dict[str, float]:
+    """By service, the mean number of messages of a request that are awaited for longer.
+
+    In closed form, for the waits called `remote` and the most common path of each request; waits
+    do not depend on the load. Raises InputError for a time-out that is not positive,
+    AccelflowError for an unknown name.
+    """
+    if not 0 < timeout_us <= 1e9:
+        raise InputError(f"timeout_us is {timeout_us:g}; must be above 0, at most 1e9")
+    return dict(_native.timeouts_by_service(workload, remote, timeout_us))
 
 
 def service(name: str) -> dict[str, Any]:
@@ -397,8 +420,6 @@ def check(experiment: Experiment, threads: int = 1) -> None:
     ):
         if value not in allowed:
             raise InputError(f"unknown {name} '{value}'; known are {', '.join(allowed)}")
-    if experiment.facts == "recorded" and experiment.recording is None:
-        raise InputError("facts 'recorded' need a recording with requests to take them from")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     _check_names("orchestrator", ids, [name for name, _ in systems()])
     _check_names("service", experiment.services, services(experiment.workload))
@@ -455,7 +476,9 @@ def _check_shaping(experiment: Experiment) -> None:
 
 
 def _check_fit(experiment: Experiment) -> None:
-    """Refuse what belongs to another workload."""
+    """Refuse what does not go together."""
+    if experiment.facts == "recorded" and experiment.recording is None:
+        raise InputError("facts 'recorded' need a recording with requests to take them from")
     workload = experiment.workload
     own = {"socialnetwork": ("equal", "alibaba"), "serverless": ("equal", "azure")}
     allowed = own.get(workload, ("equal",))

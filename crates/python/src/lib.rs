@@ -18,6 +18,7 @@ mod operations;
 mod recording;
 mod rpc_processor;
 mod server;
+mod services;
 mod shaping;
 mod sharing;
 mod simulation;
@@ -69,9 +70,12 @@ mod _native {
     #[pymodule_export]
     use crate::simulation::{
         confidence_interval, orchestrator_names, profile_parameters, service_breakdown,
-        service_names, service_walk, simulate_comparison, simulated_operations, simulated_payloads,
-        simulation_parameters, system_names, workload_names,
+        simulate_comparison, simulated_operations, simulated_payloads, simulation_parameters,
+        system_names,
     };
+
+    #[pymodule_export]
+    use crate::services::{service_names, service_walk, timeouts_by_service, workload_names};
 
     #[pymodule_export]
     use crate::trace::image::{PyImage, PyInstruction};

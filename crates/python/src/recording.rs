@@ -10,7 +10,7 @@ use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 
 use crate::errors::AccelflowError;
-use crate::simulation::find_service;
+use crate::services::find_service;
 
 fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())

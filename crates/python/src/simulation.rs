@@ -17,9 +17,7 @@ use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
 use accelflow_workload::profile::{
     PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, ShareKind,
 };
-use accelflow_workload::services::{
-    Service, branching_share, invocations, sequences, social_network,
-};
+use accelflow_workload::services::{Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::{RateShares, Suite};
 use pyo3::prelude::*;
@@ -27,20 +25,21 @@ use serde_json::{Value, json};
 
 use crate::comparison::system_json;
 use crate::errors::AccelflowError;
+use crate::services::{find_service, wanted_services};
 
-fn failure(error: impl std::fmt::Display) -> PyErr {
+pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-fn memory() -> PyResult<Image> {
+pub(crate) fn memory() -> PyResult<Image> {
     templates().map_err(failure)?.link().map_err(failure)
 }
 
-fn pick<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> PyResult<T> {
+fn pick<T: Clone>(what: &str, name: &str, known: &[(&'static str, T)]) -> PyResult<T> {
     known
         .iter()
         .find(|(n, _)| *n == name)
-        .map(|(_, value)| *value)
+        .map(|(_, value)| value.clone())
         .ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|(n, _)| *n).collect();
             failure(format!(
@@ -277,31 +276,6 @@ pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
     Ok(Value::Array(parameters_json(&profile)).to_string())
 }
 
-fn wanted_services(suite: Suite, names: &[String]) -> PyResult<Vec<Service>> {
-    let all = suite.services().map_err(failure)?;
-    for name in names {
-        find_service(&all, name)?;
-    }
-    let wanted = |service: &Service| names.iter().any(|name| name == service.name());
-    Ok(all
-        .into_iter()
-        .filter(|service| names.is_empty() || wanted(service))
-        .collect())
-}
-
-pub(crate) fn find_service<'s>(services: &'s [Service], name: &str) -> PyResult<&'s Service> {
-    services
-        .iter()
-        .find(|service| service.name() == name)
-        .ok_or_else(|| {
-            let known: Vec<&str> = services.iter().map(Service::name).collect();
-            failure(format!(
-                "unknown service '{name}'; known are {}",
-                known.join(", ")
-            ))
-        })
-}
-
 /// The paper's shares are means over the eight services of SocialNetwork, so costs are derived
 /// from all eight whatever is simulated.
 fn profile(
@@ -311,6 +285,27 @@ fn profile(
     services: &[Service],
     image: &Image,
 ) -> PyResult<Profile> {
+    let waits = remote_waits(&request.remote)?;
+    if let Some(recording) = recording {
+        let recording = Recording::from_json(recording).map_err(failure)?;
+        let options = RecordingOptions {
+            waits,
+            ..RecordingOptions::default()
+        };
+        return Profile::from_recording(&recording, services, image, &options).map_err(failure);
+    }
+    let tcp_cost = Time::from_ns_f64(request.tcp_cost_ns);
+    let options = PaperOptions {
+        tcp_cost,
+        waits,
+        ..PaperOptions::default()
+    };
+    let all = social_network().map_err(failure)?;
+    let profile = Profile::paper_like(services, &all, image, &options).map_err(failure)?;
+    Ok(profile.with_app_times(|name| suite.app_time(name)))
+}
+
+pub(crate) fn remote_waits(name: &str) -> PyResult<RemoteWaits> {
     let remotes = [
         ("short", RemoteWaits::short()),
         ("socialnetwork", RemoteWaits::social_network()),
@@ -320,31 +315,7 @@ fn profile(
             RemoteWaits::social_network().spread(),
         ),
     ];
-    let waits = remotes.iter().find(|(name, _)| *name == request.remote);
-    let (_, waits) = waits.ok_or_else(|| {
-        failure(format!(
-            "unknown remote '{}'; known are {}",
-            request.remote,
-            remotes.each_ref().map(|(name, _)| *name).join(", ")
-        ))
-    })?;
-    if let Some(recording) = recording {
-        let recording = Recording::from_json(recording).map_err(failure)?;
-        let options = RecordingOptions {
-            waits: waits.clone(),
-            ..RecordingOptions::default()
-        };
-        return Profile::from_recording(&recording, services, image, &options).map_err(failure);
-    }
-    let tcp_cost = Time::from_ns_f64(request.tcp_cost_ns);
-    let options = PaperOptions {
-        tcp_cost,
-        waits: waits.clone(),
-        ..PaperOptions::default()
-    };
-    let all = social_network().map_err(failure)?;
-    let profile = Profile::paper_like(services, &all, image, &options).map_err(failure)?;
-    Ok(profile.with_app_times(|name| suite.app_time(name)))
+    pick("remote", name, &remotes)
 }
 
 fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
@@ -361,63 +332,6 @@ fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
             "unknown arrivals '{kind}'; known are poisson, alibaba, azure, short_bursts"
         ))),
     }
-}
-
-/// The service of any workload called `name` as JSON: its method, path, traces, accelerators and
-/// sequences, found by walking its traces. Raises AccelflowError for an unknown service.
-#[pyfunction]
-pub(crate) fn service_walk(name: &str) -> PyResult<String> {
-    let mut services = Vec::new();
-    for suite in Suite::ALL {
-        services.extend(suite.services().map_err(failure)?);
-    }
-    let service = find_service(&services, name)?;
-    let image = memory()?;
-    let counts = invocations(service, &image).map_err(failure)?;
-    let conditionals: Vec<u32> = sequences(service, &image)
-        .map_err(failure)?
-        .iter()
-        .map(|sequence| sequence.conditionals)
-        .collect();
-    let by_accelerator: BTreeMap<&str, u32> = Accel::ALL
-        .iter()
-        .map(|accel| (accel.name(), counts.of(*accel)))
-        .collect();
-    Ok(json!({
-        "service": service.name(),
-        "method": service.method(),
-        "accelerators": counts.total,
-        "path": counts.path,
-        "traces": counts.traces,
-        "by_accelerator": by_accelerator,
-        "max_parallel_chains": service.max_parallel_chains(),
-        "conditionals_by_sequence": conditionals,
-    })
-    .to_string())
-}
-
-/// The workloads: (name, share of its sequences that branch, the share that the paper prints).
-#[pyfunction]
-pub(crate) fn workload_names() -> PyResult<Vec<(&'static str, f64, Option<f64>)>> {
-    let image = memory()?;
-    let row = |suite: Suite| {
-        let services = suite.services().map_err(failure)?;
-        let share = branching_share(&services, &image).map_err(failure)?;
-        Ok((suite.name(), share, suite.printed_branching_share()))
-    };
-    Suite::ALL.into_iter().map(row).collect()
-}
-
-/// The names of the services of `workload`; for socialnetwork, in the paper's order. Raises
-/// AccelflowError for an unknown workload.
-#[pyfunction]
-pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
-    let suite: Suite = workload.parse().map_err(failure)?;
-    let services = suite.services().map_err(failure)?;
-    Ok(services
-        .iter()
-        .map(|service| service.name().to_owned())
-        .collect())
 }
 
 /// The identifiers of the orchestrators that a comparison runs by default, with the names of the

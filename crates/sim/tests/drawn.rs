@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::{Form, PhasePlan, Plan};
-use accelflow_sim::stats::{Operated, Outcome};
+use accelflow_sim::stats::{Fallback, Operated, Outcome};
 use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{
     PaperOptions, Profile, RecordedRequest, Recording, RecordingOptions, RemoteWaits,
+    timeouts_per_request,
 };
 use accelflow_workload::services::{Chain, FactOdds, Odds, Phase, Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
@@ -365,4 +366,37 @@ fn facts_cannot_be_taken_from_a_recording_without_requests() {
         error.to_string(),
         "service TwoReads: the recording has no requests that facts could be taken from"
     );
+}
+
+#[test]
+fn time_outs_are_as_frequent_as_the_closed_form_says() {
+    // At a time-out of a few waits, where they are common; the formula is the one that gives the
+    // rate at a time-out of seconds, where they are not.
+    let services = social_network().unwrap();
+    let waits = RemoteWaits::social_network().spread();
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(1_000)));
+    let plan = plan(&services, waits.clone(), &sizes);
+    for timeout_us in [300.0, 400.0] {
+        let mut config = Config::default();
+        config.set("tcp.timeout_us", timeout_us).unwrap();
+        let requests = 1_500;
+        let loads: Vec<Load> = (0..services.len())
+            .map(|service| {
+                let arrivals = ArrivalProcess::Poisson { rate_rps: 2_000.0 };
+                Load::new(service, arrivals, requests, 0)
+            })
+            .collect();
+        let outcome = common::run(&config, &plan, "accelflow", &loads, 3);
+        let timeout = Time::from_ns_f64(timeout_us * 1e3);
+        for (service, stats) in services.iter().zip(&outcome.services) {
+            let name = service.name();
+            let each = timeouts_per_request(service, &image(), &waits, timeout).unwrap();
+            let found = stats.fallbacks.get(&Fallback::TimedOut).copied();
+            let found = found.unwrap_or(0) as f64;
+            let ended = (stats.completed + stats.timed_out) as f64;
+            // The time-outs of a request are at most as spread as as many independent events.
+            let (mean, four) = (each * ended, 4.0 * (each * ended).sqrt());
+            assert!((found - mean).abs() <= four, "{name}: {found} of {mean}");
+        }
+    }
 }

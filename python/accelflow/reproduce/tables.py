@@ -299,6 +299,19 @@ def _fig15(_inputs: Inputs) -> Table:
     return Table(("application", *relief_suite.DEFINITIONS), tuple(rows), figures, series)
 
 
+def _timeouts(_inputs: Inputs) -> Table:
+    """How many messages of a request are awaited for too long, with the captured waits."""
+    timeout_us = next(one.default for one in simulation.parameters() if one.key == "tcp.timeout_us")
+    remote = "socialnetwork_drawn"
+    by_service = simulation.timeouts(remote=remote, timeout_us=timeout_us)
+    rows = [(name, f"{1e6 * mean:.3g}") for name, mean in by_service.items()]
+    mean = math.fsum(by_service.values()) / len(by_service)
+    rows.append(("mean", f"{1e6 * mean:.3g}"))
+    figures = {"tcp_timeouts_per_million": 1e6 * mean}
+    heading = f"time-outs per million requests at {timeout_us / 1e6:g} s"
+    return Table(("service", heading), tuple(rows), figures)
+
+
 def _times(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}x"
 
@@ -317,4 +330,5 @@ TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "fig15": _fig15,
     "dispatcher": _dispatcher,
     "branches": _branches,
+    "timeouts": _timeouts,
 }

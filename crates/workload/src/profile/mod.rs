@@ -9,6 +9,7 @@ mod measured;
 mod paper;
 mod recording;
 mod requests;
+mod timeouts;
 mod waits;
 
 pub use measured::RecordingOptions;
@@ -17,6 +18,7 @@ pub use recording::{
     Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase, RecordedRequest,
     RecordedService, RecordedStep, Recording, RecordingError, Spot, VERSION,
 };
+pub use timeouts::timeouts_per_request;
 pub use waits::{RemoteWaits, WaitDistribution};
 
 use accelflow_trace::Accel;

@@ -60,6 +60,16 @@ impl WaitDistribution {
         self.median.scale((self.sigma * self.sigma / 2.0).exp())
     }
 
+    /// The probability of a wait longer than `limit`.
+    pub fn exceeds(self, limit: Time) -> f64 {
+        if self.sigma == 0.0 || self.median == Time::ZERO {
+            return f64::from(self.median > limit);
+        }
+        let ratio = limit.as_ns_f64() / self.median.as_ns_f64();
+        let deviations = ratio.ln() / self.sigma;
+        libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
+    }
+
     /// The wait that is attribute number `index` of request number `request`: a function of the
     /// arguments alone. (`index` and `index + 1` are used: Box and Muller's transformation.)
     pub fn draw(self, seed: u64, request: u64, index: u64) -> Time {

@@ -1,0 +1,44 @@
+//! How many messages of a request do not come in time, in closed form.
+
+use accelflow_trace::Image;
+use accelflow_units::Time;
+
+use super::RemoteWaits;
+use crate::services::{ChainWalk, Service, ServiceError};
+
+/// The mean number of messages that a request to `service` awaits for longer than `timeout`, if
+/// waits are independent of one another and of the load, and every request takes the most common
+/// path.
+///
+/// A time-out ends its chain and, once the others of its phase have ended, its request: a chain
+/// that awaits messages with probabilities p1, p2, ... of being late times out with
+/// q = 1 - (1 - p1)(1 - p2)..., a phase is reached if no chain of those before it did.
+///
+/// # Errors
+/// As [`Service::walk`].
+pub fn timeouts_per_request(
+    service: &Service,
+    image: &Image,
+    waits: &RemoteWaits,
+    timeout: Time,
+) -> Result<f64, ServiceError> {
+    // In logarithms, as the probabilities of interest are far below the last bit of 1.
+    let (mut reached_ln, mut expected) = (0.0_f64, 0.0);
+    for (phase, walk) in service.walk(image)?.iter().enumerate() {
+        // The request itself is not awaited.
+        let chains = walk.chains().iter().filter(|_| phase > 0);
+        let in_time_ln = |chain: &ChainWalk| -> f64 {
+            let awaited = chain.operations.iter().filter(|it| it.receives);
+            awaited
+                .map(|it| (-waits.distribution(&it.trace).exceeds(timeout)).ln_1p())
+                .sum()
+        };
+        let of_chains: Vec<f64> = chains.map(in_time_ln).collect();
+        let late: f64 = of_chains.iter().map(|ln| -ln.exp_m1()).sum();
+        if late > 0.0 {
+            expected += reached_ln.exp() * late;
+        }
+        reached_ln += of_chains.iter().sum::<f64>();
+    }
+    Ok(expected)
+}
