@@ -11,7 +11,7 @@ use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchest
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Operated;
 use accelflow_sim::{Config, Load, Run, simulate_logged};
-use accelflow_trace::{Accel, Image, templates};
+use accelflow_trace::{Image, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Modulation};
 use accelflow_workload::profile::{
