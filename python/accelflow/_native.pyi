@@ -387,6 +387,7 @@ class Server:
         cls,
         interface: str,
         *,
+        include_dirs: list[str] = ...,
         certificate: str | None = None,
         key: str | None = None,
         max_connections: int,

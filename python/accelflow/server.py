@@ -14,7 +14,7 @@ import inspect
 import logging
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from os import PathLike, fspath
 from types import FrameType, TracebackType
@@ -40,6 +40,8 @@ _LOG: Final = logging.getLogger(__name__)
 class Server:
     """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
 
+    Files that it includes are looked for beside it, then in the folders `include_dirs`.
+
     Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
     `key` (files in PEM form), over TLS 1.3 and nothing else. Connections beyond `max_connections`
     are closed at once, and so are those that pause longer than `idle_timeout_s` between messages,
@@ -60,6 +62,7 @@ class Server:
         self,
         interface: str | PathLike[str],
         *,
+        include_dirs: Iterable[str | PathLike[str]] = (),
         certificate: str | PathLike[str] | None = None,
         key: str | PathLike[str] | None = None,
         max_connections: int = 1024,
@@ -76,6 +79,7 @@ class Server:
         """Read the files; nothing listens yet."""
         self._native = _native.Server(
             fspath(interface),
+            include_dirs=[fspath(folder) for folder in include_dirs],
             certificate=None if certificate is None else fspath(certificate),
             key=None if key is None else fspath(key),
             max_connections=max_connections,

@@ -26,11 +26,13 @@ fn embedded_interfaces() {
 fn the_language() {
     let schema = Schema::parse(
         "namespace * demo
+         namespace xsd demo (uri = 'x')
+         cpp_include \"demo.h\"
          /* block */ # hash
          // line
          enum E { A = 0x10, B; C (note = 'x') }
-         typedef list<map<string, set<E>>> Deep (alias = \"yes\")
-         struct S { 1: required Deep deep (a = \"b\"); 5: optional S self }
+         typedef list<map cpp_type 'm' <string, set<E> cpp_type 's'>> Deep (alias = \"yes\", plain)
+         struct S { 1: required Deep deep (a = \"b\"); 5: optional S & self }
          service Base { oneway void ping(); i32 add(1: i32 a, 2: i32 b) throws (1: X x) }
          service Derived extends Base { S echo(1: S s) }
          exception X { 1: string why }",
@@ -70,16 +72,10 @@ fn refusals_name_line_and_column() {
         ("struct S {\n  1: i32 a,\n  1: i32 b\n}", 3, 3, "repeats"),
         ("struct S { 0: i32 a }", 1, 12, "allowed 1 to 32767"),
         (
-            "struct S { 1: i32 a = 5 }",
-            1,
-            21,
-            "default values are not supported",
-        ),
-        (
             "include \"other.thrift\"",
             1,
-            1,
-            "'include' is not supported",
+            9,
+            "a text by itself includes nothing",
         ),
         ("struct S { 1: list<i32 a }", 1, 24, "'>' expected"),
         ("struct S {", 1, 11, "the end of the text"),
@@ -91,6 +87,58 @@ fn refusals_name_line_and_column() {
         ),
         ("service S extends T { }", 1, 19, "not declared before"),
         ("struct S { } struct S { }", 1, 21, "declared twice"),
+        ("struct S { } enum S { A }", 1, 19, "declared twice"),
+        ("service S { } service S { }", 1, 23, "declared twice"),
+        (
+            "service S { void f() } service T extends S { void f() }",
+            1,
+            51,
+            "declared twice",
+        ),
+        ("struct S.T { }", 1, 8, "a name has no dots"),
+        (
+            "senum S { \"a\" }",
+            1,
+            1,
+            "'senum' is not supported; write an enum",
+        ),
+        ("struct S { 1: slist a }", 1, 15, "write 'string'"),
+        ("struct S { 1: uuid a }", 1, 15, "'uuid' is not supported"),
+        ("service S { async void f() }", 1, 13, "write 'oneway'"),
+        ("struct S xsd_all { }", 1, 10, "leave it out"),
+        (
+            "struct S { 1: i32 a xsd_optional }",
+            1,
+            21,
+            "write 'optional'",
+        ),
+        ("php_namespace x", 1, 1, "write 'namespace php'"),
+        ("struct S { i32 a }", 1, 12, "a field number expected"),
+        ("enum E { A = 0x80000000 }", 1, 12, "allowed are 32 bits"),
+        ("enum E { A, A }", 1, 13, "a value twice"),
+        ("enum E { A = 2147483647, B }", 1, 28, "allowed are 32 bits"),
+        ("service S { oneway i32 f() }", 1, 20, "returns void"),
+        (
+            "exception X {} service S { oneway void f() throws (1: X x) }",
+            1,
+            44,
+            "throws nothing",
+        ),
+        (
+            "struct S { 1: i32 a (b = ",
+            1,
+            26,
+            "value in quotes expected",
+        ),
+        ("const string A = \"\\q\"", 1, 19, "this escape"),
+        (
+            "const i64 A = 9223372036854775808",
+            1,
+            15,
+            "no number of 64",
+        ),
+        ("const double A = 1e999", 1, 18, "no number of 64"),
+        ("const double A = inf", 1, 18, "'inf' is not declared"),
         ("/* open", 1, 1, "comment is not closed"),
         ("struct S { 1: i32 a @ }", 1, 21, "begins nothing"),
         ("namespace py \"x", 1, 14, "string is not closed"),

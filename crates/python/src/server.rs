@@ -84,13 +84,14 @@ impl PyServer {
     /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError.
     #[new]
     #[pyo3(signature = (
-        interface, *, certificate=None, key=None, max_connections, max_message_bytes,
-        idle_timeout_s, message_timeout_s, pools=None, record=false, tenants=Vec::new(),
-        faults=Vec::new(), telemetry=None, admin=None
+        interface, *, include_dirs=Vec::new(), certificate=None, key=None, max_connections,
+        max_message_bytes, idle_timeout_s, message_timeout_s, pools=None, record=false,
+        tenants=Vec::new(), faults=Vec::new(), telemetry=None, admin=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         interface: PathBuf,
+        include_dirs: Vec<PathBuf>,
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
         max_connections: usize,
@@ -104,7 +105,7 @@ impl PyServer {
         telemetry: Option<PyTelemetry>,
         admin: Option<&str>,
     ) -> PyResult<PyServer> {
-        let mut server = Server::from_interface(&interface).map_err(refused)?;
+        let mut server = Server::from_interface(&interface, &include_dirs).map_err(refused)?;
         let mut config = Config {
             max_connections,
             idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,

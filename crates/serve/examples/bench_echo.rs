@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         _ => return Err("usage: bench_echo INTERFACE [CERTIFICATE KEY]".into()),
     };
-    let mut server = Server::from_interface(Path::new(interface))?;
+    let mut server = Server::from_interface(Path::new(interface), &[])?;
     if let Some(identity) = identity {
         server.set_tls(identity);
     }

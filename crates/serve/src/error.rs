@@ -6,30 +6,17 @@ use std::path::PathBuf;
 
 use accelflow_accel::AccelError;
 use accelflow_accel::protobuf::ProtoError;
-use accelflow_accel::thrift::IdlError;
+use accelflow_accel::thrift::InterfaceError;
 use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
 
 /// Why a server could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// A file could not be read.
-    #[error("{path}: {error}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// The interface is malformed.
-    #[error("{path}: {error}")]
-    Interface {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        error: IdlError,
-    },
-    /// A `.proto` interface is malformed.
+    /// A `.thrift` interface cannot be read, or is malformed.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// A `.proto` interface cannot be read, or is malformed.
     #[error("{path}: {error}")]
     Proto {
         /// The file.

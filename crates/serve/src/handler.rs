@@ -82,7 +82,7 @@ impl Handlers {
         name: &str,
         handler: Arc<dyn Handler>,
     ) -> Result<(), AccelError> {
-        let FunctionId(index) = match name.split_once('.') {
+        let FunctionId(index) = match name.rsplit_once('.') {
             Some((service, method)) => schema.find_in(service, method)?,
             None => schema.find(name)?,
         };

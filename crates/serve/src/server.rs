@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -91,27 +91,21 @@ impl Server {
     }
 
     /// A server of the functions that a file declares: with gRPC if its name ends in `.proto`, else
-    /// with Thrift.
+    /// with Thrift. The files that it includes are looked for beside it and then in the folders of
+    /// `search`.
     ///
     /// # Errors
-    /// [`ServeError::File`], [`ServeError::Interface`], [`ServeError::Proto`].
-    pub fn from_interface(path: &Path) -> Result<Server, ServeError> {
+    /// [`ServeError::Interface`], [`ServeError::Proto`].
+    pub fn from_interface(path: &Path, search: &[PathBuf]) -> Result<Server, ServeError> {
         if path.extension().is_some_and(|it| it == "proto") {
-            let schema = protobuf::Schema::read(path).map_err(|error| ServeError::Proto {
-                path: path.to_owned(),
-                error,
-            })?;
+            let schema =
+                protobuf::Schema::read(path, search).map_err(|error| ServeError::Proto {
+                    path: path.to_owned(),
+                    error,
+                })?;
             return Ok(Server::grpc(Arc::new(schema)));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| ServeError::File {
-            path: path.to_owned(),
-            error,
-        })?;
-        let schema = Schema::parse(&text).map_err(|error| ServeError::Interface {
-            path: path.to_owned(),
-            error,
-        })?;
-        Ok(Server::new(Arc::new(schema)))
+        Ok(Server::new(Arc::new(Schema::load(path, search)?)))
     }
 
     /// Sets bounds and time limits.

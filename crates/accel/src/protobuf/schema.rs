@@ -74,17 +74,17 @@ impl FileResolver for Text<'_> {
 }
 
 impl Schema {
-    /// Reads a file. What it imports is looked for beside it; Google's well-known types are built
-    /// in.
+    /// Reads a file. What it imports is looked for beside it and then in the folders of `search`;
+    /// Google's well-known types are built in.
     ///
     /// # Errors
     /// [`ProtoError`] with the place.
-    pub fn read(path: &Path) -> Result<Schema, ProtoError> {
+    pub fn read(path: &Path, search: &[PathBuf]) -> Result<Schema, ProtoError> {
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder.to_owned(),
             _ => PathBuf::from("."),
         };
-        let mut compiler = Compiler::new([folder])?;
+        let mut compiler = Compiler::new(std::iter::once(&folder).chain(search))?;
         compiler.include_imports(true).open_file(path)?;
         Schema::from_pool(compiler.descriptor_pool())
     }

@@ -331,6 +331,20 @@ fn write_struct<'de, W: Writer, A: MapAccess<'de>>(
             present |= 1 << place;
         }
     }
+    for (place, field, default) in structure.absent_defaults(seen) {
+        let (ty, name, id) = (&field.ty, &*field.name, Some(field.id));
+        let seed = Value {
+            context,
+            ty,
+            name,
+            field: id,
+            depth: depth + 1,
+        };
+        let mut value = serde_json::Deserializer::from_slice(&default.json);
+        // A refusal of ours, such as of its depth, is kept beside the parser's error.
+        seed.deserialize(&mut value).map_err(A::Error::custom)?;
+        present |= 1 << place;
+    }
     if let Err(failure) = super::to_json::check_presence(structure, present) {
         return Err(context.fail(failure));
     }

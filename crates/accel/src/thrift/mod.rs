@@ -1,9 +1,12 @@
 //! Apache Thrift: interface, schema, the binary and compact protocols, and JSON on the other side.
 
 mod binary;
+mod build;
 mod compact;
+mod defaults;
 mod from_json;
 mod idl;
+mod names;
 mod schema;
 mod to_json;
 mod wire;
@@ -11,8 +14,8 @@ mod wire;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-pub use idl::IdlError;
-pub use schema::{Field, Function, FunctionId, Schema, Struct, StructId, Ty};
+pub use idl::{IdlError, InterfaceError};
+pub use schema::{Field, FieldDefault, Function, FunctionId, Schema, Struct, StructId, Ty};
 
 pub(crate) use binary::{BinaryReader, BinaryWriter};
 pub(crate) use compact::{CompactReader, CompactWriter, MAX_VARINT32, write_varint};
@@ -31,7 +34,8 @@ pub enum Protocol {
 
 /// Turns one struct on the wire into JSON text.
 ///
-/// Fields the schema does not know are skipped. `binary` becomes base64, maps with string keys
+/// Fields the schema does not know are skipped, and absent ones that have a default value are given
+/// it, as in structs that Apache Thrift generates. `binary` becomes base64, maps with string keys
 /// objects, other maps arrays of pairs, enums integers.
 ///
 /// # Errors
@@ -48,7 +52,8 @@ pub fn struct_to_json(
 
 /// Turns JSON text into one struct on the wire; the inverse of [`struct_to_json`].
 ///
-/// Members that are `null` count as absent.
+/// A member that is not there is written with its default value, if the field has one; a member
+/// that is `null` is left out.
 ///
 /// # Errors
 /// `bad_json`, and every way in which the JSON does not fit the schema.

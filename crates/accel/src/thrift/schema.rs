@@ -1,9 +1,11 @@
 //! Schemas: what the interface says about every struct and function.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use super::idl::{self, Document, FieldDecl, IdlError, Name, RecordKind, TypeRef};
+use super::build::build;
+use super::idl::{self, IdlError, InterfaceError};
 use crate::error::AccelError;
 
 /// The type of a field or element.
@@ -57,7 +59,7 @@ impl Ty {
 
 /// A struct of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StructId(usize);
+pub struct StructId(pub(super) usize);
 
 /// A function of a schema: also its handler's index, dense from zero in order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,8 +76,19 @@ pub struct Field {
     pub ty: Ty,
     /// Whether it must be present.
     pub required: bool,
+    /// What it is where it is absent.
+    pub default: Option<FieldDefault>,
     /// `"name":`, ready to be written.
     pub(super) json_key: Box<[u8]>,
+}
+
+/// The value of a field that is absent, as Apache Thrift's generated structs have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDefault {
+    /// The value as JSON; the defaults of the structs in it are written out.
+    pub json: Box<[u8]>,
+    /// The value if it is an integer, an enum or a bool: as a fact for branches.
+    pub number: Option<i64>,
 }
 
 /// A struct, union, exception, or the arguments or result of a function.
@@ -87,6 +100,8 @@ pub struct Struct {
     pub is_union: bool,
     /// Fields in order of their numbers.
     pub fields: Vec<Field>,
+    /// The places of the fields that have a default value, as bits.
+    pub(super) defaults: u128,
 }
 
 impl Struct {
@@ -114,6 +129,33 @@ impl Struct {
             .find(|(_, field)| &*field.name == name)
     }
 
+    /// Appends the default values of the fields that are not in `seen`, which are members of a
+    /// JSON object that has those that are.
+    pub(super) fn write_defaults(&self, seen: u128, out: &mut Vec<u8>) {
+        for (index, (_, field, default)) in self.absent_defaults(seen).enumerate() {
+            if seen != 0 || index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&field.json_key);
+            out.extend_from_slice(&default.json);
+        }
+    }
+
+    /// The fields that have a default value and are not in `seen`, with their places.
+    pub(super) fn absent_defaults(
+        &self,
+        seen: u128,
+    ) -> impl Iterator<Item = (usize, &Field, &FieldDefault)> {
+        let absent = self.defaults & !seen;
+        // In nearly every message of every interface there are none: no look at the fields then.
+        let fields = if absent == 0 { &[][..] } else { &self.fields };
+        fields
+            .iter()
+            .enumerate()
+            .filter(move |(place, _)| absent >> place & 1 == 1)
+            .filter_map(|(place, field)| Some((place, field, field.default.as_ref()?)))
+    }
+
     pub(super) fn field_names(&self) -> String {
         shorten(self.fields.iter().map(|field| &*field.name))
     }
@@ -135,14 +177,14 @@ pub struct Function {
 }
 
 /// All structs and functions of an interface.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Schema {
-    structs: Vec<Struct>,
-    functions: Vec<Function>,
+    pub(super) structs: Vec<Struct>,
+    pub(super) functions: Vec<Function>,
     /// Services with all their functions, inherited ones included.
-    services: Vec<(Arc<str>, Vec<FunctionId>)>,
-    struct_names: HashMap<Arc<str>, StructId>,
-    function_names: HashMap<Arc<str>, Vec<FunctionId>>,
+    pub(super) services: Vec<(Arc<str>, Vec<FunctionId>)>,
+    pub(super) struct_names: HashMap<Arc<str>, StructId>,
+    pub(super) function_names: HashMap<Arc<str>, Vec<FunctionId>>,
 }
 
 static SOCIAL_NETWORK: LazyLock<Arc<Schema>> =
@@ -155,12 +197,25 @@ fn embedded(text: &str) -> Arc<Schema> {
 }
 
 impl Schema {
-    /// Reads an interface.
+    /// Reads an interface that is one text and includes no other.
     ///
     /// # Errors
     /// The first thing that the language, or this crate's subset of it, does not allow.
     pub fn parse(text: &str) -> Result<Schema, IdlError> {
-        Builder::new(idl::parse(text)?)?.build()
+        build(&[idl::single(text)?])
+    }
+
+    /// Reads an interface from a file and from those that it includes, which are looked for beside
+    /// the file that includes them and then in the folders of `search`, in this order.
+    ///
+    /// The functions are those of the services of `path` itself, and what they inherit. What stands
+    /// in an included file is called by the name of that file, as in `shared.Item`.
+    ///
+    /// # Errors
+    /// [`InterfaceError`]: files that cannot be read, and the first thing that is not allowed, with
+    /// its file.
+    pub fn load(path: &Path, search: &[PathBuf]) -> Result<Schema, InterfaceError> {
+        Ok(build(&idl::load(path, search)?)?)
     }
 
     /// The interface of DeathStarBench's SocialNetwork (`idl/social_network.thrift`).
@@ -259,199 +314,5 @@ fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
     match names.len().saturating_sub(12) {
         0 => shown,
         more => format!("{shown} and {more} more"),
-    }
-}
-
-struct Builder {
-    document: Document,
-    schema: Schema,
-}
-
-/// Most fields of a struct: which of them are present is kept in 128 bits, of which the result of
-/// a function needs one for `success`.
-const MAX_FIELDS: usize = 127;
-
-/// How many typedefs may lead to one another.
-const MAX_TYPEDEFS: usize = 64;
-
-/// How many types the type of one field may consist of. Each typedef for a map of another doubles
-/// them, so a few lines could otherwise ask for more than there is memory.
-const MAX_TYPES: usize = 1024;
-
-impl Builder {
-    fn new(document: Document) -> Result<Builder, IdlError> {
-        let mut struct_names = HashMap::new();
-        for (index, record) in document.records.iter().enumerate() {
-            let name: Arc<str> = record.name.text.as_str().into();
-            if struct_names.insert(name, StructId(index)).is_some() {
-                let why = format!("'{}' is declared twice", record.name.text);
-                return Err(record.name.place.error(why));
-            }
-        }
-        let schema = Schema {
-            structs: Vec::new(),
-            functions: Vec::new(),
-            services: Vec::new(),
-            struct_names,
-            function_names: HashMap::new(),
-        };
-        Ok(Builder { document, schema })
-    }
-
-    fn build(mut self) -> Result<Schema, IdlError> {
-        for record in &self.document.records {
-            let fields = self.fields(&record.fields)?;
-            let is_union = record.kind == RecordKind::Union;
-            self.schema.structs.push(Struct {
-                name: record.name.text.as_str().into(),
-                is_union,
-                fields,
-            });
-        }
-        for index in 0..self.document.services.len() {
-            self.service(index)?;
-        }
-        Ok(self.schema)
-    }
-
-    fn service(&mut self, index: usize) -> Result<(), IdlError> {
-        let service = self.document.services[index].clone();
-        let name: Arc<str> = service.name.text.as_str().into();
-        let mut functions = match &service.extends {
-            None => Vec::new(),
-            Some(base) => self.functions_of(base)?,
-        };
-        for function in service.functions {
-            let mut result = self.fields(&function.throws)?;
-            if let Some(ty) = &function.returns {
-                result.insert(0, field(0, "success", self.resolve(ty, 0, &mut 0)?, false));
-            }
-            let arguments = self.fields(&function.arguments)?;
-            let arguments = self.add(format!("{}_args", function.name.text), arguments);
-            let result = self.add(format!("{}_result", function.name.text), result);
-            let id = FunctionId(self.schema.functions.len());
-            let function_name: Arc<str> = function.name.text.as_str().into();
-            self.schema
-                .function_names
-                .entry(function_name.clone())
-                .or_default()
-                .push(id);
-            functions.push(id);
-            self.schema.functions.push(Function {
-                service: name.clone(),
-                name: function_name,
-                arguments,
-                result,
-                oneway: function.oneway,
-            });
-        }
-        self.schema.services.push((name, functions));
-        Ok(())
-    }
-
-    fn functions_of(&self, base: &Name) -> Result<Vec<FunctionId>, IdlError> {
-        let found = self
-            .schema
-            .services
-            .iter()
-            .find(|(name, _)| **name == *base.text);
-        found
-            .map(|(_, functions)| functions.clone())
-            .ok_or_else(|| {
-                base.place.error(format!(
-                    "service '{}' is not declared before this line",
-                    base.text
-                ))
-            })
-    }
-
-    fn add(&mut self, name: String, fields: Vec<Field>) -> StructId {
-        let id = StructId(self.schema.structs.len());
-        self.schema.structs.push(Struct {
-            name: name.into(),
-            is_union: false,
-            fields,
-        });
-        id
-    }
-
-    fn fields(&self, declared: &[FieldDecl]) -> Result<Vec<Field>, IdlError> {
-        if let Some(surplus) = declared.get(MAX_FIELDS) {
-            return Err(surplus
-                .name
-                .place
-                .error(format!("more than {MAX_FIELDS} fields")));
-        }
-        let mut fields = Vec::with_capacity(declared.len() + 1);
-        for decl in declared {
-            let ty = self.resolve(&decl.ty, 0, &mut 0)?;
-            fields.push(field(decl.id, &decl.name.text, ty, decl.required));
-        }
-        fields.sort_by_key(|field| field.id);
-        Ok(fields)
-    }
-
-    /// The type behind `ty`; `named` counts the names met in the type of the same field.
-    fn resolve(&self, ty: &TypeRef, steps: usize, named: &mut usize) -> Result<Ty, IdlError> {
-        Ok(match ty {
-            TypeRef::List(element) => Ty::List(Box::new(self.resolve(element, steps, named)?)),
-            TypeRef::Set(element) => Ty::Set(Box::new(self.resolve(element, steps, named)?)),
-            TypeRef::Map(pair) => Ty::Map(Box::new((
-                self.resolve(&pair.0, steps, named)?,
-                self.resolve(&pair.1, steps, named)?,
-            ))),
-            TypeRef::Named(name) => self.resolve_name(name, steps, named)?,
-        })
-    }
-
-    fn resolve_name(&self, name: &Name, steps: usize, named: &mut usize) -> Result<Ty, IdlError> {
-        *named += 1;
-        if *named > MAX_TYPES {
-            let why = format!("the type of a field is made of more than {MAX_TYPES} types");
-            return Err(name.place.error(why));
-        }
-        Ok(match name.text.as_str() {
-            "bool" => Ty::Bool,
-            "byte" | "i8" => Ty::I8,
-            "i16" => Ty::I16,
-            "i32" => Ty::I32,
-            "i64" => Ty::I64,
-            "double" => Ty::Double,
-            "string" => Ty::String,
-            "binary" => Ty::Binary,
-            other => {
-                if let Some(id) = self.schema.struct_names.get(other) {
-                    return Ok(Ty::Struct(*id));
-                }
-                if self.document.enums.iter().any(|known| known.text == other) {
-                    return Ok(Ty::I32);
-                }
-                let alias = self
-                    .document
-                    .typedefs
-                    .iter()
-                    .find(|(known, _)| known.text == other);
-                let Some((_, target)) = alias else {
-                    return Err(name.place.error(format!("type '{other}' is not declared")));
-                };
-                if steps >= MAX_TYPEDEFS {
-                    return Err(name
-                        .place
-                        .error(format!("typedef '{other}' leads to itself")));
-                }
-                self.resolve(target, steps + 1, named)?
-            }
-        })
-    }
-}
-
-fn field(id: i16, name: &str, ty: Ty, required: bool) -> Field {
-    let json_key = format!("\"{name}\":").into_bytes().into_boxed_slice();
-    Field {
-        id,
-        name: name.into(),
-        ty,
-        required,
-        json_key,
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Decoded<'a> {
     pub(crate) json: Vec<u8>,
     /// Integer, enum and bool fields at the top level.
     pub(crate) numbers: Vec<(Arc<str>, i64)>,
-    /// Which fields at the top level were present, by their place in the schema.
+    /// Which fields at the top level were on the wire, by their place in the schema.
     pub(crate) present: u128,
     /// Codec number and data of a compressed body.
     pub(crate) envelope: Option<(i8, &'a [u8])>,
@@ -111,6 +111,16 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
             let number = self.value(&field.ty, wire, &field.name, depth)?;
             if let (Some(top), Some(number)) = (top.as_deref_mut(), number) {
                 top.numbers.push((field.name.clone(), number));
+            }
+        }
+        // A compressed body's fields are in its data.
+        if top.as_ref().is_none_or(|top| top.envelope.is_none()) {
+            structure.write_defaults(seen, &mut self.out);
+            let defaults = structure.absent_defaults(seen);
+            let numbers = defaults.filter_map(|(_, it, default)| Some((it, default.number?)));
+            if let Some(top) = top.as_deref_mut() {
+                top.numbers
+                    .extend(numbers.map(|(it, number)| (it.name.clone(), number)));
             }
         }
         self.out.push(b'}');
