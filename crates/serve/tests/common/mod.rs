@@ -190,6 +190,10 @@ impl Certificate {
         self.folder.join(name)
     }
 
+    pub(crate) fn der(&self) -> CertificateDer<'static> {
+        CertificateDer::from_pem_file(self.file("cert.pem")).expect("made")
+    }
+
     pub(crate) fn identity(&self) -> TlsIdentity {
         let files = (self.file("cert.pem"), self.file("key.pem"));
         TlsIdentity::from_pem_files(&files.0, &files.1).expect("just made")
@@ -206,9 +210,8 @@ impl Certificate {
         running: &Running,
         versions: &[&'static rustls::SupportedProtocolVersion],
     ) -> StreamOwned<ClientConnection, TcpStream> {
-        let certificate = CertificateDer::from_pem_file(self.file("cert.pem")).expect("made");
         let mut roots = RootCertStore::empty();
-        roots.add(certificate).expect("a certificate");
+        roots.add(self.der()).expect("a certificate");
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
