@@ -154,7 +154,11 @@ fn read_head(call: &HttpCall, bytes: &[u8]) -> Result<(HttpCall, usize, BodyFiel
         }
     };
     match status {
-        Ok(httparse::Status::Complete(head)) => Ok((read, head, body_fields(headers)?)),
+        Ok(httparse::Status::Complete(head)) => {
+            // The parser lets some through that no request line may have (RFC 9112, section 3.2).
+            check_call(&read)?;
+            Ok((read, head, body_fields(headers)?))
+        }
         Ok(httparse::Status::Partial) => {
             let (at, have) = (bytes.len(), 0);
             Err(AccelError::Truncated {

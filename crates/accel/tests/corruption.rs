@@ -7,7 +7,7 @@ use accelflow_accel::http::HttpCall;
 use accelflow_accel::rpc::{ThriftCall, read_message, write_message};
 use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
-use accelflow_accel::{Call, Codec, Direction, Job, Limits, Packed, messages};
+use accelflow_accel::{Accelerator, Call, Codec, Direction, Dser, Job, Limits, Packed, messages};
 use accelflow_trace::Accel::{self, *};
 use accelflow_trace::Format;
 use common::{connection, ensemble, run};
@@ -144,6 +144,25 @@ fn ser_and_dcmp_survive() {
                 "{error}"
             );
         }
+    }
+}
+
+#[test]
+fn http_heads_that_could_not_be_sent_on_are_refused() {
+    let request = HttpCall::post("media.example", "/upload");
+    for (call, head) in [
+        (request.clone(), "GET /\u{2d6}q HTTP/1.1\r\n\r\n"),
+        (request.response(200), "HTTP/1.1 000 None\r\n\r\n"),
+    ] {
+        let mut job = Job {
+            bytes: head.as_bytes().to_vec(),
+            call: Call::Http(call),
+            ..Job::default()
+        };
+        let mut dser = Dser::new(Schema::social_network(), Limits::default());
+        let error = dser.run(&mut job).unwrap_err();
+        assert_eq!(error.reason(), "bad_http", "{head}: {error}");
+        assert_eq!(job.bytes, head.as_bytes());
     }
 }
 
