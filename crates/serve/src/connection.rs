@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
+use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{Call, Job};
 use accelflow_runtime::{Conversation, Message, Terms, trail};
@@ -346,7 +347,7 @@ impl<'s> Connection<'s> {
         }
         let compressed = job.facts.get("compressed") == Some(1);
         wipe_all(&mut job.bytes);
-        if call.message_type == MessageType::Oneway {
+        if call.message_type == MessageType::Oneway || self.is_oneway(call.function) {
             let label = if result.is_ok() {
                 "oneway"
             } else {
@@ -463,6 +464,13 @@ impl<'s> Connection<'s> {
         }
     }
 
+    /// Whether nobody waits for a reply, by the interface: some libraries, as Apache Thrift's for
+    /// Go, send every request as one that is answered.
+    fn is_oneway(&self, function: FunctionId) -> bool {
+        let function = self.shared.settings.schema.function(function);
+        function.is_some_and(|function| function.oneway)
+    }
+
     /// Tells the client why its request cannot be served; the connection ends if the request is
     /// not even a message.
     fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
@@ -476,7 +484,9 @@ impl<'s> Connection<'s> {
             RunError::Set(_) => (INTERNAL_ERROR, "no_executor"),
         };
         self.shared.metrics.request("", reason);
-        if header.message_type == MessageType::Oneway {
+        let function = self.shared.settings.schema.find(header.name);
+        if header.message_type == MessageType::Oneway || function.is_ok_and(|it| self.is_oneway(it))
+        {
             return Ok(());
         }
         let call = header.exception();

@@ -150,6 +150,27 @@ fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
 }
 
 #[test]
+fn oneway_functions_are_not_answered_whatever_the_message_says() {
+    let running = start(server());
+    let mut client = connect(&running);
+    for protocol in BOTH {
+        // The client here writes the type that the interface says; as a call, it differs by a byte.
+        let mut note = frame("note", protocol, 1, r#"{"text":"a"}"#);
+        match protocol {
+            Protocol::Binary => note[7] = 1,
+            Protocol::Compact => note[5] = 1 << 5 | 1,
+        }
+        let unreadable = raw("note", protocol, &[0x77]);
+        client
+            .write_all(&[note, unreadable].concat())
+            .expect("the server reads");
+        is_well(&mut client);
+    }
+    let noted = r#"accelflow_requests_total{function="Test.note",result="oneway"}"#;
+    assert_eq!(counted(&running, noted), 2);
+}
+
+#[test]
 fn compressed_bodies_that_inflate_are_refused() {
     let generous = Limits {
         max_message_bytes: 256 << 20,
