@@ -4,7 +4,7 @@
 #![no_main]
 
 use accelflow_accel::Limits;
-use accelflow_accel::rpc::{read_message, write_message};
+use accelflow_accel::rpc::{MessageType, read_message, write_message};
 use accelflow_accel::thrift::Schema;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,8 +17,13 @@ fuzz_target!(|input: (bool, &[u8])| {
     message.extend(bytes);
     let (schema, limits) = (Schema::social_network(), Limits::default());
     match read_message(&schema, &message, &limits) {
-        Ok((call, body)) => {
+        Ok((mut call, body)) => {
             let again = write_message(&call, &message[body..], &limits).expect("no longer");
+            // Replies are written with the method's name alone.
+            call.multiplexed &= matches!(
+                call.message_type,
+                MessageType::Call | MessageType::Oneway
+            );
             let (same, at) = read_message(&schema, &again, &limits).expect("just written");
             assert_eq!((&same, &again[at..]), (&call, &message[body..]));
         }
