@@ -1,4 +1,7 @@
-"""Calls a server of interop.thrift with Apache Thrift's Python library: PORT binary|compact [CA_FILE]."""
+"""Calls a server of interop.thrift by Apache Thrift's Python library.
+
+Arguments: PORT binary|compact [CA_FILE].
+"""
 
 import os
 import ssl

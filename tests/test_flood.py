@@ -1,0 +1,123 @@
+"""What a flood costs a server in memory: a process of its own, measured by the system."""
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from thrift_client import INTERFACE, connect
+
+MIB = 1 << 20
+CONNECTIONS = 48
+MESSAGE_BYTES = 2 * MIB
+
+#: How many times the largest message a connection may cost: docs/server.md.
+COPIES = 4
+
+SERVER = f"""
+import sys
+from accelflow import Server
+server = Server(
+    sys.argv[1], max_connections={CONNECTIONS}, max_message_bytes={MESSAGE_BYTES},
+    message_timeout_s=600.0,
+)
+server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
+server.handle("Calculator.note", lambda _: None)
+print(server.start(), flush=True)
+sys.stdin.read()
+server.stop(0.0)
+"""
+
+
+class Flooded:
+    """A server process."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+        self.process = process
+        self.port = port
+
+    def peak_bytes(self) -> int:
+        """The most memory that it ever had resident (proc_pid_status(5): VmHWM)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) * 1024
+
+
+@contextmanager
+def server_process(interface: Path) -> Iterator[Flooded]:
+    command = [sys.executable, "-c", SERVER, str(interface)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield Flooded(process, int(process.stdout.readline()))
+        finally:
+            process.kill()
+
+
+def frame(length: int, body: bytes) -> bytes:
+    return length.to_bytes(4, "big") + body
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_is_bounded_under_a_flood(tmp_path: Path) -> None:
+    """A connection costs at most 4 messages of the largest size that is allowed.
+
+    A receive buffer doubles, of which only what has come is resident, and is there twice while it
+    grows. A message that runs is there as bytes, as the payload of a trace and as JSON.
+    """
+    interface = tmp_path / "calculator.thrift"
+    interface.write_text(INTERFACE, encoding="utf-8")
+    with server_process(interface) as server:
+        with connect(server.port) as client:
+            assert client.call("add", a=1, b=1) == 2
+        before = server.peak_bytes()
+
+        # All connections hold all but the last byte of a message, while more are turned away.
+        almost = frame(MESSAGE_BYTES, bytes(MESSAGE_BYTES - 1))
+        with ExitStack() as stack:
+
+            def hold(_: int) -> None:
+                flooding = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+                flooding.settimeout(60)
+                # Those that are one too many are reset, at once or later.
+                with suppress(ConnectionError):
+                    flooding.sendall(almost)
+
+            with ThreadPoolExecutor(8) as threads:
+                list(threads.map(hold, range(2 * CONNECTIONS)))
+            for _ in range(600):
+                held = server.peak_bytes() - before
+                if held >= CONNECTIONS * MESSAGE_BYTES:
+                    break
+                time.sleep(0.05)
+
+        # Lengths that promise much cost nothing, and messages that are run are given back.
+        def promise(_: int) -> None:
+            with socket.create_connection(("127.0.0.1", server.port)) as flooding:
+                flooding.sendall(frame(MESSAGE_BYTES, b"\x80\x01\x00\x01"))
+
+        def send(_: int) -> None:
+            with connect(server.port) as client:
+                for _ in range(6):
+                    client.send("note", text="x" * (MESSAGE_BYTES - 100))
+                assert client.call("add", a=1, b=1) == 2
+
+        with ThreadPoolExecutor(16) as threads:
+            list(threads.map(promise, range(400)))
+            list(threads.map(send, range(32)))
+        flooded = server.peak_bytes() - before
+        with connect(server.port) as client:
+            assert client.call("add", a=2, b=2) == 4
+    print(f"held {held / MIB:.1f} MiB, in all {flooded / MIB:.1f} MiB above {before / MIB:.1f} MiB")
+    assert CONNECTIONS * MESSAGE_BYTES <= held <= CONNECTIONS * COPIES * MESSAGE_BYTES
+    assert flooded <= CONNECTIONS * COPIES * MESSAGE_BYTES
