@@ -67,6 +67,50 @@ pub struct Exchange {
     pub wait: Duration,
 }
 
+/// Measures exchanges, if somebody wants to know.
+#[derive(Debug, Default)]
+pub struct Exchanges(Option<Vec<Exchange>>);
+
+impl Exchanges {
+    /// Starts to note exchanges, or stops.
+    pub fn note(&mut self, wanted: bool) {
+        self.0 = wanted.then(Vec::new);
+    }
+
+    /// The exchanges since [`Exchanges::note`].
+    pub fn take(&mut self) -> Vec<Exchange> {
+        self.0.take().unwrap_or_default()
+    }
+
+    /// Sends over `socket` and then receives; both are clocked if that is wanted.
+    ///
+    /// # Errors
+    /// Those of `send` and `receive`.
+    pub fn measure<S, T, E>(
+        &mut self,
+        socket: &mut S,
+        send: impl FnOnce(&mut S) -> Result<(), E>,
+        receive: impl FnOnce(&mut S) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(noted) = &mut self.0 else {
+            send(socket)?;
+            return receive(socket);
+        };
+        let start = thread_time();
+        send(socket)?;
+        let (sent, asked) = (thread_time(), Instant::now());
+        let answer = receive(socket)?;
+        let (waited, received) = (asked.elapsed(), thread_time());
+        let receive = received.saturating_sub(sent);
+        noted.push(Exchange {
+            send: sent.saturating_sub(start),
+            receive,
+            wait: waited.saturating_sub(receive),
+        });
+        Ok(answer)
+    }
+}
+
 impl TrailChain {
     /// A chain whose bodies took `costs_ns` and whose messages were exchanged in the order of
     /// `exchanges`.

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::{Call, Job, Settings};
+use accelflow_runtime::trail::{Clocked, Exchanges};
 use accelflow_runtime::{Conversation, Executor};
 use accelflow_trace::Image;
 use rustix::event::PollFlags;
@@ -279,7 +280,7 @@ impl Channel {
         }
         let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
         Ok(Line {
-            executor: Executor::new(self.image.clone(), bodies),
+            executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
             conversation,
             opened: Zeroizing::default(),
             broken: false,
@@ -295,6 +296,7 @@ impl Channel {
                 received: false,
                 ended: false,
                 trouble: None,
+                exchanges: Exchanges::default(),
             },
             control,
         })

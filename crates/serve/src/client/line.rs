@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Limits};
+use accelflow_runtime::trail::{self, Clocked, TrailChain};
 use accelflow_runtime::{Conversation, Executor, Failure, Message, Outcome};
 use accelflow_trace::Accel;
 use zeroize::{Zeroize, Zeroizing};
@@ -19,7 +20,7 @@ use crate::tls::close_notify;
 
 /// A connection that calls are made over, one at a time.
 pub(super) struct Line {
-    pub(super) executor: Executor<Ensemble>,
+    pub(super) executor: Executor<Clocked<Ensemble>>,
     pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
     pub(super) control: Option<ClientControl>,
@@ -67,7 +68,10 @@ impl Line {
         outgoing: &Outgoing<'_>,
         deadline: Instant,
     ) -> Result<Option<Job>, Failed> {
+        let begun = trail::is_open().then(trail::thread_time);
         self.wire.begin(outgoing.framing, deadline);
+        self.wire.exchanges.note(begun.is_some());
+        self.executor.bodies_mut().note(begun.is_some());
         self.refresh_keys()?;
         self.wire.written = 0;
         let before = self.records_read();
@@ -83,7 +87,19 @@ impl Line {
             .executor
             .run(trace, &message, &mut self.conversation, &mut self.wire);
         let failure = match ran {
-            Ok(outcome) if outgoing.answered => return self.answer(outcome).map(Some),
+            Ok(outcome) if outgoing.answered => {
+                if let Some(begun) = begun {
+                    let costs_ns = self.executor.bodies_mut().take();
+                    let exchanges = self.wire.exchanges.take();
+                    let steps = outcome.steps.iter().cloned().map(|mut step| {
+                        step.trace = outgoing.traces.paper_name(&step.trace);
+                        step
+                    });
+                    let chain = TrailChain::new(steps.collect(), costs_ns, &exchanges);
+                    trail::add(begun, chain);
+                }
+                return self.answer(outcome).map(Some);
+            }
             Ok(outcome) => {
                 for sent in outcome.sent {
                     self.wire.write(&sent.bytes)?;

@@ -17,6 +17,14 @@ pub(super) struct CallTraces {
     pub(super) answer: &'static str,
 }
 
+impl CallTraces {
+    /// What the paper calls a trace whose steps are the same but for the error subtrace, as a
+    /// recording names it: `T9+Cmp` for `T9_call+Cmp`. Without Encr and Decr there is none.
+    pub(super) fn paper_name(&self, trace: &str) -> String {
+        trace.replace("_call", "")
+    }
+}
+
 /// T9 and T10, but for the error subtrace: what it would tell the service's caller, the core is
 /// told here, which has asked.
 pub(super) const THRIFT_OVER_TLS: CallTraces = CallTraces {

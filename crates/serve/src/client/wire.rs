@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::{AccelError, Call, Limits, Session, tls};
+use accelflow_runtime::trail::Exchanges;
 use accelflow_runtime::{Peer, PeerError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -94,6 +95,8 @@ pub(super) struct Wire {
     pub(super) ended: bool,
     /// Why a trace got no response.
     pub(super) trouble: Option<Trouble>,
+    /// What the system did for messages and responses, if somebody wants to know.
+    pub(super) exchanges: Exchanges,
 }
 
 impl Wire {
@@ -238,7 +241,9 @@ impl Peer for Wire {
     fn take_back(&mut self, _: &Call, _: Option<Session>) {}
 
     fn exchange(&mut self, _: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
-        let answered = self.write(packets).and_then(|()| self.receive());
+        let mut exchanges = std::mem::take(&mut self.exchanges);
+        let answered = exchanges.measure(self, |wire| wire.write(packets), Wire::receive);
+        self.exchanges = exchanges;
         answered.map_err(|trouble| {
             let party = "the service".to_owned();
             let error = match &trouble {
