@@ -1,0 +1,141 @@
+//! The database cache: Redis.
+
+use std::time::Duration;
+
+use accelflow_accel::Limits;
+use accelflow_accel::storage::Stored;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{AsyncCommands, Client};
+
+use crate::collections::{Collection, Kind};
+use crate::gateway::StoreError;
+use crate::payload;
+
+/// A connection to Redis that several requests share and that is opened anew when it breaks.
+#[derive(Clone)]
+pub(crate) struct Cache {
+    redis: ConnectionManager,
+    limits: Limits,
+}
+
+/// Ends every list, so that an empty one can be told from none.
+const END: &[u8] = b"";
+
+impl Cache {
+    pub(crate) async fn connect(
+        url: &str,
+        timeout: Duration,
+        limits: Limits,
+    ) -> Result<Cache, StoreError> {
+        let client = Client::open(url)?;
+        let config = ConnectionManagerConfig::new()
+            .set_connection_timeout(Some(timeout))
+            .set_response_timeout(Some(timeout))
+            .set_number_of_retries(1);
+        let redis = ConnectionManager::new_with_config(client, config).await?;
+        Ok(Cache { redis, limits })
+    }
+
+    /// What the cache has under all of `keys`; nothing unless it has all.
+    pub(crate) async fn get(
+        &self,
+        collection: &Collection,
+        keys: &[&str],
+    ) -> Result<Option<Stored>, StoreError> {
+        let mut redis = self.redis.clone();
+        let compress = collection.cache_compressed;
+        let names: Vec<String> = keys.iter().map(|key| name(collection, key)).collect();
+        if collection.kind == Kind::Lists {
+            let last = collection.max_items as isize - 1;
+            let items: Vec<Vec<u8>> = redis.lrange(&names[0], 0, last).await?;
+            if items.is_empty() {
+                return Ok(None);
+            }
+            let items = items.iter().map(Vec::as_slice).filter(|it| *it != END);
+            let list = payload::list(items);
+            return Ok(Some(payload::json(list, compress, &self.limits)?));
+        }
+        let values: Vec<Option<Vec<u8>>> = redis.mget(&names).await?;
+        let found: Option<Vec<Vec<u8>>> = values.into_iter().collect();
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let documents: Result<Vec<Stored>, _> =
+            found.into_iter().map(payload::from_labelled).collect();
+        let mut documents = documents?;
+        if documents.len() == 1 {
+            return Ok(documents.pop());
+        }
+        let joined = payload::join(documents, &self.limits)?;
+        Ok(Some(payload::json(joined, compress, &self.limits)?))
+    }
+
+    /// Keeps data for the collection's time.
+    pub(crate) async fn set(
+        &self,
+        collection: &Collection,
+        keys: &[&str],
+        data: Stored,
+    ) -> Result<(), StoreError> {
+        let mut pipe = redis::pipe();
+        pipe.atomic();
+        if collection.kind == Kind::Lists {
+            let name = name(collection, keys[0]);
+            let mut items = payload::items(&payload::plain(data, &self.limits)?)?;
+            items.truncate(collection.max_items);
+            items.push(END.to_vec());
+            pipe.del(&name).ignore();
+            pipe.rpush(&name, items).ignore();
+            pipe.expire(&name, collection.cache_ttl_s as i64).ignore();
+        } else {
+            let documents = match keys {
+                [_] => vec![data],
+                _ => {
+                    let text = payload::plain(data, &self.limits)?;
+                    let split = payload::split(&text, keys.len())?.into_iter();
+                    let plain = split.map(|it| payload::json(it, false, &self.limits));
+                    plain.collect::<Result<_, _>>()?
+                }
+            };
+            for (key, document) in keys.iter().zip(documents) {
+                let value = payload::labelled(&document);
+                let seconds = collection.ttl().as_secs();
+                pipe.set_ex(name(collection, key), value, seconds).ignore();
+            }
+        }
+        let () = pipe.query_async(&mut self.redis.clone()).await?;
+        Ok(())
+    }
+
+    /// Forgets a document that the database has another of now.
+    pub(crate) async fn forget(
+        &self,
+        collection: &Collection,
+        key: &str,
+    ) -> Result<(), StoreError> {
+        let () = self.redis.clone().del(name(collection, key)).await?;
+        Ok(())
+    }
+
+    /// Adds an item to those lists that the cache has.
+    pub(crate) async fn prepend(
+        &self,
+        collection: &Collection,
+        keys: &[String],
+        item: &[u8],
+    ) -> Result<(), StoreError> {
+        let mut pipe = redis::pipe();
+        for key in keys {
+            let name = name(collection, key);
+            pipe.cmd("LPUSHX").arg(&name).arg(item).ignore();
+            // One more for the end.
+            pipe.ltrim(&name, 0, collection.max_items as isize).ignore();
+        }
+        let () = pipe.query_async(&mut self.redis.clone()).await?;
+        Ok(())
+    }
+}
+
+fn name(collection: &Collection, key: &str) -> String {
+    format!("{}:{key}", collection.name)
+}

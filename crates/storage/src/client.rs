@@ -1,0 +1,384 @@
+//! Storage as handlers use it: each call is a chain of traces.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::balance::{CoreLoads, RoundRobin};
+use accelflow_accel::storage::{Operation, StorageCall};
+use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
+use accelflow_runtime::trail::{self, Clocked, TrailChain};
+use accelflow_runtime::{Arrival, Conversation, Detail, Executor, Failure, Message};
+use accelflow_serve::{SocketTcp, current_deadline};
+use accelflow_trace::Image;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{self, cipher_suite};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde::Deserialize;
+
+use crate::line::{ConnectError, Destination, Line};
+use crate::traces::{self, READ, TOLD, TracesError, WRITE, WRITE_COMPRESSED};
+
+/// Where a gateway is, and how patient its user is.
+#[derive(Clone, Debug)]
+pub struct StorageConfig {
+    /// The gateway's address.
+    pub address: SocketAddr,
+    /// The name that its certificate must be for.
+    pub server_name: String,
+    /// The PEM file of the certificates that are trusted.
+    pub roots: std::path::PathBuf,
+    /// Most connections; a call that finds all in use waits for one.
+    pub connections: usize,
+    /// How long a call may take, from the wait for a connection to the last response. An earlier
+    /// deadline of the request that is being handled (`accelflow_serve::current_deadline`) wins.
+    pub timeout: Duration,
+}
+
+/// Why there is no storage.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A file holds no certificates that can be trusted.
+    #[error("{path}: {why}")]
+    Roots {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A name that no certificate has.
+    #[error("'{0}' is no name of a server")]
+    Name(String),
+    /// A number of connections that is none.
+    #[error("connections = {0}: must be from 1 to 4,096")]
+    Connections(usize),
+    /// TLS cannot be set up.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The traces could not be put together.
+    #[error(transparent)]
+    Traces(#[from] TracesError),
+}
+
+/// Why a call to storage has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The database does not have it.
+    #[error("{collection}/{key} was not found")]
+    NotFound {
+        /// The collection.
+        collection: String,
+        /// The key.
+        key: String,
+    },
+    /// The store says why it did not do it.
+    #[error("{collection}/{key}: {why}")]
+    Exception {
+        /// The collection.
+        collection: String,
+        /// The key.
+        key: String,
+        /// What it says.
+        why: String,
+    },
+    /// All connections are in use, for longer than the call may take.
+    #[error("all {0} connections to storage are in use")]
+    Exhausted(usize),
+    /// There is no connection; nothing was asked for.
+    #[error("no connection to storage: {0}")]
+    Connect(#[from] ConnectError),
+    /// The trace could not be carried to its end. A write may have been done or not.
+    #[error(transparent)]
+    Trace(#[from] Box<Failure>),
+    /// What came back are no data.
+    #[error(transparent)]
+    Data(#[from] AccelError),
+}
+
+/// Storage behind a gateway. Clones share its connections.
+#[derive(Clone)]
+pub struct Storage {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    destination: Destination,
+    image: Image,
+    connections: usize,
+    timeout: Duration,
+    pool: Mutex<Pool>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Worker>,
+    made: usize,
+}
+
+/// A connection and who runs the traces that use it.
+struct Worker {
+    executor: Executor<Clocked<Ensemble>>,
+    line: Line,
+}
+
+impl std::fmt::Debug for Storage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Storage")
+            .field("address", &self.shared.destination.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Storage {
+    /// Storage at a gateway. Connections are opened when they are needed.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn new(config: &StorageConfig) -> Result<Storage, SetupError> {
+        if !(1..=4_096).contains(&config.connections) {
+            return Err(SetupError::Connections(config.connections));
+        }
+        let name = ServerName::try_from(config.server_name.clone());
+        let name = name.map_err(|_| SetupError::Name(config.server_name.clone()))?;
+        let destination = Destination {
+            address: config.address,
+            name,
+            tls: Arc::new(client_config(&config.roots)?),
+            limits: Settings::default().limits,
+        };
+        Ok(Storage {
+            shared: Arc::new(Shared {
+                destination,
+                image: traces::image()?,
+                connections: config.connections,
+                timeout: config.timeout,
+                pool: Mutex::default(),
+                returned: Condvar::new(),
+            }),
+        })
+    }
+
+    /// Reads what a key of a collection has, through the cache: T4 and T5; after a miss T6, and T7
+    /// to fill the cache. The data are as they were written, uncompressed.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn read(&self, collection: &str, key: &str) -> Result<Vec<u8>, StorageError> {
+        let call = StorageCall::request(Operation::CacheGet, collection, key);
+        self.run(READ, call, &[], |job| Ok(job.data()?.0.into_owned()))
+    }
+
+    /// Writes a JSON document to the database: T8 and T7. When this returns `Ok`, it is committed.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn write(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
+        let call = StorageCall::request(Operation::DbInsert, collection, key);
+        self.run(WRITE, call, json, |_| Ok(()))
+    }
+
+    /// As [`Storage::write`], compressed.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn write_compressed(
+        &self,
+        collection: &str,
+        key: &str,
+        json: &[u8],
+    ) -> Result<(), StorageError> {
+        let call = StorageCall::request(Operation::DbInsert, collection, key);
+        self.run(WRITE_COMPRESSED, call, json, |_| Ok(()))
+    }
+
+    /// Writes a JSON document to the cache alone: T8 and T7.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn cache(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
+        let call = StorageCall::request(Operation::CacheSet, collection, key);
+        self.run(WRITE, call, json, |_| Ok(()))
+    }
+
+    fn run<T>(
+        &self,
+        trace: &str,
+        call: StorageCall,
+        json: &[u8],
+        value: impl FnOnce(&Job) -> Result<T, AccelError>,
+    ) -> Result<T, StorageError> {
+        let own = Instant::now() + self.shared.timeout;
+        let deadline = current_deadline().map_or(own, |given| given.min(own));
+        let mut worker = Lent {
+            worker: Some(self.shared.take(deadline)?),
+            shared: &self.shared,
+        };
+        match &mut worker.worker {
+            Some(worker) => worker.run(trace, &call, json, deadline, value),
+            None => Err(StorageError::Exhausted(self.shared.connections)),
+        }
+    }
+}
+
+/// A worker that goes back whatever happens.
+struct Lent<'s> {
+    worker: Option<Worker>,
+    shared: &'s Shared,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            self.shared.give(worker);
+        }
+    }
+}
+
+impl Shared {
+    fn take(&self, deadline: Instant) -> Result<Worker, StorageError> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(worker) = pool.idle.pop() {
+                return Ok(worker);
+            }
+            if pool.made < self.connections {
+                pool.made += 1;
+                drop(pool);
+                return self.worker().inspect_err(|_| self.forget());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(StorageError::Exhausted(self.connections));
+            }
+            let waited = self.returned.wait_timeout(pool, left);
+            pool = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn give(&self, worker: Worker) {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.idle.push(worker);
+        self.returned.notify_one();
+    }
+
+    fn forget(&self) {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.made -= 1;
+        self.returned.notify_one();
+    }
+
+    fn worker(&self) -> Result<Worker, StorageError> {
+        let (settings, policy) = (Settings::default(), Box::new(RoundRobin::default()));
+        let mut bodies = Ensemble::software(&settings, policy, CoreLoads::idle(1))?;
+        bodies.replace(Box::new(SocketTcp::new(settings.limits)));
+        Ok(Worker {
+            executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
+            line: Line::new(self.destination.clone()),
+        })
+    }
+}
+
+impl Worker {
+    fn run<T>(
+        &mut self,
+        trace: &str,
+        call: &StorageCall,
+        json: &[u8],
+        deadline: Instant,
+        value: impl FnOnce(&Job) -> Result<T, AccelError>,
+    ) -> Result<T, StorageError> {
+        let measured = trail::is_open();
+        let begun = match measured {
+            true => trail::thread_time(),
+            false => Duration::ZERO,
+        };
+        self.line.begin(deadline, measured)?;
+        self.executor.bodies_mut().note(measured);
+        self.executor.set_detail(match measured {
+            true => Detail::Steps,
+            false => Detail::Results,
+        });
+        let message = Message::json(json, Call::Storage(call.clone()));
+        let mut conversation = Conversation::default();
+        let ran = self
+            .executor
+            .run(trace, &message, &mut conversation, &mut self.line);
+        let (costs_ns, exchanges) = (
+            self.executor.bodies_mut().take(),
+            self.line.take_exchanges(),
+        );
+        let arrivals = match ran {
+            Ok(outcome) => {
+                if measured {
+                    let chain = TrailChain::new(outcome.steps, costs_ns, &exchanges);
+                    trail::add(begun, chain);
+                }
+                outcome.arrivals
+            }
+            // What was read is good though the cache could not be filled with it.
+            Err(failure) if !failure.arrivals.is_empty() => failure.arrivals,
+            Err(failure) => return Err(failure.into()),
+        };
+        match arrivals.first() {
+            Some(first) if first.trace == TOLD => Err(told(call, first)),
+            Some(first) => Ok(value(&first.job)?),
+            None => Err(AccelError::NoCall {
+                step: "LdB",
+                why: "nobody was told",
+            }
+            .into()),
+        }
+    }
+}
+
+/// What the store says of an operation that it did not do.
+fn told(call: &StorageCall, arrival: &Arrival) -> StorageError {
+    #[derive(Deserialize)]
+    struct Response {
+        message: Option<String>,
+    }
+    let (collection, key) = (call.collection.to_string(), call.key.to_string());
+    let response: Option<Response> = serde_json::from_slice(&arrival.job.bytes).ok();
+    match response.and_then(|response| response.message) {
+        Some(why) => StorageError::Exception {
+            collection,
+            key,
+            why,
+        },
+        None => StorageError::NotFound { collection, key },
+    }
+}
+
+/// TLS 1.3 with the suites that Encr and Decr have.
+fn client_config(path: &Path) -> Result<ClientConfig, SetupError> {
+    let refused = |why: String| SetupError::Roots {
+        path: path.to_owned(),
+        why,
+    };
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let certificates = certificates.map_err(|error| refused(error.to_string()))?;
+    let mut roots = RootCertStore::empty();
+    if roots.add_parsable_certificates(certificates).0 == 0 {
+        return Err(refused("holds no certificate in PEM form".to_owned()));
+    }
+    let provider = CryptoProvider {
+        cipher_suites: vec![
+            cipher_suite::TLS13_AES_128_GCM_SHA256,
+            cipher_suite::TLS13_AES_256_GCM_SHA384,
+        ],
+        ..aws_lc_rs::default_provider()
+    };
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.enable_secret_extraction = true;
+    config.resumption = rustls::client::Resumption::disabled();
+    Ok(config)
+}

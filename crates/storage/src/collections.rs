@@ -1,0 +1,171 @@
+//! What a gateway keeps, and how.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How the keys of a collection lead to data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A key has a document, which a write replaces. Several keys, with commas between them, are
+    /// read as the JSON array of their documents.
+    Documents,
+    /// As `Documents`, but a write to a key that has a document is refused.
+    UniqueDocuments,
+    /// A key has a list of JSON values without duplicates. A write adds its value to the lists of
+    /// all its keys, with commas between them; a read gives `{"items":[...]}`, newest first.
+    Lists,
+}
+
+/// A collection of a gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collection {
+    /// Its name in requests.
+    pub name: String,
+    /// What a key has.
+    pub kind: Kind,
+    /// How long the cache keeps what was read, in seconds. It bounds how long a reader may see
+    /// what a failed invalidation has left behind.
+    pub cache_ttl_s: u64,
+    /// Whether data travel to and from the cache compressed (`c_compressed`).
+    #[serde(default)]
+    pub cache_compressed: bool,
+    /// How many items of a list are read: the newest. Default 200.
+    #[serde(default = "default_items")]
+    pub max_items: usize,
+}
+
+fn default_items() -> usize {
+    200
+}
+
+/// The most that [`Collection::max_items`] may be.
+pub const MOST_ITEMS: usize = 10_000;
+
+/// The most bytes of an item of a list.
+pub const MAX_ITEM_BYTES: usize = 1_024;
+
+/// The most keys of one request.
+pub const MAX_KEYS: usize = 1_024;
+
+/// The longest time that the cache may be told to keep something: 30 days.
+const MAX_TTL_S: u64 = 30 * 24 * 3_600;
+
+/// Why collections, or a request to one, are refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CollectionError {
+    /// A name that is none.
+    #[error(
+        "collection '{0}': a name has 1 to 64 letters, digits, '-' and '_', and is there only once"
+    )]
+    Name(String),
+    /// A time that is too short or too long.
+    #[error("collection {name}: cache_ttl_s = {seconds}: must be from 1 to {MAX_TTL_S}")]
+    Ttl {
+        /// The collection.
+        name: String,
+        /// What was given.
+        seconds: u64,
+    },
+    /// A number of items that is none, or too many.
+    #[error("collection {name}: max_items = {items}: must be from 1 to {MOST_ITEMS}")]
+    Items {
+        /// The collection.
+        name: String,
+        /// What was given.
+        items: usize,
+    },
+    /// A collection that the gateway does not have.
+    #[error("there is no collection '{name}'; there are {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Too many keys at once, or none.
+    #[error("collection {name}: {keys} keys in one request; must be from 1 to {allowed}")]
+    Keys {
+        /// The collection.
+        name: String,
+        /// How many there were.
+        keys: usize,
+        /// How many there may be.
+        allowed: usize,
+    },
+}
+
+/// The collections of a gateway, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Collections(BTreeMap<String, Collection>);
+
+impl Collections {
+    /// Checks names, times and numbers.
+    ///
+    /// # Errors
+    /// [`CollectionError::Name`], [`CollectionError::Ttl`], [`CollectionError::Items`].
+    pub fn new(list: Vec<Collection>) -> Result<Collections, CollectionError> {
+        let mut collections = BTreeMap::new();
+        for collection in list {
+            let name = collection.name.clone();
+            let letter = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
+            if !(1..=64).contains(&name.len()) || !name.chars().all(letter) {
+                return Err(CollectionError::Name(name));
+            }
+            let seconds = collection.cache_ttl_s;
+            if !(1..=MAX_TTL_S).contains(&seconds) {
+                return Err(CollectionError::Ttl { name, seconds });
+            }
+            let items = collection.max_items;
+            if !(1..=MOST_ITEMS).contains(&items) {
+                return Err(CollectionError::Items { name, items });
+            }
+            if collections.insert(name.clone(), collection).is_some() {
+                return Err(CollectionError::Name(name));
+            }
+        }
+        Ok(Collections(collections))
+    }
+
+    /// The collection called `name`.
+    ///
+    /// # Errors
+    /// [`CollectionError::Unknown`].
+    pub fn get(&self, name: &str) -> Result<&Collection, CollectionError> {
+        self.0.get(name).ok_or_else(|| CollectionError::Unknown {
+            name: name.to_owned(),
+            known: self.0.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+impl Collection {
+    pub(crate) fn ttl(&self) -> Duration {
+        Duration::from_secs(self.cache_ttl_s)
+    }
+
+    /// The keys that a request names; a write of a document names one.
+    pub(crate) fn keys<'k>(
+        &self,
+        text: &'k str,
+        writes: bool,
+    ) -> Result<Vec<&'k str>, CollectionError> {
+        let keys: Vec<&str> = text.split(',').collect();
+        let allowed = match (self.kind, writes) {
+            (Kind::Lists, true) => MAX_KEYS,
+            (Kind::Lists, false) | (_, true) => 1,
+            (_, false) => MAX_KEYS,
+        };
+        if keys.len() > allowed || keys.iter().any(|key| key.is_empty()) {
+            return Err(CollectionError::Keys {
+                name: self.name.clone(),
+                keys: keys.iter().filter(|key| !key.is_empty()).count(),
+                allowed,
+            });
+        }
+        Ok(keys)
+    }
+}

@@ -1,0 +1,27 @@
+//! Storage over traces T4 to T8.
+//!
+//! [`Storage`] is what handlers use: a read is T4, T5 and, after a miss in the cache, T6 and T7; a
+//! write is T8 and T7. Its connections lead to a [`Gateway`], which has Redis as the database
+//! cache and PostgreSQL as the database, and speaks the storage messages of
+//! `docs/message-conventions.md` over TLS 1.3.
+//!
+//! The two share no code but the messages' own: the gateway's TLS is rustls throughout, where the
+//! client's records are protected by Encr and Decr.
+
+mod cache;
+mod client;
+mod collections;
+mod database;
+mod gateway;
+mod line;
+pub mod local;
+mod payload;
+mod traces;
+
+pub use client::{SetupError, Storage, StorageConfig, StorageError};
+pub use collections::{
+    Collection, CollectionError, Collections, Kind, MAX_ITEM_BYTES, MAX_KEYS, MOST_ITEMS,
+};
+pub use gateway::{Counts, Gateway, GatewayConfig, GatewayError, StoreError};
+pub use line::ConnectError;
+pub use traces::TracesError;

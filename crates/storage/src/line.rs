@@ -1,0 +1,281 @@
+//! One connection to a gateway: rustls shakes hands, then the records are Encr's and Decr's.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::tls::{self, CipherSuite, RecordKeys, TlsSession};
+use accelflow_accel::{AccelError, Call, Limits, Session};
+use accelflow_runtime::trail::{Exchange, Exchanges};
+use accelflow_runtime::{Peer, PeerError};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, ConnectionTrafficSecrets};
+
+/// Where the gateway is, and how to know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
+    pub(crate) address: SocketAddr,
+    pub(crate) name: ServerName<'static>,
+    pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) limits: Limits,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The system says no, or nobody answers in time.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The handshake failed.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The keys are of no use; none in practice.
+    #[error(transparent)]
+    Keys(#[from] AccelError),
+}
+
+/// A connection, and this end's keys while no trace has borrowed them.
+struct Open {
+    stream: TcpStream,
+    session: Option<Session>,
+    /// The keys of what comes, once more: for a look at how long a message is.
+    peek: RecordKeys,
+    /// How many records have come.
+    records: u64,
+}
+
+/// The place of one connection, opened when it is needed and anew when it has failed.
+pub(crate) struct Line {
+    destination: Destination,
+    open: Option<Open>,
+    deadline: Instant,
+    /// What the operating system did since [`Line::begin`], if somebody wants to know.
+    exchanges: Exchanges,
+}
+
+impl Line {
+    pub(crate) fn new(destination: Destination) -> Line {
+        Line {
+            destination,
+            open: None,
+            deadline: Instant::now(),
+            exchanges: Exchanges::default(),
+        }
+    }
+
+    /// Makes ready for a trace that must have ended by `deadline`.
+    pub(crate) fn begin(&mut self, deadline: Instant, measured: bool) -> Result<(), ConnectError> {
+        self.deadline = deadline;
+        self.exchanges.note(measured);
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| is_stale(&open.stream))
+        {
+            self.open = None;
+        }
+        if self.open.is_none() {
+            self.open = Some(self.connect()?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn take_exchanges(&mut self) -> Vec<Exchange> {
+        self.exchanges.take()
+    }
+
+    fn connect(&self) -> Result<Open, ConnectError> {
+        let Destination {
+            address, name, tls, ..
+        } = &self.destination;
+        let mut stream = TcpStream::connect_timeout(address, left(self.deadline))?;
+        stream.set_nodelay(true)?;
+        let mut shaking = ClientConnection::new(tls.clone(), name.clone())?;
+        while shaking.is_handshaking() {
+            let left = Some(self.left()?);
+            stream.set_read_timeout(left)?;
+            stream.set_write_timeout(left)?;
+            shaking.complete_io(&mut stream)?;
+        }
+        while shaking.wants_write() {
+            shaking.write_tls(&mut stream)?;
+        }
+        let secrets = shaking.dangerous_extract_secrets()?;
+        let (records, incoming) = secrets.rx;
+        let session = TlsSession {
+            write: keys(secrets.tx.0, &secrets.tx.1)?,
+            read: keys(records, &incoming)?,
+            ahead: Vec::new(),
+        };
+        let session = Session {
+            tcp: None,
+            tls: Some(session),
+        };
+        Ok(Open {
+            stream,
+            session: Some(session),
+            peek: keys(records, &incoming)?,
+            records,
+        })
+    }
+
+    fn left(&self) -> io::Result<Duration> {
+        match left(self.deadline) {
+            left if left > SHORTEST => Ok(left),
+            _ => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
+        let mut stream = self.stream()?;
+        while !bytes.is_empty() {
+            stream.set_write_timeout(Some(self.left()?))?;
+            match stream.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the records of one message.
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; RESTING_BYTES];
+        let (mut used, mut whole) = (0, 0);
+        let mut text = Text::default();
+        loop {
+            while let Some((length, full)) =
+                tls::record_length(&bytes[whole..used]).map_err(io::Error::other)?
+            {
+                if whole + length > used {
+                    break;
+                }
+                if text.records == 0 && full {
+                    text.expected = self.message_length(&bytes[..length])?;
+                }
+                text.records += 1;
+                text.bytes += length.saturating_sub(PROTECTION);
+                whole += length;
+            }
+            if text.records > 0 && text.bytes >= text.expected {
+                if let Some(open) = &mut self.open {
+                    open.records += text.records;
+                }
+                // What has come beyond it is what nobody has asked for: Decr refuses it.
+                bytes.truncate(used);
+                return Ok(bytes);
+            }
+            if used == bytes.len() {
+                bytes.resize(2 * used, 0);
+            }
+            let left = Some(self.left()?);
+            let mut stream = self.stream()?;
+            stream.set_read_timeout(left)?;
+            match stream.read(&mut bytes[used..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => used += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The length of the message that begins with a record, by what is in it. Only messages that
+    /// one record may not hold are looked at; Decr opens them a second time.
+    fn message_length(&mut self, record: &[u8]) -> io::Result<usize> {
+        const HEAD: usize = 4;
+        let open = self.open.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        open.peek.resume_at(open.records);
+        let mut text = Vec::new();
+        tls::open_first(&mut open.peek, record, &mut text).map_err(io::Error::other)?;
+        let head = text.first_chunk::<HEAD>();
+        let head = head.ok_or_else(|| io::Error::other("a record without a message"))?;
+        let length = u32::from_be_bytes(*head) as usize;
+        match length > self.destination.limits.max_message_bytes {
+            true => Err(io::Error::other("a response that is too large")),
+            false => Ok(HEAD + length),
+        }
+    }
+
+    fn stream(&self) -> io::Result<&TcpStream> {
+        let open = self.open.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        Ok(&open.stream)
+    }
+}
+
+const RESTING_BYTES: usize = 16 * 1024;
+
+/// What a record has besides its text: header, content type and tag.
+const PROTECTION: usize = 5 + 1 + 16;
+
+/// What is known of a message while its records come.
+#[derive(Default)]
+struct Text {
+    records: u64,
+    bytes: usize,
+    /// 0 for a message that one record holds.
+    expected: usize,
+}
+
+/// Sockets take no time-out of zero.
+const SHORTEST: Duration = Duration::from_micros(1);
+
+fn left(deadline: Instant) -> Duration {
+    let left = deadline.saturating_duration_since(Instant::now());
+    left.max(SHORTEST)
+}
+
+/// Whether the gateway has closed a connection, or said something that nobody had asked for.
+fn is_stale(stream: &TcpStream) -> bool {
+    let looked = stream
+        .set_nonblocking(true)
+        .and_then(|()| stream.peek(&mut [0]));
+    let waits = matches!(&looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+    !waits || stream.set_nonblocking(false).is_err()
+}
+
+/// The record keys behind rustls' own, with the number of the next record.
+fn keys(sequence: u64, secrets: &ConnectionTrafficSecrets) -> Result<RecordKeys, ConnectError> {
+    let (suite, key, iv) = match secrets {
+        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (CipherSuite::Aes128GcmSha256, key, iv),
+        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (CipherSuite::Aes256GcmSha384, key, iv),
+        _ => return Err(rustls::Error::General("no cipher suite of ours".to_owned()).into()),
+    };
+    let mut nonce = [0; 12];
+    nonce.copy_from_slice(iv.as_ref());
+    let mut keys = RecordKeys::from_key(suite, key.as_ref(), nonce)?;
+    keys.resume_at(sequence);
+    Ok(keys)
+}
+
+impl Peer for Line {
+    fn lend(&mut self, _: &Call) -> Result<Session, PeerError> {
+        let party = self.destination.address.to_string();
+        let open = self.open.as_mut();
+        let open = open.ok_or_else(|| PeerError::NoPeer(party.clone()))?;
+        open.session.take().ok_or(PeerError::Busy(party))
+    }
+
+    fn take_back(&mut self, _: &Call, session: Option<Session>) {
+        match (&mut self.open, session) {
+            (Some(open), Some(session)) => open.session = Some(session),
+            _ => self.open = None,
+        }
+    }
+
+    fn exchange(&mut self, _: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        let mut exchanges = std::mem::take(&mut self.exchanges);
+        let answered = exchanges.measure(self, |line| line.write(packets), Line::read);
+        self.exchanges = exchanges;
+        answered.map_err(|error| {
+            let party = format!("the gateway at {}", self.destination.address);
+            match error.kind() {
+                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => PeerError::Timeout(party),
+                _ => PeerError::NoPeer(format!("{party}: {error}")),
+            }
+        })
+    }
+}

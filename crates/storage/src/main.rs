@@ -1,0 +1,51 @@
+//! `accelflow-storage-gateway`: storage messages over TLS to Redis and PostgreSQL.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use accelflow_storage::{Gateway, GatewayConfig};
+use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Serves storage messages (traces T4 to T8) over TLS from Redis and PostgreSQL.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The gateway's settings, in JSON (docs/storage.md).
+    config: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error),
+    };
+    match runtime.block_on(serve(arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&*error),
+    }
+}
+
+fn fail(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("accelflow-storage-gateway: error: {error}");
+    ExitCode::FAILURE
+}
+
+async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let gateway = Gateway::bind(&GatewayConfig::load(&arguments.config)?).await?;
+    // For whoever has asked for port 0.
+    println!("listening on {}", gateway.address()?);
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        () = gateway.serve() => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Data on their way between a message and a store.
+
+use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL, Dcmp};
+use accelflow_accel::storage::Stored;
+use accelflow_accel::{AccelError, Codec, Limits};
+use accelflow_trace::Format;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Why data cannot be stored, or what was stored cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PayloadError {
+    /// They cannot be compressed or decompressed.
+    #[error(transparent)]
+    Accel(#[from] AccelError),
+    /// They are not the JSON that they ought to be.
+    #[error("data that are no {what}: {why}")]
+    Json {
+        what: &'static str,
+        why: serde_json::Error,
+    },
+    /// Something that is not JSON where several documents are joined.
+    #[error("the document is {0:?}, and only JSON can be read together with others")]
+    Format(Format),
+    /// An array with too few or too many documents.
+    #[error("{found} documents for {keys} keys")]
+    Count { found: usize, keys: usize },
+    /// The bytes before the data are none that were written here.
+    #[error("the label of stored data is {0:?}")]
+    Label([u8; 2]),
+}
+
+/// Codec and format, as two bytes before the data.
+pub(crate) fn label(data: &Stored) -> [u8; 2] {
+    let codec = data.codec.map_or(0, Codec::number);
+    [codec, data.format as u8]
+}
+
+pub(crate) fn stored(label: [u8; 2], bytes: Vec<u8>) -> Result<Stored, PayloadError> {
+    let codec = match label[0] {
+        0 => None,
+        number => Some(Codec::from_number(number.into())?),
+    };
+    let format = Format::ALL.get(usize::from(label[1])).copied();
+    Ok(Stored {
+        bytes,
+        codec,
+        format: format.ok_or(PayloadError::Label(label))?,
+    })
+}
+
+pub(crate) fn labelled(data: &Stored) -> Vec<u8> {
+    [&label(data)[..], &data.bytes].concat()
+}
+
+pub(crate) fn from_labelled(mut bytes: Vec<u8>) -> Result<Stored, PayloadError> {
+    let Some(label) = bytes.first_chunk::<2>().copied() else {
+        return Err(PayloadError::Label([0xff; 2]));
+    };
+    bytes.drain(..2);
+    stored(label, bytes)
+}
+
+/// The data themselves.
+pub(crate) fn plain(data: Stored, limits: &Limits) -> Result<Vec<u8>, PayloadError> {
+    match data.codec {
+        None => Ok(data.bytes),
+        Some(codec) => Ok(Dcmp::new(*limits).decompress(codec, &data.bytes)?),
+    }
+}
+
+/// JSON, compressed if wanted.
+pub(crate) fn json(text: Vec<u8>, compress: bool, limits: &Limits) -> Result<Stored, PayloadError> {
+    let codec = compress.then_some(Codec::Zstd);
+    let bytes = match codec {
+        None => text,
+        Some(codec) => Cmp::new(codec, DEFAULT_LEVEL, *limits)?.compress(&text)?,
+    };
+    Ok(Stored {
+        bytes,
+        codec,
+        format: Format::Json,
+    })
+}
+
+/// The JSON array of several documents.
+pub(crate) fn join(documents: Vec<Stored>, limits: &Limits) -> Result<Vec<u8>, PayloadError> {
+    let mut text = vec![b'['];
+    for (index, document) in documents.into_iter().enumerate() {
+        if document.format != Format::Json {
+            return Err(PayloadError::Format(document.format));
+        }
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(&plain(document, limits)?);
+    }
+    text.push(b']');
+    Ok(text)
+}
+
+/// The documents of a JSON array, of which there must be as many as keys.
+pub(crate) fn split(text: &[u8], keys: usize) -> Result<Vec<Vec<u8>>, PayloadError> {
+    let what = "array of documents";
+    let documents: Vec<&RawValue> =
+        serde_json::from_slice(text).map_err(|why| PayloadError::Json { what, why })?;
+    if documents.len() != keys {
+        let found = documents.len();
+        return Err(PayloadError::Count { found, keys });
+    }
+    let bytes = documents.into_iter().map(|it| it.get().as_bytes().to_vec());
+    Ok(bytes.collect())
+}
+
+/// A list as a reader sees it.
+pub(crate) fn list<'i>(items: impl Iterator<Item = &'i [u8]>) -> Vec<u8> {
+    let mut text = b"{\"items\":[".to_vec();
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(item);
+    }
+    text.extend_from_slice(b"]}");
+    text
+}
+
+/// The items of a list as a reader sees it.
+pub(crate) fn items(text: &[u8]) -> Result<Vec<Vec<u8>>, PayloadError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct List<'a> {
+        #[serde(borrow)]
+        items: Vec<&'a RawValue>,
+    }
+    let what = "list";
+    let list: List<'_> =
+        serde_json::from_slice(text).map_err(|why| PayloadError::Json { what, why })?;
+    let bytes = list.items.into_iter();
+    Ok(bytes.map(|it| it.get().as_bytes().to_vec()).collect())
+}
+
+/// An item that is to be added to lists: one JSON value.
+pub(crate) fn item(text: Vec<u8>) -> Result<Vec<u8>, PayloadError> {
+    let what = "JSON value";
+    let _: &RawValue =
+        serde_json::from_slice(&text).map_err(|why| PayloadError::Json { what, why })?;
+    Ok(text)
+}

@@ -1,0 +1,92 @@
+//! DeathStarBench's SocialNetwork over accelflow's server, client and storage: `socialnetwork run`
+//! starts it, loads it and says how it did; `socialnetwork measure` also says what the simulator
+//! predicts. See docs/socialnetwork.md.
+
+mod cluster;
+mod floor;
+mod graph;
+mod load;
+mod measure;
+mod predict;
+mod recorded;
+mod report;
+mod requests;
+mod run;
+mod serve;
+mod services;
+mod site;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// DeathStarBench's SocialNetwork over traces.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Starts everything, drives the application, prints response times, and stops everything.
+    Run(run::Options),
+    /// Drives each service alone on a core of its own, at several loads, and compares its response
+    /// times with what the simulator makes of its recording.
+    Measure(measure::Options),
+    /// Servers of some services (started by the other commands).
+    #[command(hide = true)]
+    Serve(serve::Options),
+    /// A storage gateway (started by the other commands).
+    #[command(hide = true)]
+    Gateway {
+        /// Its settings.
+        config: PathBuf,
+    },
+}
+
+/// Ends the daemons that this process has started when it is told to end: nothing is dropped then.
+fn end_with_signals() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            let terminate = signal(SignalKind::terminate());
+            let interrupt = signal(SignalKind::interrupt());
+            if let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+                accelflow_storage::local::end_all();
+                std::process::exit(130);
+            }
+        });
+    });
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let started = end_with_signals();
+    let done = match Arguments::parse().command {
+        Command::Run(options) => started
+            .map_err(Into::into)
+            .and_then(|()| run::run(&options)),
+        Command::Measure(options) => started
+            .map_err(Into::into)
+            .and_then(|()| measure::run(&options)),
+        Command::Serve(options) => serve::serve(&options),
+        Command::Gateway { config } => serve::gateway(&config),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("socialnetwork: error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Prediction against measurement: each service alone on a core, at several loads.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cluster::{Cluster, Process};
+use crate::floor;
+use crate::graph;
+use crate::load::{Load, Measured, closed_loop, open_loop};
+use crate::predict::{Prediction, predict};
+use crate::recorded::Recorded;
+use crate::report;
+use crate::requests::{EIGHT, Kind};
+use crate::run::check;
+use crate::serve::{cores, pin};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// How the measurement is made.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Loads, as shares of what the service can do at most.
+    #[arg(long, value_delimiter = ',', default_values_t = [0.2, 0.5, 0.7])]
+    loads: Vec<f64>,
+    /// For how long each load is measured, in seconds.
+    #[arg(long, default_value_t = 8.0)]
+    seconds: f64,
+    /// How often each load is measured; what is reported is the run of the median mean.
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// Only this service; repeatable.
+    #[arg(long = "service")]
+    services: Vec<String>,
+    /// The page that is written.
+    #[arg(long, default_value = "docs/results/socialnetwork.md")]
+    out: PathBuf,
+    /// The seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// What was found of a service at one load.
+pub(crate) struct Row {
+    pub(crate) kind: Kind,
+    pub(crate) load: f64,
+    pub(crate) rate_rps: f64,
+    pub(crate) measured: Measured,
+    /// The means of all repetitions, in microseconds.
+    pub(crate) means_us: Vec<f64>,
+    pub(crate) prediction: Prediction,
+}
+
+/// What is known when all services are through.
+pub(crate) struct Findings {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) capacities_rps: Vec<(Kind, f64)>,
+    /// The response time of a server that does nothing, less what its threads work.
+    pub(crate) floor_us: f64,
+    pub(crate) seconds: f64,
+    pub(crate) repeats: usize,
+    /// The machine's run queue before and after, by its 1-minute averages.
+    pub(crate) run_queue: [String; 2],
+}
+
+/// The 1-minute average of processes that run or want to: how much else the machine had to do.
+fn run_queue() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// Requests a second at which the floor is measured.
+const FLOOR_RATE_RPS: f64 = 500.0;
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    check("seconds", options.seconds, 3_600.0)?;
+    check("repeats", options.repeats as f64, 1_000.0)?;
+    for load in &options.loads {
+        check("loads", *load, 0.95)?;
+    }
+    let kinds = chosen(&options.services)?;
+    let cores = cores()?;
+    let [subject, rest @ ..] = cores.as_slice() else {
+        return Err("no core to run on".into());
+    };
+    if rest.is_empty() {
+        return Err("one core: the measured service needs a core that nothing else uses".into());
+    }
+    // Everything but the measured service stays off its core.
+    pin(rest)?;
+    let before = run_queue();
+    let mut bench = Bench {
+        options,
+        cluster: Cluster::start()?,
+        core: *subject,
+        seeds: options.seed << 16,
+    };
+    let mut findings = bench.findings(&kinds)?;
+    findings.run_queue = [before, run_queue()];
+    let page = report::page(&findings)?;
+    if let Some(folder) = options.out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&options.out, &page).map_err(|error| {
+        let path = options.out.display();
+        format!("--out {path}: {error}")
+    })?;
+    print!("{}", report::table(&findings));
+    Ok(())
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Kind>, String> {
+    let find = |name: &String| {
+        let known = EIGHT.into_iter().find(|kind| kind.name() == name);
+        known.ok_or_else(|| {
+            let known = EIGHT.map(Kind::name).join(", ");
+            format!("--service {name}: must be one of {known}")
+        })
+    };
+    match names {
+        [] => Ok(EIGHT.to_vec()),
+        names => names.iter().map(find).collect(),
+    }
+}
+
+struct Bench<'o> {
+    options: &'o Options,
+    cluster: Cluster,
+    core: usize,
+    /// Every load has contents of its own: a user is registered once.
+    seeds: u64,
+}
+
+impl Bench<'_> {
+    fn findings(&mut self, kinds: &[Kind]) -> Result<Findings, Failure> {
+        eprintln!("loading users, graph and posts");
+        let all = self.cluster.serve(&Cluster::all_but(""), None, false)?;
+        let loaded = graph::load(&self.cluster.site, self.options.seed);
+        loaded.map_err(|error| error.to_string())?;
+        all.stop()?;
+        let floor_us = self.floor()?;
+        eprintln!("floor: {floor_us:.1} us");
+        let mut findings = Findings {
+            rows: Vec::new(),
+            capacities_rps: Vec::new(),
+            floor_us,
+            seconds: self.options.seconds,
+            repeats: self.options.repeats,
+            run_queue: Default::default(),
+        };
+        for kind in kinds {
+            let others = Cluster::all_but(kind.service());
+            let others = self.cluster.serve(&others, None, false)?;
+            let capacity = self.capacity(*kind)?;
+            eprintln!("{}: at most {capacity:.0} requests a second", kind.name());
+            findings.capacities_rps.push((*kind, capacity));
+            for load in &self.options.loads {
+                let row = self.row(*kind, *load, capacity * load)?;
+                eprintln!("{}", report::line(&row, floor_us));
+                findings.rows.push(row);
+            }
+            others.stop()?;
+        }
+        Ok(findings)
+    }
+
+    fn subject(&self, name: &str) -> Result<Process, Failure> {
+        self.cluster.serve(&[name], Some(self.core), true)
+    }
+
+    fn load<'m>(&mut self, mix: &'m [(Kind, f64)], rate_rps: f64, seconds: f64) -> Load<'m> {
+        self.seeds += 1;
+        Load {
+            mix,
+            rate_rps,
+            warm_up: WARM_UP,
+            duration: WARM_UP + Duration::from_secs_f64(seconds),
+            connections: 32,
+            seed: self.seeds,
+        }
+    }
+
+    fn floor(&mut self) -> Result<f64, Failure> {
+        let server = self.subject(floor::NAME)?;
+        let mix = [(Kind::Floor, 1.0)];
+        let load = self.load(&mix, FLOOR_RATE_RPS, self.options.seconds);
+        let measured = open_loop(&self.cluster.site, &load);
+        let measured = measured.map_err(|error| error.to_string())?;
+        let own = server.stop()?.floor_us.ok_or("the floor was not asked")?;
+        Ok(measured.mean_us(Kind::Floor) - own)
+    }
+
+    fn capacity(&mut self, kind: Kind) -> Result<f64, Failure> {
+        let server = self.subject(kind.service())?;
+        let mix = [(kind, 1.0)];
+        // More requests than can be answered in the time; they are made beforehand.
+        let load = self.load(&mix, 15_000.0, 2.0);
+        let capacity = closed_loop(&self.cluster.site, &load);
+        server.stop()?;
+        Ok(capacity.map_err(|error| error.to_string())?)
+    }
+
+    fn row(&mut self, kind: Kind, load: f64, rate_rps: f64) -> Result<Row, Failure> {
+        let mut runs: Vec<(Measured, Recorded)> = Vec::new();
+        for _ in 0..self.options.repeats {
+            let server = self.subject(kind.service())?;
+            let mix = [(kind, 1.0)];
+            let load = self.load(&mix, rate_rps, self.options.seconds);
+            let measured = open_loop(&self.cluster.site, &load);
+            let measured = measured.map_err(|error| error.to_string())?;
+            runs.push((measured, server.stop()?));
+        }
+        runs.sort_by(|a, b| a.0.mean_us(kind).total_cmp(&b.0.mean_us(kind)));
+        let means_us = runs.iter().map(|(run, _)| run.mean_us(kind)).collect();
+        let (measured, recorded) = runs.swap_remove((runs.len() - 1) / 2);
+        let function = kind.function();
+        let paths = recorded.functions.get(&function).map(Vec::as_slice);
+        let paths = paths.filter(|paths| !paths.is_empty());
+        let paths = paths.ok_or_else(|| format!("{function} was never answered well"))?;
+        Ok(Row {
+            kind,
+            load,
+            rate_rps,
+            measured,
+            means_us,
+            prediction: predict(paths, rate_rps, self.options.seed)?,
+        })
+    }
+}

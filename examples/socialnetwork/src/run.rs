@@ -1,0 +1,98 @@
+//! The demonstration: everything on, the mixed workload and each service, everything off.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cluster::Cluster;
+use crate::graph;
+use crate::load::{Load, Measured, open_loop};
+use crate::requests::{EIGHT, Kind, MIXED};
+use crate::services::SERVICES;
+
+/// How the demonstration is run.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Requests per second of the mixed workload.
+    #[arg(long, default_value_t = 100.0)]
+    rate: f64,
+    /// Requests per second of each service alone.
+    #[arg(long, default_value_t = 50.0)]
+    service_rate: f64,
+    /// For how long each load is measured, in seconds.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// The seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+pub(crate) fn check(name: &str, value: f64, most: f64) -> Result<(), String> {
+    match value > 0.0 && value <= most {
+        true => Ok(()),
+        false => Err(format!(
+            "--{name} {value}: must be above 0 and at most {most}"
+        )),
+    }
+}
+
+const WARM_UP: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
+    check("rate", options.rate, 100_000.0)?;
+    check("service-rate", options.service_rate, 100_000.0)?;
+    check("seconds", options.seconds, 3_600.0)?;
+    eprintln!(
+        "starting Redis, PostgreSQL, the gateway and {} services",
+        SERVICES.len()
+    );
+    let cluster = Cluster::start()?;
+    let names = SERVICES.map(|(name, _)| name);
+    let servers = cluster.serve(&names, None, false)?;
+    eprintln!("loading users, graph and posts");
+    let loaded = graph::load(&cluster.site, options.seed);
+    loaded.map_err(|error| error.to_string())?;
+    let drive = |mix: &[(Kind, f64)], rate_rps: f64| {
+        let load = Load {
+            mix,
+            rate_rps,
+            warm_up: WARM_UP,
+            duration: WARM_UP + Duration::from_secs_f64(options.seconds),
+            connections: 64,
+            seed: options.seed,
+        };
+        open_loop(&cluster.site, &load).map_err(|error| error.to_string())
+    };
+    println!(
+        "{:<8} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "", "req/s", "mean us", "P50 us", "P99 us", "errors"
+    );
+    let print = |measured: &Measured, kind: Kind, rate: f64| {
+        println!(
+            "{:<8} {:>9.1} {:>9.0} {:>9.0} {:>9.0} {:>7}",
+            kind.name(),
+            rate,
+            measured.mean_us(kind),
+            measured.percentile_us(kind, 50.0),
+            measured.percentile_us(kind, 99.0),
+            measured.errors.get(&kind).copied().unwrap_or(0),
+        );
+    };
+    eprintln!("the mixed workload: 60 % home timelines, 30 % user timelines, 10 % posts");
+    let measured = drive(&MIXED, options.rate)?;
+    let mut errors = measured.errors();
+    for (kind, share) in MIXED {
+        print(&measured, kind, options.rate * share);
+    }
+    eprintln!("each of the eight services alone");
+    for kind in EIGHT {
+        let measured = drive(&[(kind, 1.0)], options.service_rate)?;
+        errors += measured.errors();
+        print(&measured, kind, options.service_rate);
+    }
+    servers.stop()?;
+    match errors {
+        0 => Ok(()),
+        errors => Err(format!("{errors} requests had no good reply").into()),
+    }
+}
