@@ -359,6 +359,33 @@ def test_the_command_writes_equal_bytes_for_any_number_of_threads(tmp_path: Path
     assert "`orchestration_overhead.RELIEF_unloaded`" in (places[0] / "comparison.md").read_text()
 
 
+def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for out, names in ((whole, ["fig17", "table4"]), (parts, ["fig17"]), (parts, ["table4"])):
+        assert run(*names, "--budget", "ci", "--out", str(out)).returncode == 0
+    page = parts / "comparison.md"
+    assert "fig17" not in page.read_text(encoding="utf-8")
+    assert run("--page", str(parts)).returncode == 0
+    assert page.read_bytes() == (whole / "comparison.md").read_bytes()
+
+    results = json.loads((parts / "table4.json").read_text(encoding="utf-8"))
+
+    def refused(change: dict[str, Any], said: str) -> None:
+        text = json.dumps({**results, **change})
+        (parts / "table4.json").write_text(text, encoding="utf-8")
+        done = run("--page", str(parts))
+        assert done.returncode != 0
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+        assert page.read_bytes() == (whole / "comparison.md").read_bytes()
+
+    refused({"budget": "quick"}, "budget is 'quick'")
+    refused({"schema": "x/1"}, "schema is 'x/1'")
+    refused({"rows": [{"row": "nothing"}]}, "run it again")
+    done = run("--page", str(tmp_path))
+    assert "there are no results" in done.stderr
+
+
 def test_a_search_runs_end_to_end() -> None:
     done = run("pe_throughput", "--budget", "ci")
     assert done.returncode == 0, done.stderr

@@ -22,6 +22,7 @@ from accelflow.reproduce import (
     print_outcome,
     read_scenario,
     reproduce,
+    rewrite_page,
     write_outcomes,
 )
 
@@ -64,6 +65,13 @@ from accelflow.reproduce import (
     type=click.Path(path_type=Path, file_okay=False),
     help="Write results, pictures and comparison.md to this directory.",
 )
+@click.option(
+    "--page",
+    "page_of",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIRECTORY",
+    help="Only write comparison.md anew, from the results in this directory.",
+)
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures."""
     started = time.monotonic()
@@ -71,6 +79,11 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     if options["only_list"]:
         for one in map(load, names()):
             click.echo(f"{one.name:24} {one.title} ({one.place})")
+        return
+    if options["page_of"] is not None:
+        if experiments:
+            raise InputError("--page takes all results of its directory; name no experiments")
+        console.print(f"wrote {rewrite_page(options['page_of'])}", highlight=False, markup=False)
         return
     definitions = [load(name) for name in dict.fromkeys(experiments or names())]
     chosen = budget("quick" if options["quick"] else options["budget_name"])

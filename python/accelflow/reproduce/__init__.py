@@ -15,6 +15,7 @@ from accelflow.errors import InputError
 from accelflow.files import write_whole
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names, parse
+from accelflow.reproduce.kept import PAGE, rewrite_page
 from accelflow.reproduce.outcomes import Compared, Outcome, of_cells, of_table
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.pictures import write_pictures
@@ -44,6 +45,7 @@ __all__ = [
     "read_scenario",
     "reasons",
     "reproduce",
+    "rewrite_page",
     "targets",
     "to_dict",
     "uncovered",
@@ -96,7 +98,7 @@ def write_outcomes(
             stem = out / outcome.definition.name
             write(stem.with_suffix(".json"), to_text(outcome, scenario, budget))
             written += write_pictures(outcome, stem)
-        write(out / "comparison.md", markdown(outcomes, scenario, budget))
+        write(out / PAGE, markdown(outcomes, scenario, budget))
     except OSError as error:
         raise InputError(f"--out {out}: {error}") from error
     return written
