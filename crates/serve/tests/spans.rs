@@ -67,6 +67,10 @@ fn spans(sample_ratio: f64) -> Vec<Span> {
     call(&mut client, "broken", Protocol::Binary, "{}");
     drop(client);
     assert_eq!(running.stop(Duration::from_secs(60)), 0);
+    collected(&exported)
+}
+
+fn collected(exported: &Receiver<ExportTraceServiceRequest>) -> Vec<Span> {
     let mut spans = Vec::new();
     for batch in exported.try_iter() {
         for resource in batch.resource_spans {
@@ -115,6 +119,55 @@ fn a_request_is_a_span_with_one_for_each_step_inside() {
         before = child.end_time_unix_nano;
     }
     assert!(before <= roots[0].end_time_unix_nano);
+}
+
+#[tokio::test]
+async fn a_request_of_grpc_is_in_the_trace_of_its_caller() {
+    let (address, exported) = collector();
+    let mut server = grpc::server();
+    let telemetry = Telemetry {
+        endpoint: format!("http://{address}/v1/traces"),
+        service: "calculator".to_owned(),
+        sample_ratio: 0.0,
+    };
+    server.set_telemetry(telemetry).expect("good");
+    let running = start(server);
+    let client = grpc::client(connect(&running)).await;
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    // The first is sampled by its caller, the second not, the third is left to the server.
+    for (number, flags) in [(1, "01"), (2, "00")] {
+        let parent = format!("00-{trace}-b7ad6b7169203331-{flags}");
+        let headers = [("traceparent", parent.as_str())];
+        assert_eq!(
+            grpc::increment(client.clone(), number, &headers).await,
+            number + 1
+        );
+    }
+    assert_eq!(grpc::increment(client.clone(), 3, &[]).await, 4);
+    drop(client);
+    running.stop(Duration::from_millis(200));
+    let spans = collected(&exported);
+    let request = spans.iter().find(|it| it.name == "test.Calculator.Add");
+    let request = request.expect("it was sampled");
+    assert_eq!(
+        request.parent_span_id,
+        [0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31]
+    );
+    let hex: String = request
+        .trace_id
+        .iter()
+        .map(|it| format!("{it:02x}"))
+        .collect();
+    assert_eq!(hex, trace);
+    let inside = spans
+        .iter()
+        .filter(|it| it.parent_span_id == request.span_id);
+    let inside: Vec<&str> = inside.map(|it| &*it.name).collect();
+    assert!(
+        inside.contains(&"handler") && inside.contains(&"Dser"),
+        "{inside:?}"
+    );
+    assert_eq!(spans.len(), inside.len() + 1);
 }
 
 #[test]

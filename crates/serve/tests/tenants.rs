@@ -129,6 +129,50 @@ fn bytes_are_shaped_too_and_a_message_larger_than_the_bucket_takes_it_several_ti
     assert_eq!(counted(&running, bytes), 20 * request.len() as u64);
 }
 
+/// Messages of gRPC wait without a thread of their own.
+#[tokio::test]
+async fn a_flood_of_grpc_waits_for_its_own_tokens_too() {
+    let mut greedy = tenant("greedy", 2);
+    greedy.shaping.requests = once(3);
+    let mut server = grpc::server();
+    server
+        .set_tenants(vec![greedy, tenant("modest", 3)])
+        .expect("good");
+    let running = start(server);
+    let client = grpc::client(connect_from(&running, from(2))).await;
+    // More than the threads that run handlers.
+    let flood: Vec<_> = (0..100)
+        .map(|number| {
+            let client = client.clone();
+            tokio::spawn(async move { grpc::increment(client, number, &[]).await })
+        })
+        .collect();
+    let modest = grpc::client(connect_from(&running, from(3))).await;
+    for number in 0..100 {
+        assert_eq!(
+            grpc::increment(modest.clone(), number, &[]).await,
+            number + 1
+        );
+    }
+    for _ in 0..3_000 {
+        if passed(&running, "greedy") == 3 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(
+        (passed(&running, "greedy"), passed(&running, "modest")),
+        (3, 100)
+    );
+    running
+        .reshape("greedy", Shaping::default())
+        .expect("known");
+    for (number, call) in (0..).zip(flood) {
+        assert_eq!(call.await.expect("no panic"), number + 1);
+    }
+    assert_eq!(passed(&running, "greedy"), 100);
+}
+
 #[test]
 fn tenants_have_no_more_connections_and_traces_than_they_may() {
     let mut few = tenant("few", 2);

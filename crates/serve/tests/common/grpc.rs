@@ -154,23 +154,41 @@ pub(crate) struct Client {
 }
 
 pub(crate) fn connect(address: SocketAddr) -> Client {
+    let stream = TcpStream::connect(address).expect("it listens");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
-    let requests = runtime.block_on(async {
-        let stream = tokio::net::TcpStream::connect(address)
-            .await
-            .expect("it listens");
-        let mut builder = h2::client::Builder::new();
-        builder
-            .initial_window_size(1 << 20)
-            .initial_connection_window_size(1 << 20);
-        let (requests, connection) = builder.handshake(stream).await.expect("HTTP/2");
-        tokio::spawn(connection);
-        requests
-    });
+    let requests = runtime.block_on(client(stream));
     Client { runtime, requests }
+}
+
+/// The client's side of a connection, which the caller's runtime drives.
+pub(crate) async fn client(stream: TcpStream) -> SendRequest<Bytes> {
+    stream.set_nonblocking(true).expect("a socket");
+    let stream = tokio::net::TcpStream::from_std(stream).expect("a socket");
+    let mut builder = h2::client::Builder::new();
+    builder
+        .initial_window_size(1 << 20)
+        .initial_connection_window_size(1 << 20);
+    let (requests, connection) = builder.handshake(stream).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    requests
+}
+
+/// Has the server add 1 to a number.
+pub(crate) async fn increment(
+    requests: SendRequest<Bytes>,
+    number: u64,
+    headers: &[(&str, &str)],
+) -> u64 {
+    let request = request("/test.Calculator/Add", headers);
+    let pair = message("test.Pair", &json!({"a": number.to_string(), "b": "1"}));
+    let reply = exchange(requests, request, prefixed(0, &pair));
+    let reply = tokio::time::timeout(Duration::from_secs(60), reply).await;
+    let sum = reply.expect("it does not hang").expect("a reply");
+    let sum = &sum.json("test.Pair")["a"];
+    sum.as_str().and_then(|it| it.parse().ok()).expect("int64")
 }
 
 pub(crate) fn request(path: &str, headers: &[(&str, &str)]) -> http::Request<()> {
@@ -253,6 +271,7 @@ pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
 pub(crate) const GOAWAY: u8 = 7;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
 
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();
