@@ -63,8 +63,8 @@ pub use accelflow_runtime::{
     Fault, FaultError, FaultKind, FaultWhen, Policy, PoolCounters, PoolSettings, Priority,
 };
 pub use client::{
-    Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, PoolCounts,
-    RetryPolicy, TlsTrust,
+    Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, HttpClient,
+    HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
 };
 pub use config::{Compression, Config, Execution};
 pub use deadline::{current_deadline, with_deadline};

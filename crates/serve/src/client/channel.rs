@@ -52,6 +52,7 @@ pub(super) struct Request<'a> {
     pub(super) framing: Framing,
     pub(super) call: Call,
     pub(super) expected: Call,
+    pub(super) expected_at_end: Option<Call>,
     pub(super) body: &'a [u8],
     pub(super) idempotent: bool,
 }
@@ -167,6 +168,7 @@ impl Channel {
             framing: request.framing,
             call: &request.call,
             expected: &request.expected,
+            expected_at_end: request.expected_at_end.as_ref(),
             body: request.body,
         };
         let done = {
@@ -295,6 +297,7 @@ impl Channel {
                 written: 0,
                 received: false,
                 ended: false,
+                goodbye: false,
                 trouble: None,
                 exchanges: Exchanges::default(),
             },
@@ -369,8 +372,8 @@ fn is_an_answer(error: &CallError) -> bool {
 }
 
 /// Whether a response says that its connection ends with it.
-fn closes(_call: &Call) -> bool {
-    false
+fn closes(call: &Call) -> bool {
+    matches!(call, Call::Http(response) if response.close)
 }
 
 /// How long a connection attempt goes on after it was cancelled, at most.

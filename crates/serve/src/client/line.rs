@@ -6,7 +6,7 @@ use std::time::Instant;
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Limits};
 use accelflow_runtime::trail::{self, Clocked, TrailChain};
-use accelflow_runtime::{Conversation, Executor, Failure, Message, Outcome};
+use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Outcome};
 use accelflow_trace::Accel;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -43,6 +43,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) call: &'a Call,
     /// What the response is read as.
     pub(super) expected: &'a Call,
+    /// The same of a response that has ended with its connection, if responses may.
+    pub(super) expected_at_end: Option<&'a Call>,
     pub(super) body: &'a [u8],
 }
 
@@ -72,6 +74,8 @@ impl Line {
         self.wire.begin(outgoing.framing, deadline);
         self.wire.exchanges.note(begun.is_some());
         self.executor.bodies_mut().note(begun.is_some());
+        let detail = begun.map_or(Detail::Results, |_| Detail::Steps);
+        self.executor.set_detail(detail);
         self.refresh_keys()?;
         self.wire.written = 0;
         let before = self.records_read();
@@ -115,7 +119,15 @@ impl Line {
             return Err(Failed::Request(failure));
         }
         if self.control.is_none() {
-            return Err(Failed::Response(failure));
+            let Some(expected) = outgoing.expected_at_end.filter(|_| self.wire.ended) else {
+                return Err(Failed::Response(failure));
+            };
+            // A response that ends with its connection: the trace cannot know that it has.
+            let trace = outgoing.traces.answer;
+            self.metrics.fallback(trace, "until_close");
+            let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
+            let ran = self.run_answer(trace, expected, &bytes);
+            return self.answer(ran.map_err(Failed::Response)?).map(Some);
         }
         self.receive_by_core(outgoing, before, &failure).map(Some)
     }
@@ -227,7 +239,8 @@ impl Line {
         if let Some(session) = &mut self.conversation.session.tls {
             session.ahead = std::mem::take(&mut *self.opened);
         }
-        let ran = self.run_answer(trace, outgoing.expected, &[]);
+        let at_end = outgoing.expected_at_end.filter(|_| self.wire.goodbye);
+        let ran = self.run_answer(trace, at_end.unwrap_or(outgoing.expected), &[]);
         if let Some(session) = &mut self.conversation.session.tls {
             session.ahead.zeroize();
             session.ahead.clear();
@@ -329,6 +342,7 @@ impl Line {
             // What came before it counts.
             Err(Close::Done) => {
                 self.wire.ended = true;
+                self.wire.goodbye = true;
                 Ok(())
             }
             Err(close) => Err(close.into()),

@@ -10,6 +10,7 @@ mod cancel;
 mod channel;
 mod config;
 mod error;
+mod http;
 mod line;
 mod metrics;
 mod pool;
@@ -31,6 +32,7 @@ use zeroize::Zeroize;
 pub use cancel::Cancel;
 pub use config::{Address, CallOptions, ClientConfig, RetryPolicy};
 pub use error::{CallError, Executed};
+pub use http::{HttpClient, HttpRequest, HttpResponse};
 pub use pool::PoolCounts;
 pub use trust::TlsTrust;
 
@@ -164,6 +166,7 @@ impl Client {
             framing: Framing::Thrift,
             call: Call::Thrift(call.clone()),
             expected: Call::None,
+            expected_at_end: None,
             body: arguments,
             idempotent: options.idempotent || self.idempotent.contains(&id.0),
         };

@@ -44,6 +44,25 @@ pub(super) const THRIFT_PLAIN: CallTraces = CallTraces {
     answer: "T10_plain",
 };
 
+/// T11 and T12, as they are.
+pub(super) const HTTP_OVER_TLS: CallTraces = CallTraces {
+    call: "T11",
+    call_compressed: "T11+Cmp",
+    // Every request is answered.
+    oneway: "T11",
+    oneway_compressed: "T11+Cmp",
+    answer: "T12",
+};
+
+/// The same less Encr and Decr.
+pub(super) const HTTP_PLAIN: CallTraces = CallTraces {
+    call: "T11_plain",
+    call_compressed: "T11_plain+Cmp",
+    oneway: "T11_plain",
+    oneway_compressed: "T11_plain+Cmp",
+    answer: "T12_plain",
+};
+
 /// The trace memory of a client: the templates and the traces above.
 pub(super) fn image() -> Result<Image, ServeError> {
     let mut library = templates()?;
@@ -64,6 +83,15 @@ pub(super) fn image() -> Result<Image, ServeError> {
         let receive = [&["TCP"], decr, &["RPC", "Dser"]].concat();
         library.register(names.answer, answer(&receive)?)?;
     }
+    for (before, name) in [
+        (&[][..], HTTP_PLAIN.call),
+        (&["Cmp"], HTTP_PLAIN.call_compressed),
+    ] {
+        let mut nodes = seq(&[before, &["Ser", "TCP"]].concat())?;
+        nodes.push(tail(HTTP_PLAIN.answer));
+        library.register(name, nodes)?;
+    }
+    library.register(HTTP_PLAIN.answer, answer(&["TCP", "Dser"])?)?;
     Ok(library.link()?)
 }
 

@@ -82,6 +82,18 @@ impl TlsTrust {
     }
 }
 
+impl TlsTrust {
+    /// The same for one application protocol (RFC 7301).
+    pub(super) fn speaking(&self, protocol: &[u8]) -> TlsTrust {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        TlsTrust {
+            config: Arc::new(config),
+            name: self.name.clone(),
+        }
+    }
+}
+
 /// Shakes hands with a server. `inbound` then holds what came after the handshake.
 pub(super) fn connect(
     trust: &TlsTrust,

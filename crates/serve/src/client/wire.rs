@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use accelflow_accel::http::response_length;
 use accelflow_accel::{AccelError, Call, Limits, Session, tls};
 use accelflow_runtime::trail::Exchanges;
 use accelflow_runtime::{Peer, PeerError};
@@ -19,6 +20,11 @@ use crate::tls::is_timeout;
 pub(super) enum Framing {
     /// With the frame.
     Thrift,
+    /// As the head of a response says, which is one to a HEAD request or not.
+    Http {
+        /// Whether it is.
+        to_head: bool,
+    },
 }
 
 impl Framing {
@@ -27,11 +33,12 @@ impl Framing {
     fn length(
         self,
         text: &[u8],
-        _ended: bool,
+        ended: bool,
         limits: &Limits,
     ) -> Result<Option<usize>, AccelError> {
         match self {
             Framing::Thrift => frame_length(text, limits),
+            Framing::Http { to_head } => response_length(text, to_head, ended, limits),
         }
     }
 }
@@ -93,6 +100,8 @@ pub(super) struct Wire {
     pub(super) received: bool,
     /// Nothing more will come.
     pub(super) ended: bool,
+    /// The service has said so in a record, which nobody else can have made.
+    pub(super) goodbye: bool,
     /// Why a trace got no response.
     pub(super) trouble: Option<Trouble>,
     /// What the system did for messages and responses, if somebody wants to know.
@@ -175,7 +184,8 @@ impl Wire {
 
     /// The length of the message in `text`, which may be longer than that.
     pub(super) fn message_length(&self, text: &[u8]) -> Result<Option<usize>, AccelError> {
-        self.framing.length(text, self.ended, &self.limits)
+        let ended = self.ended && (self.goodbye || !self.secure);
+        self.framing.length(text, ended, &self.limits)
     }
 
     /// Waits for more bytes; the end of the stream is an error if it has been seen before.

@@ -1,0 +1,169 @@
+//! Requests to HTTP/1.1 servers: T11, and T12 when the response is there.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use accelflow_accel::http::HttpCall;
+use accelflow_accel::{Call, Job, Settings};
+
+use super::channel::{Channel, Request};
+use super::config::{Address, CallOptions, ClientConfig};
+use super::error::CallError;
+use super::pool::PoolCounts;
+use super::traces::{HTTP_OVER_TLS, HTTP_PLAIN};
+use super::trust::TlsTrust;
+use super::wire::Framing;
+use crate::error::ServeError;
+
+/// What is asked of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpRequest<'a> {
+    /// The method, such as `POST`.
+    pub method: &'a str,
+    /// The target, such as `/wrk2-api/post/compose`.
+    pub target: &'a str,
+    /// Further header lines; those that say what the body is, or where it ends, follow from it.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The body, JSON; may be empty.
+    pub body: &'a [u8],
+}
+
+/// What a server answers, whatever its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpResponse {
+    /// The status code.
+    pub status: u16,
+    /// The body, decompressed: JSON, if the server keeps to that.
+    pub body: Vec<u8>,
+}
+
+/// A client of one HTTP/1.1 server. It is like [`Client`](super::Client) in all but the messages:
+/// traces T11 and T12 for JSON over HTTP, on plain connections less Encr and Decr.
+pub struct HttpClient {
+    channel: Channel,
+    host: Arc<str>,
+    accepts: (Arc<str>, Arc<str>),
+}
+
+impl std::fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpClient")
+            .field("address", &self.channel.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The methods whose requests may be repeated (RFC 9110, section 9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
+
+impl HttpClient {
+    /// A client of the server at `address`, which is also the value of the `host` header, over TLS
+    /// if it is told whom to `trust`. [`ClientConfig::compress`] compresses bodies with the codec of
+    /// `settings`.
+    ///
+    /// # Errors
+    /// Settings that do not exist; threads that the system does not give.
+    pub fn new(
+        address: impl Into<Address>,
+        settings: Settings,
+        trust: Option<TlsTrust>,
+        config: ClientConfig,
+    ) -> Result<HttpClient, ServeError> {
+        let trust = trust.map(|trust| trust.speaking(b"http/1.1"));
+        let channel = Channel::new(address.into(), settings, trust, config)?;
+        Ok(HttpClient {
+            host: channel.name().into(),
+            accepts: ("accept-encoding".into(), "zstd, gzip".into()),
+            channel,
+        })
+    }
+
+    /// Sends a request and returns the response, whatever its status.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn request(&self, request: &HttpRequest<'_>) -> Result<HttpResponse, CallError> {
+        self.request_with(request, &CallOptions::default())
+    }
+
+    /// As [`HttpClient::request`], with a deadline, a handle to cancel it, or both. Methods that
+    /// HTTP calls idempotent are, whatever `options` say.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn request_with(
+        &self,
+        request: &HttpRequest<'_>,
+        options: &CallOptions,
+    ) -> Result<HttpResponse, CallError> {
+        let start = Instant::now();
+        let done = self.exchange(request, options);
+        self.channel.note(start, &done);
+        done
+    }
+
+    /// How the pool of connections stands.
+    pub fn connections(&self) -> PoolCounts {
+        self.channel.counts()
+    }
+
+    /// The client's metrics in the text format of Prometheus, all with the label `peer`.
+    pub fn metrics(&self) -> String {
+        self.channel.metrics()
+    }
+
+    fn exchange(
+        &self,
+        request: &HttpRequest<'_>,
+        options: &CallOptions,
+    ) -> Result<HttpResponse, CallError> {
+        let given = request
+            .headers
+            .iter()
+            .map(|(name, value)| (Arc::from(*name), Arc::from(*value)));
+        let call = HttpCall {
+            headers: std::iter::once(self.accepts.clone()).chain(given).collect(),
+            ..HttpCall::request(request.method, &self.host, request.target)
+        };
+        let expected = call.response(200);
+        let at_end = HttpCall {
+            close: true,
+            ..expected.clone()
+        };
+        let request = Request {
+            over_tls: &HTTP_OVER_TLS,
+            plain: &HTTP_PLAIN,
+            answered: true,
+            framing: Framing::Http {
+                to_head: request.method == "HEAD",
+            },
+            call: Call::Http(call),
+            expected: Call::Http(expected),
+            expected_at_end: Some(Call::Http(at_end)),
+            body: request.body,
+            idempotent: options.idempotent || IDEMPOTENT.contains(&request.method),
+        };
+        let response = self
+            .channel
+            .exchange(&request, options, |job| self.read(job))?;
+        response.ok_or_else(|| self.no_response())
+    }
+
+    fn read(&self, job: Job) -> Result<HttpResponse, CallError> {
+        match job.call {
+            Call::Http(response) => Ok(HttpResponse {
+                status: response.status,
+                body: job.bytes,
+            }),
+            _ => Err(self.no_response()),
+        }
+    }
+
+    fn no_response(&self) -> CallError {
+        CallError::OutOfStep {
+            address: self.channel.name().to_owned(),
+            expected: "an HTTP request".to_owned(),
+            found: "something else".to_owned(),
+        }
+    }
+}
