@@ -1,12 +1,14 @@
 """accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax.
 
-What service developers need is here: traces, running them, and serving clients with them.
+What service developers need is here: traces, running them, serving clients and calling services
+with them.
 Comparisons are in `accelflow.simulation`, recordings in `accelflow.calibration`, reports in
 `accelflow.report`.
 """
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, DeclaredError, InputError, TraceError
+from accelflow.client import Cancel, Client, HttpClient
+from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
 from accelflow.operations import Fault, Pools, Telemetry
 from accelflow.server import Server
 from accelflow.tenants import Shaping, Tenant
@@ -28,8 +30,12 @@ from accelflow.trace import (
 
 __all__ = [
     "AccelflowError",
+    "CallError",
+    "Cancel",
+    "Client",
     "DeclaredError",
     "Fault",
+    "HttpClient",
     "InputError",
     "Pools",
     "Server",

@@ -9,7 +9,11 @@ from accelflow.tenants import Shaping, Tenant
 
 __all__ = [
     "AccelflowError",
+    "CallError",
+    "Cancel",
+    "Client",
     "DeclaredError",
+    "HttpClient",
     "RegisteredTrace",
     "Server",
     "TraceArrival",
@@ -162,6 +166,14 @@ class DeclaredError(AccelflowError):
     Its arguments are the name of its field in `throws`, and the dict of its members.
     """
 
+class CallError(AccelflowError):
+    """A call to another service that has no value."""
+
+    reason: str
+    """A stable name for why, such as timeout or pool_full."""
+    executed: str
+    """Whether the service can have executed the call: no, perhaps or yes."""
+
 class TraceError(AccelflowError):
     """A trace that cannot be built, registered, linked, read from a file or carried on with."""
 
@@ -173,6 +185,94 @@ class TraceError(AccelflowError):
     """How many steps an execution had made before it happened; None outside executions."""
     position: int | None
     """The index of the offending character of a condition, from 0; None for anything else."""
+
+@final
+class Cancel:
+    """Ends calls from another thread."""
+
+    def __new__(cls) -> Cancel: ...
+    def cancel(self) -> None:
+        """End all calls that have this handle, and those that will be given it."""
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+
+@final
+class Client:
+    """A client of the functions that a `.thrift` file declares: T9 and T10."""
+
+    def __new__(
+        cls,
+        interface: str,
+        address: str,
+        *,
+        include_dirs: list[str] = ...,
+        protocol: str,
+        ca: str | None = None,
+        server_name: str | None = None,
+        certificate: str | None = None,
+        key: str | None = None,
+        multiplexed: bool = False,
+        idempotent: list[str],
+        bounds: dict[str, Any],
+    ) -> Client:
+        """Read the interface and, for TLS, the certificates. Raises AccelflowError."""
+    def call(
+        self,
+        method: str,
+        arguments: dict[str, Any],
+        *,
+        timeout_s: float | None = None,
+        cancel: Cancel | None = None,
+        idempotent: bool = False,
+    ) -> Any:
+        """Call `Service.method` with its arguments and return its value.
+
+        Raises DeclaredError and CallError.
+        """
+    def connections(self) -> tuple[int, int, int]:
+        """Connections, those that are idle, and calls that wait for one."""
+    def metrics(self) -> str:
+        """The metrics in the text format of Prometheus."""
+
+@final
+class HttpClient:
+    """A client of one HTTP/1.1 server: T11 and T12."""
+
+    def __new__(
+        cls,
+        address: str,
+        *,
+        ca: str | None = None,
+        server_name: str | None = None,
+        certificate: str | None = None,
+        key: str | None = None,
+        codec: str,
+        bounds: dict[str, Any],
+    ) -> HttpClient:
+        """Read, for TLS, the certificates. Raises AccelflowError."""
+    def request(
+        self,
+        method: str,
+        target: str,
+        body: bytes,
+        headers: list[tuple[str, str]],
+        *,
+        timeout_s: float | None = None,
+        cancel: Cancel | None = None,
+        idempotent: bool = False,
+    ) -> tuple[int, bytes]:
+        """Send a request and return status and body of the response. Raises CallError."""
+    @staticmethod
+    def json(value: Any) -> bytes:
+        """Return the JSON text of a value.
+
+        Raises TypeError and ValueError for what JSON does not have.
+        """
+    def connections(self) -> tuple[int, int, int]:
+        """Connections, those that are idle, and calls that wait for one."""
+    def metrics(self) -> str:
+        """The metrics in the text format of Prometheus."""
 
 @final
 class TraceNode:

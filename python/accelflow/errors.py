@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from accelflow._native import AccelflowError, DeclaredError, TraceError
+from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
 
-__all__ = ["AccelflowError", "DeclaredError", "InputError", "TraceError"]
+__all__ = ["AccelflowError", "CallError", "DeclaredError", "InputError", "TraceError"]
 
 
 class InputError(AccelflowError):

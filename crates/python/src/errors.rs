@@ -26,12 +26,23 @@ create_exception!(
      and the dict of its members."
 );
 
-/// Gives `TraceError` the values that its attributes have where nothing is known, so that one
+create_exception!(
+    accelflow,
+    CallError,
+    AccelflowError,
+    "A call to another service that has no value; `reason` is its stable name, and `executed` says \
+     whether the service can have executed it: 'no', 'perhaps' or 'yes'."
+);
+
+/// Gives `TraceError` and `CallError` the values that their attributes have where nothing is known, so that one
 /// raised from Python has them too.
 pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<TraceError>();
     class.setattr("reason", "unspecified")?;
     class.setattr("trace", py.None())?;
     class.setattr("step", py.None())?;
-    class.setattr("position", py.None())
+    class.setattr("position", py.None())?;
+    let class = py.get_type::<CallError>();
+    class.setattr("reason", "unspecified")?;
+    class.setattr("executed", "perhaps")
 }

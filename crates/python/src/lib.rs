@@ -9,6 +9,7 @@
 mod accelerometer;
 mod cerebros;
 mod chip;
+mod client;
 mod comparison;
 mod dag;
 mod errors;
@@ -44,10 +45,13 @@ mod _native {
     use crate::chip::{area_model, energy_model, power_model};
 
     #[pymodule_export]
+    use crate::client::{PyCancel, PyClient, PyHttpClient};
+
+    #[pymodule_export]
     use crate::dag::relief_suite;
 
     #[pymodule_export]
-    use crate::errors::{AccelflowError, DeclaredError, TraceError};
+    use crate::errors::{AccelflowError, CallError, DeclaredError, TraceError};
 
     #[pymodule_export]
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};

@@ -20,11 +20,13 @@ mod trust;
 mod wire;
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
 use accelflow_accel::rpc::{MessageType, ThriftCall};
-use accelflow_accel::thrift::{FunctionId, Protocol};
+use accelflow_accel::thrift::{FunctionId, Protocol, Schema};
 use accelflow_accel::{AccelError, Call, Job, Settings};
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
@@ -59,6 +61,26 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
+    /// A client of the functions that a `.thrift` file declares; see [`Client::new`]. Files that it
+    /// includes are looked for beside it, then in the folders `search`.
+    ///
+    /// # Errors
+    /// [`ServeError::Interface`]; those of [`Client::new`].
+    pub fn from_interface(
+        path: &Path,
+        search: &[PathBuf],
+        address: impl Into<Address>,
+        protocol: Protocol,
+        trust: Option<TlsTrust>,
+        config: ClientConfig,
+    ) -> Result<Client, ServeError> {
+        let settings = Settings {
+            schema: Arc::new(Schema::load(path, search)?),
+            ..Settings::default()
+        };
+        Client::new(address, settings, protocol, trust, config)
+    }
+
     /// A client of the service at `address`, over TLS if it is told whom to `trust`. Connections
     /// are opened when calls need them.
     ///

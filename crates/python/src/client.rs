@@ -1,0 +1,315 @@
+//! The clients (`accelflow_serve::Client`, `HttpClient`) for `accelflow.client`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::thrift::Protocol;
+use accelflow_accel::{Codec, Settings};
+use accelflow_serve::{
+    Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, HttpClient,
+    HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::{AccelflowError, CallError, DeclaredError};
+use crate::json;
+
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}
+
+fn seconds(name: &str, value: f64) -> PyResult<Duration> {
+    let found = Duration::try_from_secs_f64(value).ok();
+    let found = found.filter(|it| !it.is_zero());
+    found.ok_or_else(|| refused(format!("{name} = {value}: must be above 0 seconds")))
+}
+
+/// The exception that a failed call becomes.
+fn failure(py: Python<'_>, error: &Failed) -> PyErr {
+    if let Failed::Declared { field, body } = error {
+        return match json::to_python(py, body.as_bytes()) {
+            Ok(members) => DeclaredError::new_err((field.clone(), members.unbind())),
+            Err(error) => error,
+        };
+    }
+    let raised = CallError::new_err(error.to_string());
+    let executed = match error.executed() {
+        Executed::No => "no",
+        Executed::Perhaps => "perhaps",
+        Executed::Yes => "yes",
+    };
+    let value = raised.value(py);
+    let set = value
+        .setattr("reason", error.reason())
+        .and_then(|()| value.setattr("executed", executed));
+    set.err().unwrap_or(raised)
+}
+
+/// Ends calls from another thread.
+#[pyclass(frozen, name = "Cancel", module = "accelflow._native")]
+pub(crate) struct PyCancel {
+    inner: Cancel,
+}
+
+#[pymethods]
+impl PyCancel {
+    #[new]
+    fn new() -> PyCancel {
+        PyCancel {
+            inner: Cancel::new(),
+        }
+    }
+
+    /// Ends all calls that have this handle, and those that will be given it.
+    fn cancel(&self) {
+        self.inner.cancel();
+    }
+
+    /// Whether `cancel` was called.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.inner.is_cancelled()
+    }
+}
+
+fn options(
+    timeout_s: Option<f64>,
+    cancel: Option<&PyCancel>,
+    idempotent: bool,
+) -> PyResult<CallOptions> {
+    let timeout = timeout_s.map(|it| seconds("timeout_s", it)).transpose()?;
+    Ok(CallOptions {
+        // A time limit beyond what clocks count to is none.
+        deadline: timeout.and_then(|it| Instant::now().checked_add(it)),
+        cancel: cancel.map(|it| it.inner.clone()),
+        idempotent,
+    })
+}
+
+fn trust(
+    ca: Option<&Path>,
+    server_name: Option<&str>,
+    certificate: Option<&Path>,
+    key: Option<&Path>,
+    address: &str,
+) -> PyResult<Option<TlsTrust>> {
+    let Some(ca) = ca else {
+        return match (server_name, certificate, key) {
+            (None, None, None) => Ok(None),
+            _ => Err(refused("TLS needs the file of authorities to trust (ca)")),
+        };
+    };
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let name = server_name.unwrap_or_else(|| host.trim_matches(['[', ']']));
+    let trust = match (certificate, key) {
+        (None, None) => TlsTrust::from_pem_file(ca, name),
+        (Some(certificate), Some(key)) => TlsTrust::with_identity(ca, name, certificate, key),
+        _ => {
+            return Err(refused(
+                "a client's identity is both a certificate and a key",
+            ));
+        }
+    };
+    trust.map(Some).map_err(refused)
+}
+
+/// The settings that both clients have, in Python's units.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Bounds {
+    timeout_s: f64,
+    connect_timeout_s: f64,
+    idle_timeout_s: f64,
+    max_connections: usize,
+    max_waiting: usize,
+    compress: bool,
+    max_attempts: u32,
+    seed: u64,
+}
+
+impl Bounds {
+    fn config(&self) -> PyResult<ClientConfig> {
+        Ok(ClientConfig {
+            timeout: seconds("timeout_s", self.timeout_s)?,
+            connect_timeout: seconds("connect_timeout_s", self.connect_timeout_s)?,
+            idle_timeout: seconds("idle_timeout_s", self.idle_timeout_s)?,
+            max_connections: self.max_connections,
+            max_waiting: self.max_waiting,
+            compress: self.compress,
+            retry: RetryPolicy {
+                max_attempts: self.max_attempts,
+                seed: self.seed,
+                ..RetryPolicy::default()
+            },
+        })
+    }
+}
+
+fn counts(counts: PoolCounts) -> (usize, usize, usize) {
+    (counts.open, counts.idle, counts.waiting)
+}
+
+/// A client of the functions that a `.thrift` file declares: T9 and T10.
+#[pyclass(frozen, name = "Client", module = "accelflow._native")]
+pub(crate) struct PyClient {
+    inner: Client,
+}
+
+#[pymethods]
+impl PyClient {
+    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError.
+    #[new]
+    #[pyo3(signature = (
+        interface, address, *, include_dirs=Vec::new(), protocol, ca=None, server_name=None,
+        certificate=None, key=None, multiplexed=false, idempotent, bounds
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        interface: PathBuf,
+        address: &str,
+        include_dirs: Vec<PathBuf>,
+        protocol: &str,
+        ca: Option<PathBuf>,
+        server_name: Option<&str>,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+        multiplexed: bool,
+        idempotent: Vec<String>,
+        bounds: Bounds,
+    ) -> PyResult<PyClient> {
+        let files = (ca.as_deref(), certificate.as_deref(), key.as_deref());
+        let trust = trust(files.0, server_name, files.1, files.2, address)?;
+        let protocol = match protocol {
+            "binary" => Protocol::Binary,
+            "compact" => Protocol::Compact,
+            other => {
+                let why = format!("protocol '{other}': must be 'binary' or 'compact'");
+                return Err(refused(why));
+            }
+        };
+        let address: Address = address.parse().map_err(refused)?;
+        let config = bounds.config()?;
+        let dirs = &include_dirs;
+        let made = Client::from_interface(&interface, dirs, address, protocol, trust, config);
+        let mut inner = made.map_err(refused)?;
+        inner.set_multiplexed(multiplexed);
+        for name in idempotent {
+            let known = inner.set_idempotent(&name);
+            known.map_err(|error| refused(format!("idempotent '{name}': {error}")))?;
+        }
+        Ok(PyClient { inner })
+    }
+
+    /// Calls `Service.method` with the dict of its arguments and returns its value. Raises
+    /// DeclaredError and CallError.
+    #[pyo3(signature = (method, arguments, *, timeout_s=None, cancel=None, idempotent=false))]
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        arguments: &Bound<'py, PyAny>,
+        timeout_s: Option<f64>,
+        cancel: Option<&PyCancel>,
+        idempotent: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = options(timeout_s, cancel, idempotent)?;
+        let arguments = json::from_python(arguments)?;
+        let called = py.detach(|| self.inner.call_with(method, &arguments, &options));
+        match called.map_err(|error| failure(py, &error))? {
+            value if value.is_empty() => Ok(py.None().into_bound(py)),
+            value => json::to_python(py, &value),
+        }
+    }
+
+    /// The numbers of connections, of those that are idle, and of calls that wait for one.
+    fn connections(&self) -> (usize, usize, usize) {
+        counts(self.inner.connections())
+    }
+
+    /// The metrics in the text format of Prometheus.
+    fn metrics(&self) -> String {
+        self.inner.metrics()
+    }
+}
+
+/// A client of one HTTP/1.1 server: T11 and T12.
+#[pyclass(frozen, name = "HttpClient", module = "accelflow._native")]
+pub(crate) struct PyHttpClient {
+    inner: HttpClient,
+}
+
+#[pymethods]
+impl PyHttpClient {
+    /// Reads, for TLS, the certificates. Raises AccelflowError.
+    #[new]
+    #[pyo3(signature = (
+        address, *, ca=None, server_name=None, certificate=None, key=None, codec, bounds
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        address: &str,
+        ca: Option<PathBuf>,
+        server_name: Option<&str>,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+        codec: &str,
+        bounds: Bounds,
+    ) -> PyResult<PyHttpClient> {
+        let files = (ca.as_deref(), certificate.as_deref(), key.as_deref());
+        let trust = trust(files.0, server_name, files.1, files.2, address)?;
+        let settings = Settings {
+            codec: Codec::from_name(codec).map_err(refused)?,
+            ..Settings::default()
+        };
+        let address: Address = address.parse().map_err(refused)?;
+        let made = HttpClient::new(address, settings, trust, bounds.config()?);
+        let inner = made.map_err(refused)?;
+        Ok(PyHttpClient { inner })
+    }
+
+    /// Sends a request and returns status and body of the response. Raises CallError.
+    #[pyo3(signature = (
+        method, target, body, headers, *, timeout_s=None, cancel=None, idempotent=false
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn request<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        target: &str,
+        body: &[u8],
+        headers: Vec<(String, String)>,
+        timeout_s: Option<f64>,
+        cancel: Option<&PyCancel>,
+        idempotent: bool,
+    ) -> PyResult<(u16, Bound<'py, PyBytes>)> {
+        let options = options(timeout_s, cancel, idempotent)?;
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let request = HttpRequest {
+            method,
+            target,
+            headers: &headers,
+            body,
+        };
+        let answered = py.detach(|| self.inner.request_with(&request, &options));
+        let response = answered.map_err(|error| failure(py, &error))?;
+        Ok((response.status, PyBytes::new(py, &response.body)))
+    }
+
+    /// The JSON text of a value. Raises TypeError and ValueError for what JSON does not have.
+    #[staticmethod]
+    fn json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &json::from_python(value)?))
+    }
+
+    /// The numbers of connections, of those that are idle, and of calls that wait for one.
+    fn connections(&self) -> (usize, usize, usize) {
+        counts(self.inner.connections())
+    }
+
+    /// The metrics in the text format of Prometheus.
+    fn metrics(&self) -> String {
+        self.inner.metrics()
+    }
+}

@@ -1,0 +1,276 @@
+"""Clients of other services: Thrift by traces T9 and T10, JSON over HTTP/1.1 by T11 and T12.
+
+docs/client.md says what they do. ::
+
+    client = Client("posts.thrift", "posts.internal:9090", ca="ca.pem")
+    posts = client.call("PostStorage.ReadPosts", {"post_ids": [1, 2]}, timeout_s=0.5)
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from accelflow import _native
+from accelflow.errors import CallError, DeclaredError
+
+__all__ = [
+    "CallError",
+    "Cancel",
+    "Client",
+    "Connections",
+    "DeclaredError",
+    "HttpClient",
+    "HttpResponse",
+    "Limits",
+]
+
+#: What JSON has, by docs/message-conventions.md: structs are dicts, binary is base64 text.
+Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+#: Ends calls from another thread, with `cancel()`; `cancelled` says whether it was.
+Cancel = _native.Cancel
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds and time limits of a client.
+
+    A call has `timeout_s` in all: for waiting for a connection, connecting (at most
+    `connect_timeout_s`, the TLS handshake included), sending, the response, and further attempts.
+    Up to `max_connections` are open, up to `max_waiting` calls wait for one, and one that nobody
+    has used for `idle_timeout_s` is closed. A call is attempted up to `max_attempts` times where
+    that is safe, after pauses that `seed` determines.
+    """
+
+    timeout_s: float = 10.0
+    connect_timeout_s: float = 3.0
+    idle_timeout_s: float = 60.0
+    max_connections: int = 16
+    max_waiting: int = 1024
+    max_attempts: int = 3
+    seed: int = 0
+
+
+_DEFAULT: Final = Limits()
+
+
+class Connections(NamedTuple):
+    """How a client's pool stands: connections, those that are idle, and calls that wait for one."""
+
+    open: int
+    idle: int
+    waiting: int
+
+
+class Client:
+    """Calls the functions that a `.thrift` file declares, of the service at ``host:port``.
+
+    Files that it includes are looked for beside it, then in the folders `include_dirs`.
+    `protocol` is ``binary`` or ``compact``. With `ca`, a file of certificates in PEM form, calls go
+    over TLS 1.3 to a service that proves to be `server_name` (the host of `address` unless it is
+    given) by one of them; a `certificate` chain and its `key` prove who the client is. With
+    `compress`, arguments are compressed; with `multiplexed`, methods are called
+    ``service:method``. Functions in `idempotent` may be called again when a connection was lost.
+
+    A client is for any number of threads. Raises AccelflowError for settings that cannot be used.
+    """
+
+    def __init__(  # noqa: PLR0913 (settings, by name)
+        self,
+        interface: str | PathLike[str],
+        address: str,
+        *,
+        include_dirs: Iterable[str | PathLike[str]] = (),
+        protocol: str = "binary",
+        ca: str | PathLike[str] | None = None,
+        server_name: str | None = None,
+        certificate: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        compress: bool = False,
+        multiplexed: bool = False,
+        idempotent: Collection[str] = (),
+        limits: Limits = _DEFAULT,
+    ) -> None:
+        """Read the files; connections are opened when calls need them."""
+        self._native = _native.Client(
+            fspath(interface),
+            address,
+            include_dirs=[fspath(folder) for folder in include_dirs],
+            protocol=protocol,
+            ca=_path(ca),
+            server_name=server_name,
+            certificate=_path(certificate),
+            key=_path(key),
+            multiplexed=multiplexed,
+            idempotent=list(idempotent),
+            bounds=_bounds(limits, compress=compress),
+        )
+
+    def call(
+        self,
+        method: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        cancel: _native.Cancel | None = None,
+        idempotent: bool = False,
+    ) -> Json:
+        """Call ``Service.method`` with its arguments and return its value; None for void.
+
+        `timeout_s` shortens the client's. Raises DeclaredError for an exception of the interface,
+        and CallError otherwise, whose `executed` says whether the service can have executed it.
+        """
+        value: Json = self._native.call(
+            method,
+            dict(arguments or {}),
+            timeout_s=timeout_s,
+            cancel=cancel,
+            idempotent=idempotent,
+        )
+        return value
+
+    async def call_async(
+        self,
+        method: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        idempotent: bool = False,
+    ) -> Json:
+        """As :meth:`call`, on a thread of the loop's executor; cancelling the task ends it."""
+
+        def work(cancel: _native.Cancel) -> Json:
+            return self.call(
+                method, arguments, timeout_s=timeout_s, cancel=cancel, idempotent=idempotent
+            )
+
+        return await _cancellable(work)
+
+    @property
+    def connections(self) -> Connections:
+        """How the pool stands."""
+        return Connections(*self._native.connections())
+
+    def metrics(self) -> str:
+        """Counters in the text format of Prometheus (docs/client.md)."""
+        return self._native.metrics()
+
+
+class HttpResponse(NamedTuple):
+    """What a server answers, whatever its status."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> Json:
+        """The body as what it stands for. Raises ValueError if it is no JSON."""
+        value: Json = json.loads(self.body)
+        return value
+
+
+class HttpClient:
+    """Sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
+
+    With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. What else there is
+    is that of :class:`Client`.
+    """
+
+    def __init__(  # noqa: PLR0913 (settings, by name)
+        self,
+        address: str,
+        *,
+        ca: str | PathLike[str] | None = None,
+        server_name: str | None = None,
+        certificate: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        compress: bool = False,
+        codec: str = "zstd",
+        limits: Limits = _DEFAULT,
+    ) -> None:
+        """Read the files; connections are opened when requests need them."""
+        self._native = _native.HttpClient(
+            address,
+            ca=_path(ca),
+            server_name=server_name,
+            certificate=_path(certificate),
+            key=_path(key),
+            codec=codec,
+            bounds=_bounds(limits, compress=compress),
+        )
+
+    def request(  # noqa: PLR0913 (settings, by name)
+        self,
+        method: str,
+        target: str,
+        body: Json = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+        cancel: _native.Cancel | None = None,
+        idempotent: bool = False,
+    ) -> HttpResponse:
+        """Send a request with a JSON body, none for None, and return the response.
+
+        Methods that HTTP calls idempotent are so, whatever `idempotent` says. Raises CallError.
+        """
+        text = b"" if body is None else _native.HttpClient.json(body)
+        response = self._native.request(
+            method,
+            target,
+            text,
+            list((headers or {}).items()),
+            timeout_s=timeout_s,
+            cancel=cancel,
+            idempotent=idempotent,
+        )
+        return HttpResponse(*response)
+
+    async def request_async(
+        self,
+        method: str,
+        target: str,
+        body: Json = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> HttpResponse:
+        """As :meth:`request`, on a thread of the loop's executor; cancelling the task ends it."""
+
+        def work(cancel: _native.Cancel) -> HttpResponse:
+            return self.request(
+                method, target, body, headers=headers, timeout_s=timeout_s, cancel=cancel
+            )
+
+        return await _cancellable(work)
+
+    @property
+    def connections(self) -> Connections:
+        """How the pool stands."""
+        return Connections(*self._native.connections())
+
+    def metrics(self) -> str:
+        """Counters in the text format of Prometheus (docs/client.md)."""
+        return self._native.metrics()
+
+
+def _path(path: str | PathLike[str] | None) -> str | None:
+    return None if path is None else fspath(path)
+
+
+def _bounds(limits: Limits, *, compress: bool) -> dict[str, Any]:
+    names = Limits.__dataclass_fields__
+    return {name: getattr(limits, name) for name in names} | {"compress": compress}
+
+
+async def _cancellable(work: Callable[[_native.Cancel], _T]) -> _T:
+    cancel = _native.Cancel()
+    try:
+        return await asyncio.to_thread(work, cancel)
+    except asyncio.CancelledError:
+        cancel.cancel()
+        raise

@@ -1,0 +1,418 @@
+"""Clients in Python, and servers that no one here wrote."""
+
+import asyncio
+import gzip
+import http.server
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAcceleratedFactory
+from thrift.protocol.TCompactProtocol import TCompactProtocolFactory
+from thrift.protocol.TProtocol import TProtocolBase, TProtocolFactory
+from thrift.server.TServer import TThreadedServer
+from thrift.Thrift import TApplicationException, TMessageType, TProcessor, TType
+from thrift.transport.TSocket import TServerSocket
+from thrift.transport.TSSLSocket import TSSLServerSocket
+from thrift.transport.TTransport import TFramedTransportFactory
+
+from accelflow import AccelflowError, CallError, Cancel, Client, DeclaredError, HttpClient, Server
+from accelflow.client import Limits
+from certificates import make_certificate
+from thrift_client import ARGUMENTS, INTERFACE, RESULTS, Refused
+
+PATIENT = Limits(timeout_s=60.0)
+
+
+@pytest.fixture(scope="module")
+def interface(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("interface") / "calculator.thrift"
+    path.write_text(INTERFACE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+class Calculator(TProcessor):  # type: ignore[misc]
+    """What Apache Thrift's compiler would generate, around a few functions."""
+
+    def process(self, iprot: TProtocolBase, oprot: TProtocolBase) -> bool:
+        name, _, sequence = iprot.readMessageBegin()
+        if not hasattr(self, name):
+            iprot.skip(TType.STRUCT)
+            iprot.readMessageEnd()
+            error = TApplicationException(TApplicationException.UNKNOWN_METHOD, f"no {name}")
+            self.answer(oprot, name, TMessageType.EXCEPTION, sequence, error)
+            return True
+        arguments = ARGUMENTS[name]()
+        arguments.read(iprot)
+        iprot.readMessageEnd()
+        result = RESULTS[name]()
+        getattr(self, name)(arguments, result)
+        self.answer(oprot, name, TMessageType.REPLY, sequence, result)
+        return True
+
+    @staticmethod
+    def answer(oprot: TProtocolBase, name: str, kind: int, sequence: int, body: Any) -> None:
+        oprot.writeMessageBegin(name, kind, sequence)
+        body.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    @staticmethod
+    def add(arguments: Any, result: Any) -> None:
+        total = arguments.a + arguments.b
+        if total >= 2**63:
+            result.refused = Refused(code=7, why="overflow")
+        else:
+            result.success = total
+
+    @staticmethod
+    def echo(arguments: Any, result: Any) -> None:
+        result.success = arguments.value
+
+    @staticmethod
+    def nothing(arguments: Any, result: Any) -> None:
+        pass
+
+    @staticmethod
+    def slow(arguments: Any, result: Any) -> None:
+        time.sleep(arguments.a / 1000)
+        result.success = arguments.a
+
+
+class Stoppable(TThreadedServer):  # type: ignore[misc]
+    """Apache Thrift's threaded server, but for its loop, which has no end."""
+
+    def serve(self) -> None:
+        while client := self.serverTransport.accept():
+            threading.Thread(target=self.handle, args=(client,), daemon=True).start()
+
+
+@contextmanager
+def apache_thrift(
+    protocols: TProtocolFactory, files: tuple[Path, Path] | None = None, **options: Any
+) -> Iterator[int]:
+    """Apache Thrift's threaded server; its port."""
+    if files is None:
+        listener = TServerSocket("127.0.0.1", 0)
+    else:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*files)
+        for name, value in options.items():
+            setattr(context, name, value)
+        if options.get("verify_mode"):
+            context.load_verify_locations(files[0])
+        listener = TSSLServerSocket(
+            "127.0.0.1", 0, ssl_context=context, validate_callback=lambda *_: None
+        )
+    listener.listen()
+    port = listener.handle.getsockname()[1]
+    server = Stoppable(Calculator(), listener, TFramedTransportFactory(), protocols)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    try:
+        yield port
+    finally:
+        listener.accept = lambda: None
+        socket.create_connection(("127.0.0.1", port)).close()
+        thread.join()
+        listener.close()
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("protocol", ["binary", "compact"])
+def test_apache_thrift_servers_answer(
+    interface: Path, certificate: tuple[Path, Path], protocol: str, secure: bool
+) -> None:
+    compact = protocol == "compact"
+    factory = TCompactProtocolFactory() if compact else TBinaryProtocolAcceleratedFactory()
+    files = certificate if secure else None
+    with apache_thrift(factory, files) as port:
+        options: dict[str, Any] = {"ca": certificate[0]} if secure else {}
+        client = Client(
+            interface,
+            f"127.0.0.1:{port}",
+            protocol=protocol,
+            server_name="localhost" if secure else None,
+            limits=PATIENT,
+            **options,
+        )
+        assert client.call("Calculator.add", {"a": 40, "b": 2}) == 42
+        assert client.call("nothing") is None
+        for size in (1, 16_384, 300_000):
+            item = {"text": "ü" * size, "numbers": [0, -(2**63)], "shares": {"a": 0.5}}
+            echoed = client.call("echo", {"value": item})
+            assert isinstance(echoed, dict)
+            assert {name: echoed[name] for name in item} == item
+        with pytest.raises(DeclaredError) as declared:
+            client.call("add", {"a": 2**63 - 1, "b": 1})
+        assert declared.value.args == ("refused", {"code": 7, "why": "overflow"})
+        with pytest.raises(CallError, match="no unhandled") as it:
+            client.call("unhandled")
+        assert (it.value.reason, it.value.executed) == ("application", "yes")
+        with pytest.raises(CallError, match=r"\$?.*string") as it:
+            client.call("add", {"a": "x"})
+        assert it.value.executed == "no"
+        assert client.connections == (1, 1, 0)
+        assert 'accelflow_client_calls_total{peer="127.0.0.1' in client.metrics()
+
+
+def test_calls_share_connections_and_wait_in_turn(interface: Path) -> None:
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        limits = Limits(timeout_s=60.0, max_connections=2)
+        client = Client(interface, f"127.0.0.1:{port}", limits=limits)
+
+        def work(number: int) -> list[Any]:
+            return [client.call("add", {"a": number, "b": turn}) for turn in range(20)]
+
+        with ThreadPoolExecutor(6) as threads:
+            for number, sums in enumerate(threads.map(work, range(6))):
+                assert sums == [number + turn for turn in range(20)]
+        assert client.connections.open <= 2
+
+
+def test_a_slow_service_is_given_up(interface: Path) -> None:
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        limits = Limits(timeout_s=60.0, max_connections=1, max_waiting=0)
+        client = Client(interface, f"127.0.0.1:{port}", limits=limits)
+        with pytest.raises(CallError, match="deadline exceeded") as it:
+            client.call("slow", {"a": 60_000}, timeout_s=0.1)
+        assert (it.value.reason, it.value.executed) == ("timeout", "perhaps")
+        # The interpreter is free while a call waits; another thread ends it.
+        cancel = Cancel()
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(client.call, "slow", {"a": 60_000}, cancel=cancel)
+            while client.connections.open - client.connections.idle == 0:
+                time.sleep(0.001)
+            with pytest.raises(CallError) as it:
+                client.call("add", {"a": 1, "b": 1})
+            assert (it.value.reason, it.value.executed) == ("pool_full", "no")
+            cancel.cancel()
+            with pytest.raises(CallError) as it:
+                waiting.result()
+            assert it.value.reason == "cancelled"
+        assert client.call("add", {"a": 1, "b": 1}) == 2
+
+
+def test_coroutines_call_and_are_cancelled(interface: Path) -> None:
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        client = Client(interface, f"127.0.0.1:{port}", limits=PATIENT)
+
+        async def work() -> list[Any]:
+            calls = [client.call_async("add", {"a": n, "b": 1}) for n in range(5)]
+            sums = await asyncio.gather(*calls)
+            slow = asyncio.create_task(client.call_async("slow", {"a": 60_000}))
+            while client.connections.open == client.connections.idle:
+                await asyncio.sleep(0.001)
+            slow.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await slow
+            return sums
+
+        assert asyncio.run(work()) == [1, 2, 3, 4, 5]
+
+
+def test_handlers_call_services(interface: Path) -> None:
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        inner = Client(interface, f"127.0.0.1:{port}", limits=PATIENT)
+
+        async def slow(arguments: dict[str, Any]) -> Any:
+            return await inner.call_async("Calculator.slow", arguments)
+
+        outer = Server(interface)
+        outer.handle("Calculator.add", lambda arguments: inner.call("add", arguments))
+        outer.handle("Calculator.slow", slow)
+        with outer:
+            client = Client(interface, f"127.0.0.1:{outer.port}", limits=PATIENT)
+            assert client.call("add", {"a": 1, "b": 2}) == 3
+            assert client.call("slow", {"a": 2}) == 2
+            with pytest.raises(DeclaredError):
+                client.call("add", {"a": 2**63 - 1, "b": 1})
+
+
+def test_interfaces_are_in_more_than_one_file(interface: Path, tmp_path: Path) -> None:
+    path = tmp_path / "outer.thrift"
+    path.write_text('include "calculator.thrift"\nservice Outer extends calculator.Calculator {}')
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        address = f"127.0.0.1:{port}"
+        with pytest.raises(AccelflowError, match="calculator"):
+            Client(path, address)
+        client = Client(path, address, include_dirs=[interface.parent], limits=PATIENT)
+        assert client.call("Outer.add", {"a": 1, "b": 2}) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "client_options", "said"),
+    [
+        ({"maximum_version": ssl.TLSVersion.TLSv1_2}, {}, "ProtocolVersion"),
+        ({}, {"server_name": "example.org"}, "not valid for name"),
+        ({"verify_mode": ssl.CERT_REQUIRED}, {}, "alert 116|the connection was lost"),
+    ],
+    ids=["version", "name", "no client certificate"],
+)
+def test_tls_that_is_wrong_is_named(
+    interface: Path,
+    certificate: tuple[Path, Path],
+    options: dict[str, Any],
+    client_options: dict[str, Any],
+    said: str,
+) -> None:
+    with apache_thrift(TBinaryProtocolAcceleratedFactory(), certificate, **options) as port:
+        settings = {"ca": certificate[0], "server_name": "localhost"} | client_options
+        client = Client(interface, f"127.0.0.1:{port}", limits=PATIENT, **settings)
+        with pytest.raises(CallError, match=said):
+            client.call("nothing")
+
+
+def test_openssl_takes_the_clients_certificate(
+    interface: Path, certificate: tuple[Path, Path]
+) -> None:
+    wanted = {"verify_mode": ssl.CERT_REQUIRED}
+    with apache_thrift(TBinaryProtocolAcceleratedFactory(), certificate, **wanted) as port:
+        cert, key = certificate
+        client = Client(
+            interface,
+            f"127.0.0.1:{port}",
+            ca=cert,
+            server_name="localhost",
+            certificate=cert,
+            key=key,
+            limits=PATIENT,
+        )
+        assert client.call("add", {"a": 1, "b": 1}) == 2
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Echoes JSON in the way that the target says."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        length = int(self.headers["content-length"])
+        body = self.rfile.read(length)
+        if self.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        elif "content-encoding" in self.headers:
+            self.send_error(415)
+            return
+        status = 418 if self.path == "/teapot" else 200
+        self.send_response(status)
+        if self.path == "/gzip":
+            assert "gzip" in self.headers["accept-encoding"]
+            body = gzip.compress(body)
+            self.send_header("Content-Encoding", "gzip")
+        if self.path == "/chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for start in range(0, len(body), 1000):
+                piece = body[start : start + 1000]
+                self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            self.wfile.write(b"0\r\n\r\n")
+        elif self.path == "/close":
+            self.close_connection = True
+            self.end_headers()
+            self.wfile.write(body)
+        else:
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Tests are quiet."""
+
+
+@contextmanager
+def http_server(files: tuple[Path, Path] | None) -> Iterator[int]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if files is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(*files)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+def test_json_over_http_comes_back(certificate: tuple[Path, Path], secure: bool) -> None:
+    with http_server(certificate if secure else None) as port:
+        options: dict[str, Any] = {"ca": certificate[0]} if secure else {}
+        name = "localhost" if secure else None
+        make = lambda **more: HttpClient(  # noqa: E731
+            f"127.0.0.1:{port}", server_name=name, limits=PATIENT, **options, **more
+        )
+        client = make()
+        values: list[Any] = [{}, [1, "ü", None], {"text": "x" * 100_000}]
+        for value in values:
+            for target in ("/length", "/chunked", "/gzip", "/length"):
+                response = client.request("POST", target, value)
+                assert (response.status, response.json()) == (200, value), target
+        assert client.connections == (1, 1, 0)
+        if not secure:
+            # Python's server ends a TLS connection without a goodbye: see the next test.
+            assert client.request("POST", "/close", values[1]).json() == values[1]
+            assert client.connections.open == 0
+        assert client.request("POST", "/teapot", [1]).status == 418
+        packed = make(compress=True, codec="gzip")
+        assert packed.request("POST", "/length", values[2]).json() == values[2]
+
+        async def work() -> int:
+            return (await client.request_async("POST", "/length", 7)).status
+
+        assert asyncio.run(work()) == 200
+
+
+def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path, Path]) -> None:
+    with http_server(certificate) as port:
+        client = HttpClient(
+            f"127.0.0.1:{port}", ca=certificate[0], server_name="localhost", limits=PATIENT
+        )
+        with pytest.raises(CallError) as it:
+            client.request("POST", "/close", {"a": 1})
+        assert it.value.reason == "lost"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda i: Client(i, "localhost"), "address = localhost: must be host:port"),
+        (lambda i: Client(i, "h:1", protocol="json"), "protocol 'json': must be 'binary' or"),
+        (lambda i: Client(i, "h:1", server_name="x"), "needs the file of authorities"),
+        (lambda i: Client(i, "h:1", ca=i), "holds no certificate"),
+        (lambda i: Client(i, "h:1", idempotent=["sub"]), "idempotent 'sub': .*unknown method"),
+        (lambda i: Client(i, "h:1", limits=Limits(timeout_s=0.0)), "timeout_s = 0: must be above"),
+        (lambda i: Client(i, "h:1", limits=Limits(max_connections=0)), "max_connections = 0"),
+        (lambda i: Client(i.parent / "none", "h:1"), "No such file"),
+        (lambda _: HttpClient("h:1", codec="br", compress=True), "unknown codec 'br'"),
+    ],
+)
+def test_mistakes_of_set_up_are_named(
+    interface: Path, make: Callable[[Path], Any], said: str
+) -> None:
+    with pytest.raises(AccelflowError, match=said):
+        make(interface)
+
+
+def test_a_service_that_is_not_there_is_named(interface: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    client = Client(interface, f"127.0.0.1:{port}")
+    with pytest.raises(CallError, match=f"cannot connect to 127.0.0.1:{port}") as it:
+        client.call("nothing")
+    assert (it.value.reason, it.value.executed) == ("connect", "no")
