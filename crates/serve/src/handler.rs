@@ -7,6 +7,8 @@ use std::time::Instant;
 use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::{AccelError, Facts};
 
+use crate::deadline::with_deadline;
+
 /// A request as the trace T1 has delivered it to a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -22,7 +24,8 @@ pub struct Request<'a> {
     pub peer: SocketAddr,
     /// The core that LdB chose.
     pub core: Option<usize>,
-    /// Until when the client waits, if it said so; gRPC alone tells.
+    /// Until when the client waits, if it said so; gRPC alone tells. Calls to other services from
+    /// the handler's thread keep it.
     pub deadline: Option<Instant>,
 }
 
@@ -65,6 +68,14 @@ where
 {
     fn call(&self, request: &Request<'_>) -> HandlerResult {
         self(request)
+    }
+}
+
+/// Calls a handler on this thread. What it calls there keeps the request's deadline.
+pub(crate) fn call(handler: &dyn Handler, request: &Request<'_>) -> HandlerResult {
+    match request.deadline {
+        Some(deadline) => with_deadline(deadline, || handler.call(request)),
+        None => handler.call(request),
     }
 }
 

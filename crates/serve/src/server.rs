@@ -22,7 +22,7 @@ use crate::connection::Connection;
 use crate::error::ServeError;
 use crate::executors::{Executors, MakeBodies, Watch};
 use crate::grpc::Gateway;
-use crate::handler::{Handler, HandlerResult, Handlers, Request};
+use crate::handler::{self, Handler, HandlerResult, Handlers, Request};
 use crate::metrics::Metrics;
 use crate::otel::{Spans, Telemetry, TelemetryError};
 use crate::pages;
@@ -357,7 +357,7 @@ impl Shared {
     pub(crate) fn call(&self, handler: &Arc<dyn Handler>, request: &Request<'_>) -> HandlerResult {
         match &self.steered {
             Some(steered) => steered.call(handler, request),
-            None => handler.call(request),
+            None => handler::call(&**handler, request),
         }
     }
 

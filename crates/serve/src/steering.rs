@@ -23,7 +23,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use zeroize::Zeroizing;
 
 use crate::error::ServeError;
-use crate::handler::{Handler, HandlerResult, Request};
+use crate::handler::{self, Handler, HandlerResult, Request};
 use crate::server::ThreadScope;
 use crate::traces::NextCore;
 
@@ -254,7 +254,7 @@ impl Lane {
                 core: request.core,
                 deadline: request.deadline,
             };
-            let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));
+            let answer = catch_unwind(AssertUnwindSafe(|| handler::call(&*handler, &borrowed)));
             *lock(&reply.slot) = Some(answer);
             reply.filled.notify_one();
         }

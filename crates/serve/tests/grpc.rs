@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::{Codec, Limits};
-use accelflow_serve::{Config, Execution, PoolSettings, Request};
+use accelflow_serve::{
+    Config, Execution, PoolSettings, Request, Steering, SteeringPolicy, current_deadline,
+};
 use http::StatusCode;
 use serde_json::json;
 
@@ -344,6 +346,38 @@ fn deadlines_and_cancelling_free_the_client_and_not_the_handler() {
         "x"
     );
     drop(release);
+}
+
+#[test]
+fn what_handlers_call_keeps_the_clients_deadline() {
+    let steering = Steering {
+        workers: 1,
+        policy: SteeringPolicy::RoundRobin,
+        pinned: false,
+    };
+    for steering in [None, Some(steering)] {
+        let mut server = server();
+        let (tell, told) = mpsc::channel();
+        let note = move |request: &Request<'_>| {
+            let deadlines = (request.deadline, current_deadline());
+            tell.send(deadlines).expect("the test listens");
+            Ok(Vec::new())
+        };
+        server.handle("Unhandled", note).expect("declared");
+        let config = Config {
+            steering,
+            ..Config::default()
+        };
+        let running = start(server, config);
+        let mut client = connect(running.address());
+        for headers in [&[("grpc-timeout", "1H")][..], &[]] {
+            let reply = client.call_with("Unhandled", headers, text("x"));
+            assert_eq!(reply.code(), 0, "{}", reply.why());
+            let (deadline, kept) = told.recv().expect("the handler was called");
+            assert_eq!(deadline.is_some(), !headers.is_empty());
+            assert_eq!(kept, deadline);
+        }
+    }
 }
 
 #[test]
