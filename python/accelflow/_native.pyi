@@ -496,8 +496,8 @@ class Server:
         message_timeout_s: float,
         pools: Pools | None = None,
         record: bool = False,
-        tenants: Sequence[Tenant] = (),
-        faults: Sequence[Fault] = (),
+        tenants: Sequence[Tenant] = ...,
+        faults: Sequence[Fault] = ...,
         telemetry: Telemetry | None = None,
         admin: str | None = None,
     ) -> Server:
