@@ -163,8 +163,8 @@ impl Driver<'_> {
                         let streams = self.streams.clone();
                         tokio::task::spawn_local(streams.serve(request, respond));
                     }
-                    Some(Err(error)) => return Err(failed(error)),
-                    None => return Err(self.end()),
+                    Some(Err(error)) => return Err(self.end(failed(error))),
+                    None => return Err(self.end(Close::Done)),
                 },
                 changed = self.stop.changed(), if self.leaving.is_none() => {
                     if changed.is_ok() {
@@ -182,10 +182,13 @@ impl Driver<'_> {
         }
     }
 
-    fn end(&mut self) -> Close {
-        match self.leaving.take() {
-            Some((_, close)) => close,
-            None => Close::Done,
+    /// Why the connection ends, which has ended in the way of `close`. A flood and its end may
+    /// come at once.
+    fn end(&mut self, close: Close) -> Close {
+        match (self.leaving.take(), close) {
+            _ if self.frames.borrow().flooded() => Close::Flood,
+            (Some((_, close)), Close::Done) => close,
+            (_, close) => close,
         }
     }
 
@@ -209,7 +212,7 @@ impl Driver<'_> {
         if let Some((since, _)) = &self.leaving {
             let quiet = now - activity.last.get().max(*since);
             return match quiet >= FAREWELL {
-                true => Err(self.end()),
+                true => Err(self.end(Close::Done)),
                 false => Ok(()),
             };
         }
