@@ -66,11 +66,16 @@ pub(crate) struct Spans {
 #[derive(Clone, Debug)]
 pub(crate) struct TraceParent(Context);
 
+/// Version, trace, parent and flags in hexadecimal digits; later versions may append fields.
+const TRACEPARENT_BYTES: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
+
 impl TraceParent {
     /// None if it says nothing, or what is no `traceparent`: a trace of its own then begins.
     pub(crate) fn read(traceparent: Option<&str>, tracestate: Option<&str>) -> Option<TraceParent> {
+        // The library takes fields that are cut short; the standard has their lengths fixed.
+        let traceparent = traceparent.filter(|it| it.len() >= TRACEPARENT_BYTES)?;
         let mut headers = HashMap::new();
-        headers.insert("traceparent".to_owned(), traceparent?.to_owned());
+        headers.insert("traceparent".to_owned(), traceparent.to_owned());
         if let Some(tracestate) = tracestate {
             headers.insert("tracestate".to_owned(), tracestate.to_owned());
         }

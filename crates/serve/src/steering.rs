@@ -223,9 +223,14 @@ impl Lane {
             .set(self.number, u32::try_from(load).unwrap_or(u32::MAX));
     }
 
-    fn next(&self) -> Option<Task> {
+    fn finish(&self) {
         let mut tasks = lock(&self.tasks);
         tasks.running = false;
+        self.tell(&tasks);
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut tasks = lock(&self.tasks);
         loop {
             let next = tasks.waiting.pop_front();
             tasks.running = next.is_some();
@@ -255,6 +260,8 @@ impl Lane {
                 deadline: request.deadline,
             };
             let answer = catch_unwind(AssertUnwindSafe(|| handler::call(&*handler, &borrowed)));
+            // Before the answer: whoever has it finds this worker free.
+            self.finish();
             *lock(&reply.slot) = Some(answer);
             reply.filled.notify_one();
         }
