@@ -92,9 +92,11 @@ pub(crate) fn serve(
             leaving: None,
         };
         let served = driver.run().await;
-        match fault.borrow_mut().take() {
-            Some(close) => Err(close),
-            None => served,
+        match (served, fault.borrow_mut().take()) {
+            // What the pipe meets while it says so is no reason for the end any more.
+            (Err(Close::Flood), _) => Err(Close::Flood),
+            (_, Some(close)) => Err(close),
+            (served, None) => served,
         }
     });
     Err(served.err().unwrap_or(Close::Done))
