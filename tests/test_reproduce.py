@@ -411,6 +411,17 @@ def test_wrong_use(arguments: list[str], said: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_fitted_scenario_fits_every_experiment() -> None:
+    scenario = lib.Scenario(sizes="socialnetwork", arrivals="short_bursts")
+    found = set()
+    for definition in map(lib.load, lib.names()):
+        for point in definition.points:
+            one = scenario.experiment("accelflow", definition.setup, point, 100, 1)
+            simulation.check(one)
+            found.add((one.workload, one.sizes))
+    assert {("socialnetwork", "socialnetwork"), ("serverless", "fleet")} <= found
+
+
 def test_scenarios_are_read_and_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text('[scenario]\nsizes = "socialnetwork"\n[core]\ninterrupt_ns = 1500\n')

@@ -47,7 +47,7 @@ def _heading(scenario: Scenario, budget: Budget) -> list[str]:
         f"Written by `accelflow reproduce --budget {budget.name}`; not edited by hand. One set of "
         f"parameters for all rows: {scenario.placement}, production arrivals "
         f"{scenario.arrivals}, TCP {scenario.tcp_cost_ns / 1e3:g} us a core, payload sizes "
-        f"{scenario.sizes}, remote waits {scenario.remote}, SLOs from the idle response time of "
+        f"{_sizes(scenario)}, remote waits {scenario.remote}, SLOs from the idle response time of "
         f"{scenario.slo_system}; parameters of the server: "
         f"{config or 'defaults'}. Simulations of {budget.requests:,} requests a service (an "
         "experiment on rare events of four times as many), of which the first tenth is warm-up and "
@@ -59,6 +59,11 @@ def _heading(scenario: Scenario, budget: Budget) -> list[str]:
         "paper's figure, or, if exact, in a printed digit.",
         "",
     ]
+
+
+def _sizes(scenario: Scenario) -> str:
+    others = scenario.sizes_of("")
+    return scenario.sizes if others == scenario.sizes else f"{scenario.sizes} (others: {others})"
 
 
 def _largest(compared: Sequence[Compared]) -> list[str]:

@@ -16,6 +16,9 @@ from accelflow.reproduce.definitions import PRODUCTION, Point
 __all__ = ["OWN", "Scenario", "read_scenario"]
 
 
+#: Sizes of the messages of one application only, and what the others have in their place.
+_OF_ONE, _OTHERS = "socialnetwork", "fleet"
+
 #: Says that each system owes a multiple of its own response time.
 OWN = "own"
 
@@ -50,7 +53,7 @@ class Scenario:
             "orchestrators": (system,),
             "placement": self.placement,
             "tcp_cost_ns": self.tcp_cost_ns,
-            "sizes": self.sizes,
+            "sizes": self.sizes_of(settings.get("workload", _OF_ONE)),
             "remote": self.remote,
             "requests": requests,
             "seed": seed,
@@ -58,6 +61,10 @@ class Scenario:
             "config": dict(sorted(config.items())),
         }
         return simulation.Experiment(**fields)
+
+    def sizes_of(self, workload: str) -> str:
+        """The payload sizes of `workload`: SocialNetwork's own are no other application's."""
+        return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as one object for JSON."""
