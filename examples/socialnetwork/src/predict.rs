@@ -25,6 +25,9 @@ const ALONE_RPS: f64 = 0.1;
 /// Paths that fewer requests took are left out, and said to be.
 const LEAST_SHARE: f64 = 0.005;
 
+/// The lowest rate that the simulator takes: rare paths of an idle server have it.
+const LEAST_RPS: f64 = 0.001;
+
 /// What the simulator says.
 #[derive(Clone, Debug)]
 pub(crate) struct Prediction {
@@ -88,7 +91,7 @@ pub(crate) fn predict(
         let loads = kept.iter().enumerate().map(|(index, path)| {
             let own = share(path) / total;
             let arrivals = ArrivalProcess::Poisson {
-                rate_rps: rate_rps * own,
+                rate_rps: (rate_rps * own).max(LEAST_RPS),
             };
             let requests = (requests * own).max(100.0) as u64;
             Load::new(index, arrivals, requests + requests / 10, requests / 10)
