@@ -94,7 +94,8 @@ def test_quotation_equals_the_file_that_runs(block: Block) -> None:
 
 def test_rust_is_quoted_and_every_example_file_is() -> None:
     files = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("crates/*/tests/extend_*.rs")}
-    assert {block.marks[1] for block in QUOTED} == files
+    assert files
+    assert files <= {block.marks[1] for block in QUOTED}
     assert [b.where for b in BLOCKS if b.language == "rust" and b not in QUOTED] == []
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 
-from accelflow import Server
+from accelflow import GrpcClient, Server
 from test_server import add, certificate, interface  # noqa: F401 (fixtures)
 from thrift_client import connect
 
@@ -90,6 +90,35 @@ def test_a_running_server_tells_its_recording_at_the_operators_port(
         with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:  # noqa: S310
             assert b'function="Calculator.add",result="ok"} 1' in answer.read()
         done = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert simulated(out) == "recording"
+
+
+def test_requests_of_grpc_are_recorded_and_simulated(
+    tmp_path: Path,
+    certificate: tuple[Path, Path],  # noqa: F811
+) -> None:
+    proto = tmp_path / "numbers.proto"
+    proto.write_text(
+        """
+        syntax = "proto3";
+        message Pair { int64 a = 1; int64 b = 2; }
+        service Numbers { rpc Add(Pair) returns (Pair); }
+        """,
+        encoding="utf-8",
+    )
+    cert, key = certificate
+    out = tmp_path / "live.json"
+    server = Server(proto, certificate=cert, key=key, record=True, admin="127.0.0.1:0")
+    server.handle("Add", lambda pair: {"a": int(pair["a"]) + int(pair["b"])})
+    with server:
+        client = GrpcClient(proto, f"127.0.0.1:{server.port}", ca=cert, server_name="localhost")
+        for number in range(20):
+            answer = client.call("Add", {"a": number, "b": 1})
+            assert answer["a"] == str(number + 1)
+        address = f"http://127.0.0.1:{server.admin_port}"
+        wanted = ("--service", "Numbers.Add=UniqId", "--out", str(out))
+        done = record("--from", address, *wanted, folder=tmp_path)
         assert done.returncode == 0, done.stderr
     assert simulated(out) == "recording"
 

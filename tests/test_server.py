@@ -6,8 +6,10 @@ import json
 import logging
 import shutil
 import socket
+import struct
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -155,9 +157,10 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     ("value", "message"),
     [
         ({"text": {1}}, r"TypeError: \$\.text: set has no form in JSON"),
-        ({"text": [float("nan")]}, r"ValueError: \$\.text\[0\]: NaN has no form"),
+        ({"numbers": [float("nan")]}, r"ValueError: \$\.numbers\[0\]: NaN has no form"),
         ({"numbers": [2**63]}, r"ValueError: \$\.numbers\[0\]: 9223372036854775808"),
         ({1: 2}, "TypeError: .*a key is of type int"),
+        ({"text": "\ud800"}, r"ValueError: \$\.text: a str with half a surrogate pair"),
         ({"text": 5}, "the handler's result cannot be sent"),
         ({"data": base64.b64encode(b"x").decode() + "!"}, "cannot be sent"),
         (None, "the handler returned nothing"),
@@ -278,31 +281,101 @@ def test_mistakes_of_set_up_are_named(
             calculator(interface).start(port=server.port)
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+
+
+def s_client(port: int, *options: str) -> list[str]:
+    return ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *options]
+
+
+@needs_openssl
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("options", "said", "counted"),
     [
-        ("-tls1_3", "Verification: OK"),
-        ("-tls1_2", "alert protocol version"),
-        ("-ciphersuites=TLS_AES_256_GCM_SHA384", "Cipher is TLS_AES_256_GCM_SHA384"),
-        ("-ciphersuites=TLS_CHACHA20_POLY1305_SHA256", "alert handshake failure"),
+        ("-tls1_3", "Verification: OK", None),
+        ("-tls1_2", "alert protocol version", "handshake"),
+        # Debian's library lets TLS 1.1 through at this level alone.
+        ("-tls1_1 -cipher DEFAULT:@SECLEVEL=0", "alert handshake failure", "handshake"),
+        ("-ciphersuites TLS_AES_256_GCM_SHA384", "Cipher is TLS_AES_256_GCM_SHA384", None),
+        ("-ciphersuites TLS_CHACHA20_POLY1305_SHA256", "alert handshake failure", "handshake"),
+        ("-groups P-521", "alert handshake failure", "handshake"),
+        ("-verify_hostname example.org -verify_return_error", "hostname mismatch", "handshake"),
     ],
 )
 def test_openssl_agrees_about_the_handshake(
-    interface: Path, certificate: tuple[Path, Path], option: str, said: str
+    interface: Path, certificate: tuple[Path, Path], options: str, said: str, counted: str | None
 ) -> None:
     cert, key = certificate
     with calculator(interface, certificate=cert, key=key) as server:
+        command = s_client(server.port, "-CAfile", str(cert), *options.split())
+        command += ["-servername", "localhost"]
         done = subprocess.run(
-            [
-                *("openssl", "s_client", "-connect", f"127.0.0.1:{server.port}"),
-                *("-CAfile", str(cert), "-servername", "localhost"),
-                *option.split("="),
-            ],
+            command, input="", capture_output=True, text=True, timeout=60, check=False
+        )
+        assert said in done.stdout + done.stderr
+        if counted:
+            await_metric(server, f'accelflow_connections_total{{end="{counted}"}} 1')
+
+
+def await_metric(server: Server, line: str) -> None:
+    """Connections end on threads of their own."""
+    for _ in range(600):
+        if line in server.metrics():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"no '{line}' in\n{server.metrics()}")
+
+
+@needs_openssl
+def test_openssl_does_not_trust_another_certificate(
+    interface: Path, certificate: tuple[Path, Path], tmp_path: Path
+) -> None:
+    other, _ = make_certificate(tmp_path)
+    cert, key = certificate
+    with calculator(interface, certificate=cert, key=key) as server:
+        options = ["-CAfile", str(other), "-verify_return_error"]
+        done = subprocess.run(
+            s_client(server.port, *options),
             input="",
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
-    assert said in done.stdout + done.stderr
+        assert done.returncode != 0
+        assert "certificate verify failed" in done.stdout + done.stderr
+        await_metric(server, 'accelflow_connections_total{end="handshake"} 1')
+        # Whoever trusts the right one is served all the same.
+        with connect(server.port, ca=cert) as client:
+            assert client.call("add", a=1, b=1) == 2
+
+
+@needs_openssl
+def test_openssl_carries_calls(interface: Path, certificate: tuple[Path, Path]) -> None:
+    cert, key = certificate
+    with calculator(interface, certificate=cert, key=key) as server:
+        options = ["-CAfile", str(cert), "-servername", "localhost", "-quiet"]
+        process = subprocess.Popen(
+            s_client(server.port, *options, "-verify_return_error"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            for sequence in range(3):
+                # add(40, 2) in the strict binary protocol, written out.
+                call = struct.pack(">HBBI3sI", 0x8001, 0, 1, 3, b"add", sequence)
+                call += struct.pack(">BhqBhqB", 10, 1, 40, 10, 2, 2, 0)
+                process.stdin.write(struct.pack(">I", len(call)) + call)
+                process.stdin.flush()
+                (length,) = struct.unpack(">I", process.stdout.read(4))
+                reply = struct.pack(">HBBI3sI", 0x8001, 0, 2, 3, b"add", sequence)
+                assert process.stdout.read(length) == reply + struct.pack(">BhqB", 10, 0, 42, 0)
+        finally:
+            process.kill()
+            process.wait(timeout=30)
+            process.stdin.close()
+            process.stdout.close()
+        await_metric(server, 'function="Calculator.add",result="ok"} 3')

@@ -1,11 +1,11 @@
 """gRPC's own Python client, and a server with handlers in Python."""
 
 import asyncio
-import datetime
 import json
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,13 +13,10 @@ from typing import Any
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from google.protobuf import empty_pb2, timestamp_pb2
 
 from accelflow import AccelflowError, DeclaredError, Server
+from certificates import make_certificate
 from conftest import ROOT
 
 INTERFACE = """
@@ -71,22 +68,7 @@ def stubs(interface: Path) -> Iterator[tuple[Any, Any]]:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("grpc_certificate")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    (folder / "key.pem").write_bytes(private)
-    return folder / "cert.pem", folder / "key.pem"
+    return make_certificate(tmp_path_factory.mktemp("grpc_certificate"))
 
 
 def add(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -129,6 +111,27 @@ def served(
             return grpc.secure_channel(f"localhost:{server.port}", trusted, **channel)
 
         yield connect
+
+
+@pytest.mark.parametrize(("handler_threads", "count"), [(0, 1), (4, 4)])
+def test_handlers_run_on_as_many_threads_as_there_are_for_them(
+    interface: Path, stubs: tuple[Any, Any], handler_threads: int, count: int
+) -> None:
+    # As many calls are under way as have threads; they end when all have begun.
+    together, seen = threading.Barrier(count), set()
+
+    def note(_: dict[str, Any]) -> None:
+        together.wait(60)
+        seen.add(threading.get_native_id())
+
+    server = Server(interface, handler_threads=handler_threads)
+    server.handle("Clear", note)
+    messages = empty_pb2.Empty()
+    with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        client = stubs[1].ShopStub(channel)
+        for call in [client.Clear.future(messages) for _ in range(3 * count)]:
+            assert call.result(60) == messages
+    assert len(seen) == count
 
 
 @pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
@@ -201,9 +204,9 @@ def test_calls_on_one_channel_run_at_once(
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_node_is_answered(interface: Path, certificate: tuple[Path, Path], tls: bool) -> None:
-    folder = ROOT / "tests" / "interop" / "grpc"
+    folder = ROOT / "out" / "interop" / "grpc"
     if shutil.which("node") is None or not (folder / "node_modules").is_dir():
-        pytest.skip("needs Node and `npm ci --prefix tests/interop/grpc`")
+        pytest.skip("not built: scripts/interop build grpc")
     cert, key = certificate
     options = {"certificate": cert, "key": key} if tls else {}
     with shop(interface, **options) as server:
@@ -216,6 +219,78 @@ def test_node_is_answered(interface: Path, certificate: tuple[Path, Path], tls: 
     overflow = [11, "9223372036854775808 is 100 % too much ü"]
     each = ["42", 500_000, overflow, 4]
     assert [json.loads(line) for line in done.stdout.splitlines()] == each * 2
+
+
+def grpcurl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = ROOT / "out" / "interop" / "grpcurl" / "grpcurl"
+    if not program.exists():
+        pytest.skip("needs grpcurl: scripts/interop build grpcurl")
+    command = [str(program), "-max-time", "60", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_grpcurl_is_answered(interface: Path, certificate: tuple[Path, Path], tls: bool) -> None:
+    cert, key = certificate
+    options = {"certificate": cert, "key": key} if tls else {}
+    with shop(interface, **options) as server:
+        where = ["-cacert", str(cert)] if tls else ["-plaintext"]
+        where += ["-import-path", str(interface.parent), "-proto", interface.name]
+
+        def ask(method: str, message: dict[str, Any], *more: str) -> tuple[int, str, str]:
+            name = f"shop.v1.Shop/{method}"
+            address = f"{'localhost' if tls else '127.0.0.1'}:{server.port}"
+            done = grpcurl(*where, *more, "-d", json.dumps(message), address, name)
+            return done.returncode, done.stdout, done.stderr
+
+        code, out, err = ask("Add", {"firstNumber": "40", "secondNumber": "2"})
+        assert (code, json.loads(out or "null")) == (0, {"sum": "42"}), err
+        item = {
+            "text": 'grüße "',
+            "data": "AAECAw==",
+            "numbers": ["-1", "9223372036854775807"],
+            "shares": {"a": 0.1},
+            "colour": "RED",
+            "inner": {"small": 7},
+            "made": "2026-11-22T03:04:05.500Z",
+        }
+        for size in (0, 100_000):
+            large = item | {"text": item["text"] + "x" * size}  # type: ignore[operator]
+            code, out, err = ask("Echo", large)
+            assert (code, json.loads(out or "null")) == (0, large), err
+        # grpcurl's exit code is 64 more than gRPC's.
+        code, _, err = ask("Add", {"firstNumber": str(2**63 - 1), "secondNumber": "1"})
+        assert code == 64 + 11
+        assert "OutOfRange" in err
+        assert "9223372036854775808 is 100 % too much ü" in err
+        assert ask("Unhandled", {})[0] == 64 + 12
+        assert ask("Slow", {"firstNumber": "60000"}, "-max-time", "0.2")[0] == 64 + 4
+        # There is no reflection service, and grpcurl says so.
+        done = grpcurl(*where[: 2 if tls else 1], f"localhost:{server.port}", "list")
+        assert done.returncode != 0
+        assert "reflection" in done.stderr
+
+
+@pytest.mark.parametrize("wrong", ["authority", "name", "plain"])
+def test_grpcurl_does_not_call_whom_it_does_not_trust(
+    interface: Path, certificate: tuple[Path, Path], tmp_path: Path, wrong: str
+) -> None:
+    cert, key = certificate
+    arguments = ["-cacert", str(cert)]
+    if wrong == "authority":
+        arguments = ["-cacert", str(make_certificate(tmp_path)[0])]
+    elif wrong == "name":
+        arguments += ["-servername", "example.org"]
+    elif wrong == "plain":
+        arguments = ["-plaintext"]
+    with shop(interface, certificate=cert, key=key) as server:
+        address = f"localhost:{server.port}"
+        proto = ["-import-path", str(interface.parent), "-proto", interface.name]
+        done = grpcurl("-connect-timeout", "5", *arguments, *proto, address, "shop.v1.Shop/Clear")
+        assert done.returncode != 0
+        assert done.stdout == ""
+        text = server.metrics()
+        assert 'accelflow_requests_total{function="shop.v1.Shop.Clear"' not in text
 
 
 def test_stopping_tells_the_client(interface: Path, stubs: tuple[Any, Any]) -> None:

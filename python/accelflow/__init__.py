@@ -7,9 +7,9 @@ Comparisons are in `accelflow.simulation`, recordings in `accelflow.calibration`
 """
 
 from accelflow import _native
-from accelflow.client import Cancel, Client, HttpClient
+from accelflow.client import Cancel, Client, GrpcClient, HttpClient
 from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
-from accelflow.operations import Fault, Pools, Telemetry
+from accelflow.operations import Fault, Pools, Steering, Telemetry
 from accelflow.server import Server
 from accelflow.tenants import Shaping, Tenant
 from accelflow.trace import (
@@ -35,11 +35,13 @@ __all__ = [
     "Client",
     "DeclaredError",
     "Fault",
+    "GrpcClient",
     "HttpClient",
     "InputError",
     "Pools",
     "Server",
     "Shaping",
+    "Steering",
     "Telemetry",
     "Tenant",
     "Trace",

@@ -4,7 +4,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from accelflow.operations import Fault, Pools, Telemetry
+from accelflow.operations import Fault, Pools, Steering, Telemetry
 from accelflow.tenants import Shaping, Tenant
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Cancel",
     "Client",
     "DeclaredError",
+    "GrpcClient",
     "HttpClient",
     "RegisteredTrace",
     "Server",
@@ -173,6 +174,10 @@ class CallError(AccelflowError):
     """A stable name for why, such as timeout or pool_full."""
     executed: str
     """Whether the service can have executed the call: no, perhaps or yes."""
+    code: str | None
+    """Of a call of gRPC, the name of its status code."""
+    details: str | None
+    """The text of the status, if the service has sent one."""
 
 class TraceError(AccelflowError):
     """A trace that cannot be built, registered, linked, read from a file or carried on with."""
@@ -230,6 +235,39 @@ class Client:
 
         Raises DeclaredError and CallError.
         """
+    def connections(self) -> tuple[int, int, int]:
+        """Connections, those that are idle, and calls that wait for one."""
+    def metrics(self) -> str:
+        """The metrics in the text format of Prometheus."""
+
+@final
+class GrpcClient:
+    """A client of the methods that a `.proto` file declares: T9 and T10 over HTTP/2."""
+
+    def __new__(
+        cls,
+        interface: str,
+        address: str,
+        *,
+        include_dirs: list[str] = ...,
+        ca: str | None = None,
+        server_name: str | None = None,
+        certificate: str | None = None,
+        key: str | None = None,
+        idempotent: list[str],
+        bounds: dict[str, Any],
+    ) -> GrpcClient:
+        """Read the interface and, for TLS, the certificates. Raises AccelflowError."""
+    def call(
+        self,
+        method: str,
+        request: dict[str, Any],
+        *,
+        timeout_s: float | None = None,
+        cancel: Cancel | None = None,
+        idempotent: bool = False,
+    ) -> Any:
+        """Call `Service.Method` with its request and return its response. Raises CallError."""
     def connections(self) -> tuple[int, int, int]:
         """Connections, those that are idle, and calls that wait for one."""
     def metrics(self) -> str:
@@ -491,10 +529,13 @@ class Server:
         certificate: str | None = None,
         key: str | None = None,
         max_connections: int,
+        max_concurrent_streams: int,
         max_message_bytes: int,
         idle_timeout_s: float,
         message_timeout_s: float,
+        handler_threads: int,
         pools: Pools | None = None,
+        steering: Steering | None = None,
         record: bool = False,
         tenants: Sequence[Tenant] = ...,
         faults: Sequence[Fault] = ...,

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text
+from accelflow.errors import AccelflowError, InputError, whole_number
+from accelflow.files import parse_toml, read_text
 
 __all__ = [
     "CLOCK_MHZ",
@@ -147,8 +146,7 @@ def experiment(name: str, *, seed: int = 1) -> dict[str, Any]:
     `difference` is relative, or absolute between shares, and `why` explains a large one. `series`
     are the curves. Raises InputError for a name that none has.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
-        raise InputError(f"seed = {seed!r}: must be a whole number from 0 to 2**64 - 1")
+    _whole("seed", seed)
     try:
         report: dict[str, Any] = json.loads(_native.arcus_experiment(name, seed))
     except AccelflowError as error:
@@ -185,8 +183,8 @@ _PLAN: Final[dict[str, tuple[type, Any]]] = {
 def read_plan(path: Path) -> dict[str, Any]:
     """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError."""
     try:
-        return tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+        return parse_toml(read_text(path))
+    except ValueError as error:
         raise InputError(f"{path}: {error}") from error
 
 
@@ -267,9 +265,7 @@ def _settings(limiter: RateLimiter) -> tuple[int, int, int, int]:
 
 
 def _whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**64:
-        raise InputError(f"{name} = {value!r}: must be a whole number from 1 to 2**64 - 1")
-    return value
+    return whole_number(name, value, 0, 2**64 - 1)
 
 
 def _picoseconds(at_ns: float, number: int) -> int:

@@ -1,4 +1,4 @@
-"""Clients of other services: Thrift by traces T9 and T10, JSON over HTTP/1.1 by T11 and T12.
+"""Clients of other services: Thrift and gRPC by T9 and T10, JSON over HTTP/1.1 by T11 and T12.
 
 docs/client.md says what they do. ::
 
@@ -7,14 +7,16 @@ docs/client.md says what they do. ::
 """
 
 import asyncio
+import contextvars
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from accelflow import _native
-from accelflow.errors import CallError, DeclaredError
+from accelflow.errors import AccelflowError, CallError, DeclaredError, whole_number
 
 __all__ = [
     "CallError",
@@ -22,6 +24,7 @@ __all__ = [
     "Client",
     "Connections",
     "DeclaredError",
+    "GrpcClient",
     "HttpClient",
     "HttpResponse",
     "Limits",
@@ -43,17 +46,26 @@ class Limits:
     A call has `timeout_s` in all: for waiting for a connection, connecting (at most
     `connect_timeout_s`, the TLS handshake included), sending, the response, and further attempts.
     Up to `max_connections` are open, up to `max_waiting` calls wait for one, and one that nobody
-    has used for `idle_timeout_s` is closed. A call is attempted up to `max_attempts` times where
-    that is safe, after pauses that `seed` determines.
+    has used for `idle_timeout_s` is closed. With gRPC, a connection has up to
+    `calls_per_connection` calls at once, fewer if the service says so. A call is attempted up to
+    `max_attempts` times where that is safe, after pauses that `seed` determines.
     """
 
     timeout_s: float = 10.0
     connect_timeout_s: float = 3.0
     idle_timeout_s: float = 60.0
     max_connections: int = 16
+    calls_per_connection: int = 100
     max_waiting: int = 1024
     max_attempts: int = 3
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for counts that cannot be."""
+        for name in ("max_connections", "calls_per_connection", "max_attempts"):
+            whole_number(name, getattr(self, name), 1, 2**31 - 1)
+        whole_number("max_waiting", self.max_waiting, 0, 2**31 - 1)
+        whole_number("seed", self.seed, 0, 2**64 - 1)
 
 
 _DEFAULT: Final = Limits()
@@ -154,6 +166,99 @@ class Client:
     @property
     def connections(self) -> Connections:
         """How the pool stands."""
+        return Connections(*self._native.connections())
+
+    def metrics(self) -> str:
+        """Counters in the text format of Prometheus (docs/client.md)."""
+        return self._native.metrics()
+
+
+class GrpcClient:
+    """Calls the unary methods that a `.proto` file declares, of the service at ``host:port``.
+
+    With `compress`, requests are in gzip; responses may be in any case. Calls share connections,
+    each as a stream of HTTP/2. A coroutine's calls run on up to `async_threads` threads of the
+    client's; further ones wait in order. What else there is is that of :class:`Client`.
+    """
+
+    def __init__(  # noqa: PLR0913 (settings, by name)
+        self,
+        interface: str | PathLike[str],
+        address: str,
+        *,
+        include_dirs: Iterable[str | PathLike[str]] = (),
+        ca: str | PathLike[str] | None = None,
+        server_name: str | None = None,
+        certificate: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        compress: bool = False,
+        idempotent: Collection[str] = (),
+        limits: Limits = _DEFAULT,
+        async_threads: int = 64,
+    ) -> None:
+        """Read the files; connections are opened when calls need them."""
+        if async_threads < 1:
+            message = f"async_threads = {async_threads}: must be 1 or more"
+            raise AccelflowError(message)
+        self._native = _native.GrpcClient(
+            fspath(interface),
+            address,
+            include_dirs=[fspath(folder) for folder in include_dirs],
+            ca=_path(ca),
+            server_name=server_name,
+            certificate=_path(certificate),
+            key=_path(key),
+            idempotent=list(idempotent),
+            bounds=_bounds(limits, compress=compress),
+        )
+        # It has no thread before the first coroutine calls.
+        self._threads = ThreadPoolExecutor(async_threads, "accelflow-grpc")
+
+    def call(
+        self,
+        method: str,
+        request: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        cancel: _native.Cancel | None = None,
+        idempotent: bool = False,
+    ) -> dict[str, Any]:
+        """Call ``package.Service.Method``, or a shorter name that one method has.
+
+        Request and response are dicts by the ProtoJSON mapping (docs/server.md). `timeout_s`
+        shortens the client's, and the service is told. Raises CallError, whose `code` is gRPC's
+        name for the status, `details` the service's text, and `executed` says whether it can have
+        executed the call.
+        """
+        response: dict[str, Any] = self._native.call(
+            method,
+            dict(request or {}),
+            timeout_s=timeout_s,
+            cancel=cancel,
+            idempotent=idempotent,
+        )
+        return response
+
+    async def call_async(
+        self,
+        method: str,
+        request: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        idempotent: bool = False,
+    ) -> dict[str, Any]:
+        """As :meth:`call`, on a thread of the client's; cancelling the task ends it."""
+
+        def work(cancel: _native.Cancel) -> dict[str, Any]:
+            return self.call(
+                method, request, timeout_s=timeout_s, cancel=cancel, idempotent=idempotent
+            )
+
+        return await _cancellable(work, self._threads)
+
+    @property
+    def connections(self) -> Connections:
+        """How the connections stand."""
         return Connections(*self._native.connections())
 
     def metrics(self) -> str:
@@ -267,10 +372,15 @@ def _bounds(limits: Limits, *, compress: bool) -> dict[str, Any]:
     return {name: getattr(limits, name) for name in names} | {"compress": compress}
 
 
-async def _cancellable(work: Callable[[_native.Cancel], _T]) -> _T:
+async def _cancellable(
+    work: Callable[[_native.Cancel], _T], threads: ThreadPoolExecutor | None = None
+) -> _T:
+    """Do `work` on one of `threads`, of the loop's if there are none; it ends with the task."""
     cancel = _native.Cancel()
+    within = contextvars.copy_context()
+    loop = asyncio.get_running_loop()
     try:
-        return await asyncio.to_thread(work, cancel)
+        return await loop.run_in_executor(threads, lambda: within.run(work, cancel))
     except asyncio.CancelledError:
         cancel.cancel()
         raise

@@ -4,7 +4,14 @@ from typing import ClassVar
 
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
 
-__all__ = ["AccelflowError", "CallError", "DeclaredError", "InputError", "TraceError"]
+__all__ = [
+    "AccelflowError",
+    "CallError",
+    "DeclaredError",
+    "InputError",
+    "TraceError",
+    "whole_number",
+]
 
 
 class InputError(AccelflowError):
@@ -15,3 +22,13 @@ class InputError(AccelflowError):
     """
 
     exit_code: ClassVar[int] = 2
+
+
+def whole_number(name: str, value: int, least: int, most: int) -> int:
+    """Return `value`, the setting called `name`.
+
+    Raises InputError unless it is a whole number from `least` to `most`; bools are none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{name} = {value!r}: must be a whole number from {least} to {most}")
+    return value

@@ -1,15 +1,21 @@
 """Files that appear whole or not at all."""
 
 import errno
+import json
 import os
 import tempfile
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-__all__ = ["read_text", "write_whole"]
+__all__ = ["parse_json", "parse_toml", "read_text", "write_whole"]
 
 #: Hundreds of times what a recording of all services takes.
 _MAX_TEXT_BYTES = 64 << 20
+
+_MAX_DEPTH = 64
+_TOO_DEEP = "nested too deeply"
 
 
 def read_text(path: Path) -> str:
@@ -22,6 +28,42 @@ def read_text(path: Path) -> str:
     if len(data) > _MAX_TEXT_BYTES:
         raise OSError(errno.EFBIG, f"more than {_MAX_TEXT_BYTES} bytes", str(path))
     return data.decode()
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises ValueError for text that is none, for what is nested deeper than 64 tables and arrays,
+    and for integers of more than the 64 bits that TOML asks for, which no float might hold.
+    """
+    try:
+        tree = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    level: list[Any] = [tree]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for outer in level for inner in _inner(outer)]
+    if level:
+        raise ValueError(_TOO_DEEP)
+    return tree
+
+
+def _inner(value: Any) -> Iterator[Any]:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        message = f"the integer {str(value)[:24]}... has more than 64 bits"
+        raise ValueError(message)
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON. Raises ValueError for text that is none, however deep or long its values are."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,12 +1,23 @@
-"""How a server is operated: worker pools, spans, and faults on purpose (docs/server.md)."""
+"""How a server is operated: pools, steering, spans, faults on purpose (docs/server.md)."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Fault", "FaultKind", "Policy", "Pools", "Telemetry"]
+__all__ = [
+    "Fault",
+    "FaultKind",
+    "Policy",
+    "Pools",
+    "Steering",
+    "SteeringPolicy",
+    "Telemetry",
+]
 
 #: In which order a queue is worked off.
 Policy: TypeAlias = Literal["fifo", "priority", "deadline"]
+
+#: How LdB chooses the worker of a request.
+SteeringPolicy: TypeAlias = Literal["affinity", "round_robin", "least_loaded"]
 
 #: What happens to a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
@@ -25,6 +36,21 @@ class Pools:
     queue_entries: int = 64
     overflow_entries: int = 64
     policy: Policy = "fifo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steering:
+    """Handlers run on workers, one at a time each, and LdB chooses the worker by `policy`.
+
+    By ``affinity`` that is the function's own, unless it has a quarter more to do than the mean; by
+    ``round_robin`` the next, by ``least_loaded`` the one with the fewest requests. There are as
+    many `workers` as the process may use cores, unless told otherwise; if `pinned`, each is bound
+    to one of them.
+    """
+
+    policy: SteeringPolicy = "affinity"
+    workers: int | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, whole_number
 
 __all__ = ["DEFINITIONS", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
 
@@ -69,10 +69,7 @@ def relief_suite(
     if reading not in READINGS:
         raise InputError(f"unknown reading '{reading}'; known are {', '.join(READINGS)}")
     for name, value, least in (("graphs", graphs, 1), ("warmup", warmup, 0), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
-            raise InputError(
-                f"{name} = {value!r}: must be a whole number from {least} to 4294967295"
-            )
+        whole_number(name, value, least, 2**32 - 1)
     request = {
         "applications": list(applications),
         "graphs": graphs,

@@ -21,8 +21,8 @@ from types import FrameType, TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, DeclaredError
-from accelflow.operations import Fault, Pools, Telemetry
+from accelflow.errors import AccelflowError, DeclaredError, whole_number
+from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
 from accelflow.recordings import completed
 from accelflow.tenants import Shaping, Tenant
 
@@ -36,6 +36,9 @@ Handler: TypeAlias = Callable[[dict[str, Any]], Json | Coroutine[Any, Any, Json]
 
 _LOG: Final = logging.getLogger(__name__)
 
+#: No count is larger.
+_MOST: Final = 2**31 - 1
+
 
 class Server:
     """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
@@ -45,11 +48,15 @@ class Server:
     Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
     `key` (files in PEM form), over TLS 1.3 and nothing else. Connections beyond `max_connections`
     are closed at once, and so are those that pause longer than `idle_timeout_s` between messages,
-    or `message_timeout_s` within one.
+    or `message_timeout_s` within one. Clients of gRPC have up to `max_concurrent_streams` requests
+    at once on a connection.
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
     threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has more
-    settings); the results are the same.
+    settings); the results are the same. Handlers are called on the threads of connections, those
+    of gRPC on up to `handler_threads` threads that all connections share; if that is 0, on the
+    threads of connections, too, which is faster for handlers that do not block. With `steering`,
+    they are called on workers that LdB chooses (:class:`Steering`, or its policy alone).
     With `record`, the costs of the latest requests are kept for :meth:`recording`. With `tenants`,
     what each of them sends is shaped before anything is done for it. With `telemetry`, spans of
     requests go to a collector. With `admin`, an address such as "127.0.0.1:9100", operators are
@@ -66,10 +73,13 @@ class Server:
         certificate: str | PathLike[str] | None = None,
         key: str | PathLike[str] | None = None,
         max_connections: int = 1024,
+        max_concurrent_streams: int = 100,
         max_message_bytes: int = 16 << 20,
         idle_timeout_s: float = 300.0,
         message_timeout_s: float = 10.0,
         workers: int | Pools | None = None,
+        steering: SteeringPolicy | Steering | None = None,
+        handler_threads: int = 64,
         record: bool = False,
         tenants: Sequence[Tenant] = (),
         faults: Sequence[Fault] = (),
@@ -77,16 +87,26 @@ class Server:
         admin: str | None = None,
     ) -> None:
         """Read the files; nothing listens yet."""
+        whole_number("max_connections", max_connections, 1, _MOST)
+        whole_number("max_concurrent_streams", max_concurrent_streams, 1, _MOST)
+        whole_number("max_message_bytes", max_message_bytes, 1, _MOST)
+        whole_number("handler_threads", handler_threads, 0, _MOST)
+        pools = Pools(workers=workers) if isinstance(workers, int) else workers
+        steered = Steering(policy=steering) if isinstance(steering, str) else steering
+        _check_operations(pools, steered, faults)
         self._native = _native.Server(
             fspath(interface),
             include_dirs=[fspath(folder) for folder in include_dirs],
             certificate=None if certificate is None else fspath(certificate),
             key=None if key is None else fspath(key),
             max_connections=max_connections,
+            max_concurrent_streams=max_concurrent_streams,
             max_message_bytes=max_message_bytes,
             idle_timeout_s=idle_timeout_s,
             message_timeout_s=message_timeout_s,
-            pools=Pools(workers=workers) if isinstance(workers, int) else workers,
+            pools=pools,
+            handler_threads=handler_threads,
+            steering=steered,
             record=record,
             tenants=list(tenants),
             faults=list(faults),
@@ -238,3 +258,19 @@ def _logged(name: str, handler: Callable[[dict[str, Any]], Any]) -> Callable[[di
             raise
 
     return call
+
+
+def _check_operations(
+    pools: Pools | None, steering: Steering | None, faults: Sequence[Fault]
+) -> None:
+    """Raise InputError for counts that cannot be."""
+    if pools is not None:
+        for name in ("workers", "instances", "queue_entries"):
+            whole_number(name, getattr(pools, name), 1, _MOST)
+        whole_number("overflow_entries", pools.overflow_entries, 0, _MOST)
+    if steering is not None and steering.workers is not None:
+        whole_number("workers", steering.workers, 1, _MOST)
+    for fault in faults:
+        if fault.nth is not None:
+            whole_number("nth", fault.nth, 1, 2**64 - 1)
+        whole_number("seed", fault.seed, 0, 2**64 - 1)

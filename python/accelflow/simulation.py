@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from accelflow import _native, arcus
 from accelflow.errors import InputError
-from accelflow.files import read_text
+from accelflow.files import parse_toml, read_text
 from accelflow.report.results import SCHEMA
 
 __all__ = [
@@ -356,8 +355,8 @@ def read_config(path: Path) -> dict[str, float]:
     cannot be read, is not TOML, or sets something that is no parameter or out of range.
     """
     try:
-        tree = tomllib.loads(read_text(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tree = parse_toml(read_text(path))
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
     return settings(tree, path)
 

@@ -189,6 +189,7 @@ impl Accelerator for Cmp {
         job.packed = Some(Packed { codec, format });
         job.format = Format::Str;
         job.envelope = None;
+        job.record = None;
         Ok(())
     }
 }

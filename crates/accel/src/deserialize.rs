@@ -8,50 +8,71 @@ use crate::compress::Codec;
 use crate::error::AccelError;
 use crate::job::{Accelerator, Call, Job, Packed};
 use crate::limits::Limits;
+use crate::record::Record;
 use crate::rpc::{MessageType, ThriftCall};
-use crate::thrift::{Decoded, Schema, Struct, decode_struct, write_base64};
-use crate::{grpc, http, storage};
+use crate::thrift::{
+    Decoded, FunctionSet, Schema, Struct, check_struct, decode_struct, write_base64,
+};
+use crate::{grpc, http, storage, thrift};
 
 /// The deserialization accelerator. Reads `job.call`, which RPC or the caller has set.
 ///
-/// - Thrift: one struct into JSON. The facts are the struct's integers, enums and bools,
+/// - Thrift: one struct into JSON; the arguments of functions that take records are checked and stay
+///   where they lie ([`Record`]), unless they are compressed. The facts are the struct's integers, enums and bools,
 ///   `compressed` and `exception`; a compression envelope becomes
 ///   `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
-/// - gRPC: one message into JSON; the facts are its integers, enums and bools, `compressed` and
-///   `exception`.
+/// - gRPC: one message into JSON; the request of a method that takes records stays where it lies,
+///   too, where its JSON is no more than its fields. The facts are its integers, enums and bools,
+///   `compressed` and `exception`.
 /// - Storage: a response (or, for a store, a request) into JSON; the facts are its numbers.
 /// - HTTP: the body; facts `status` and `compressed`.
 #[derive(Debug)]
 pub struct Dser {
     schema: Arc<Schema>,
     limits: Limits,
+    records: FunctionSet,
 }
 
 impl Dser {
     /// A deserialization body for the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Dser {
-        Dser { schema, limits }
+        Dser {
+            schema,
+            limits,
+            records: FunctionSet::default(),
+        }
+    }
+
+    /// Delivers the arguments of `functions` as records.
+    #[must_use]
+    pub fn with_records(self, functions: FunctionSet) -> Dser {
+        Dser {
+            records: functions,
+            ..self
+        }
     }
 
     fn thrift(&self, call: &ThriftCall, job: &mut Job) -> Result<(), AccelError> {
         let (schema, id) = call.body(&self.schema)?;
-        let decoded = decode_struct(schema, id, call.protocol, &job.bytes, &self.limits)?;
+        let is_request = matches!(call.message_type, MessageType::Call | MessageType::Oneway);
+        let in_place = is_request && self.records.contains(call.function);
+        let decode = if in_place {
+            check_struct
+        } else {
+            decode_struct
+        };
+        let decoded = decode(schema, id, call.protocol, &job.bytes, &self.limits)?;
         let exception = match call.message_type {
             MessageType::Exception => true,
             MessageType::Reply => is_exception(schema.get(id), &decoded)?,
             MessageType::Call | MessageType::Oneway => false,
         };
         let (json, packed) = match decoded.envelope {
-            None => (decoded.json, None),
+            None => ((!in_place).then_some(decoded.json), None),
             Some((number, data)) => {
                 let codec = Codec::from_number(number.into())?;
-                (
-                    envelope(codec, data),
-                    Some(Packed {
-                        codec,
-                        format: Format::Json,
-                    }),
-                )
+                let format = Format::Json;
+                (Some(envelope(codec, data)), Some(Packed { codec, format }))
             }
         };
         for (name, value) in decoded.numbers {
@@ -59,7 +80,17 @@ impl Dser {
         }
         job.facts.set("compressed", packed.is_some().into());
         job.facts.set("exception", exception.into());
-        job.bytes = json;
+        job.record = match json {
+            Some(json) => {
+                job.bytes = json;
+                None
+            }
+            None => {
+                let schema = self.schema.clone();
+                let record = thrift::Record::new(schema, id, call.protocol, self.limits);
+                Some(Record::Thrift(record))
+            }
+        };
         job.format = Format::Json;
         job.envelope = packed.map(|packed| packed.format);
         job.packed = packed;
@@ -82,7 +113,7 @@ impl Accelerator for Dser {
                 Err(AccelError::NoCall { step: "Dser", why })
             }
             Call::Thrift(thrift) => self.thrift(thrift, job),
-            Call::Grpc(grpc) => grpc::deserialize(grpc, job, &self.limits),
+            Call::Grpc(grpc) => grpc::deserialize(grpc, job, &self.records, &self.limits),
             Call::Storage(storage) => storage::deserialize(storage, job, &self.limits),
             Call::Http(http) => http::deserialize(http, job, &self.limits),
         };

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::rpc::Rpc;
 use crate::serialize::Ser;
 use crate::tcp::Tcp;
-use crate::thrift::Schema;
+use crate::thrift::{FunctionSet, Schema};
 use crate::tls::{Decr, Encr};
 use crate::transform;
 
@@ -28,6 +28,9 @@ pub struct Settings {
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
+    /// The functions, or the methods of gRPC by their places, whose arguments Dser delivers as records
+    /// and not as JSON text.
+    pub records: FunctionSet,
 }
 
 impl Default for Settings {
@@ -38,6 +41,7 @@ impl Default for Settings {
             schema: Schema::social_network(),
             codec: Codec::Zstd,
             level: DEFAULT_LEVEL,
+            records: FunctionSet::default(),
         }
     }
 }
@@ -66,7 +70,7 @@ impl Ensemble {
             Box::new(Decr::new(limits)),
             Box::new(Rpc::new(schema(), limits)),
             Box::new(Ser::new(schema(), limits)),
-            Box::new(Dser::new(schema(), limits)),
+            Box::new(Dser::new(schema(), limits).with_records(settings.records.clone())),
             Box::new(Cmp::new(settings.codec, settings.level, limits)?),
             Box::new(Dcmp::new(limits)),
             Box::new(Ldb::new(policy, loads)),

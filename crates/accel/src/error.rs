@@ -333,6 +333,12 @@ pub enum AccelError {
         /// What is wrong.
         why: String,
     },
+    /// A value of an application's type that is not what the interface says.
+    #[error("a value does not fit the interface: {why}")]
+    BadValue {
+        /// What does not fit.
+        why: String,
+    },
     /// A JSON value of another type than the schema says.
     #[error("'{field}' is {found} in the JSON; the schema says {expected}")]
     WrongJsonType {
@@ -442,6 +448,7 @@ impl AccelError {
             AccelError::NotFinite { .. } => "not_finite",
             AccelError::BadUtf8 { .. } => "bad_utf8",
             AccelError::BadJson { .. } => "bad_json",
+            AccelError::BadValue { .. } => "bad_value",
             AccelError::WrongJsonType { .. } => "wrong_json_type",
             AccelError::BadBase64 { .. } => "bad_base64",
             AccelError::BadBson { .. } => "bad_bson",
@@ -479,5 +486,36 @@ impl AccelError {
         } else {
             Ok(())
         }
+    }
+}
+
+/// Why a value cannot be read as the type that was asked for, or cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ValueError(pub(crate) AccelError);
+
+impl std::fmt::Display for ValueError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+impl From<AccelError> for ValueError {
+    fn from(error: AccelError) -> ValueError {
+        ValueError(error)
+    }
+}
+
+impl serde::de::Error for ValueError {
+    fn custom<T: std::fmt::Display>(why: T) -> ValueError {
+        let why = why.to_string();
+        ValueError(AccelError::BadValue { why })
+    }
+}
+
+impl serde::ser::Error for ValueError {
+    fn custom<T: std::fmt::Display>(why: T) -> ValueError {
+        serde::de::Error::custom(why)
     }
 }

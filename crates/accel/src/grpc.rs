@@ -15,6 +15,8 @@ use crate::error::AccelError;
 use crate::job::{Call, Job, Packed};
 use crate::limits::Limits;
 use crate::protobuf::{self, Method, MethodId, Schema};
+use crate::record::Record;
+use crate::thrift::{FunctionId, FunctionSet};
 
 /// The bytes before a message.
 pub const PREFIX: usize = 5;
@@ -114,6 +116,11 @@ impl GrpcCall {
         }
     }
 
+    /// Whether the message goes out.
+    pub fn is_sent(&self) -> bool {
+        self.way == Way::Out
+    }
+
     /// The full name of the service, as the path gives it.
     pub fn service(&self) -> &str {
         let path = self.path.strip_prefix('/').unwrap_or(&self.path);
@@ -139,6 +146,14 @@ impl GrpcCall {
     }
 }
 
+impl GrpcCall {
+    /// Whether a record is the call's message as it is.
+    pub(crate) fn is_message(&self, record: &protobuf::Record) -> Result<bool, AccelError> {
+        let (id, _) = self.find()?;
+        Ok(record.is_message(&self.schema, id, self.role))
+    }
+}
+
 /// RPC's part: the prefix, and the method of what is received.
 pub(crate) fn frame(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
     let Call::Grpc(call) = &mut job.call else {
@@ -147,7 +162,8 @@ pub(crate) fn frame(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
     };
     let (id, method) = call.find()?;
     if call.way == Way::Out {
-        job.bytes = write_message(&job.bytes, job.packed.is_some(), limits)?;
+        let prefix = prefix(job.bytes.len(), job.packed.is_some(), limits)?;
+        job.put_before(&prefix);
         job.packed = None;
         return Ok(());
     }
@@ -179,6 +195,7 @@ pub(crate) fn frame(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
 pub(crate) fn deserialize(
     call: &GrpcCall,
     job: &mut Job,
+    records: &FunctionSet,
     limits: &Limits,
 ) -> Result<(), AccelError> {
     if job.packed.is_some() {
@@ -190,21 +207,32 @@ pub(crate) fn deserialize(
             hint,
         });
     }
-    let (_, method) = call.find()?;
-    let kind = match call.role {
-        Role::Request => &method.input,
-        Role::Response => &method.output,
-    };
+    let (id, method) = call.find()?;
+    let kind = method.message(call.role);
+    let in_place =
+        call.role == Role::Request && records.contains(FunctionId(id.0)) && method.takes_records();
     // A field of the message does not change what RPC has found out.
     let found = ["compressed", "exception"].map(|name| (name, job.facts.get(name)));
     let facts = &mut job.facts;
-    let json = protobuf::message_with_facts(kind, &job.bytes, limits, |name, value| {
-        facts.set(Arc::<str>::from(name), value);
-    })?;
+    let fact = |name: &Arc<str>, value| facts.set(name.clone(), value);
+    let json = match in_place {
+        true => protobuf::check(kind, &job.bytes, limits, fact).map(|()| None),
+        false => protobuf::message_with_facts(kind, &job.bytes, limits, fact).map(Some),
+    };
+    let json = json?;
     for (name, value) in found {
         facts.set(name, value.unwrap_or(0));
     }
-    job.bytes = json;
+    job.record = match json {
+        Some(json) => {
+            job.bytes = json;
+            None
+        }
+        None => {
+            let record = protobuf::Record::new(call.schema.clone(), id, call.role, *limits);
+            Some(Record::Protobuf(record))
+        }
+    };
     job.format = Format::Json;
     Ok(())
 }
@@ -216,11 +244,8 @@ pub(crate) fn serialize(
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
     let (_, method) = call.find()?;
-    let kind = match call.role {
-        Role::Request => &method.input,
-        Role::Response => &method.output,
-    };
-    protobuf::message_from_json(kind, &job.bytes, limits)
+    let (json, _) = job.data()?;
+    protobuf::from_json(method.message(call.role), &json, limits)
 }
 
 /// The length in the prefix at the beginning of `bytes`, once it is there.
@@ -280,16 +305,18 @@ pub fn write_message(
     compressed: bool,
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    AccelError::check_size("message", message.len(), limits)?;
-    let Ok(length) = u32::try_from(message.len()) else {
-        let (what, size, limit) = ("message", message.len(), u32::MAX as usize);
+    let prefix = prefix(message.len(), compressed, limits)?;
+    Ok([prefix.as_slice(), message].concat())
+}
+
+fn prefix(size: usize, compressed: bool, limits: &Limits) -> Result<[u8; PREFIX], AccelError> {
+    AccelError::check_size("message", size, limits)?;
+    let Ok(length) = u32::try_from(size) else {
+        let (what, limit) = ("message", u32::MAX as usize);
         return Err(AccelError::TooLarge { what, size, limit });
     };
-    let mut out = Vec::with_capacity(PREFIX + message.len());
-    out.push(compressed.into());
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(message);
-    Ok(out)
+    let [a, b, c, d] = length.to_be_bytes();
+    Ok([compressed.into(), a, b, c, d])
 }
 
 fn malformed(at: usize, why: String) -> AccelError {

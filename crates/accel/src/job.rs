@@ -10,6 +10,7 @@ use crate::compress::Codec;
 use crate::error::AccelError;
 use crate::grpc::GrpcCall;
 use crate::http::HttpCall;
+use crate::record::Record;
 use crate::rpc::ThriftCall;
 use crate::storage::StorageCall;
 use crate::tcp::TcpSession;
@@ -55,6 +56,9 @@ pub struct Job {
     /// base64 (`docs/message-conventions.md`): the format of that data. JSON to string takes the
     /// data out; so do Cmp, Dcmp and Ser.
     pub envelope: Option<Format>,
+    /// Set while the payload, of format JSON, is a record in the place of the text that the record
+    /// means ([`Record`]). Transformations and Cmp take the text; RPC, Ser and LdB need none.
+    pub record: Option<Record>,
     /// The connection's state.
     pub session: Session,
     /// The key that an affinity balancer hashes; the caller's choice (a user, a connection).
@@ -73,6 +77,7 @@ impl Default for Job {
             call: Call::None,
             packed: None,
             envelope: None,
+            record: None,
             session: Session::default(),
             affinity: 0,
             core: None,
@@ -107,9 +112,18 @@ impl Job {
     /// Data that are compressed stay so; `packed` then says how.
     ///
     /// # Errors
-    /// `bad_json`, `bad_base64` for an envelope that is none.
+    /// `bad_json`, `bad_base64` for an envelope that is none; those of [`Record::to_json`].
     pub fn data(&self) -> Result<(Cow<'_, [u8]>, Format), AccelError> {
         crate::transform::payload(self)
+    }
+
+    /// Puts `header` before the payload, where that lies if there is room.
+    pub(crate) fn put_before(&mut self, header: &[u8]) {
+        if self.bytes.capacity() - self.bytes.len() >= header.len() {
+            self.bytes.splice(..0, header.iter().copied());
+        } else {
+            self.bytes = [header, &self.bytes].concat();
+        }
     }
 
     /// A second job with the same data, for a parallel arm of a trace.
@@ -125,6 +139,7 @@ impl Job {
             call: self.call.clone(),
             packed: self.packed,
             envelope: self.envelope,
+            record: self.record.clone(),
             session,
             affinity: self.affinity,
             core: self.core,

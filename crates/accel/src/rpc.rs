@@ -200,7 +200,8 @@ impl Accelerator for Rpc {
                     let why = "sending needs a Thrift call";
                     return Err(AccelError::NoCall { step: "RPC", why });
                 };
-                job.bytes = write_message(call, &job.bytes, &self.limits)?;
+                let header = write_header(call, job.bytes.len(), &self.limits)?;
+                job.put_before(&header);
             }
         }
         Ok(())
@@ -372,6 +373,16 @@ pub fn write_message(
     body: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
+    let header = write_header(call, body.len(), limits)?;
+    Ok([header.as_slice(), body].concat())
+}
+
+/// Frame and header of a message whose body has `body_bytes`.
+fn write_header(
+    call: &ThriftCall,
+    body_bytes: usize,
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
     let is_request = matches!(call.message_type, MessageType::Call | MessageType::Oneway);
     let prefix = if call.multiplexed && is_request {
         Some(&*call.service)
@@ -379,7 +390,7 @@ pub fn write_message(
         None
     };
     let name_bytes = call.method.len() + prefix.map_or(0, |service| service.len() + 1);
-    let mut out = Vec::with_capacity(FRAME_HEADER + 12 + name_bytes + body.len());
+    let mut out = Vec::with_capacity(FRAME_HEADER + 12 + name_bytes);
     out.extend_from_slice(&[0; FRAME_HEADER]);
     let code = call.message_type as u8;
     let write_name = |out: &mut Vec<u8>| {
@@ -404,8 +415,7 @@ pub fn write_message(
             write_name(&mut out);
         }
     }
-    out.extend_from_slice(body);
-    let length = out.len() - FRAME_HEADER;
+    let length = out.len() - FRAME_HEADER + body_bytes;
     AccelError::check_size("frame", length, limits)?;
     out[..FRAME_HEADER].copy_from_slice(&(length as u32).to_be_bytes());
     Ok(out)

@@ -7,6 +7,7 @@ use accelflow_trace::{Accel, Format};
 use crate::error::AccelError;
 use crate::job::{Accelerator, Call, Direction, Job};
 use crate::limits::Limits;
+use crate::record::Record;
 use crate::thrift::{Schema, encode_struct, write_envelope};
 use crate::{grpc, http, storage};
 
@@ -14,8 +15,8 @@ use crate::{grpc, http, storage};
 /// `job.direction` to `Send`.
 ///
 /// - Thrift: JSON of the arguments or the result into one struct; a compressed payload into the
-///   compression envelope instead.
-/// - gRPC: JSON of the request or the response into one message.
+///   compression envelope instead. A record that lies as the message's body does stays so.
+/// - gRPC: JSON of the request or the response into one message. A record of it stays.
 /// - Storage: a request, after a response the request that follows from it ([`crate::storage`]).
 /// - HTTP: head and body.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ impl Accelerator for Ser {
         AccelError::check_size("payload to serialize", job.bytes.len(), &self.limits)?;
         let mut follow_up = None;
         let bytes = match &job.call {
+            call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),
             Call::None => {
                 let why = "set the job's call";
                 return Err(AccelError::NoCall { step: "Ser", why });
@@ -52,14 +54,8 @@ impl Accelerator for Ser {
                     write_envelope(call.protocol, packed.codec.number() as i8, &data, &mut out);
                 } else {
                     expect_json(job)?;
-                    encode_struct(
-                        schema,
-                        id,
-                        call.protocol,
-                        &job.bytes,
-                        &self.limits,
-                        &mut out,
-                    )?;
+                    let (json, _) = crate::transform::payload(job)?;
+                    encode_struct(schema, id, call.protocol, &json, &self.limits, &mut out)?;
                 }
                 out
             }
@@ -78,12 +74,26 @@ impl Accelerator for Ser {
         job.format = Format::Str;
         job.packed = None;
         job.envelope = None;
+        job.record = None;
         job.direction = Direction::Send;
         if let Some(call) = follow_up {
             job.call = call;
         }
         Ok(())
     }
+}
+
+/// Whether the payload is a record that needs no change to be the body of the message.
+fn is_body(call: &Call, job: &Job, schema: &Schema) -> Result<bool, AccelError> {
+    let is_body = match (call, &job.record) {
+        (Call::Thrift(call), Some(Record::Thrift(record))) => {
+            let (schema, id) = call.body(schema)?;
+            record.is_body(schema, id, call.protocol)
+        }
+        (Call::Grpc(call), Some(Record::Protobuf(record))) => call.is_message(record)?,
+        _ => false,
+    };
+    Ok(is_body && job.packed.is_none())
 }
 
 fn expect_json(job: &Job) -> Result<(), AccelError> {

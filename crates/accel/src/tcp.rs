@@ -98,6 +98,7 @@ impl Accelerator for Tcp {
                 job.facts.clear();
                 job.packed = None;
                 job.envelope = None;
+                job.record = None;
                 job.core = None;
                 job.format = accelflow_trace::Format::Str;
             }

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::error::AccelError;
 use crate::job::Job;
+use crate::json::plain_prefix;
 use crate::limits::Limits;
 
 /// Transforms the payload of a job. A payload that already is in the format asked for stays as
@@ -41,21 +42,25 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
             hint: "",
         });
     }
+    let text = job.record.as_ref().map(|it| it.to_json(&job.bytes));
+    let text = text.transpose()?;
+    let payload = text.as_ref().unwrap_or(&job.bytes);
     let bytes = match (job.envelope, transform.dst) {
-        (Some(_), Format::Str) => envelope_data(&job.bytes)?,
+        (Some(_), Format::Str) => envelope_data(payload)?,
         // The envelope itself is of use to nobody in another format: transform what it holds.
         (Some(inner), dst) => {
-            let data = envelope_data(&job.bytes)?;
+            let data = envelope_data(payload)?;
             match Transform::from_nibble((Transform { src: inner, dst }).nibble()) {
                 Some(step) => convert(&data, step, limits)?,
                 None => data,
             }
         }
-        (None, _) => convert(&job.bytes, transform, limits)?,
+        (None, _) => convert(payload, transform, limits)?,
     };
     job.bytes = bytes;
     job.format = transform.dst;
     job.envelope = None;
+    job.record = None;
     Ok(())
 }
 
@@ -80,6 +85,9 @@ pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Ve
 
 /// The payload proper and its format: the data of an envelope, else the bytes as they are.
 pub(crate) fn payload(job: &Job) -> Result<(Cow<'_, [u8]>, Format), AccelError> {
+    if let Some(record) = &job.record {
+        return Ok((Cow::Owned(record.to_json(&job.bytes)?), job.format));
+    }
     match job.envelope {
         Some(inner) => Ok((Cow::Owned(envelope_data(&job.bytes)?), inner)),
         None => Ok((Cow::Borrowed(&job.bytes), job.format)),
@@ -116,26 +124,39 @@ fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
 }
 
 pub(crate) fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (at, byte) in bytes.iter().enumerate() {
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(byte) = bytes.get(at) {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
+            b'"' => {
+                at = string_end(bytes, at + 1);
+                continue;
+            }
+            b'{' | b'[' => {
                 depth += 1;
                 if depth > limits.max_depth {
-                    return Err(AccelError::TooDeep {
-                        at,
-                        limit: limits.max_depth,
-                    });
+                    let limit = limits.max_depth;
+                    return Err(AccelError::TooDeep { at, limit });
                 }
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
+        at += 1;
     }
     Ok(())
+}
+
+/// Where what follows the string begins whose content begins at `at`.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at += bytes.get(at..).map_or(0, plain_prefix);
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return at,
+        }
+    }
 }
 
 fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {

@@ -34,6 +34,7 @@ const INTERFACE: &str = r#"
         optional uint32 count = 12;
         bool compressed = 13;
         uint64 number_of_things = 14;
+        optional float ratio = 15;
     }
     service Shop {
         rpc Echo(Item) returns (Item);
@@ -56,6 +57,19 @@ fn json_of(bytes: &[u8], limits: &Limits) -> Result<Value, AccelError> {
     let kind = schema().message("shop.v1.Item").expect("declared");
     let text = message_to_json(&kind, bytes, limits)?;
     Ok(serde_json::from_slice(&text).expect("what is written is JSON"))
+}
+
+/// The shortest decimals of the largest float are beyond it as a 64-bit number (found by fuzzing).
+#[test]
+fn every_float_comes_back() {
+    for value in [f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e-45, 0.1, -0.0] {
+        let bytes = [&[0x7d][..], &value.to_le_bytes()].concat();
+        let json = json_of(&bytes, &Limits::default()).expect("decodes");
+        let again = item(&json).expect("just written");
+        let back = json_of(&again, &Limits::default()).expect("decodes");
+        assert_eq!(back, json, "{value}");
+        assert_eq!(json["ratio"].as_f64().map(|it| it as f32), Some(value));
+    }
 }
 
 fn reason(bytes: &[u8]) -> &'static str {
@@ -174,6 +188,75 @@ fn messages_are_bounded() {
     let kind = schema().message("shop.v1.Item").expect("declared");
     let error = message_from_json(&kind, text.as_bytes(), &Limits::default()).unwrap_err();
     assert_eq!(error.reason(), "too_deep");
+}
+
+#[test]
+fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
+    let interface = r#"
+        syntax = "proto3";
+        package test;
+        import "google/protobuf/struct.proto";
+        message Maps {
+            string first = 9;
+            map<string, string> names = 1;
+            map<int64, Maps> inner = 2;
+            repeated Maps list = 3;
+            google.protobuf.Struct open = 4;
+            map<bool, float> ratios = 5;
+            Maps one = 6;
+        }
+        service Service { rpc Echo(Maps) returns (Maps); }
+    "#;
+    let schema = Schema::parse(interface).expect("a constant");
+    let kind = schema.message("test.Maps").expect("declared");
+    let names = |reversed: bool| {
+        let mut names: Vec<String> = (0..40).map(|n| format!("\"name {n}\":\"{n}\"")).collect();
+        if reversed {
+            names.reverse();
+        }
+        format!("{{{}}}", names.join(","))
+    };
+    let text = |reversed: bool| {
+        let names = names(reversed);
+        let inner = format!(r#"{{"names":{names},"ratios":{{"true":0.1,"false":2.5}}}}"#);
+        format!(
+            r#"{{"names":{names},"inner":{{"10":{inner},"9":{{}},"-1":{{}}}},"list":[{inner},{{}}],
+               "open":{{"z":[{names}],"a":null}},"one":{inner},"first":"x"}}"#
+        )
+    };
+    let limits = Limits::default();
+    let wire = |reversed| {
+        let text = text(reversed);
+        message_from_json(&kind, text.as_bytes(), &limits).expect("it fits")
+    };
+    let json = |bytes: &[u8]| message_to_json(&kind, bytes, &limits).expect("a message");
+    let (bytes, text) = (wire(false), json(&wire(false)));
+    for turn in 0..8 {
+        let again = wire(turn % 2 == 0);
+        assert_eq!(again, bytes, "{turn}");
+        assert_eq!(json(&again), text, "{turn}");
+    }
+    let read: Value = serde_json::from_slice(&text).expect("JSON");
+    let keys = |value: &Value| -> Vec<String> {
+        let members = value.as_object().expect("an object");
+        members.keys().cloned().collect()
+    };
+    // The fields of messages are in their own order, those of maps in that of their names.
+    assert_eq!(keys(&read["inner"]), ["-1", "10", "9"]);
+    assert_eq!(keys(&read["one"]["ratios"]), ["false", "true"]);
+    assert_eq!(keys(&read["open"]), ["a", "z"]);
+    assert_eq!(keys(&read)[..2], ["names", "inner"]);
+    assert_eq!(read["one"]["ratios"]["true"], json!(0.1));
+    let sorted = keys(&read["list"][0]["names"]);
+    assert!(sorted.is_sorted() && sorted.len() == 40);
+    // On the wire numbers are in the order of their values: the keys -1, 9 and 10.
+    let place = |needle: &[u8]| bytes.windows(needle.len()).position(|it| it == needle);
+    let minus_one = place(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").expect("-1");
+    let nine = place(b"\x08\x09\x12\x00").expect("9");
+    assert!(minus_one < nine);
+    // Messages without maps are what the library makes of them.
+    let decoded = message_from_json(&kind, b"{\"first\":\"x\"}", &limits).expect("it fits");
+    assert_eq!(decoded, b"\x4a\x01x");
 }
 
 #[test]

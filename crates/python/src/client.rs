@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{Codec, Settings};
 use accelflow_serve::{
-    Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, HttpClient,
-    HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
+    Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
+    HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -43,6 +43,20 @@ fn failure(py: Python<'_>, error: &Failed) -> PyErr {
     let set = value
         .setattr("reason", error.reason())
         .and_then(|()| value.setattr("executed", executed));
+    set.err().unwrap_or(raised)
+}
+
+/// The same with the code that gRPC has for it, and the text of the service's status.
+fn grpc_failure(py: Python<'_>, error: &Failed) -> PyErr {
+    let raised = failure(py, error);
+    let details = match error {
+        Failed::Status { message, .. } => Some(message),
+        _ => None,
+    };
+    let value = raised.value(py);
+    let set = value
+        .setattr("code", error.code().name())
+        .and_then(|()| value.setattr("details", details));
     set.err().unwrap_or(raised)
 }
 
@@ -122,6 +136,7 @@ struct Bounds {
     connect_timeout_s: f64,
     idle_timeout_s: f64,
     max_connections: usize,
+    calls_per_connection: usize,
     max_waiting: usize,
     compress: bool,
     max_attempts: u32,
@@ -135,6 +150,7 @@ impl Bounds {
             connect_timeout: seconds("connect_timeout_s", self.connect_timeout_s)?,
             idle_timeout: seconds("idle_timeout_s", self.idle_timeout_s)?,
             max_connections: self.max_connections,
+            calls_per_connection: self.calls_per_connection,
             max_waiting: self.max_waiting,
             compress: self.compress,
             retry: RetryPolicy {
@@ -220,6 +236,74 @@ impl PyClient {
             value if value.is_empty() => Ok(py.None().into_bound(py)),
             value => json::to_python(py, &value),
         }
+    }
+
+    /// The numbers of connections, of those that are idle, and of calls that wait for one.
+    fn connections(&self) -> (usize, usize, usize) {
+        counts(self.inner.connections())
+    }
+
+    /// The metrics in the text format of Prometheus.
+    fn metrics(&self) -> String {
+        self.inner.metrics()
+    }
+}
+
+/// A client of the methods that a `.proto` file declares: T9 and T10 over HTTP/2.
+#[pyclass(frozen, name = "GrpcClient", module = "accelflow._native")]
+pub(crate) struct PyGrpcClient {
+    inner: GrpcClient,
+}
+
+#[pymethods]
+impl PyGrpcClient {
+    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError.
+    #[new]
+    #[pyo3(signature = (
+        interface, address, *, include_dirs=Vec::new(), ca=None, server_name=None,
+        certificate=None, key=None, idempotent, bounds
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        interface: PathBuf,
+        address: &str,
+        include_dirs: Vec<PathBuf>,
+        ca: Option<PathBuf>,
+        server_name: Option<&str>,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+        idempotent: Vec<String>,
+        bounds: Bounds,
+    ) -> PyResult<PyGrpcClient> {
+        let files = (ca.as_deref(), certificate.as_deref(), key.as_deref());
+        let trust = trust(files.0, server_name, files.1, files.2, address)?;
+        let address: Address = address.parse().map_err(refused)?;
+        let config = bounds.config()?;
+        let made = GrpcClient::from_interface(&interface, &include_dirs, address, trust, config);
+        let mut inner = made.map_err(refused)?;
+        for name in idempotent {
+            let known = inner.set_idempotent(&name);
+            known.map_err(|error| refused(format!("idempotent '{name}': {error}")))?;
+        }
+        Ok(PyGrpcClient { inner })
+    }
+
+    /// Calls `Service.Method` with the dict of its request and returns that of its response.
+    /// Raises CallError.
+    #[pyo3(signature = (method, request, *, timeout_s=None, cancel=None, idempotent=false))]
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        request: &Bound<'py, PyAny>,
+        timeout_s: Option<f64>,
+        cancel: Option<&PyCancel>,
+        idempotent: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = options(timeout_s, cancel, idempotent)?;
+        let request = json::from_python(request)?;
+        let called = py.detach(|| self.inner.call_with(method, &request, &options));
+        json::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
     /// The numbers of connections, of those that are idle, and of calls that wait for one.

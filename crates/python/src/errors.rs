@@ -31,7 +31,8 @@ create_exception!(
     CallError,
     AccelflowError,
     "A call to another service that has no value; `reason` is its stable name, and `executed` says \
-     whether the service can have executed it: 'no', 'perhaps' or 'yes'."
+     whether the service can have executed it: 'no', 'perhaps' or 'yes'. Of calls of gRPC, `code` is \
+     the status code, and `details` the text of the service's status, if it has sent one."
 );
 
 /// Gives `TraceError` and `CallError` the values that their attributes have where nothing is known, so that one
@@ -44,5 +45,7 @@ pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {
     class.setattr("position", py.None())?;
     let class = py.get_type::<CallError>();
     class.setattr("reason", "unspecified")?;
-    class.setattr("executed", "perhaps")
+    class.setattr("executed", "perhaps")?;
+    class.setattr("code", py.None())?;
+    class.setattr("details", py.None())
 }

@@ -1,11 +1,13 @@
 //! JSON text to Python objects and back, without a tree in between.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 /// How deeply objects may be nested that Python code returns; a list may contain itself.
 const MAX_DEPTH: usize = 128;
@@ -19,8 +21,9 @@ pub(crate) fn to_python<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
     Ok(value)
 }
 
+/// Builds the Python object of a value.
 #[derive(Clone, Copy)]
-struct Builder<'py>(Python<'py>);
+pub(crate) struct Builder<'py>(pub(crate) Python<'py>);
 
 impl<'de, 'py> DeserializeSeed<'de> for Builder<'py> {
     type Value = Bound<'py, PyAny>;
@@ -86,135 +89,178 @@ impl<'de, 'py> Visitor<'de> for Builder<'py> {
 /// The JSON text of a Python object. Raises TypeError for what JSON does not have and ValueError
 /// for numbers that it cannot write; both name the place.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let mut writer = Writer {
-        out: Vec::with_capacity(128),
-        path: String::from("$"),
-    };
-    writer.value(value, 0)?;
-    Ok(writer.out)
+    let problem = Problem::default();
+    let text = serde_json::to_vec(&Value::of(value, &problem));
+    problem.raise()?;
+    text.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-struct Writer {
-    out: Vec<u8>,
-    /// Where the value stands, for errors.
-    path: String,
+/// What keeps a Python object from being serialized, if something does.
+#[derive(Default)]
+pub(crate) struct Problem(RefCell<Found>);
+
+#[derive(Default)]
+struct Found {
+    why: Option<Why>,
+    /// The steps to the place, the last one first.
+    path: Vec<String>,
 }
 
-impl Writer {
-    fn value(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-        if depth > MAX_DEPTH {
-            let why = format!("{}: nested deeper than {MAX_DEPTH}", self.path);
-            return Err(PyValueError::new_err(why));
+enum Why {
+    Type(String),
+    Value(String),
+    Raised(PyErr),
+}
+
+impl Problem {
+    /// Raises TypeError for a type that JSON does not have and ValueError for such a number; both
+    /// name the place.
+    pub(crate) fn raise(self) -> PyResult<()> {
+        let Found { why, mut path } = self.0.into_inner();
+        path.reverse();
+        let place = format!("${}", path.concat());
+        match why {
+            None => Ok(()),
+            Some(Why::Type(why)) => Err(PyTypeError::new_err(format!("{place}: {why}"))),
+            Some(Why::Value(why)) => Err(PyValueError::new_err(format!("{place}: {why}"))),
+            Some(Why::Raised(error)) => Err(error),
         }
-        if let Ok(text) = value.cast::<PyString>() {
-            self.string(text.to_str()?);
-        } else if value.is_none() {
-            self.out.extend_from_slice(b"null");
-        } else if let Ok(flag) = value.cast::<PyBool>() {
-            let text: &[u8] = if flag.is_true() { b"true" } else { b"false" };
-            self.out.extend_from_slice(text);
-        } else if let Ok(number) = value.cast::<PyInt>() {
-            match number.extract::<i64>() {
-                Ok(small) => self.out.extend_from_slice(small.to_string().as_bytes()),
-                Err(_) => {
-                    let why = format!("{}: {number} is no 64-bit integer", self.path);
-                    return Err(PyValueError::new_err(why));
-                }
-            }
-        } else if let Ok(number) = value.cast::<PyFloat>() {
-            self.float(number.value())?;
-        } else if let Ok(dict) = value.cast::<PyDict>() {
-            self.object(dict, depth)?;
-        } else if let Ok(list) = value.cast::<PyList>() {
-            self.array(list.iter(), depth)?;
-        } else if let Ok(tuple) = value.cast::<PyTuple>() {
-            self.array(tuple.iter(), depth)?;
-        } else {
-            let kind = value.get_type().name()?;
-            let why = format!(
-                "{}: {kind} has no form in JSON; allowed are dict, list, tuple, str, int, float, \
-                 bool and None",
-                self.path
-            );
-            return Err(PyTypeError::new_err(why));
-        }
-        Ok(())
     }
 
-    fn string(&mut self, text: &str) {
-        self.out.push(b'"');
-        let mut plain = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-                continue;
-            }
-            self.out.extend_from_slice(&text.as_bytes()[plain..at]);
-            plain = at + 1;
-            match byte {
-                b'"' => self.out.extend_from_slice(b"\\\""),
-                b'\\' => self.out.extend_from_slice(b"\\\\"),
-                b'\n' => self.out.extend_from_slice(b"\\n"),
-                other => self
-                    .out
-                    .extend_from_slice(format!("\\u{other:04x}").as_bytes()),
-            }
-        }
-        self.out.extend_from_slice(&text.as_bytes()[plain..]);
-        self.out.push(b'"');
+    fn is<E: serde::ser::Error>(&self, why: Why) -> E {
+        let path = Vec::new();
+        self.0.replace(Found {
+            why: Some(why),
+            path,
+        });
+        E::custom("a Python object that JSON does not have")
     }
 
-    fn float(&mut self, value: f64) -> PyResult<()> {
-        // serde_json writes the shortest text that reads back as the same number.
-        match serde_json::Number::from_f64(value) {
-            Some(number) => self.out.extend_from_slice(number.to_string().as_bytes()),
-            None => {
-                let why = format!("{}: {value} has no form in JSON", self.path);
-                return Err(PyValueError::new_err(why));
-            }
-        }
-        Ok(())
+    fn raised<E: serde::ser::Error>(&self, error: PyErr) -> E {
+        self.is(Why::Raised(error))
     }
 
-    fn object(&mut self, dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<()> {
-        self.out.push(b'{');
-        for (index, (key, value)) in dict.iter().enumerate() {
-            if index > 0 {
-                self.out.push(b',');
+    /// Adds a step to the place of an error that is on its way out.
+    fn within<T, E>(&self, done: Result<T, E>, step: impl FnOnce() -> String) -> Result<T, E> {
+        done.inspect_err(|_| self.0.borrow_mut().path.push(step()))
+    }
+}
+
+/// A Python object as serde sees it: dict, list, tuple, str, int, float, bool or None.
+#[derive(Clone, Copy)]
+pub(crate) struct Value<'v, 'py> {
+    object: &'v Bound<'py, PyAny>,
+    problem: &'v Problem,
+    depth: usize,
+}
+
+impl<'v, 'py> Value<'v, 'py> {
+    /// The object; if serializing it fails, [`Problem::raise`] tells whether it was to blame.
+    pub(crate) fn of(object: &'v Bound<'py, PyAny>, problem: &'v Problem) -> Value<'v, 'py> {
+        Value {
+            object,
+            problem,
+            depth: 0,
+        }
+    }
+
+    fn inner<'w>(&'w self, object: &'w Bound<'py, PyAny>) -> Value<'w, 'py> {
+        Value {
+            object,
+            problem: self.problem,
+            depth: self.depth + 1,
+        }
+    }
+
+    fn text<'t, E: serde::ser::Error>(&self, text: &'t Bound<'_, PyString>) -> Result<&'t str, E> {
+        text.to_str().map_err(|_| {
+            let why = "a str with half a surrogate pair has no form in JSON".to_owned();
+            self.problem.is(Why::Value(why))
+        })
+    }
+
+    fn integer<S: Serializer>(&self, number: &Bound<'_, PyInt>, to: S) -> Result<S::Ok, S::Error> {
+        match number.extract::<i64>() {
+            Ok(small) => to.serialize_i64(small),
+            Err(_) => {
+                let why = format!("{number} is no 64-bit integer");
+                Err(self.problem.is(Why::Value(why)))
             }
+        }
+    }
+
+    fn float<S: Serializer>(&self, value: f64, to: S) -> Result<S::Ok, S::Error> {
+        match value.is_finite() {
+            true => to.serialize_f64(value),
+            false => {
+                let why = format!("{value} has no form in JSON");
+                Err(self.problem.is(Why::Value(why)))
+            }
+        }
+    }
+
+    fn object<S: Serializer>(&self, dict: &Bound<'_, PyDict>, to: S) -> Result<S::Ok, S::Error> {
+        let problem = self.problem;
+        let raised = |error| problem.raised(error);
+        let mut members = to.serialize_map(Some(dict.len()))?;
+        for (key, value) in dict.iter() {
             let Ok(key) = key.cast::<PyString>() else {
-                let kind = key.get_type().name()?;
-                let why = format!("{}: a key is of type {kind}, not str", self.path);
-                return Err(PyTypeError::new_err(why));
+                let kind = key.get_type().name().map_err(raised)?;
+                let why = format!("a key is of type {kind}, not str");
+                return Err(problem.is(Why::Type(why)));
             };
-            let key = key.to_str()?;
-            self.string(key);
-            self.out.push(b':');
-            let before = self.path.len();
-            self.path.push('.');
-            self.path.push_str(key);
-            self.value(&value, depth + 1)?;
-            self.path.truncate(before);
+            let key = self.text(key)?;
+            let done = members.serialize_entry(key, &self.inner(&value));
+            problem.within(done, || format!(".{key}"))?;
         }
-        self.out.push(b'}');
-        Ok(())
+        members.end()
     }
 
-    fn array<'py>(
-        &mut self,
-        items: impl Iterator<Item = Bound<'py, PyAny>>,
-        depth: usize,
-    ) -> PyResult<()> {
-        self.out.push(b'[');
+    fn array<S: Serializer>(
+        &self,
+        items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut elements = to.serialize_seq(Some(items.len()))?;
         for (index, item) in items.enumerate() {
-            if index > 0 {
-                self.out.push(b',');
-            }
-            let before = self.path.len();
-            self.path.push_str(&format!("[{index}]"));
-            self.value(&item, depth + 1)?;
-            self.path.truncate(before);
+            let done = elements.serialize_element(&self.inner(&item));
+            self.problem.within(done, || format!("[{index}]"))?;
         }
-        self.out.push(b']');
-        Ok(())
+        elements.end()
+    }
+}
+
+impl Serialize for Value<'_, '_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (object, problem) = (self.object, self.problem);
+        if self.depth > MAX_DEPTH {
+            let why = format!("nested deeper than {MAX_DEPTH}");
+            return Err(problem.is(Why::Value(why)));
+        }
+        if let Ok(text) = object.cast::<PyString>() {
+            to.serialize_str(self.text(text)?)
+        } else if object.is_none() {
+            to.serialize_unit()
+        } else if let Ok(flag) = object.cast::<PyBool>() {
+            to.serialize_bool(flag.is_true())
+        } else if let Ok(number) = object.cast::<PyInt>() {
+            self.integer(number, to)
+        } else if let Ok(number) = object.cast::<PyFloat>() {
+            self.float(number.value(), to)
+        } else if let Ok(dict) = object.cast::<PyDict>() {
+            self.object(dict, to)
+        } else if let Ok(list) = object.cast::<PyList>() {
+            self.array(list.iter(), to)
+        } else if let Ok(tuple) = object.cast::<PyTuple>() {
+            self.array(tuple.iter(), to)
+        } else {
+            let kind = object.get_type().name();
+            let kind = kind.map_err(|error| problem.raised(error))?;
+            let why = format!(
+                "{kind} has no form in JSON; allowed are dict, list, tuple, str, int, float, bool \
+                 and None"
+            );
+            Err(problem.is(Why::Type(why)))
+        }
     }
 }

@@ -45,7 +45,7 @@ mod _native {
     use crate::chip::{area_model, energy_model, power_model};
 
     #[pymodule_export]
-    use crate::client::{PyCancel, PyClient, PyHttpClient};
+    use crate::client::{PyCancel, PyClient, PyGrpcClient, PyHttpClient};
 
     #[pymodule_export]
     use crate::dag::relief_suite;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use accelflow_serve::{Fault, FaultKind, FaultWhen, Policy, PoolSettings, Telemetry};
+use accelflow_serve::{
+    Config, Fault, FaultKind, FaultWhen, Policy, PoolSettings, Steering, SteeringPolicy, Telemetry,
+};
 use accelflow_trace::Accel;
 use pyo3::prelude::*;
 
@@ -16,6 +18,14 @@ pub(crate) struct PyPools {
     queue_entries: usize,
     overflow_entries: usize,
     policy: String,
+}
+
+/// `accelflow.operations.Steering`.
+#[derive(FromPyObject)]
+pub(crate) struct PySteering {
+    policy: String,
+    workers: Option<usize>,
+    pinned: bool,
 }
 
 /// `accelflow.operations.Telemetry`.
@@ -53,6 +63,20 @@ pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
         queue_entries: given.queue_entries,
         overflow_entries: given.overflow_entries,
         policy: policy.ok_or_else(why)?,
+    })
+}
+
+pub(crate) fn steering(given: &PySteering) -> PyResult<Steering> {
+    let policy = SteeringPolicy::named(&given.policy);
+    let why = || {
+        let known = SteeringPolicy::ALL.map(SteeringPolicy::name).join(", ");
+        let given = &given.policy;
+        refused(format!("steering '{given}': must be one of {known}"))
+    };
+    Ok(Steering {
+        workers: given.workers.unwrap_or(Config::default().cores),
+        policy: policy.ok_or_else(why)?,
+        pinned: given.pinned,
     })
 }
 

@@ -7,29 +7,32 @@ use std::time::Duration;
 
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, Execution, Handler, HandlerError, HandlerResult, Request, Running, ServeError, Server,
-    TlsIdentity,
+    Config, Execution, HandlerError, Request, Returned, Running, ServeError, Server, TlsIdentity,
+    ValueHandler,
 };
 use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, DeclaredError};
 use crate::json;
-use crate::operations::{self, PyFault, PyPools, PyTelemetry};
+use crate::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
 use crate::tenants::{self, PyShaping, PyTenant};
 
 /// A Python callable: from a dict of arguments to the function's value.
 struct PyHandler(Py<PyAny>);
 
-impl Handler for PyHandler {
-    fn call(&self, request: &Request<'_>) -> HandlerResult {
+impl ValueHandler for PyHandler {
+    fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         Python::attach(|py| {
-            let answer = || -> PyResult<Vec<u8>> {
-                let arguments = json::to_python(py, request.arguments)?;
+            let arguments = request.read_seed(json::Builder(py))?;
+            let answer = || -> PyResult<Returned> {
                 let value = self.0.bind(py).call1((arguments,))?;
-                match value.is_none() {
-                    true => Ok(Vec::new()),
-                    false => json::from_python(&value),
+                if value.is_none() {
+                    return Ok(Returned::nothing());
                 }
+                let problem = json::Problem::default();
+                let returned = request.returns(&json::Value::of(&value, &problem));
+                problem.raise()?;
+                Ok(returned)
             };
             answer().map_err(|error| failure(py, &error))
         })
@@ -85,8 +88,9 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (
         interface, *, include_dirs=Vec::new(), certificate=None, key=None, max_connections,
-        max_message_bytes, idle_timeout_s, message_timeout_s, pools=None, record=false,
-        tenants=Vec::new(), faults=Vec::new(), telemetry=None, admin=None
+        max_concurrent_streams, max_message_bytes, idle_timeout_s, message_timeout_s,
+        handler_threads, pools=None, steering=None, record=false, tenants=Vec::new(),
+        faults=Vec::new(), telemetry=None, admin=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -95,10 +99,13 @@ impl PyServer {
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
         max_connections: usize,
+        max_concurrent_streams: u32,
         max_message_bytes: usize,
         idle_timeout_s: f64,
         message_timeout_s: f64,
+        handler_threads: usize,
         pools: Option<PyPools>,
+        steering: Option<PySteering>,
         record: bool,
         tenants: Vec<PyTenant>,
         faults: Vec<PyFault>,
@@ -108,8 +115,10 @@ impl PyServer {
         let mut server = Server::from_interface(&interface, &include_dirs).map_err(refused)?;
         let mut config = Config {
             max_connections,
+            max_concurrent_streams,
             idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,
             message_timeout: seconds("message_timeout_s", message_timeout_s)?,
+            handler_threads,
             ..Config::default()
         };
         config.handshake_timeout = config.message_timeout;
@@ -118,6 +127,7 @@ impl PyServer {
         if let Some(pools) = pools {
             config.execution = Execution::Ensemble(operations::pools(&pools)?);
         }
+        config.steering = steering.as_ref().map(operations::steering).transpose()?;
         let port = |text: &str| {
             let why = "must be an IP address and a port, such as 127.0.0.1:9100";
             text.parse()
@@ -147,7 +157,9 @@ impl PyServer {
     /// Raises AccelflowError for no function of the interface, and once the server was started.
     fn handle(&self, name: &str, handler: Py<PyAny>) -> PyResult<()> {
         match &mut *self.lock() {
-            State::New(server) => server.handle(name, PyHandler(handler)).map_err(refused),
+            State::New(server) => server
+                .handle_values(name, PyHandler(handler))
+                .map_err(refused),
             _ => Err(refused("handlers are set before the server is started")),
         }
     }

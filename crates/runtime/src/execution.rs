@@ -37,19 +37,14 @@ enum Connection {
 }
 
 impl Execution {
-    fn first(message: &Message<'_>, session: Session) -> Execution {
+    fn first(payload: Vec<u8>, message: &Message<'_>, session: Session) -> Execution {
         let connection = match is_empty(&session) {
             true => Connection::None,
             false => Connection::Given,
         };
-        // Receiving TCP turns the direction around; the bytes are copied since they stay the
-        // caller's.
-        let mut job = Job::send(
-            message.bytes.to_vec(),
-            message.format,
-            message.call.clone(),
-            session,
-        );
+        // Receiving TCP turns the direction around.
+        let mut job = Job::send(payload, message.format, message.call.clone(), session);
+        job.record = message.record.clone();
         job.affinity = message.affinity;
         Execution {
             job,
@@ -120,9 +115,13 @@ impl<'r, B: Bodies> Run<'r, B> {
     }
 
     /// The error says whether the conversation's own connection was used for good.
-    pub(crate) fn follow(mut self, message: &Message<'_>) -> Result<Outcome, (Box<Failure>, bool)> {
+    pub(crate) fn follow(
+        mut self,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+    ) -> Result<Outcome, (Box<Failure>, bool)> {
         let session = std::mem::take(&mut self.conversation.session);
-        self.current = Some(Execution::first(message, session));
+        self.current = Some(Execution::first(payload, message, session));
         while let Some(trace) = self.walker.trace() {
             if let Err((cause, step)) = self.visit(trace) {
                 return Err(self.fail(trace, cause, step));

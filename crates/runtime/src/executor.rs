@@ -90,8 +90,24 @@ impl<B: Bodies> Executor<B> {
         conversation: &mut Conversation,
         peer: &mut dyn Peer,
     ) -> Result<Outcome, Box<Failure>> {
+        self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
+    }
+
+    /// As [`Executor::run`], on `payload` in the place of the message's bytes, which are not read
+    /// and may be empty: nothing is copied.
+    ///
+    /// # Errors
+    /// Those of [`Executor::run`]; the payload is then gone.
+    pub fn run_on(
+        &mut self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: &mut dyn Peer,
+    ) -> Result<Outcome, Box<Failure>> {
         let mark = Bookmark::of(&conversation.session);
-        let done = self.follow(name, message, conversation, peer);
+        let done = self.follow(name, payload, message, conversation, peer);
         match done {
             Ok(outcome) => {
                 self.counters.completed += 1;
@@ -132,6 +148,7 @@ impl<B: Bodies> Executor<B> {
     fn follow(
         &mut self,
         name: &str,
+        payload: Vec<u8>,
         message: &Message<'_>,
         conversation: &mut Conversation,
         peer: &mut dyn Peer,
@@ -149,7 +166,7 @@ impl<B: Bodies> Executor<B> {
             peer,
             conversation,
         )
-        .follow(message)
+        .follow(payload, message)
     }
 }
 

@@ -79,6 +79,11 @@ struct Armed {
 }
 
 impl Faults {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Faults in the order in which they are looked at: a step meets all that are meant for it.
     ///
     /// # Errors

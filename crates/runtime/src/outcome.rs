@@ -1,7 +1,7 @@
 //! What a run is given and what it gives back.
 
 use accelflow_accel::rpc::ThriftCall;
-use accelflow_accel::{Call, Direction, Job, Session};
+use accelflow_accel::{Call, Direction, Job, Record, Session};
 use accelflow_trace::{Accel, Format, Visit};
 
 use crate::pools::Terms;
@@ -15,6 +15,8 @@ pub struct Message<'a> {
     pub format: Format,
     /// What kind of message it is. A received RPC message needs none: its header says it.
     pub call: Call,
+    /// What the bytes are, if they are a record in the place of its JSON text.
+    pub record: Option<Record>,
     /// The key that an affinity balancer hashes.
     pub affinity: u64,
     /// How its steps are treated where they queue.
@@ -28,6 +30,7 @@ impl<'a> Message<'a> {
             bytes,
             format: Format::Str,
             call: Call::None,
+            record: None,
             affinity: 0,
             terms: Terms::default(),
         }
@@ -39,8 +42,17 @@ impl<'a> Message<'a> {
             bytes,
             format: Format::Json,
             call,
+            record: None,
             affinity: 0,
             terms: Terms::default(),
+        }
+    }
+
+    /// A record to send as a message of kind `call`.
+    pub fn record(bytes: &'a [u8], record: Record, call: Call) -> Message<'a> {
+        Message {
+            record: Some(record),
+            ..Message::json(bytes, call)
         }
     }
 }

@@ -1,9 +1,10 @@
-//! The server that `benches/server_thrift.py` compares with Apache Thrift's: a handler in Rust,
-//! which gets its argument as a value of its own type and returns such a value.
+//! The server that `benches/server_thrift.py` compares with Apache Thrift's, and
+//! `benches/server_grpc.py` with tonic: a handler in Rust, which gets its argument as a value of its
+//! own type and returns such a value.
 //!
 //!     bench_echo INTERFACE [CERTIFICATE KEY]
 //!
-//! Prints its port, and serves until its standard input ends.
+//! With BENCH_HANDLER_THREADS in the environment, so many threads run gRPC's handlers. Prints its port, and serves until its standard input ends.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -11,8 +12,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use accelflow_serve::{HandlerError, HandlerResult, Request, Server, TlsIdentity};
-use serde::{Deserialize, Serialize};
+use accelflow_serve::{Config, HandlerError, Request, Returned, Server, TlsIdentity};
+use serde::{Deserialize, Deserializer, Serialize};
 
 #[derive(Deserialize, Serialize)]
 struct Item<'a> {
@@ -27,10 +28,31 @@ struct Arguments<'a> {
     value: Item<'a>,
 }
 
-fn echo(request: &Request<'_>) -> HandlerResult {
-    let internal = |error: serde_json::Error| HandlerError::Internal(error.to_string());
-    let arguments: Arguments<'_> = serde_json::from_slice(request.arguments).map_err(internal)?;
-    serde_json::to_vec(&arguments.value).map_err(internal)
+fn echo(request: &Request<'_>) -> Result<Returned, HandlerError> {
+    let arguments: Arguments<'_> = request.read()?;
+    Ok(request.returns(&arguments.value))
+}
+
+/// The same in ProtoJSON, whose 64-bit integers are strings; for results it takes numbers, too.
+#[derive(Deserialize, Serialize)]
+struct ProtoItem<'a> {
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    #[serde(deserialize_with = "numbers")]
+    numbers: Vec<i64>,
+}
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<i64>, D::Error> {
+    let texts: Vec<Cow<'de, str>> = Vec::deserialize(from)?;
+    let numbers = texts.iter().map(|text| text.parse());
+    numbers
+        .collect::<Result<_, _>>()
+        .map_err(serde::de::Error::custom)
+}
+
+fn echo_grpc(request: &Request<'_>) -> Result<Returned, HandlerError> {
+    let item: ProtoItem<'_> = request.read()?;
+    Ok(request.returns(&item))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,10 +66,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: bench_echo INTERFACE [CERTIFICATE KEY]".into()),
     };
     let mut server = Server::from_interface(Path::new(interface), &[])?;
+    if let Ok(threads) = std::env::var("BENCH_HANDLER_THREADS") {
+        server.set_config(Config {
+            handler_threads: threads.parse()?,
+            ..Config::default()
+        });
+    }
     if let Some(identity) = identity {
         server.set_tls(identity);
     }
-    server.handle("Bench.echo", echo)?;
+    match interface.ends_with(".proto") {
+        true => server.handle_values("bench.Bench.Echo", echo_grpc)?,
+        false => server.handle_values("Bench.echo", echo)?,
+    }
     let running = server.start(([127, 0, 0, 1], 0).into())?;
     println!("{}", running.address().port());
     std::io::stdin().read_to_end(&mut Vec::new())?;

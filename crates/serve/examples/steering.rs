@@ -4,7 +4,9 @@
 //!
 //! Eight functions each go through a table of their own, which stands for what a function keeps in
 //! its core's caches. Four connections call them at random. Rounds of the policies alternate, for
-//! tables of three sizes; medians of requests a second are printed, and as a ratio to round robin.
+//! tables of three sizes. Medians of requests a second are printed, and of their ratio to round robin
+//! in the same round, with its quartiles; then the same by the processor time of the process, that
+//! is server and clients, which other load on the machine disturbs less.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -17,8 +19,9 @@ use accelflow_accel::Limits;
 use accelflow_accel::rpc::{ThriftCall, write_message};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
 use accelflow_serve::{Config, Request, Running, Server, Steering, SteeringPolicy};
+use rustix::time::{ClockId, clock_gettime};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 const ROUND: Duration = Duration::from_millis(500);
 const FUNCTIONS: usize = 8;
 const CONNECTIONS: usize = 4;
@@ -70,8 +73,15 @@ fn messages() -> Result<Vec<Vec<u8>>, Failed> {
     (0..FUNCTIONS).map(message).collect()
 }
 
-/// Requests a second.
-fn round(running: &Running, messages: &[Vec<u8>]) -> Result<f64, Failed> {
+/// The processor time that this process has spent, in seconds.
+fn spent() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Requests a second, and a second of processor time.
+fn round(running: &Running, messages: &[Vec<u8>]) -> Result<[f64; 2], Failed> {
+    let before = spent();
     let client = |seed: u64| -> Result<u64, Failed> {
         let mut stream = TcpStream::connect(running.address())?;
         stream.set_nodelay(true)?;
@@ -99,13 +109,24 @@ fn round(running: &Running, messages: &[Vec<u8>]) -> Result<f64, Failed> {
         for thread in threads {
             sum += thread.join().map_err(|_| "a client panicked")??;
         }
-        Ok(sum as f64 / ROUND.as_secs_f64())
+        let sum = sum as f64;
+        Ok([sum / ROUND.as_secs_f64(), sum / (spent() - before)])
     })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// Quartile, median, quartile.
+fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    [1, 2, 3].map(|quarter| values[values.len() * quarter / 4])
+}
+
+/// One policy's column of a table: its rate, and how that compares with `other`'s.
+fn column(rates: &[[f64; 2]], other: &[[f64; 2]], which: usize) -> String {
+    let [_, rate, _] = quartiles(rates.iter().map(|rate| rate[which]).collect());
+    // Ratios are taken within a round, since the machine changes from one to the next.
+    let ratios = rates.iter().zip(other).map(|(a, b)| a[which] / b[which]);
+    let [low, ratio, high] = quartiles(ratios.collect());
+    format!("{rate:>9.0} {ratio:>6.2} ({low:.2} to {high:.2})")
 }
 
 fn main() -> Result<(), Failed> {
@@ -116,7 +137,7 @@ fn main() -> Result<(), Failed> {
         ("least loaded", Some(SteeringPolicy::LeastLoaded)),
         ("affinity", Some(SteeringPolicy::Affinity)),
     ];
-    println!("table KiB   where                 requests/s   to round robin");
+    println!("table KiB  where                requests/s, to round robin  ... of processor time");
     for table_bytes in [4 * KIB, 256 * KIB, 1024 * KIB] {
         let servers = policies.map(|(_, policy)| start(table_bytes, policy));
         let mut rates = [const { Vec::new() }; 4];
@@ -126,20 +147,9 @@ fn main() -> Result<(), Failed> {
                 rates.push(round(running, &messages)?);
             }
         }
-        // Ratios are taken within a round, since the machine changes from one to the next.
-        let ratios = |at: usize| {
-            rates[at]
-                .iter()
-                .zip(&rates[1])
-                .map(|(a, b)| a / b)
-                .collect()
-        };
-        for (at, (name, _)) in policies.iter().enumerate() {
-            let (rate, ratio) = (median(rates[at].clone()), median(ratios(at)));
-            println!(
-                "{:>9}   {name:<20} {rate:>11.0} {ratio:>16.2}",
-                table_bytes / KIB
-            );
+        for ((name, _), own) in policies.iter().zip(&rates) {
+            let [wall, cpu] = [0, 1].map(|which| column(own, &rates[1], which));
+            println!("{:>9}  {name:<20} {wall}  {cpu}", table_bytes / KIB);
         }
     }
     Ok(())

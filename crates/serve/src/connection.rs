@@ -2,37 +2,35 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use accelflow_accel::Call;
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::tls::{self as records, ContentType};
-use accelflow_accel::{Call, Job};
 use accelflow_runtime::{Conversation, Message, Terms, trail};
 use accelflow_trace::Accel;
 use serde_json::json;
 
+use crate::answer::{
+    Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, PROTOCOL_ERROR, Refusal, UNKNOWN_METHOD, handle,
+};
 use crate::config::Compression;
 use crate::error::Close;
 use crate::executors::RunError;
-use crate::handler::{HandlerError, Request};
 use crate::http2;
 use crate::inbound::{Inbound, frame_length, whole_records};
+use crate::metrics::{Metrics, RequestCounter};
 use crate::otel::RequestSpan;
+use crate::outbound::Outbound;
 use crate::recorder::Ran;
 use crate::server::Shared;
+use crate::spare;
 use crate::tls::{self, Control, is_timeout, write_all};
 use crate::traces::{OVER_TLS, PLAIN, TraceNames};
-use crate::wipe::{Wiped, wipe_all};
-
-/// `TApplicationException` types (Apache Thrift).
-const UNKNOWN_METHOD: i32 = 1;
-const INVALID_MESSAGE_TYPE: i32 = 2;
-const INTERNAL_ERROR: i32 = 6;
-const PROTOCOL_ERROR: i32 = 7;
+use crate::wipe::Wiped;
 
 pub(crate) struct Connection<'s> {
     shared: &'s Arc<Shared>,
@@ -44,7 +42,12 @@ pub(crate) struct Connection<'s> {
     /// The control path of TLS, on a connection that has it.
     control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
-    opened: Wiped,
+    opened: Inbound,
+    /// Whether the client sends nothing more; what has come before is answered.
+    client_is_done: bool,
+    /// Replies that are written with the next one.
+    outbound: Outbound,
+    counters: Counters,
     /// What the system calls that received the message took, if that is recorded.
     receiving: Duration,
     /// Of its tenant, and of the message that is being answered.
@@ -76,7 +79,10 @@ impl<'s> Connection<'s> {
             inbound: Inbound::new(),
             conversation: Conversation::default(),
             control: None,
-            opened: Wiped::default(),
+            opened: Inbound::unused(),
+            client_is_done: false,
+            outbound: Outbound::default(),
+            counters: Counters::default(),
             receiving: Duration::ZERO,
             terms: Terms {
                 tenant,
@@ -92,10 +98,11 @@ impl<'s> Connection<'s> {
             Ok(never) => match never {},
             Err(close) => close,
         };
+        // The client may be gone, which is no news by now.
+        let _ = self.flush();
         if let Some(session) = &mut self.conversation.session.tls
             && let Some(bye) = tls::close_notify(session, &self.shared.settings.limits)
         {
-            // The client may be gone, which is no news by now.
             let _ = self.write(&bye);
         }
         close
@@ -151,6 +158,7 @@ impl<'s> Connection<'s> {
     /// Waits until the tenant may have a message of so many bytes pass.
     fn pass(&mut self, bytes: usize) -> Result<(), Close> {
         if let Some(tenants) = &self.shared.tenants {
+            self.flush()?;
             let terms = tenants.pass(self.terms.tenant, bytes);
             self.terms = terms.ok_or(Close::Stopped)?;
         }
@@ -172,6 +180,7 @@ impl<'s> Connection<'s> {
                 }
                 return Ok(next);
             }
+            self.flush()?;
             let between = self.is_between_messages();
             if !between {
                 let begun = *begun.get_or_insert_with(Instant::now);
@@ -209,10 +218,16 @@ impl<'s> Connection<'s> {
         }
         loop {
             if !self.opened.is_empty() {
-                let length = frame_length(&self.opened, limits)?;
-                if let Some(length) = length.filter(|length| *length <= self.opened.len()) {
+                let opened = self.opened.bytes();
+                let length = frame_length(opened, limits)?;
+                if let Some(length) = length.filter(|length| *length <= opened.len()) {
                     return Ok(Some(Next::Opened(length)));
                 }
+            }
+            match (self.client_is_done, self.opened.is_empty()) {
+                (true, true) => return Err(Close::Done),
+                (true, false) => return Err(Close::Cut),
+                (false, _) => {}
             }
             let records = whole_records(self.inbound.bytes())?;
             if records.bytes == 0 {
@@ -246,14 +261,14 @@ impl<'s> Connection<'s> {
         self.inbound.consume(end);
         if kind != ContentType::ApplicationData {
             let limits = &self.shared.settings.limits;
-            let reply = control.obey(session, kind, &content, limits)?;
-            return self.write(&reply);
+            let obeyed = control.obey(session, kind, &content, limits);
+            self.client_is_done = matches!(obeyed, Err(Close::Done));
+            return match self.client_is_done {
+                true => Ok(()),
+                false => self.write(&obeyed?),
+            };
         }
-        // A vector that grows in place may leave a copy behind.
-        let mut joined = Vec::with_capacity(self.opened.len() + content.len());
-        joined.extend_from_slice(&self.opened);
-        joined.extend_from_slice(&content);
-        self.opened = Wiped::new(joined);
+        self.opened.append(&content);
         Ok(())
     }
 
@@ -277,28 +292,27 @@ impl<'s> Connection<'s> {
         }
         // The run has left the keys as they were: the core looks at what is in the records.
         let end = self.inbound.bytes().len() - bytes;
-        while self.inbound.bytes().len() > end {
+        while self.inbound.bytes().len() > end && !self.client_is_done {
             self.open_record()?;
         }
         let limits = &self.shared.settings.limits;
-        let whole = !self.opened.is_empty()
-            && frame_length(&self.opened, limits)? == Some(self.opened.len());
+        let opened = self.opened.bytes();
+        let whole = !opened.is_empty() && frame_length(opened, limits)? == Some(opened.len());
         // What stopped Decr, such as a key update, is done: the message may well be good.
         if !whole || error.is_at(Accel::Decr) {
             return Ok(());
         }
-        let frame = std::mem::take(&mut self.opened);
+        let frame = Wiped::new(opened.to_vec());
+        self.opened.consume(usize::MAX);
         self.refuse(&frame, &error)
     }
 
     /// Runs T1 on a message that the core has opened: Decr finds it done.
     fn run_opened(&mut self, bytes: usize) -> Result<(), Close> {
-        let frame = Wiped::new(self.opened[..bytes].to_vec());
-        self.opened = Wiped::new(self.opened[bytes..].to_vec());
         let metrics = &self.shared.metrics;
         metrics.fallback(self.names.receive, "unaligned_records");
         if let Some(session) = &mut self.conversation.session.tls {
-            session.ahead = frame.to_vec();
+            session.ahead = spare::copy(&self.opened.bytes()[..bytes]);
         }
         let message = Message {
             terms: self.terms,
@@ -306,10 +320,15 @@ impl<'s> Connection<'s> {
         };
         let executors = &self.shared.executors;
         match executors.run(self.names.receive, &message, &mut self.conversation) {
-            Ok(ran) => self.answer(ran),
+            Ok(ran) => {
+                self.opened.consume(bytes);
+                self.answer(ran)
+            }
             Err(error) => {
+                let frame = Wiped::new(self.opened.bytes()[..bytes].to_vec());
+                self.opened.consume(bytes);
                 if let Some(session) = &mut self.conversation.session.tls {
-                    wipe_all(&mut session.ahead);
+                    spare::give(std::mem::take(&mut session.ahead));
                 }
                 self.refuse(&frame, &error)
             }
@@ -326,36 +345,52 @@ impl<'s> Connection<'s> {
         let Call::Thrift(call) = std::mem::take(&mut job.call) else {
             return Err(Close::Failed("T1 found no RPC message".to_owned()));
         };
-        let function = format!("{}.{}", call.service, call.method);
-        let metrics = &self.shared.metrics;
         if self.shared.spans.is_some() {
             let tenant = self.terms.tenant;
-            self.span = Some(RequestSpan::new(&function, self.peer, tenant, &received));
+            self.span = Some(RequestSpan::new(&name(&call), self.peer, tenant, &received));
         }
         if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
-            self.ended(&function, "invalid_message_type");
+            self.ended(&call, "invalid_message_type");
             let why = "only calls are answered";
             return self.send_exception(&call, INVALID_MESSAGE_TYPE, why);
         }
+        if !self.shared.handlers.is_quick(call.function) {
+            self.flush()?;
+        }
         let start = Instant::now();
         let recorded = self.shared.recorder.is_some();
-        let (result, trail) = trail::follow(recorded, || self.handle(&call, &job));
+        let (shared, peer) = (self.shared, self.peer);
+        let (result, trail) = trail::follow(recorded, || handle(shared, peer, &call, &job));
         let app = start.elapsed();
-        metrics.handler(app);
+        shared.metrics.handler(app);
+        shared.handlers.took(call.function, app);
         if let Some(span) = &mut self.span {
             span.add_handler(start, app);
         }
         let compressed = job.facts.get("compressed") == Some(1);
-        wipe_all(&mut job.bytes);
+        spare::give(std::mem::take(&mut job.bytes));
         if call.message_type == MessageType::Oneway || self.is_oneway(call.function) {
-            let label = if result.is_ok() {
-                "oneway"
-            } else {
-                "oneway_failed"
+            let label = match result {
+                Ok(_) => "oneway",
+                Err(_) => "oneway_failed",
             };
-            self.ended(&function, label);
+            self.ended(&call, label);
             return Ok(());
         }
+        let sent = self.reply_with(&call, result, compressed)?;
+        if let (Some(recorder), Some(trail), Some(sent)) = (&shared.recorder, trail, sent) {
+            recorder.keep(&name(&call), &received, &trail.or_wall(app), &sent);
+        }
+        Ok(())
+    }
+
+    /// Replies with what the handler has made; what sending its result took.
+    fn reply_with(
+        &mut self,
+        call: &ThriftCall,
+        result: Result<Body, Refusal>,
+        compressed: bool,
+    ) -> Result<Option<Ran>, Close> {
         match result {
             Ok(body) => {
                 let compress = match self.shared.config.compression {
@@ -367,69 +402,31 @@ impl<'s> Connection<'s> {
                     true => self.names.send_compressed,
                     false => self.names.send,
                 };
-                let sent = self.send_result(&function, &call, trace, body, "ok")?;
-                if let (Some(recorder), Some(trail), Some(sent)) =
-                    (&self.shared.recorder, trail, sent)
-                {
-                    recorder.keep(&function, &received, &trail.or_wall(app), &sent);
-                }
-                Ok(())
+                self.send_result(call, trace, body, "ok")
             }
             Err(Refusal::Declared(body)) => {
-                self.send_result(&function, &call, self.names.send, body, "exception")?;
-                Ok(())
+                self.send_result(call, self.names.send, body, "exception")?;
+                Ok(None)
+            }
+            Err(Refusal::Unfit(why)) => {
+                self.send_unfit(call, &why)?;
+                Ok(None)
             }
             Err(Refusal::Rpc(kind, why)) => {
                 let label = match kind {
                     UNKNOWN_METHOD => "no_handler",
                     _ => "handler_failed",
                 };
-                self.ended(&function, label);
-                self.send_exception(&call, kind, &why)
+                self.ended(call, label);
+                self.send_exception(call, kind, &why)?;
+                Ok(None)
             }
-        }
-    }
-
-    /// The JSON of the result struct.
-    fn handle(&self, call: &ThriftCall, job: &Job) -> Result<Vec<u8>, Refusal> {
-        let Some(handler) = self.shared.handlers.get(call.function) else {
-            let why = format!("no handler for {}.{}", call.service, call.method);
-            return Err(Refusal::Rpc(UNKNOWN_METHOD, why));
-        };
-        let request = Request {
-            service: &call.service,
-            method: &call.method,
-            arguments: &job.bytes,
-            facts: &job.facts,
-            peer: self.peer,
-            core: job.core,
-            deadline: None,
-        };
-        let called = catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request)));
-        let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
-        let value = match called {
-            Err(_) => return Err(internal("the handler panicked".to_owned())),
-            Ok(Ok(value)) => value,
-            Ok(Err(HandlerError::Internal(why))) => return Err(internal(why)),
-            Ok(Err(HandlerError::Declared { field, body })) => {
-                return Err(Refusal::Declared(member(&field, &body)));
-            }
-        };
-        let schema = &self.shared.settings.schema;
-        let returns = schema.function(call.function).is_some_and(|function| {
-            let result = schema.get(function.result);
-            result.fields.first().is_some_and(|field| field.id == 0)
-        });
-        match (returns, value.is_empty()) {
-            (false, _) => Ok(b"{}".to_vec()),
-            (true, false) => Ok(member("success", &value)),
-            (true, true) => Err(internal("the handler returned nothing".to_owned())),
         }
     }
 
     /// Counts how a request ended.
-    fn ended(&mut self, function: &str, result: &'static str) {
-        self.shared.metrics.request(function, result);
+    fn ended(&mut self, call: &ThriftCall, result: &'static str) {
+        self.counters.count(&self.shared.metrics, call, result);
         if let Some(span) = &mut self.span {
             span.result = result;
         }
@@ -438,17 +435,14 @@ impl<'s> Connection<'s> {
     /// Sends a result, and tells what that took; or says why it cannot be sent.
     fn send_result(
         &mut self,
-        function: &str,
         call: &ThriftCall,
         trace: &'static str,
-        mut body: Vec<u8>,
+        body: Body,
         label: &'static str,
     ) -> Result<Option<Ran>, Close> {
-        let sent = self.send(trace, call.reply(), &body);
-        wipe_all(&mut body);
-        match sent {
+        match self.send(trace, call.reply(), body) {
             Ok(mut ran) => {
-                self.ended(function, label);
+                self.ended(call, label);
                 if let Some(span) = &mut self.span {
                     span.add(&ran);
                 }
@@ -456,12 +450,17 @@ impl<'s> Connection<'s> {
                 Ok(Some(ran))
             }
             Err(error) => {
-                self.ended(function, "bad_result");
-                let why = format!("the handler's result cannot be sent: {error}");
-                self.send_exception(call, INTERNAL_ERROR, &why)?;
+                self.send_unfit(call, &error.to_string())?;
                 Ok(None)
             }
         }
+    }
+
+    /// Says why the handler's value is none that can be sent.
+    fn send_unfit(&mut self, call: &ThriftCall, why: &str) -> Result<(), Close> {
+        self.ended(call, "bad_result");
+        let why = format!("the handler's result cannot be sent: {why}");
+        self.send_exception(call, INTERNAL_ERROR, &why)
     }
 
     /// Whether nobody waits for a reply, by the interface: some libraries, as Apache Thrift's for
@@ -495,34 +494,32 @@ impl<'s> Connection<'s> {
 
     fn send_exception(&mut self, call: &ThriftCall, kind: i32, why: &str) -> Result<(), Close> {
         let body = json!({"message": why, "type": kind}).to_string();
-        let sent = self.send(self.names.send, call.exception(), body.as_bytes());
+        let body = Body::json(body.into_bytes());
+        let sent = self.send(self.names.send, call.exception(), body);
         let mut ran = sent.map_err(|error| Close::Failed(error.to_string()))?;
         self.write_out(&mut ran)
     }
 
     /// Runs T2 or T3.
-    fn send(
-        &mut self,
-        trace: &'static str,
-        call: ThriftCall,
-        body: &[u8],
-    ) -> Result<Ran, RunError> {
+    fn send(&mut self, trace: &'static str, call: ThriftCall, body: Body) -> Result<Ran, RunError> {
         let message = Message {
             terms: self.terms,
-            ..Message::json(body, Call::Thrift(call))
+            record: body.record,
+            ..Message::json(&[], Call::Thrift(call))
         };
         let executors = &self.shared.executors;
-        executors.run(trace, &message, &mut self.conversation)
+        executors.run_on(trace, body.bytes, &message, &mut self.conversation)
     }
 
     fn write_out(&mut self, ran: &mut Ran) -> Result<(), Close> {
-        for mut sent in std::mem::take(&mut ran.outcome.sent) {
-            let (written, spent) = self.shared.timed(|| self.write(&sent.bytes));
-            wipe_all(&mut sent.bytes);
+        let shared = self.shared;
+        for sent in std::mem::take(&mut ran.outcome.sent) {
+            let (written, spent) = shared.timed(|| self.reply(&sent.bytes));
+            spare::give(sent.bytes);
             written?;
             ran.add_socket(spent);
         }
-        let limits = &self.shared.settings.limits;
+        let limits = &shared.settings.limits;
         if let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)
         {
@@ -532,31 +529,71 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<(), Close> {
+    /// Writes a reply, or has it wait for the next one if more has come already.
+    fn reply(&mut self, bytes: &[u8]) -> Result<(), Close> {
+        // What writing costs is recorded request by request.
+        let alone = self.is_between_messages() || self.shared.recorder.is_some();
+        if alone && self.outbound.is_empty() {
+            return self.write(bytes);
+        }
+        if !self.outbound.add(bytes) {
+            self.flush()?;
+            if !self.outbound.add(bytes) {
+                return self.write(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the replies that wait.
+    fn flush(&mut self) -> Result<(), Close> {
+        if self.outbound.is_empty() {
+            return Ok(());
+        }
+        let deadline = Instant::now() + self.shared.config.write_timeout;
+        let written = write_all(self.stream, self.outbound.bytes(), deadline, "reply");
+        self.outbound.clear();
+        written
+    }
+
+    /// Writes at once, after the replies that wait.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Close> {
         if bytes.is_empty() {
             return Ok(());
         }
+        self.flush()?;
         let deadline = Instant::now() + self.shared.config.write_timeout;
         write_all(self.stream, bytes, deadline, "reply")
     }
 }
 
-/// Why a request has no result.
-enum Refusal {
-    /// A declared exception: the JSON of the result struct.
-    Declared(Vec<u8>),
-    /// A `TApplicationException` of this type.
-    Rpc(i32, String),
+/// What a function is called in metrics, spans and recordings.
+fn name(call: &ThriftCall) -> String {
+    format!("{}.{}", call.service, call.method)
 }
 
-/// `{"name":value}`; the name is one of an interface or is quoted as any other.
-fn member(name: &str, value: &[u8]) -> Vec<u8> {
-    let name = serde_json::Value::from(name).to_string();
-    let mut json = Vec::with_capacity(name.len() + value.len() + 3);
-    json.push(b'{');
-    json.extend_from_slice(name.as_bytes());
-    json.push(b':');
-    json.extend_from_slice(value);
-    json.push(b'}');
-    json
+/// The counters of the functions that a connection has called: a look at the labels of all is left
+/// to the first time.
+#[derive(Default)]
+struct Counters(Vec<(FunctionId, &'static str, RequestCounter)>);
+
+/// How many counters a connection keeps.
+const KEPT_COUNTERS: usize = 16;
+
+impl Counters {
+    fn count(&mut self, metrics: &Metrics, call: &ThriftCall, result: &'static str) {
+        let found = self
+            .0
+            .iter()
+            .find(|(function, known, _)| *function == call.function && *known == result);
+        if let Some((.., counter)) = found {
+            counter.inc();
+            return;
+        }
+        let counter = metrics.request_counter(&name(call), result);
+        counter.inc();
+        if self.0.len() < KEPT_COUNTERS {
+            self.0.push((call.function, result, counter));
+        }
+    }
 }

@@ -1,21 +1,26 @@
 //! Executors that connections borrow for a trace, and the core that takes over from them.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message};
+use accelflow_runtime::{
+    Bodies, Conversation, Detail, Executor, Failure, Message, PooledBodies, Pools,
+};
 use accelflow_trace::{Accel, Image};
 
+use crate::config::Execution;
 use crate::error::ServeError;
 use crate::metrics::{Measured, Metrics};
 use crate::recorder::Ran;
+use crate::spare;
 use crate::tenants::Tenants;
 use crate::traces::{NextCore, SocketPeer, ensemble};
 
 type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
 
 /// Makes the bodies of one executor.
-pub(crate) type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send + Sync;
+type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send + Sync;
 
 /// As many executors as there have ever been traces at once. Between two traces an executor holds
 /// scratch memory and no part of a message.
@@ -24,7 +29,7 @@ pub(crate) struct Executors {
     settings: Settings,
     cores: usize,
     next_core: NextCore,
-    make: Box<MakeBodies>,
+    maker: Maker,
     watch: Watch,
     free: Mutex<Vec<ServeExecutor>>,
 }
@@ -48,7 +53,7 @@ impl Executors {
         settings: Settings,
         cores: usize,
         next_core: NextCore,
-        make: Box<MakeBodies>,
+        maker: Maker,
         watch: Watch,
     ) -> Result<Executors, ServeError> {
         let executors = Executors {
@@ -56,7 +61,7 @@ impl Executors {
             settings,
             cores,
             next_core,
-            make,
+            maker,
             watch,
             free: Mutex::new(Vec::new()),
         };
@@ -74,10 +79,42 @@ impl Executors {
         message: &Message<'_>,
         conversation: &mut Conversation,
     ) -> Result<Ran, RunError> {
+        let payload = spare::copy(message.bytes);
+        self.run_with(name, payload, message, conversation)
+    }
+
+    /// As [`Executors::run`], on `payload` in the place of the message's bytes: it is copied only
+    /// where the core may have to begin again with it.
+    pub(crate) fn run_on(
+        &self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<Ran, RunError> {
+        if !self.maker.may_fail {
+            return self.run_with(name, payload, message, conversation);
+        }
+        let kept = Message {
+            bytes: &payload,
+            ..message.clone()
+        };
+        let ran = self.run(name, &kept, conversation);
+        spare::give(payload);
+        ran
+    }
+
+    fn run_with(
+        &self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<Ran, RunError> {
         let tenants = self.watch.tenants.as_ref();
         let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
         let mut executor = self.take()?;
-        let done = executor.run(name, message, conversation, &mut SocketPeer);
+        let done = executor.run_on(name, payload, message, conversation, &mut SocketPeer);
         let bodies = executor.bodies_mut();
         let costs_ns = std::mem::take(&mut bodies.costs_ns);
         let times = std::mem::take(&mut bodies.times);
@@ -94,6 +131,10 @@ impl Executors {
                 // A body that panicked is not used again.
                 drop(executor);
                 self.watch.metrics.fallback(name, failure.error.reason);
+                if !self.maker.may_fail {
+                    // These were the core's own bodies: they would do the same again.
+                    return Err(RunError::Trace(failure));
+                }
                 let bodies = ensemble(&self.settings, self.cores, &self.next_core);
                 let bodies = bodies.map_err(ServeError::from)?;
                 let mut core: Executor<Ensemble> = Executor::new(self.image.clone(), bodies);
@@ -112,7 +153,7 @@ impl Executors {
     }
 
     fn make(&self) -> Result<ServeExecutor, ServeError> {
-        let inner = (self.make)()?;
+        let inner = (self.maker.make)()?;
         let metrics = self.watch.metrics.clone();
         let mut executor = Executor::new(
             self.image.clone(),
@@ -123,6 +164,7 @@ impl Executors {
                 records: self.watch.records,
                 times: Vec::new(),
                 spans: self.watch.spans,
+                last: Instant::now(),
             },
         );
         if !self.watch.records && !self.watch.spans {
@@ -149,6 +191,40 @@ impl Executors {
             .unwrap_or_else(PoisonError::into_inner)
             .push(executor);
     }
+}
+
+/// What makes the bodies of one executor; `may_fail` is whether those of `ensemble` are others than
+/// the core's own.
+pub(crate) fn bodies(
+    execution: Execution,
+    ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
+    may_fail: bool,
+    metrics: &Metrics,
+) -> Result<Maker, ServeError> {
+    let make: Box<MakeBodies> = match execution {
+        Execution::Inline => Box::new(move || {
+            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble()?);
+            Ok(bodies)
+        }),
+        Execution::Ensemble(settings) => {
+            let pools = Pools::start(settings, ensemble)?;
+            let pools = Arc::new(pools);
+            metrics.watch(pools.clone());
+            Box::new(move || {
+                let bodies: Box<dyn Bodies + Send> = Box::new(PooledBodies::new(pools.clone())?);
+                Ok(bodies)
+            })
+        }
+    };
+    let may_fail = may_fail || !matches!(execution, Execution::Inline);
+    Ok(Maker { make, may_fail })
+}
+
+/// What makes executors' bodies.
+pub(crate) struct Maker {
+    make: Box<MakeBodies>,
+    /// Whether they can fail where the core would not.
+    may_fail: bool,
 }
 
 /// Why a trace has no outcome.

@@ -1,13 +1,24 @@
 //! What answers requests: the application's side of a server.
 
+use std::fmt::Display;
+use std::marker::PhantomData;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
-use accelflow_accel::thrift::{FunctionId, Schema};
-use accelflow_accel::{AccelError, Facts};
+use accelflow_accel::thrift::{FunctionId, FunctionSet, Schema};
+use accelflow_accel::{AccelError, Facts, Record};
+use serde::Serialize;
+use serde::de::{Deserialize, DeserializeSeed};
 
 use crate::deadline::with_deadline;
+use crate::outbound::QUICK;
+use crate::spare;
+use crate::wipe::Wiped;
+
+/// What a result's buffer begins with: most are not larger.
+const LEAST_RESULT: usize = 256;
 
 /// A request as the trace T1 has delivered it to a core.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +27,8 @@ pub struct Request<'a> {
     pub service: &'a str,
     /// The function.
     pub method: &'a str,
-    /// The JSON object of its arguments (`docs/message-conventions.md`).
+    /// The JSON object of its arguments (`docs/message-conventions.md`). A [`ValueHandler`] may
+    /// get them in another form, and asks [`Request::read`].
     pub arguments: &'a [u8],
     /// What the accelerators learned about the message.
     pub facts: &'a Facts,
@@ -27,6 +39,102 @@ pub struct Request<'a> {
     /// Until when the client waits, if it said so; gRPC alone tells. Calls to other services from
     /// the handler's thread keep it.
     pub deadline: Option<Instant>,
+    /// What the arguments are, if they are no JSON text.
+    pub(crate) record: Option<Arguments<'a>>,
+}
+
+/// Arguments that are a record, of this function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arguments<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) function: FunctionId,
+    /// Their JSON, for types that can be read from nothing else.
+    pub(crate) json: &'a OnceLock<Wiped>,
+}
+
+impl<'a> Request<'a> {
+    /// The arguments as a value of the application's own type, as serde reads it from their JSON;
+    /// but text may be borrowed, and there need be no JSON.
+    ///
+    /// # Errors
+    /// [`HandlerError::Internal`] if the interface's arguments are no such type.
+    pub fn read<T: Deserialize<'a>>(&self) -> Result<T, HandlerError> {
+        let read = self.read_seed(PhantomData);
+        match (read, self.record) {
+            (Err(_), Some(it)) if it.record.may_fit_as_json() => {
+                let json = it.record.to_json(self.arguments).map_err(unfit)?;
+                let json = it.json.get_or_init(|| Wiped::new(json));
+                serde_json::from_slice(json).map_err(unfit)
+            }
+            (read, _) => read,
+        }
+    }
+
+    /// As [`Request::read`], with a state that builds the value.
+    ///
+    /// # Errors
+    /// Those of [`Request::read`]. Of gRPC there are types that only [`Request::read`] can read: those
+    /// that borrow text which is not on the wire as it is, such as an enum's name.
+    pub fn read_seed<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, HandlerError> {
+        if let Some(Arguments { record, .. }) = self.record {
+            return record.read_seed(self.arguments, seed).map_err(unfit);
+        }
+        let mut text = serde_json::Deserializer::from_slice(self.arguments);
+        let value = seed.deserialize(&mut text);
+        let value = value.and_then(|value| text.end().map(|()| value));
+        value.map_err(unfit)
+    }
+
+    /// What a handler returns whose value is `value`. A value that does not fit the interface is
+    /// reported to the client once it is returned.
+    pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
+        if let Some(it) = self.record {
+            // Many results are about as large as their arguments.
+            let mut bytes = spare::take(LEAST_RESULT.max(self.arguments.len()));
+            let refused = match it.record.result(it.function, value, &mut bytes) {
+                Ok(record) => return Returned(Value::Record(record, bytes)),
+                Err(error) => error,
+            };
+            spare::give(bytes);
+            if !it.record.may_fit_as_json() {
+                return Returned(Value::Unfit(refused.to_string()));
+            }
+        }
+        match serde_json::to_vec(value) {
+            Ok(json) => Returned(Value::Json(json)),
+            Err(error) => Returned(Value::Unfit(error.to_string())),
+        }
+    }
+}
+
+fn unfit(why: impl Display) -> HandlerError {
+    HandlerError::Internal(format!("the arguments: {why}"))
+}
+
+/// What a [`ValueHandler`] returns: made by [`Request::returns`] and [`Returned::json`].
+#[derive(Debug)]
+pub struct Returned(pub(crate) Value);
+
+#[derive(Debug)]
+pub(crate) enum Value {
+    /// The JSON of the function's value.
+    Json(Vec<u8>),
+    /// The record of the function's result.
+    Record(Record, Vec<u8>),
+    /// Nothing that can be sent, and why.
+    Unfit(String),
+}
+
+impl Returned {
+    /// The JSON of the function's value, for a void function nothing.
+    pub fn json(value: Vec<u8>) -> Returned {
+        Returned(Value::Json(value))
+    }
+
+    /// What a void function returns.
+    pub fn nothing() -> Returned {
+        Returned::json(Vec::new())
+    }
 }
 
 /// Why a handler gives no result.
@@ -71,18 +179,58 @@ where
     }
 }
 
-/// Calls a handler on this thread. What it calls there keeps the request's deadline.
-pub(crate) fn call(handler: &dyn Handler, request: &Request<'_>) -> HandlerResult {
-    match request.deadline {
-        Some(deadline) => with_deadline(deadline, || handler.call(request)),
-        None => handler.call(request),
+/// Answers the requests to one function, and reads and returns values of the application's own types.
+///
+/// Where the server keeps no recording, its arguments and its value are no JSON text on the way: of
+/// Thrift where nothing is compressed, of gRPC where no message within them is one that JSON has in a
+/// form of its own (`docs/message-conventions.md`). Contract: that of [`Handler`].
+pub trait ValueHandler: Send + Sync {
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// [`HandlerError`], which the client is told.
+    fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError>;
+}
+
+impl<F> ValueHandler for F
+where
+    F: Fn(&Request<'_>) -> Result<Returned, HandlerError> + Send + Sync,
+{
+    fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
+        self(request)
+    }
+}
+
+/// A handler of either kind.
+#[derive(Clone)]
+pub(crate) enum AnyHandler {
+    Json(Arc<dyn Handler>),
+    Values(Arc<dyn ValueHandler>),
+}
+
+impl AnyHandler {
+    /// Calls the handler on this thread. What it calls there keeps the request's deadline.
+    pub(crate) fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
+        match request.deadline {
+            Some(deadline) => with_deadline(deadline, || self.call_now(request)),
+            None => self.call_now(request),
+        }
+    }
+
+    fn call_now(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
+        match self {
+            AnyHandler::Json(handler) => handler.call(request).map(Returned::json),
+            AnyHandler::Values(handler) => handler.call(request),
+        }
     }
 }
 
 /// The handlers by the index of their functions: what RPC found is the place to look at.
 #[derive(Default)]
 pub(crate) struct Handlers {
-    by_function: Vec<Option<Arc<dyn Handler>>>,
+    by_function: Vec<Option<AnyHandler>>,
+    /// By function, whether its last call was.
+    quick: Vec<AtomicBool>,
 }
 
 impl Handlers {
@@ -91,7 +239,7 @@ impl Handlers {
         &mut self,
         schema: &Schema,
         name: &str,
-        handler: Arc<dyn Handler>,
+        handler: AnyHandler,
     ) -> Result<(), AccelError> {
         let FunctionId(index) = match name.rsplit_once('.') {
             Some((service, method)) => schema.find_in(service, method)?,
@@ -102,14 +250,39 @@ impl Handlers {
     }
 
     /// Sets the handler of the function at `index`.
-    pub(crate) fn set_at(&mut self, index: usize, handler: Arc<dyn Handler>) {
+    pub(crate) fn set_at(&mut self, index: usize, handler: AnyHandler) {
         if self.by_function.len() <= index {
-            self.by_function.resize(index + 1, None);
+            self.by_function.resize_with(index + 1, || None);
+            self.quick.resize_with(index + 1, AtomicBool::default);
         }
         self.by_function[index] = Some(handler);
     }
 
-    pub(crate) fn get(&self, function: FunctionId) -> Option<&Arc<dyn Handler>> {
+    pub(crate) fn get(&self, function: FunctionId) -> Option<&AnyHandler> {
         self.by_function.get(function.0)?.as_ref()
+    }
+
+    /// Whether the handler of `function` can be expected to be quick: its last call was.
+    pub(crate) fn is_quick(&self, function: FunctionId) -> bool {
+        let last = self.quick.get(function.0);
+        last.is_none_or(|last| last.load(Ordering::Relaxed))
+    }
+
+    /// Notes how long a call took.
+    pub(crate) fn took(&self, function: FunctionId, spent: Duration) {
+        if let Some(last) = self.quick.get(function.0) {
+            let quick = spent <= QUICK;
+            // Written seldom: all connections read it.
+            if last.load(Ordering::Relaxed) != quick {
+                last.store(quick, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The functions whose handlers read values.
+    pub(crate) fn of_values(&self) -> FunctionSet {
+        let handlers = self.by_function.iter().enumerate();
+        let values = handlers.filter(|(_, it)| matches!(it, Some(AnyHandler::Values(_))));
+        values.map(|(index, _)| FunctionId(index)).collect()
     }
 }

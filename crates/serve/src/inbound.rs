@@ -31,12 +31,27 @@ pub(crate) struct Inbound {
 
 impl Inbound {
     pub(crate) fn new() -> Inbound {
+        Inbound::with_buffer(vec![0; RESTING_BYTES])
+    }
+
+    /// One that takes no memory before it is used.
+    pub(crate) fn unused() -> Inbound {
+        Inbound::with_buffer(Vec::new())
+    }
+
+    fn with_buffer(buffer: Vec<u8>) -> Inbound {
         Inbound {
-            buffer: vec![0; RESTING_BYTES],
+            buffer,
             used: 0..0,
             filled: 0,
             small_turns: 0,
         }
+    }
+
+    /// Adds `bytes`.
+    pub(crate) fn append(&mut self, mut bytes: &[u8]) {
+        // Reading from memory cannot fail.
+        while !bytes.is_empty() && self.fill(&mut bytes).is_ok() {}
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -47,11 +62,18 @@ impl Inbound {
         self.used.is_empty()
     }
 
+    /// Whether there may be more to read at once, and room to keep it: as much came as there was
+    /// room for.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.used == (0..self.buffer.len()) && self.buffer.len() < KEPT_BYTES
+    }
+
     /// Reads once; the number of bytes, 0 at the end of the stream. The buffer grows with what
-    /// has come and not with what a length field promises.
+    /// has come and not with what a length field promises: with a message that goes on, and for
+    /// many small ones that come together.
     pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<usize> {
         if self.used.end == self.buffer.len() {
-            if self.used.start > 0 {
+            if self.used.start > 0 && self.buffer.len() >= KEPT_BYTES {
                 self.buffer.copy_within(self.used.clone(), 0);
                 let length = self.used.len();
                 wipe(&mut self.buffer[length..]);
@@ -68,7 +90,7 @@ impl Inbound {
 
     /// Doubles the buffer; growing in place could leave a copy behind in freed memory.
     fn grow(&mut self) {
-        let mut larger = vec![0; self.buffer.len() * 2];
+        let mut larger = vec![0; (self.buffer.len() * 2).max(RESTING_BYTES)];
         larger[..self.buffer.len()].copy_from_slice(&self.buffer);
         wipe(&mut self.buffer);
         self.buffer = larger;
@@ -209,6 +231,19 @@ mod tests {
             inbound.consume(usize::MAX);
         }
         assert_eq!(inbound.buffer, [0; RESTING_BYTES]);
+    }
+
+    #[test]
+    fn what_is_appended_is_there_in_order() {
+        let mut inbound = Inbound::unused();
+        let bytes: Vec<u8> = (0..50_000).map(|at| (at % 251) as u8).collect();
+        for chunk in bytes.chunks(9_000) {
+            inbound.append(chunk);
+        }
+        assert_eq!(inbound.bytes(), bytes);
+        inbound.consume(49_999);
+        inbound.append(b"more");
+        assert_eq!(&inbound.bytes()[1..], b"more");
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! a waiting connection costs is its stack and 16 KiB of buffer, and their number is bounded
 //! ([`Config::max_connections`]).
 //!
-//! Handlers call further services with a [`Client`]: T9, and T10 on the response.
+//! Handlers call further services with a [`Client`] or a [`GrpcClient`]: T9, and T10 on the
+//! response.
 //!
 //! Where a trace cannot do the work, the core does: it opens records that do not end with their
 //! message, runs what a broken accelerator has dropped, and tells a client why its request was
@@ -38,6 +39,7 @@
 //! ```
 
 mod admin;
+mod answer;
 mod client;
 mod config;
 mod connection;
@@ -48,13 +50,17 @@ mod grpc;
 mod handler;
 mod http2;
 mod inbound;
+mod ledger;
 mod metrics;
 mod otel;
+mod outbound;
 mod pages;
 mod recorder;
 mod server;
+mod spare;
 mod steering;
 mod tenants;
+mod times;
 mod tls;
 mod traces;
 mod wipe;
@@ -63,13 +69,14 @@ pub use accelflow_runtime::{
     Fault, FaultError, FaultKind, FaultWhen, Policy, PoolCounters, PoolSettings, Priority,
 };
 pub use client::{
-    Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, HttpClient,
-    HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
+    Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
+    HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
 };
 pub use config::{Compression, Config, Execution};
 pub use deadline::{current_deadline, with_deadline};
 pub use error::ServeError;
-pub use handler::{Handler, HandlerError, HandlerResult, Request};
+pub use grpc::Code as GrpcCode;
+pub use handler::{Handler, HandlerError, HandlerResult, Request, Returned, ValueHandler};
 pub use otel::{Telemetry, TelemetryError};
 pub use recorder::{RecordedPath, RecordingError};
 pub use server::{Running, Server};

@@ -11,18 +11,20 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::protobuf;
 use accelflow_accel::thrift::Schema;
-use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{Bodies, Fault, FaultError, Faults, PooledBodies, Pools};
+use accelflow_accel::{Ensemble, Settings};
+use accelflow_runtime::{Fault, FaultError, Faults};
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
 use crate::admin::Admin;
-use crate::config::{Config, Execution};
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::ServeError;
-use crate::executors::{Executors, MakeBodies, Watch};
+use crate::executors::{Executors, Watch, bodies};
 use crate::grpc::Gateway;
-use crate::handler::{self, Handler, HandlerResult, Handlers, Request};
+use crate::handler::{
+    AnyHandler, Handler, HandlerError, Handlers, Request, Returned, ValueHandler,
+};
 use crate::metrics::Metrics;
 use crate::otel::{Spans, Telemetry, TelemetryError};
 use crate::pages;
@@ -44,7 +46,7 @@ pub struct Server {
     config: Config,
     handlers: Handlers,
     identity: Option<TlsIdentity>,
-    prepare: Box<Prepare>,
+    prepare: Option<Box<Prepare>>,
     thread_scope: Arc<ThreadScope>,
     proto: Option<Arc<protobuf::Schema>>,
     records: bool,
@@ -72,7 +74,7 @@ impl Server {
             config: Config::default(),
             handlers: Handlers::default(),
             identity: None,
-            prepare: Box::new(|_| {}),
+            prepare: None,
             thread_scope: Arc::new(|serve| serve()),
             proto: None,
             records: false,
@@ -128,13 +130,27 @@ impl Server {
         name: &str,
         handler: impl Handler + 'static,
     ) -> Result<(), ServeError> {
+        self.set_handler(name, AnyHandler::Json(Arc::new(handler)))
+    }
+
+    /// As [`Server::handle`], with a handler that reads and returns values of its own types.
+    ///
+    /// # Errors
+    /// Those of [`Server::handle`].
+    pub fn handle_values(
+        &mut self,
+        name: &str,
+        handler: impl ValueHandler + 'static,
+    ) -> Result<(), ServeError> {
+        self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
+    }
+
+    fn set_handler(&mut self, name: &str, handler: AnyHandler) -> Result<(), ServeError> {
         let set = match &self.proto {
             Some(schema) => schema
                 .find(name)
-                .map(|id| self.handlers.set_at(id.0, Arc::new(handler))),
-            None => self
-                .handlers
-                .set(&self.settings.schema, name, Arc::new(handler)),
+                .map(|id| self.handlers.set_at(id.0, handler)),
+            None => self.handlers.set(&self.settings.schema, name, handler),
         };
         set.map_err(|error| ServeError::Handler {
             name: name.to_owned(),
@@ -145,7 +161,7 @@ impl Server {
     /// Changes every ensemble that the server makes: puts devices, or accelerators that fail, in
     /// the place of software.
     pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
-        self.prepare = Box::new(prepare);
+        self.prepare = Some(Box::new(prepare));
     }
 
     /// Has accelerators fail, as devices may, to see what becomes of requests then. What the core
@@ -198,6 +214,10 @@ impl Server {
     /// [`ServeError::Listen`] if the address is not to be had; settings that do not exist.
     pub fn start(mut self, address: SocketAddr) -> Result<Running, ServeError> {
         self.settings.limits = self.config.limits;
+        // A recording has the sizes of the JSON, which others read.
+        if !self.records {
+            self.settings.records = self.handlers.of_values();
+        }
         let listener =
             TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
         let address = listener.local_addr()?;
@@ -237,21 +257,24 @@ impl Server {
         let steered = steered.transpose()?.map(Arc::new);
         let steering = steered.clone();
         let (settings, faults) = (self.settings.clone(), self.faults);
+        let may_fail = prepare.is_some() || !faults.is_empty();
         let ensemble = move || {
             let mut ensemble = traces::ensemble(&settings, cores, &next)?;
             if let Some(steered) = &steering {
                 ensemble.replace(steered.balancer());
             }
-            prepare(&mut ensemble);
+            if let Some(prepare) = &prepare {
+                prepare(&mut ensemble);
+            }
             Ok(faults.around(ensemble))
         };
-        let make = bodies(self.config.execution, ensemble, &metrics)?;
+        let maker = bodies(self.config.execution, ensemble, may_fail, &metrics)?;
         let executors = Executors::new(
             traces::image()?,
             self.settings.clone(),
             cores,
             next_core,
-            make,
+            maker,
             Watch {
                 metrics: metrics.clone(),
                 tenants: tenants.clone(),
@@ -284,29 +307,6 @@ impl Server {
             open: Mutex::default(),
             closed: Condvar::new(),
         })
-    }
-}
-
-/// What makes the bodies of one executor.
-fn bodies(
-    execution: Execution,
-    ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
-    metrics: &Metrics,
-) -> Result<Box<MakeBodies>, ServeError> {
-    match execution {
-        Execution::Inline => Ok(Box::new(move || {
-            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble()?);
-            Ok(bodies)
-        })),
-        Execution::Ensemble(settings) => {
-            let pools = Pools::start(settings, ensemble)?;
-            let pools = Arc::new(pools);
-            metrics.watch(pools.clone());
-            Ok(Box::new(move || {
-                let bodies: Box<dyn Bodies + Send> = Box::new(PooledBodies::new(pools.clone())?);
-                Ok(bodies)
-            }))
-        }
     }
 }
 
@@ -354,10 +354,14 @@ impl Shared {
     }
 
     /// Has a handler called: here, or by the worker that LdB chose.
-    pub(crate) fn call(&self, handler: &Arc<dyn Handler>, request: &Request<'_>) -> HandlerResult {
+    pub(crate) fn call(
+        &self,
+        handler: &AnyHandler,
+        request: &Request<'_>,
+    ) -> Result<Returned, HandlerError> {
         match &self.steered {
             Some(steered) => steered.call(handler, request),
-            None => handler::call(&**handler, request),
+            None => handler.call(request),
         }
     }
 

@@ -12,18 +12,20 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use accelflow_accel::Record;
 use accelflow_accel::balance::{Affinity, CoreLoads, Ldb, LeastLoaded, Policy};
+use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Accelerator, Call, Facts, Job};
 use accelflow_trace::Accel;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use zeroize::Zeroizing;
 
 use crate::error::ServeError;
-use crate::handler::{self, Handler, HandlerResult, Request};
+use crate::handler::{AnyHandler, Arguments, HandlerError, Request, Returned};
 use crate::server::ThreadScope;
 use crate::traces::NextCore;
 
@@ -37,6 +39,29 @@ pub enum SteeringPolicy {
     /// The function's own, unless that has a quarter more to do than the mean.
     #[default]
     Affinity,
+}
+
+impl SteeringPolicy {
+    /// All of them.
+    pub const ALL: [SteeringPolicy; 3] = [
+        SteeringPolicy::Affinity,
+        SteeringPolicy::RoundRobin,
+        SteeringPolicy::LeastLoaded,
+    ];
+
+    /// The name in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SteeringPolicy::Affinity => "affinity",
+            SteeringPolicy::RoundRobin => "round_robin",
+            SteeringPolicy::LeastLoaded => "least_loaded",
+        }
+    }
+
+    /// The policy with a name.
+    pub fn named(name: &str) -> Option<SteeringPolicy> {
+        SteeringPolicy::ALL.into_iter().find(|it| it.name() == name)
+    }
 }
 
 /// Handlers run on workers and not on the threads of connections.
@@ -84,7 +109,7 @@ struct Tasks {
 }
 
 struct Task {
-    handler: Arc<dyn Handler>,
+    handler: AnyHandler,
     request: OwnRequest,
     reply: Arc<Reply>,
 }
@@ -98,9 +123,10 @@ struct OwnRequest {
     peer: SocketAddr,
     core: Option<usize>,
     deadline: Option<Instant>,
+    record: Option<(Record, FunctionId)>,
 }
 
-type Answer = Result<HandlerResult, Box<dyn Any + Send>>;
+type Answer = Result<Result<Returned, HandlerError>, Box<dyn Any + Send>>;
 
 #[derive(Default)]
 struct Reply {
@@ -165,7 +191,11 @@ impl Steered {
     }
 
     /// Has the worker that LdB chose call a handler, and waits for it. A panic goes on here.
-    pub(crate) fn call(&self, handler: &Arc<dyn Handler>, request: &Request<'_>) -> HandlerResult {
+    pub(crate) fn call(
+        &self,
+        handler: &AnyHandler,
+        request: &Request<'_>,
+    ) -> Result<Returned, HandlerError> {
         let reply = Arc::<Reply>::default();
         let lane = request.core.unwrap_or(0) % self.lanes.len();
         self.lanes[lane].push(Task {
@@ -178,6 +208,7 @@ impl Steered {
                 peer: request.peer,
                 core: request.core,
                 deadline: request.deadline,
+                record: request.record.map(|it| (it.record.clone(), it.function)),
             },
             reply: reply.clone(),
         });
@@ -250,6 +281,7 @@ impl Lane {
             reply,
         }) = self.next()
         {
+            let json = OnceLock::new();
             let borrowed = Request {
                 service: &request.service,
                 method: &request.method,
@@ -258,8 +290,13 @@ impl Lane {
                 peer: request.peer,
                 core: request.core,
                 deadline: request.deadline,
+                record: request.record.as_ref().map(|(record, function)| Arguments {
+                    record,
+                    function: *function,
+                    json: &json,
+                }),
             };
-            let answer = catch_unwind(AssertUnwindSafe(|| handler::call(&*handler, &borrowed)));
+            let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));
             // Before the answer: whoever has it finds this worker free.
             self.finish();
             *lock(&reply.slot) = Some(answer);

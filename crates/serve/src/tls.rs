@@ -187,7 +187,8 @@ pub(crate) fn shake<C: Handshake>(
             Ok(state) => advance(state, &mut outgoing, stream, deadline)?,
             Err(error) => {
                 if !matches!(error, rustls::Error::AlertReceived(_)) {
-                    let _ = say_why(connection, stream, deadline);
+                    let rest = discard.min(records.len());
+                    let _ = say_why(connection, &mut records[rest..], stream, deadline);
                 }
                 return Err(Close::Handshake(error));
             }
@@ -247,21 +248,29 @@ fn advance<D>(
     }
 }
 
-/// Sends the alert that rustls has made of its error. It is not asked for anything after that:
-/// what it would then look for is gone, and its assertions would fail.
+/// Sends the alert that rustls has made of its error, if it has. Until then it must be shown the
+/// rest of what it has seen, since it remembers how far it got in that; after the alert it is not
+/// asked for anything.
 fn say_why<C: Handshake>(
     connection: &mut C,
+    rest: &mut [u8],
     stream: &TcpStream,
     deadline: Instant,
 ) -> Result<(), Close> {
-    let mut outgoing = Vec::new();
-    while let Ok(ConnectionState::EncodeTlsData(data)) = connection.process(&mut []).state {
+    let (mut outgoing, mut used) = (Vec::new(), 0);
+    loop {
+        let status = connection.process(&mut rest[used..]);
+        let discard = status.discard;
+        let Ok(ConnectionState::EncodeTlsData(data)) = status.state else {
+            break;
+        };
         let start = outgoing.len();
         let state = ConnectionState::EncodeTlsData(data);
         advance(state, &mut outgoing, stream, deadline)?;
         if is_alert(&outgoing[start..]) {
             break;
         }
+        used = (used + discard).min(rest.len());
     }
     write_all(stream, &outgoing, deadline, "handshake")
 }

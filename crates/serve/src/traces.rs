@@ -93,6 +93,7 @@ impl Accelerator for SocketTcp {
             job.facts.clear();
             job.packed = None;
             job.envelope = None;
+            job.record = None;
             job.core = None;
             job.format = Format::Str;
         }

@@ -30,6 +30,12 @@ impl Wiped {
     }
 }
 
+impl AsRef<[u8]> for Wiped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl Deref for Wiped {
     type Target = Vec<u8>;
 

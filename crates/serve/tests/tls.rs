@@ -3,6 +3,7 @@
 mod common;
 
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::path::Path;
 
 use accelflow_accel::rpc::{MessageType, ThriftCall, write_message};
@@ -190,6 +191,79 @@ fn older_versions_and_plain_text_are_refused() {
     let mut silent = connect(&running);
     assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0);
     await_count(&running, r#"accelflow_connections_total{end="slow"}"#, 1);
+}
+
+/// A handshake message of which a part has come, and then what does not belong there: the rest of
+/// the message is still in the server's hands when it says what is wrong (found by fuzzing).
+#[test]
+fn handshakes_that_break_off_are_refused() {
+    let certificate = Certificate::new("broken-off");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let mut hello = Vec::new();
+    let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+    client.conn.write_tls(&mut hello).expect("a vector");
+    drop(client);
+    // It now promises more than its record has.
+    hello[6..9].copy_from_slice(&[0, 0xff, 0xff]);
+    let rest: [&[u8]; 8] = [
+        &[23, 3, 3, 0, 5, 1, 2, 3, 4, 5],
+        &[23, 3, 3, 0, 0],
+        &[20, 3, 3, 0, 1, 1],
+        &[20, 3, 3, 0, 1, 2],
+        &[21, 3, 3, 0, 2, 2, 40],
+        &[21, 3, 3, 0, 1, 2],
+        &[22, 3, 3, 0, 0],
+        &[99, 3, 3, 0, 1, 1],
+    ];
+    for one in rest {
+        let mut stream = connect(&running);
+        stream
+            .write_all(&[&hello, one].concat())
+            .expect("the server reads");
+        stream.shutdown(Shutdown::Write).expect("a socket");
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    let handshake = r#"accelflow_connections_total{end="handshake"}"#;
+    await_count(&running, handshake, 6);
+    await_count(&running, "accelflow_connections_open", 0);
+    let panics = r#"accelflow_connections_total{end="panic"}"#;
+    assert_eq!(counted(&running, panics), 0, "{}", running.metrics());
+}
+
+/// What came before a client's `close_notify` is answered, as before the end of a plain stream.
+#[test]
+fn clients_that_have_said_all_are_answered() {
+    let certificate = Certificate::new("half-closed");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let running = start(server);
+    let asked = |number| frame("add", Protocol::Compact, number, r#"{"a":1,"b":1}"#);
+    for (count, cut) in [(1, 0), (3, 0), (2, 1)] {
+        let mut client = certificate.connect(&running, &[&rustls::version::TLS13]);
+        while client.conn.is_handshaking() {
+            client.conn.complete_io(&mut client.sock).expect("TLS 1.3");
+        }
+        let mut bytes: Vec<u8> = (0..count).flat_map(asked).collect();
+        bytes.truncate(bytes.len() - cut);
+        client.conn.writer().write_all(&bytes).expect("small");
+        client.conn.send_close_notify();
+        // In one piece, so that the server finds the end behind the messages.
+        let mut records = Vec::new();
+        while client.conn.wants_write() {
+            client.conn.write_tls(&mut records).expect("a vector");
+        }
+        client.sock.write_all(&records).expect("the server reads");
+        for number in 0..count - i32::from(cut > 0) {
+            let reply = read_reply(&receive(&mut client).expect("a reply"));
+            assert_eq!(reply.1, number);
+        }
+        assert_eq!(client.read(&mut [0]).expect("a goodbye"), 0);
+    }
+    let ended = |end: &str| format!("accelflow_connections_total{{end=\"{end}\"}}");
+    await_count(&running, &ended("done"), 2);
+    await_count(&running, &ended("cut"), 1);
 }
 
 #[test]

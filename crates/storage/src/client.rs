@@ -1,7 +1,6 @@
 //! Storage as handlers use it: each call is a chain of traces.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,13 +9,8 @@ use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
 use accelflow_runtime::trail::{self, Clocked, TrailChain};
 use accelflow_runtime::{Arrival, Conversation, Detail, Executor, Failure, Message};
-use accelflow_serve::{SocketTcp, current_deadline};
+use accelflow_serve::{ServeError, SocketTcp, TlsTrust, current_deadline};
 use accelflow_trace::Image;
-use rustls::crypto::CryptoProvider;
-use rustls::crypto::aws_lc_rs::{self, cipher_suite};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
 
 use crate::line::{ConnectError, Destination, Line};
@@ -41,23 +35,12 @@ pub struct StorageConfig {
 /// Why there is no storage.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A file holds no certificates that can be trusted.
-    #[error("{path}: {why}")]
-    Roots {
-        /// The file.
-        path: std::path::PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A name that no certificate has.
-    #[error("'{0}' is no name of a server")]
-    Name(String),
+    /// A file holds no certificates that can be trusted, or a name is none of a server.
+    #[error(transparent)]
+    Trust(#[from] ServeError),
     /// A number of connections that is none.
     #[error("connections = {0}: must be from 1 to 4,096")]
     Connections(usize),
-    /// TLS cannot be set up.
-    #[error("TLS: {0}")]
-    Tls(#[from] rustls::Error),
     /// The traces could not be put together.
     #[error(transparent)]
     Traces(#[from] TracesError),
@@ -143,12 +126,11 @@ impl Storage {
         if !(1..=4_096).contains(&config.connections) {
             return Err(SetupError::Connections(config.connections));
         }
-        let name = ServerName::try_from(config.server_name.clone());
-        let name = name.map_err(|_| SetupError::Name(config.server_name.clone()))?;
+        let trust = TlsTrust::from_pem_file(&config.roots, &config.server_name)?;
         let destination = Destination {
             address: config.address,
-            name,
-            tls: Arc::new(client_config(&config.roots)?),
+            // A ticket would come between two messages of the gateway.
+            trust: trust.without_resumption(),
             limits: Settings::default().limits,
         };
         Ok(Storage {
@@ -352,33 +334,4 @@ fn told(call: &StorageCall, arrival: &Arrival) -> StorageError {
         },
         None => StorageError::NotFound { collection, key },
     }
-}
-
-/// TLS 1.3 with the suites that Encr and Decr have.
-fn client_config(path: &Path) -> Result<ClientConfig, SetupError> {
-    let refused = |why: String| SetupError::Roots {
-        path: path.to_owned(),
-        why,
-    };
-    let certificates: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let certificates = certificates.map_err(|error| refused(error.to_string()))?;
-    let mut roots = RootCertStore::empty();
-    if roots.add_parsable_certificates(certificates).0 == 0 {
-        return Err(refused("holds no certificate in PEM form".to_owned()));
-    }
-    let provider = CryptoProvider {
-        cipher_suites: vec![
-            cipher_suite::TLS13_AES_128_GCM_SHA256,
-            cipher_suite::TLS13_AES_256_GCM_SHA384,
-        ],
-        ..aws_lc_rs::default_provider()
-    };
-    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.enable_secret_extraction = true;
-    config.resumption = rustls::client::Resumption::disabled();
-    Ok(config)
 }

@@ -2,22 +2,20 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::tls::{self, CipherSuite, RecordKeys, TlsSession};
 use accelflow_accel::{AccelError, Call, Limits, Session};
 use accelflow_runtime::trail::{Exchange, Exchanges};
 use accelflow_runtime::{Peer, PeerError};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, ConnectionTrafficSecrets};
+use accelflow_serve::TlsTrust;
+use rustls::ConnectionTrafficSecrets;
 
 /// Where the gateway is, and how to know it.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
     pub(crate) address: SocketAddr,
-    pub(crate) name: ServerName<'static>,
-    pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) trust: TlsTrust,
     pub(crate) limits: Limits,
 }
 
@@ -86,12 +84,10 @@ impl Line {
     }
 
     fn connect(&self) -> Result<Open, ConnectError> {
-        let Destination {
-            address, name, tls, ..
-        } = &self.destination;
+        let Destination { address, trust, .. } = &self.destination;
         let mut stream = TcpStream::connect_timeout(address, left(self.deadline))?;
         stream.set_nodelay(true)?;
-        let mut shaking = ClientConnection::new(tls.clone(), name.clone())?;
+        let mut shaking = trust.handshake()?;
         while shaking.is_handshaking() {
             let left = Some(self.left()?);
             stream.set_read_timeout(left)?;

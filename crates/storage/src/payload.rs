@@ -147,3 +147,61 @@ pub(crate) fn item(text: Vec<u8>) -> Result<Vec<u8>, PayloadError> {
         serde_json::from_slice(&text).map_err(|why| PayloadError::Json { what, why })?;
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn documents() -> impl Strategy<Value = Vec<Vec<u8>>> {
+        let document = prop_oneof![
+            Just("{\"a\":[1,\"\\u00fc ,]\"]}".to_owned()),
+            any::<i64>().prop_map(|it| it.to_string()),
+            "[a-z ]{0,9}".prop_map(|it| format!("\"{it}\"")),
+        ];
+        proptest::collection::vec(document.prop_map(String::into_bytes), 1..6)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_comes_back(text in any::<Vec<u8>>(), compress in any::<bool>()) {
+            let limits = Limits::default();
+            let data = json(text.clone(), compress, &limits).expect("small");
+            let again = from_labelled(labelled(&data)).expect("just written");
+            prop_assert_eq!((again.codec, again.format), (data.codec, data.format));
+            prop_assert_eq!(plain(again, &limits).expect("just written"), text);
+        }
+
+        #[test]
+        fn whatever_is_kept_is_read_or_refused(bytes in any::<Vec<u8>>()) {
+            let limits = Limits::default();
+            match from_labelled(bytes).and_then(|data| plain(data, &limits)) {
+                Ok(text) => prop_assert!(text.len() <= limits.max_decompressed_bytes),
+                Err(error) => prop_assert!(!error.to_string().is_empty()),
+            }
+        }
+
+        #[test]
+        fn whatever_is_sent_is_split_or_refused(text in "[\\[\\]{}\",:a0-9 ]{0,40}", keys in 0..4_usize) {
+            if let Ok(parts) = split(text.as_bytes(), keys) {
+                prop_assert_eq!(parts.len(), keys);
+                prop_assert!(parts.into_iter().all(|part| item(part).is_ok()));
+            }
+            if let Ok(parts) = items(text.as_bytes()) {
+                prop_assert!(parts.into_iter().all(|part| item(part).is_ok()));
+            }
+        }
+
+        #[test]
+        fn documents_and_lists_are_put_together_and_taken_apart(parts in documents()) {
+            let limits = Limits::default();
+            let kept = parts.iter().map(|part| json(part.clone(), true, &limits).expect("small"));
+            let joined = join(kept.collect(), &limits).expect("JSON");
+            prop_assert_eq!(&split(&joined, parts.len()).expect("just joined"), &parts);
+            prop_assert!(split(&joined, parts.len() + 1).is_err());
+            let listed = list(parts.iter().map(Vec::as_slice));
+            prop_assert_eq!(items(&listed).expect("just listed"), parts);
+        }
+    }
+}

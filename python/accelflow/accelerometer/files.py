@@ -1,7 +1,6 @@
 """Services as files: TOML, and the nine lines of the paper authors' program."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Final
 
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
 from accelflow.errors import InputError
+from accelflow.files import parse_toml
 
 #: Seconds in a unit of time that may stand in for cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
@@ -125,8 +125,8 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
 
 def _from_toml(text: str, path: Path) -> Service:
     try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tree = parse_toml(text)
+    except ValueError as error:
         raise InputError(f"{path}: {error}") from error
     known = ("host_cycles_per_s", "host_ghz", "kernels", "draws", "seed")
     _check_names(tree, known, str(path))

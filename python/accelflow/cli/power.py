@@ -9,7 +9,7 @@ import click
 from accelflow import chip
 from accelflow.cli.assignments import read_assignments
 from accelflow.errors import InputError
-from accelflow.files import read_text
+from accelflow.files import parse_json, read_text
 
 
 @click.command("power")
@@ -87,10 +87,12 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        results = json.loads(read_text(path))
+        text = read_text(path)
     except (OSError, UnicodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    except json.JSONDecodeError as error:
+    try:
+        results = parse_json(text)
+    except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     if not isinstance(results, dict):
         raise InputError(f"{path} holds no results of `accelflow compare`")

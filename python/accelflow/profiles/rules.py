@@ -1,7 +1,6 @@
 """Which function belongs to which category: regular expressions that users can edit."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
+from accelflow.files import parse_toml
 from accelflow.profiles.categories import OTHER, Functionality, Leaf
 
 _KINDS: Final[Mapping[str, type[StrEnum]]] = {"leaf": Leaf, "functionality": Functionality}
@@ -49,8 +49,8 @@ class Rules:
         what is no list of regular expressions.
         """
         try:
-            tree = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            tree = parse_toml(text)
+        except ValueError as error:
             raise InputError(f"{place}: {error}") from error
         for key in tree:
             if key not in _KINDS:
@@ -92,6 +92,6 @@ def _patterns(table: Any, categories: type[StrEnum], place: str) -> Patterns:
                 raise InputError(f"{where}; must be a text")
             try:
                 found.append((categories(name), re.compile(expression)))
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise InputError(f"{where}; must be a regular expression: {error}") from error
     return tuple(found)

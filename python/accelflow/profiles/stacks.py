@@ -16,7 +16,7 @@ from accelflow.profiles.frames import UNKNOWN, marked
 #: command, pid, [cpu], time, the period if there is one, the event, and the frame if only one.
 _HEADER = re.compile(
     r"^(?P<comm>\S.*?)\s+(?P<pid>\d+(?:/\d+)?)\s+(?:\[\d+\]\s+)?(?:\S+\s+)?[\d.]+:"
-    r"\s+(?:(?P<period>\d+)\s+)?(?P<event>[\w./-]+(?::[\w./-]*)*):\s*(?P<inline>\S.*)?$"
+    r"\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[\w./-]+(?::[\w./-]*)*):\s*(?P<inline>\S.*)?$"
 )
 _FRAME = re.compile(r"^(?P<address>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\s+\((?P<object>[^()]*)\))?$")
 
@@ -94,10 +94,10 @@ def _folded(lines: Iterable[str], path: Path) -> Iterator[tuple[tuple[str, ...],
         if not line.strip() or line.startswith("#"):
             continue
         stack, _, count = line.strip().rpartition(" ")
-        if not stack or not re.fullmatch(r"[0-9]+", count):
+        if not stack or not re.fullmatch(r"[0-9]{1,18}", count):
             raise InputError(
                 f"{path}:{number}: '{line.strip()[:80]}'; must be frames joined by ';', a space"
-                " and a whole number"
+                " and a whole number of at most 18 digits"
             )
         yield tuple(frame.strip() or UNKNOWN for frame in stack.split(";")), int(count)
 

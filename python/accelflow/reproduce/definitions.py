@@ -6,7 +6,6 @@ them. Everything that is not known is refused, with its place and what is allowe
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import resources
@@ -14,6 +13,7 @@ from typing import Any
 
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.files import parse_toml
 from accelflow.reproduce.measures import FORMS, SUMMARIES, check_measure
 from accelflow.reproduce.tables import TABLES
 from accelflow.reproduce.targets import targets
@@ -164,8 +164,8 @@ def parse(name: str, text: str) -> Definition:
     Raises InputError that names the place, the value and what is allowed.
     """
     try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tree = parse_toml(text)
+    except ValueError as error:
         raise InputError(f"{name}.toml: {error}") from error
     root = _Table(tree, f"{name}.toml")
     definition = _read(name, root)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
-from accelflow.files import read_text, write_whole
+from accelflow.files import parse_json, read_text, write_whole
 from accelflow.reproduce.budgets import Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names
 from accelflow.reproduce.outcomes import Compared, Outcome, Told
@@ -47,7 +46,14 @@ def rewrite_page(folder: Path) -> Path:
         chosen, scenario = _shared(trees[first])
     except (KeyError, TypeError) as error:
         raise InputError(f"{first}: budget or scenario cannot be read ({error})") from error
-    text = markdown([_outcome(path, tree) for path, tree in trees.items()], scenario, chosen)
+    outcomes = [_outcome(path, tree) for path, tree in trees.items()]
+    try:
+        text = markdown(outcomes, scenario, chosen)
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        # Members are there, and one is of a kind that no experiment writes.
+        raise InputError(
+            f"{folder}: a value in the results is of no use ({error}); run them again"
+        ) from error
     page = folder / PAGE
     try:
         write_whole(page, lambda scratch: scratch.write_text(text, encoding="utf-8"))
@@ -58,7 +64,7 @@ def rewrite_page(folder: Path) -> Path:
 
 def _tree(path: Path) -> dict[str, Any]:
     try:
-        tree = json.loads(read_text(path))
+        tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
     schema = tree.get("schema") if isinstance(tree, dict) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from accelflow import simulation
 from accelflow.errors import InputError
-from accelflow.files import read_text
+from accelflow.files import parse_toml, read_text
 from accelflow.reproduce.definitions import PRODUCTION, Point
 
 __all__ = ["OWN", "Scenario", "read_scenario"]
@@ -108,8 +107,8 @@ def read_scenario(path: Path) -> Scenario:
     used.
     """
     try:
-        tree = tomllib.loads(read_text(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tree = parse_toml(read_text(path))
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
     chosen = tree.pop("scenario", {})
     if not isinstance(chosen, dict):

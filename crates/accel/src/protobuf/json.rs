@@ -1,14 +1,20 @@
 //! Messages to JSON text and back.
 
+use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 use prost_reflect::prost::Message;
 use prost_reflect::{
-    DeserializeOptions, DynamicMessage, Kind, MessageDescriptor, SerializeOptions, Value,
+    DeserializeOptions, DynamicMessage, MessageDescriptor, ReflectMessage, SerializeOptions,
 };
+use serde::Serialize;
+use serde::de::DeserializeSeed;
+use serde_json::ser::{CompactFormatter, Formatter};
 
-use super::scan;
-use crate::error::AccelError;
+use super::shape::{Builder, ShapeId, Shapes};
+use super::{fields, read, scan, sorted, write};
+use crate::error::{AccelError, ValueError};
 use crate::limits::Limits;
 
 /// Turns one message on the wire into JSON text. Fields that the interface does not know are
@@ -22,7 +28,7 @@ pub fn message_to_json(
     bytes: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    decode(kind, bytes, limits).and_then(|message| write(&message, bytes.len(), limits))
+    to_json(&MessageKind::new(kind.clone()), bytes, limits)
 }
 
 /// Turns JSON text into one message on the wire.
@@ -34,6 +40,80 @@ pub fn message_from_json(
     json: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
+    from_json(&MessageKind::new(kind.clone()), json, limits)
+}
+
+/// A type of messages, and what takes long to find out about it.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageKind {
+    kind: MessageDescriptor,
+    /// Whether such a message can have a map anywhere.
+    maps: bool,
+    shapes: Arc<Shapes>,
+    id: ShapeId,
+    plain: bool,
+}
+
+impl MessageKind {
+    fn new(kind: MessageDescriptor) -> MessageKind {
+        let mut builder = Builder::default();
+        let id = builder.add(&kind);
+        let (shapes, _) = builder.finish();
+        MessageKind::at(kind, shapes, id)
+    }
+
+    /// One whose shape is among `shapes`, at the place that `places` tells.
+    pub(super) fn known(
+        kind: MessageDescriptor,
+        shapes: &Arc<Shapes>,
+        places: &HashMap<String, ShapeId>,
+    ) -> MessageKind {
+        match places.get(kind.full_name()) {
+            Some(id) => MessageKind::at(kind, shapes.clone(), *id),
+            None => MessageKind::new(kind),
+        }
+    }
+
+    fn at(kind: MessageDescriptor, shapes: Arc<Shapes>, id: ShapeId) -> MessageKind {
+        MessageKind {
+            maps: sorted::has_maps(&kind),
+            plain: shapes.is_plain(id),
+            kind,
+            shapes,
+            id,
+        }
+    }
+
+    /// Whether messages can be read and written without JSON.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    pub(super) fn read<'a, S: DeserializeSeed<'a>>(
+        &self,
+        bytes: &'a [u8],
+        limits: &Limits,
+        seed: S,
+    ) -> Result<S::Value, AccelError> {
+        read::whole_message(&self.shapes, self.id, bytes, limits, seed)
+    }
+
+    pub(super) fn write<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(), AccelError> {
+        write::whole_message(&self.shapes, self.id, value, limits, out)
+    }
+}
+
+/// As [`message_from_json`].
+pub(crate) fn from_json(
+    MessageKind { kind, maps, .. }: &MessageKind,
+    json: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
     crate::transform::check_json_depth(json, limits)?;
     let mut text = serde_json::Deserializer::from_slice(json);
     let options = DeserializeOptions::new().deny_unknown_fields(true);
@@ -41,81 +121,104 @@ pub fn message_from_json(
     let message = read.map_err(AccelError::from_json)?;
     text.end().map_err(AccelError::from_json)?;
     AccelError::check_size("message", message.encoded_len(), limits)?;
-    Ok(message.encode_to_vec())
+    Ok(match maps {
+        true => sorted::encode(&message),
+        false => message.encode_to_vec(),
+    })
+}
+
+/// As [`message_to_json`].
+pub(super) fn to_json(
+    kind: &MessageKind,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    // The tree that the library makes can be many times as large as the bytes.
+    scan::check(&kind.shapes, kind.id, bytes, limits)?;
+    let message = DynamicMessage::decode(kind.kind.clone(), bytes);
+    let message = message.map_err(|error| AccelError::BadFrame {
+        what: "protobuf message",
+        at: 0,
+        why: error.to_string(),
+    })?;
+    write_json(&message, kind.maps, bytes.len(), limits)
 }
 
 /// A message as JSON; `fact` is told its integers, enums and bools by the names in the interface.
 pub(crate) fn message_with_facts(
-    kind: &MessageDescriptor,
+    kind: &MessageKind,
     bytes: &[u8],
     limits: &Limits,
-    mut fact: impl FnMut(&str, i64),
+    fact: impl FnMut(&Arc<str>, i64),
 ) -> Result<Vec<u8>, AccelError> {
-    let message = decode(kind, bytes, limits)?;
-    let json = write(&message, bytes.len(), limits)?;
-    for field in kind.fields() {
-        if field.is_list() || field.is_map() || !has_number(&field.kind()) {
-            continue;
-        }
-        if let Some(value) = number(&message.get_field(&field)) {
-            fact(field.name(), value);
-        }
-    }
+    let json = to_json(kind, bytes, limits)?;
+    tell_facts(kind, bytes, fact)?;
     Ok(json)
 }
 
-fn has_number(kind: &Kind) -> bool {
-    !matches!(
-        kind,
-        Kind::Message(_) | Kind::String | Kind::Bytes | Kind::Double | Kind::Float
-    )
-}
-
-fn number(value: &Value) -> Option<i64> {
-    Some(match value {
-        Value::Bool(value) => (*value).into(),
-        Value::I32(value) | Value::EnumNumber(value) => (*value).into(),
-        Value::U32(value) => (*value).into(),
-        Value::I64(value) => *value,
-        Value::U64(value) => i64::try_from(*value).ok()?,
-        _ => return None,
-    })
-}
-
-fn decode(
-    kind: &MessageDescriptor,
+/// Checks a message; `fact` is told as by [`message_with_facts`].
+pub(crate) fn check(
+    kind: &MessageKind,
     bytes: &[u8],
     limits: &Limits,
-) -> Result<DynamicMessage, AccelError> {
-    // The tree that the library makes can be many times as large as the bytes.
-    scan::check(kind, bytes, limits)?;
-    DynamicMessage::decode(kind.clone(), bytes).map_err(|error| AccelError::BadFrame {
-        what: "protobuf message",
-        at: 0,
-        why: error.to_string(),
-    })
+    fact: impl FnMut(&Arc<str>, i64),
+) -> Result<(), AccelError> {
+    scan::check(&kind.shapes, kind.id, bytes, limits)?;
+    tell_facts(kind, bytes, fact)
 }
 
-fn write(message: &DynamicMessage, size: usize, limits: &Limits) -> Result<Vec<u8>, AccelError> {
+fn tell_facts(
+    kind: &MessageKind,
+    bytes: &[u8],
+    mut fact: impl FnMut(&Arc<str>, i64),
+) -> Result<(), AccelError> {
+    let shape = kind.shapes.message(kind.id);
+    let told = fields::facts(shape, bytes, |field, value| fact(&field.name, value));
+    told.map_err(|error| ValueError::from(error).0)
+}
+
+fn write_json(
+    message: &DynamicMessage,
+    maps: bool,
+    size: usize,
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
     let mut out = Bounded {
         bytes: Vec::with_capacity(size + size / 2),
         limit: limits.max_message_bytes,
         full: false,
     };
     let options = SerializeOptions::new().skip_default_fields(false);
-    let mut text = serde_json::Serializer::new(&mut out);
+    let mut text = serde_json::Serializer::with_formatter(&mut out, Floats);
+    let failed = |error: serde_json::Error| AccelError::BadFrame {
+        what: "protobuf message",
+        at: 0,
+        why: error.to_string(),
+    };
     match message.serialize_with_options(&mut text, &options) {
-        Ok(()) => Ok(out.bytes),
+        Ok(()) => match maps {
+            true => sorted::json(&message.descriptor(), &out.bytes).map_err(failed),
+            false => Ok(out.bytes),
+        },
         Err(_) if out.full => Err(AccelError::TooLarge {
             what: "JSON",
             size: out.limit + 1,
             limit: out.limit,
         }),
-        Err(error) => Err(AccelError::BadFrame {
-            what: "protobuf message",
-            at: 0,
-            why: error.to_string(),
-        }),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest one
+/// are, as the 64-bit number that a reader makes of them, beyond its range.
+struct Floats;
+
+impl Formatter for Floats {
+    fn write_f32<W: io::Write + ?Sized>(&mut self, out: &mut W, value: f32) -> io::Result<()> {
+        match value.abs() == f32::MAX {
+            true => CompactFormatter.write_f64(out, value.into()),
+            false => CompactFormatter.write_f32(out, value),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Checks a message on the wire before a tree is made of it.
 
-use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
-
+use super::shape::{Field, Holds, ShapeId, Shapes, Ty};
 use crate::error::AccelError;
 use crate::limits::Limits;
 
@@ -13,29 +12,32 @@ use crate::limits::Limits;
 /// `truncated`, `bad_varint`, `bad_wire_type`, `wrong_field_type`, `bad_utf8`, `bad_frame`,
 /// `too_deep`, `too_large`.
 pub(super) fn check(
-    kind: &MessageDescriptor,
+    shapes: &Shapes,
+    id: ShapeId,
     bytes: &[u8],
     limits: &Limits,
 ) -> Result<(), AccelError> {
     AccelError::check_size("message", bytes.len(), limits)?;
     let mut scan = Scan {
+        shapes,
         bytes,
         at: 0,
         elements: 0,
         limits,
     };
-    scan.message(Some(kind), bytes.len(), None, 0)
+    scan.message(Some(id), bytes.len(), None, 0)
 }
 
 /// The wire types of the protobuf encoding, as their numbers.
-const VARINT: u8 = 0;
-const FIXED64: u8 = 1;
-const LENGTH: u8 = 2;
-const GROUP: u8 = 3;
-const END_GROUP: u8 = 4;
-const FIXED32: u8 = 5;
+pub(super) const VARINT: u8 = 0;
+pub(super) const FIXED64: u8 = 1;
+pub(super) const LENGTH: u8 = 2;
+pub(super) const GROUP: u8 = 3;
+pub(super) const END_GROUP: u8 = 4;
+pub(super) const FIXED32: u8 = 5;
 
 struct Scan<'b> {
+    shapes: &'b Shapes,
     bytes: &'b [u8],
     at: usize,
     elements: usize,
@@ -47,7 +49,7 @@ impl Scan<'_> {
     /// Of a type that is not known, only the form is checked.
     fn message(
         &mut self,
-        kind: Option<&MessageDescriptor>,
+        id: Option<ShapeId>,
         end: usize,
         group: Option<u32>,
         depth: usize,
@@ -56,6 +58,8 @@ impl Scan<'_> {
         if depth >= limit {
             return Err(AccelError::TooDeep { at: self.at, limit });
         }
+        let shapes = self.shapes;
+        let shape = id.map(|id| shapes.message(id));
         while self.at < end {
             let start = self.at;
             let (number, wire) = self.key(end)?;
@@ -66,9 +70,11 @@ impl Scan<'_> {
                 };
             }
             self.count(1)?;
-            let field = kind.and_then(|kind| kind.get_field(number));
-            match field {
-                Some(field) => self.known(&field, wire, start, end, depth)?,
+            let place = shape.and_then(|shape| Some((shape, shape.place(number)?)));
+            match place {
+                Some((shape, place)) => {
+                    self.known(&shape.fields[place], wire, start, end, depth)?;
+                }
                 None => self.skip(number, wire, start, end, depth)?,
             }
         }
@@ -85,49 +91,50 @@ impl Scan<'_> {
 
     fn known(
         &mut self,
-        field: &FieldDescriptor,
+        field: &Field,
         wire: u8,
         start: usize,
         end: usize,
         depth: usize,
     ) -> Result<(), AccelError> {
-        let kind = field.kind();
-        let expected = match &kind {
-            Kind::Message(_) if field.is_group() => GROUP,
-            Kind::Message(_) | Kind::String | Kind::Bytes => LENGTH,
-            Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => FIXED64,
-            Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => FIXED32,
+        let group = matches!(field.holds, Holds::Group | Holds::Groups);
+        let expected = match field.ty {
+            Ty::Message(_) if group => GROUP,
+            Ty::Message(_) | Ty::String | Ty::Bytes => LENGTH,
+            Ty::Double | Ty::Fixed64 | Ty::Sfixed64 => FIXED64,
+            Ty::Float | Ty::Fixed32 | Ty::Sfixed32 => FIXED32,
             _ => VARINT,
         };
-        let packed = wire == LENGTH && expected != LENGTH && expected != GROUP && field.is_list();
+        let list = matches!(field.holds, Holds::List { .. });
+        let packed = wire == LENGTH && expected != LENGTH && list;
         if wire != expected && !packed {
             return Err(AccelError::WrongFieldType {
                 at: start,
-                field: field.full_name().to_owned(),
+                field: field.full_name.to_string(),
                 found: wire_name(wire),
                 expected: wire_name(expected),
             });
         }
-        match &kind {
-            Kind::Message(inner) if expected == GROUP => {
-                self.message(Some(inner), end, Some(field.number()), depth + 1)
+        match field.ty {
+            Ty::Message(inner) if group => {
+                self.message(Some(inner), end, Some(field.number), depth + 1)
             }
-            Kind::Message(inner) => {
+            Ty::Message(inner) => {
                 let end = self.length(end)?;
                 self.message(Some(inner), end, None, depth + 1)
             }
-            Kind::String => {
+            Ty::String => {
                 let (from, end) = (self.at, self.length(end)?);
                 let text = &self.bytes[self.at..end];
                 let checked = std::str::from_utf8(text).map_err(|error| AccelError::BadUtf8 {
-                    what: format!("'{}'", field.full_name()),
+                    what: format!("'{}'", field.full_name),
                     at: from + (self.at - from) + error.valid_up_to(),
                 });
                 self.at = end;
                 checked.map(drop)
             }
             _ if packed => self.packed(expected, end),
-            _ => self.skip(field.number(), wire, start, end, depth),
+            _ => self.skip(field.number, wire, start, end, depth),
         }
     }
 

@@ -9,7 +9,10 @@ use prost_reflect::{DescriptorPool, MessageDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
+use super::json::MessageKind;
+use super::shape::Builder;
 use crate::error::AccelError;
+use crate::grpc::Role;
 
 /// Why an interface file is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,8 +45,23 @@ pub struct Method {
     pub path: Arc<str>,
     /// Whether one message is answered by one.
     pub unary: bool,
-    pub(crate) input: MessageDescriptor,
-    pub(crate) output: MessageDescriptor,
+    input: MessageKind,
+    output: MessageKind,
+}
+
+impl Method {
+    /// The type of its requests or its responses.
+    pub(crate) fn message(&self, role: Role) -> &MessageKind {
+        match role {
+            Role::Request => &self.input,
+            Role::Response => &self.output,
+        }
+    }
+
+    /// Whether its request can be read, and its response be written, without JSON.
+    pub(crate) fn takes_records(&self) -> bool {
+        self.input.is_plain() && self.output.is_plain()
+    }
 }
 
 /// The services of a `.proto` file and of the files that it imports.
@@ -111,6 +129,15 @@ impl Schema {
 
     fn from_pool(pool: DescriptorPool) -> Result<Schema, ProtoError> {
         let mut methods = Vec::new();
+        let mut builder = Builder::default();
+        for service in pool.services() {
+            for method in service.methods() {
+                builder.add(&method.input());
+                builder.add(&method.output());
+            }
+        }
+        let (shapes, places) = builder.finish();
+        let kind = |it| MessageKind::known(it, &shapes, &places);
         for service in pool.services() {
             let name: Arc<str> = service.full_name().into();
             for method in service.methods() {
@@ -119,8 +146,8 @@ impl Schema {
                     name: method.name().into(),
                     path: format!("/{name}/{}", method.name()).into(),
                     unary: !method.is_client_streaming() && !method.is_server_streaming(),
-                    input: method.input(),
-                    output: method.output(),
+                    input: kind(method.input()),
+                    output: kind(method.output()),
                 });
             }
         }

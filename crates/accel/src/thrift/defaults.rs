@@ -257,7 +257,7 @@ impl Defaults<'_, '_> {
             return Err(constant.place.error(refused));
         }
         let given = out.len();
-        structure.write_defaults(seen, out);
+        structure.write_defaults(seen, |json| out.extend_from_slice(json));
         let more = out.len() - given;
         out.push(b'}');
         self.take(more, constant.place)

@@ -7,14 +7,19 @@ mod defaults;
 mod from_json;
 mod idl;
 mod names;
+mod read;
+mod record;
 mod schema;
 mod to_json;
 mod wire;
+mod write;
+mod write_parts;
 
 use crate::error::AccelError;
 use crate::limits::Limits;
 
 pub use idl::{IdlError, InterfaceError};
+pub use record::{FunctionSet, Record};
 pub use schema::{Field, FieldDefault, Function, FunctionId, Schema, Struct, StructId, Ty};
 
 pub(crate) use binary::{BinaryReader, BinaryWriter};
@@ -83,6 +88,20 @@ pub(crate) fn decode_struct<'a>(
         Protocol::Compact => {
             to_json::whole_struct(schema, id, CompactReader::new(bytes, limits), limits)
         }
+    }
+}
+
+/// Checks bytes as [`decode_struct`] does and says the same of them, but makes no JSON.
+pub(crate) fn check_struct<'a>(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    bytes: &'a [u8],
+    limits: &Limits,
+) -> Result<Decoded<'a>, AccelError> {
+    match protocol {
+        Protocol::Binary => to_json::check(schema, id, BinaryReader::new(bytes, limits), limits),
+        Protocol::Compact => to_json::check(schema, id, CompactReader::new(bytes, limits), limits),
     }
 }
 

@@ -131,13 +131,13 @@ impl Struct {
 
     /// Appends the default values of the fields that are not in `seen`, which are members of a
     /// JSON object that has those that are.
-    pub(super) fn write_defaults(&self, seen: u128, out: &mut Vec<u8>) {
+    pub(super) fn write_defaults(&self, seen: u128, mut put: impl FnMut(&[u8])) {
         for (index, (_, field, default)) in self.absent_defaults(seen).enumerate() {
             if seen != 0 || index > 0 {
-                out.push(b',');
+                put(b",");
             }
-            out.extend_from_slice(&field.json_key);
-            out.extend_from_slice(&default.json);
+            put(&field.json_key);
+            put(&default.json);
         }
     }
 

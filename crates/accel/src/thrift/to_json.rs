@@ -1,4 +1,5 @@
-//! Thrift struct to JSON text, in one pass over the bytes and without a tree in between.
+//! Thrift struct to JSON text, in one pass over the bytes and without a tree in between; or the
+//! same pass without the text.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -29,6 +30,64 @@ pub(crate) struct Decoded<'a> {
     pub(crate) envelope: Option<(i8, &'a [u8])>,
 }
 
+/// What becomes of the values that were read.
+trait Output {
+    fn put(&mut self, json: &[u8]);
+    fn number(&mut self, value: i64);
+    fn double(&mut self, value: f64) -> Result<(), AccelError>;
+    fn text(&mut self, value: &str);
+    fn base64(&mut self, value: &[u8]);
+    /// The size of the text so far.
+    fn len(&self) -> usize;
+}
+
+impl Output for Vec<u8> {
+    fn put(&mut self, json: &[u8]) {
+        self.extend_from_slice(json);
+    }
+
+    fn number(&mut self, value: i64) {
+        self.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    fn double(&mut self, value: f64) -> Result<(), AccelError> {
+        serde_json::to_writer(self, &value).map_err(AccelError::from_json)
+    }
+
+    fn text(&mut self, value: &str) {
+        write_string(self, value);
+    }
+
+    fn base64(&mut self, value: &[u8]) {
+        write_base64(self, value);
+    }
+
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+}
+
+/// No text.
+struct Checked;
+
+impl Output for Checked {
+    fn put(&mut self, _: &[u8]) {}
+
+    fn number(&mut self, _: i64) {}
+
+    fn double(&mut self, _: f64) -> Result<(), AccelError> {
+        Ok(())
+    }
+
+    fn text(&mut self, _: &str) {}
+
+    fn base64(&mut self, _: &[u8]) {}
+
+    fn len(&self) -> usize {
+        0
+    }
+}
+
 /// Decodes bytes that are exactly one struct.
 pub(super) fn whole_struct<'a, R: Reader<'a>>(
     schema: &Schema,
@@ -41,6 +100,18 @@ pub(super) fn whole_struct<'a, R: Reader<'a>>(
     Ok(decoded)
 }
 
+/// Checks bytes as [`whole_struct`] does.
+pub(super) fn check<'a, R: Reader<'a>>(
+    schema: &Schema,
+    id: StructId,
+    mut reader: R,
+    limits: &Limits,
+) -> Result<Decoded<'a>, AccelError> {
+    let (decoded, Checked) = transcode(schema, id, &mut reader, limits, Checked)?;
+    reader.finish("struct")?;
+    Ok(decoded)
+}
+
 /// Decodes one struct; more may follow it.
 pub(crate) fn one_struct<'a, R: Reader<'a>>(
     schema: &Schema,
@@ -48,9 +119,20 @@ pub(crate) fn one_struct<'a, R: Reader<'a>>(
     reader: &mut R,
     limits: &Limits,
 ) -> Result<Decoded<'a>, AccelError> {
-    let mut top = Decoded::default();
     // Names and quotes make JSON about half as long again as binary Thrift.
     let out = Vec::with_capacity(reader.remaining() / 2 * 3);
+    let (decoded, json) = transcode(schema, id, reader, limits, out)?;
+    Ok(Decoded { json, ..decoded })
+}
+
+fn transcode<'a, R: Reader<'a>, O: Output>(
+    schema: &Schema,
+    id: StructId,
+    reader: &mut R,
+    limits: &Limits,
+    out: O,
+) -> Result<(Decoded<'a>, O), AccelError> {
+    let mut top = Decoded::default();
     let mut transcoder = Transcoder {
         schema,
         reader,
@@ -59,19 +141,18 @@ pub(crate) fn one_struct<'a, R: Reader<'a>>(
         input: PhantomData,
     };
     transcoder.structure(schema.get(id), 0, Some(&mut top))?;
-    top.json = transcoder.out;
-    Ok(top)
+    Ok((top, transcoder.out))
 }
 
-struct Transcoder<'s, 'r, 'a, R> {
+struct Transcoder<'s, 'r, 'a, R, O> {
     schema: &'s Schema,
     reader: &'r mut R,
     limits: &'s Limits,
-    out: Vec<u8>,
+    out: O,
     input: PhantomData<&'a [u8]>,
 }
 
-impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
+impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
     fn structure(
         &mut self,
         structure: &'s Struct,
@@ -80,7 +161,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
     ) -> Result<(), AccelError> {
         self.check_depth(depth)?;
         let outer = self.reader.struct_begin();
-        self.out.push(b'{');
+        self.out.put(b"{");
         let mut seen = 0u128;
         let mut codec = None;
         while let Some((wire, id)) = self.reader.field()? {
@@ -104,10 +185,10 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
                 return Err(AccelError::DuplicateField { container, field });
             }
             if seen != 0 {
-                self.out.push(b',');
+                self.out.put(b",");
             }
             seen |= 1 << place;
-            self.out.extend_from_slice(&field.json_key);
+            self.out.put(&field.json_key);
             let number = self.value(&field.ty, wire, &field.name, depth)?;
             if let (Some(top), Some(number)) = (top.as_deref_mut(), number) {
                 top.numbers.push((field.name.clone(), number));
@@ -115,7 +196,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
         }
         // A compressed body's fields are in its data.
         if top.as_ref().is_none_or(|top| top.envelope.is_none()) {
-            structure.write_defaults(seen, &mut self.out);
+            structure.write_defaults(seen, |json| self.out.put(json));
             let defaults = structure.absent_defaults(seen);
             let numbers = defaults.filter_map(|(_, it, default)| Some((it, default.number?)));
             if let Some(top) = top.as_deref_mut() {
@@ -123,7 +204,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
                     .extend(numbers.map(|(it, number)| (it.name.clone(), number)));
             }
         }
-        self.out.push(b'}');
+        self.out.put(b"}");
         self.reader.struct_end(outer);
         if let Some(top) = top {
             top.present = seen;
@@ -170,8 +251,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
         let number = match ty {
             Ty::Bool => {
                 let value = self.reader.bool()?;
-                self.out
-                    .extend_from_slice(if value { b"true" } else { b"false" });
+                self.out.put(if value { b"true" } else { b"false" });
                 return Ok(Some(value.into()));
             }
             Ty::I8 => self.reader.i8()?.into(),
@@ -191,8 +271,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
                     .map(|()| None);
             }
         };
-        self.out
-            .extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        self.out.number(number);
         Ok(Some(number))
     }
 
@@ -202,7 +281,7 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
             let (field, found) = (name.to_string(), value.to_string());
             return Err(AccelError::NotFinite { field, found });
         }
-        write_json(&mut self.out, &value)
+        self.out.double(value)
     }
 
     fn text(&mut self, name: &Arc<str>) -> Result<(), AccelError> {
@@ -212,25 +291,25 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
             what: format!("'{name}'"),
             at: start + error.valid_up_to(),
         })?;
-        write_string(&mut self.out, text);
+        self.out.text(text);
         self.check_output()
     }
 
     fn binary(&mut self) -> Result<(), AccelError> {
         let bytes = self.reader.bytes()?;
-        write_base64(&mut self.out, bytes);
+        self.out.base64(bytes);
         self.check_output()
     }
 
     fn list(&mut self, ty: &'s Ty, name: &Arc<str>, depth: usize) -> Result<(), AccelError> {
         self.check_depth(depth)?;
         let (wire, count) = self.reader.list()?;
-        self.out.push(b'[');
+        self.out.put(b"[");
         for index in 0..count {
             self.separate(index)?;
             self.value(ty, wire, name, depth)?;
         }
-        self.out.push(b']');
+        self.out.put(b"]");
         Ok(())
     }
 
@@ -244,30 +323,30 @@ impl<'s, 'a, R: Reader<'a>> Transcoder<'s, '_, 'a, R> {
         self.check_depth(depth)?;
         let (types, count) = self.reader.map()?;
         let object = *key == Ty::String;
-        let [open, close] = if object { *b"{}" } else { *b"[]" };
-        self.out.push(open);
+        let [open, close] = if object { [b"{", b"}"] } else { [b"[", b"]"] };
+        self.out.put(open);
         for index in 0..count {
             let Some((key_wire, value_wire)) = types else {
                 break;
             };
             self.separate(index)?;
             if !object {
-                self.out.push(b'[');
+                self.out.put(b"[");
             }
             self.value(key, key_wire, name, depth)?;
-            self.out.push(if object { b':' } else { b',' });
+            self.out.put(if object { b":" } else { b"," });
             self.value(value, value_wire, name, depth)?;
             if !object {
-                self.out.push(b']');
+                self.out.put(b"]");
             }
         }
-        self.out.push(close);
+        self.out.put(close);
         Ok(())
     }
 
     fn separate(&mut self, index: usize) -> Result<(), AccelError> {
         if index > 0 {
-            self.out.push(b',');
+            self.out.put(b",");
         }
         self.check_output()
     }
@@ -303,13 +382,6 @@ pub(super) fn check_presence(structure: &Struct, seen: u128) -> Result<(), Accel
         });
     }
     Ok(())
-}
-
-fn write_json<T: serde::Serialize + ?Sized>(
-    out: &mut Vec<u8>,
-    value: &T,
-) -> Result<(), AccelError> {
-    serde_json::to_writer(out, value).map_err(AccelError::from_json)
 }
 
 /// Appends a JSON string with the padded base64 of `bytes`.

@@ -187,6 +187,7 @@ impl LoopbackPeer {
         job.format = Format::Json;
         job.packed = None;
         job.envelope = None;
+        job.record = None;
         job.direction = Direction::Send;
         if compressed {
             job.bytes = self.compress(&job.bytes)?;

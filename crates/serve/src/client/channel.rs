@@ -1,32 +1,29 @@
 //! What all clients have: connections, deadlines, attempts, counters.
 
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use accelflow_accel::{Call, Job, Settings};
+use accelflow_runtime::Executor;
 use accelflow_runtime::trail::{Clocked, Exchanges};
-use accelflow_runtime::{Conversation, Executor};
 use accelflow_trace::Image;
-use rustix::event::PollFlags;
-use socket2::{Domain, Protocol, Socket, Type};
 use zeroize::Zeroizing;
 
 use super::cancel::{Cancel, sleep};
 use super::config::{Address, CallOptions, ClientConfig};
+use super::dial::{NotDialled, dial};
 use super::error::{CallError, Executed};
 use super::line::{Failed, Line, Outgoing};
 use super::metrics::ClientMetrics;
 use super::pool::{NoPlace, Place, Pool, PoolCounts};
 use super::retry::Retries;
 use super::traces::{CallTraces, image};
-use super::trust::{self, TlsTrust};
-use super::wire::{Framing, Trouble, Wire, wait};
+use super::trust::TlsTrust;
+use super::wire::{Framing, Trouble, Wire};
 use crate::deadline::current_deadline;
-use crate::error::{Close, ServeError};
-use crate::inbound::Inbound;
+use crate::error::ServeError;
 use crate::traces::{NextCore, ensemble};
 
 /// The connections to one service, and what is known of it.
@@ -248,50 +245,28 @@ impl Channel {
     fn open(&self, deadline: Instant, cancel: Option<&Cancel>) -> Result<Line, CallError> {
         let soon = Instant::now() + self.config.connect_timeout;
         let until = soon.min(deadline);
-        let failed = |error: io::Error| match error.kind() {
+        let dialled = dial(&self.address, self.trust.as_ref(), until, cancel);
+        let dialled = dialled.map_err(|failed| match failed {
             _ if cancel.is_some_and(Cancel::is_cancelled) => self.cancelled(false),
-            io::ErrorKind::TimedOut if until == deadline => self.late("connecting", false),
-            _ => CallError::Connect {
-                address: self.name.clone(),
-                error,
-            },
-        };
-        let stream = Arc::new(self.connect(until, cancel).map_err(failed)?);
-        let mut inbound = Inbound::new();
-        let mut conversation = Conversation::default();
-        let mut control = None;
-        if let Some(trust) = &self.trust {
-            let _watch = cancel.map(|cancel| cancel.watch(stream.clone()));
-            stream.set_nonblocking(false).map_err(failed)?;
-            let left = until.saturating_duration_since(Instant::now());
-            let left = Some(left.max(Duration::from_millis(1)));
-            stream.set_write_timeout(left).map_err(failed)?;
-            let shaken = trust::connect(trust, &stream, &mut inbound, until);
-            let (session, kept) = shaken.map_err(|close| match close {
-                Close::Handshake(error) => CallError::Tls {
-                    address: self.name.clone(),
-                    why: error.to_string(),
-                },
-                Close::Slow(_) => failed(io::ErrorKind::TimedOut.into()),
-                Close::Io(error) => failed(error),
-                other => failed(io::Error::other(format!("TLS handshake: {other}"))),
-            })?;
-            stream.set_nonblocking(true).map_err(failed)?;
-            conversation.session.tls = Some(session);
-            control = Some(kept);
-        }
+            NotDialled::Io(error)
+                if error.kind() == io::ErrorKind::TimedOut && until == deadline =>
+            {
+                self.late("connecting", false)
+            }
+            failed => failed.of(&self.name),
+        })?;
         let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
         Ok(Line {
             executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
-            conversation,
+            conversation: dialled.conversation,
             opened: Zeroizing::default(),
             broken: false,
             metrics: self.metrics.clone(),
             wire: Wire {
-                stream,
-                inbound,
+                stream: dialled.stream,
+                inbound: dialled.inbound,
                 limits: self.settings.limits,
-                secure: control.is_some(),
+                secure: dialled.control.is_some(),
                 framing: Framing::Thrift,
                 deadline: until,
                 written: 0,
@@ -301,33 +276,8 @@ impl Channel {
                 trouble: None,
                 exchanges: Exchanges::default(),
             },
-            control,
+            control: dialled.control,
         })
-    }
-
-    /// A socket that does not block, connected to the first address that answers.
-    fn connect(&self, until: Instant, cancel: Option<&Cancel>) -> io::Result<TcpStream> {
-        let target = (&*self.address.host, self.address.port);
-        let mut last = io::Error::other("the name has no address");
-        for address in target.to_socket_addrs()? {
-            let socket = Socket::new(
-                Domain::for_address(address),
-                Type::STREAM,
-                Some(Protocol::TCP),
-            )?;
-            socket.set_nonblocking(true)?;
-            socket.set_tcp_nodelay(true)?;
-            let begun = socket.connect(&address.into());
-            let stream = TcpStream::from(socket);
-            match begun.or_else(|error| finish(error, &stream, until, cancel)) {
-                Ok(()) => return Ok(stream),
-                Err(error) => last = error,
-            }
-            if Instant::now() >= until || cancel.is_some_and(Cancel::is_cancelled) {
-                break;
-            }
-        }
-        Err(last)
     }
 
     fn trouble(&self, trouble: Trouble, sent: bool) -> CallError {
@@ -374,36 +324,6 @@ fn is_an_answer(error: &CallError) -> bool {
 /// Whether a response says that its connection ends with it.
 fn closes(call: &Call) -> bool {
     matches!(call, Call::Http(response) if response.close)
-}
-
-/// How long a connection attempt goes on after it was cancelled, at most.
-const CONNECT_SLICE: Duration = Duration::from_millis(25);
-
-/// Waits for a connection that was begun.
-fn finish(
-    error: io::Error,
-    stream: &TcpStream,
-    until: Instant,
-    cancel: Option<&Cancel>,
-) -> io::Result<()> {
-    if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) {
-        return Err(error);
-    }
-    loop {
-        let slice = match cancel {
-            Some(_) => until.min(Instant::now() + CONNECT_SLICE),
-            None => until,
-        };
-        if wait(stream, PollFlags::OUT, slice)? {
-            return match stream.take_error()? {
-                None => Ok(()),
-                Some(error) => Err(error),
-            };
-        }
-        if cancel.is_some_and(Cancel::is_cancelled) || Instant::now() >= until {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-    }
 }
 
 /// A place in the pool, which is given up unless a connection is given back.

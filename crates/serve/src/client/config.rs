@@ -69,6 +69,9 @@ pub struct ClientConfig {
     pub connect_timeout: Duration,
     /// Most connections at once. Default 16.
     pub max_connections: usize,
+    /// Most calls at once over one connection, where a connection may have several (gRPC); fewer if
+    /// the service says so. Default 100.
+    pub calls_per_connection: usize,
     /// Most calls that wait for a connection; a further one fails at once
     /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
     pub max_waiting: usize,
@@ -87,6 +90,7 @@ impl Default for ClientConfig {
             timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(3),
             max_connections: 16,
+            calls_per_connection: 100,
             max_waiting: 1_024,
             idle_timeout: Duration::from_secs(60),
             compress: false,
@@ -116,6 +120,9 @@ impl ClientConfig {
         }
         if self.max_connections == 0 {
             return refused("max_connections", "0".to_owned(), "1 or more");
+        }
+        if self.calls_per_connection == 0 {
+            return refused("calls_per_connection", "0".to_owned(), "1 or more");
         }
         if retry.max_attempts == 0 {
             return refused("retry.max_attempts", "0".to_owned(), "1 or more");

@@ -5,6 +5,8 @@ use std::io;
 use accelflow_accel::AccelError;
 use accelflow_runtime::Failure;
 
+use crate::grpc::Code as GrpcCode;
+
 /// Why a call has no value. Places name the address of the service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,6 +26,24 @@ pub enum CallError {
         kind: i64,
         /// Its text.
         message: String,
+    },
+    /// A status of gRPC that is not OK.
+    #[error("{address}: {}: {message}", code.name())]
+    Status {
+        /// The service.
+        address: String,
+        /// Its code.
+        code: GrpcCode,
+        /// Its text.
+        message: String,
+    },
+    /// The service says that it has not processed the call: it is about to stop, or takes no more.
+    #[error("{address}: the service has not processed the call: {why}")]
+    Unprocessed {
+        /// The service.
+        address: String,
+        /// What it says.
+        why: String,
     },
     /// The interface has no such function.
     #[error(transparent)]
@@ -144,6 +164,8 @@ impl CallError {
         match self {
             CallError::Declared { .. } => "declared",
             CallError::Application { .. } => "application",
+            CallError::Status { .. } => "status",
+            CallError::Unprocessed { .. } => "unprocessed",
             CallError::Unknown(error) => error.reason(),
             CallError::Request(failure) => failure.error.reason,
             CallError::PoolFull { .. } => "pool_full",
@@ -164,7 +186,9 @@ impl CallError {
     pub fn executed(&self) -> Executed {
         match self {
             CallError::Declared { .. } | CallError::Application { .. } => Executed::Yes,
-            CallError::Unknown(_)
+            CallError::Status { code, .. } if is_the_applications(*code) => Executed::Yes,
+            CallError::Unprocessed { .. }
+            | CallError::Unknown(_)
             | CallError::Request(_)
             | CallError::PoolFull { .. }
             | CallError::PoolTimeout { .. }
@@ -173,7 +197,8 @@ impl CallError {
             | CallError::Timeout { sent: false, .. }
             | CallError::Cancelled { sent: false, .. } => Executed::No,
             // TLS 1.3 tells a client that its certificate is refused after its first request.
-            CallError::Tls { .. }
+            CallError::Status { .. }
+            | CallError::Tls { .. }
             | CallError::Lost { .. }
             | CallError::Timeout { .. }
             | CallError::Cancelled { .. }
@@ -186,9 +211,53 @@ impl CallError {
     /// Whether another attempt could do better, and may be made.
     pub(super) fn allows_retry(&self, idempotent: bool) -> bool {
         match self {
-            CallError::Connect { .. } | CallError::NotSent { .. } => true,
+            CallError::Connect { .. }
+            | CallError::NotSent { .. }
+            | CallError::Unprocessed { .. } => true,
             CallError::Lost { .. } => idempotent,
+            CallError::Status { code, .. } => idempotent && *code == GrpcCode::Unavailable,
             _ => false,
         }
     }
+
+    /// The code that a client of gRPC has for it: that of the service's status, or the one that
+    /// gRPC's `statuscodes.md` gives what failed on the way.
+    pub fn code(&self) -> GrpcCode {
+        let of_response = |reason: &str| match reason {
+            "too_large" | "zip_bomb" => GrpcCode::ResourceExhausted,
+            _ => GrpcCode::Internal,
+        };
+        match self {
+            CallError::Status { code, .. } => *code,
+            CallError::Unknown(_) => GrpcCode::Unimplemented,
+            CallError::PoolFull { .. } => GrpcCode::ResourceExhausted,
+            CallError::PoolTimeout { .. } | CallError::Timeout { .. } => GrpcCode::DeadlineExceeded,
+            CallError::Connect { .. }
+            | CallError::Tls { .. }
+            | CallError::NotSent { .. }
+            | CallError::Lost { .. }
+            | CallError::Unprocessed { .. } => GrpcCode::Unavailable,
+            CallError::Cancelled { .. } => GrpcCode::Cancelled,
+            CallError::Request(failure) | CallError::Response { failure, .. } => {
+                of_response(failure.error.reason)
+            }
+            CallError::Malformed { error, .. } => of_response(error.reason()),
+            CallError::OutOfStep { .. } => GrpcCode::Internal,
+            CallError::Declared { .. } | CallError::Application { .. } => GrpcCode::Unknown,
+        }
+    }
+}
+
+/// Whether gRPC's libraries never make a status of that code themselves (`statuscodes.md`).
+fn is_the_applications(code: GrpcCode) -> bool {
+    matches!(
+        code,
+        GrpcCode::InvalidArgument
+            | GrpcCode::NotFound
+            | GrpcCode::AlreadyExists
+            | GrpcCode::FailedPrecondition
+            | GrpcCode::Aborted
+            | GrpcCode::OutOfRange
+            | GrpcCode::DataLoss
+    )
 }

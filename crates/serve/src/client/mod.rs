@@ -9,7 +9,9 @@
 mod cancel;
 mod channel;
 mod config;
+mod dial;
 mod error;
+mod grpc;
 mod http;
 mod line;
 mod metrics;
@@ -34,6 +36,7 @@ use zeroize::Zeroize;
 pub use cancel::Cancel;
 pub use config::{Address, CallOptions, ClientConfig, RetryPolicy};
 pub use error::{CallError, Executed};
+pub use grpc::GrpcClient;
 pub use http::{HttpClient, HttpRequest, HttpResponse};
 pub use pool::PoolCounts;
 pub use trust::TlsTrust;

@@ -4,6 +4,7 @@ use accelflow_trace::source::{Nodes, branch, seq, tail};
 use accelflow_trace::{Image, templates};
 
 use crate::error::ServeError;
+use crate::grpc::traces::register_calls;
 
 /// The names of the traces that calls of one kind take over one kind of connection.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +93,7 @@ pub(super) fn image() -> Result<Image, ServeError> {
         library.register(name, nodes)?;
     }
     library.register(HTTP_PLAIN.answer, answer(&["TCP", "Dser"])?)?;
+    register_calls(&mut library)?;
     Ok(library.link()?)
 }
 

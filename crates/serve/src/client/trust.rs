@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use accelflow_accel::tls::{ContentType, TlsSession};
 use accelflow_accel::{AccelError, Limits};
-use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use crate::error::{Close, ServeError};
 use crate::inbound::Inbound;
@@ -21,6 +21,8 @@ use crate::tls::{Control, provider, read_certificates, read_key, refused, sessio
 pub struct TlsTrust {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
+    /// Whether the server must name the protocol that is offered.
+    must_agree: bool,
 }
 
 impl TlsTrust {
@@ -78,11 +80,37 @@ impl TlsTrust {
         };
         config.enable_secret_extraction = true;
         let config = Arc::new(config);
-        Ok(TlsTrust { config, name })
+        Ok(TlsTrust {
+            config,
+            name,
+            must_agree: false,
+        })
     }
 }
 
 impl TlsTrust {
+    /// The same without session tickets: every connection shakes hands in full. For connections
+    /// whose ends do not expect messages of the handshake between their own.
+    #[must_use]
+    pub fn without_resumption(&self) -> TlsTrust {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = Resumption::disabled();
+        TlsTrust {
+            config: Arc::new(config),
+            name: self.name.clone(),
+            must_agree: self.must_agree,
+        }
+    }
+
+    /// A handshake with the server that is trusted. The keys that it ends with may be taken out of
+    /// it, for Encr and Decr.
+    ///
+    /// # Errors
+    /// What rustls says of the settings; nothing in practice.
+    pub fn handshake(&self) -> Result<ClientConnection, rustls::Error> {
+        ClientConnection::new(self.config.clone(), self.name.clone())
+    }
+
     /// The same for one application protocol (RFC 7301).
     pub(super) fn speaking(&self, protocol: &[u8]) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
@@ -90,6 +118,15 @@ impl TlsTrust {
         TlsTrust {
             config: Arc::new(config),
             name: self.name.clone(),
+            must_agree: false,
+        }
+    }
+
+    /// The same for HTTP/2 and nothing else (RFC 9113, section 3.2).
+    pub(super) fn for_http2(&self) -> TlsTrust {
+        TlsTrust {
+            must_agree: true,
+            ..self.speaking(b"h2")
         }
     }
 }
@@ -104,6 +141,9 @@ pub(super) fn connect(
     let connection = UnbufferedClientConnection::new(trust.config.clone(), trust.name.clone());
     let mut connection = connection.map_err(Close::Handshake)?;
     shake(&mut connection, stream, inbound, deadline)?;
+    if trust.must_agree && connection.alpn_protocol().is_none() {
+        return Err(Close::Handshake(rustls::Error::NoApplicationProtocol));
+    }
     let (secrets, kernel) = connection
         .dangerous_into_kernel_connection()
         .map_err(Close::Handshake)?;

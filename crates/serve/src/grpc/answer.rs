@@ -2,24 +2,28 @@
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use accelflow_accel::grpc::GrpcCall;
 use accelflow_accel::thrift::FunctionId;
-use accelflow_accel::{Call, Codec, Job};
+use accelflow_accel::{Call, Codec, Job, Record};
+use accelflow_runtime::trail::{self, Trail};
 use accelflow_runtime::{Conversation, Message, Terms};
-use serde_json::Value;
-use zeroize::{Zeroize, Zeroizing};
+use serde_json::Value as Json;
 
 use super::status::{Code, Status};
 use super::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 use crate::config::Compression;
 use crate::executors::RunError;
-use crate::handler::{HandlerError, Request};
+use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
+use crate::ledger::Tally;
 use crate::otel::{RequestSpan, TraceParent};
+use crate::recorder::Ran;
 use crate::server::Shared;
+use crate::spare;
+use crate::wipe::Wiped;
 
 /// A request that has come.
 pub(crate) struct Asked {
@@ -29,23 +33,48 @@ pub(crate) struct Asked {
     pub(crate) call: GrpcCall,
     pub(crate) function: String,
     /// The message with its prefix.
-    pub(crate) message: Zeroizing<Vec<u8>>,
+    pub(crate) message: Wiped,
     pub(crate) takes_gzip: bool,
     pub(crate) peer: SocketAddr,
     pub(crate) deadline: Option<Instant>,
     /// Set when nobody waits any more.
     pub(crate) abandoned: Arc<AtomicBool>,
+    /// What the request's records cost, if it is recorded.
+    pub(crate) records: Option<Tally>,
+}
+
+/// What a request has cost, if it is recorded.
+pub(crate) struct Recorded {
+    pub(crate) received: Ran,
+    pub(crate) trail: Trail,
+    pub(crate) sent: Ran,
+    pub(crate) records: Tally,
+}
+
+/// What a handler has returned, before Ser.
+struct Body {
+    bytes: Wiped,
+    /// What the bytes are, if they are not JSON.
+    record: Option<Record>,
+}
+
+impl Body {
+    fn json(bytes: Vec<u8>) -> Body {
+        let (bytes, record) = (Wiped::new(bytes), None);
+        Body { bytes, record }
+    }
 }
 
 /// A response's message with its prefix.
 pub(crate) struct Answer {
-    pub(crate) message: Zeroizing<Vec<u8>>,
+    pub(crate) message: Wiped,
     pub(crate) gzip: bool,
+    pub(crate) recorded: Option<Box<Recorded>>,
 }
 
 impl Asked {
     /// Answers the request, if somebody still waits.
-    pub(crate) fn answer(self) -> Result<Answer, Status> {
+    pub(crate) fn answer(mut self) -> Result<Answer, Status> {
         let mut span = None;
         let answer = self.answer_within(&mut span);
         if let (Some(spans), Some(mut span)) = (&self.shared.spans, span) {
@@ -55,7 +84,7 @@ impl Asked {
         answer
     }
 
-    fn answer_within(&self, span: &mut Option<RequestSpan>) -> Result<Answer, Status> {
+    fn answer_within(&mut self, span: &mut Option<RequestSpan>) -> Result<Answer, Status> {
         let status = |code, label, why: &str| Status::new(code, label, why);
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(status(Code::Cancelled, "cancelled", "nobody waits"));
@@ -64,9 +93,10 @@ impl Asked {
         let message = Message {
             call: Call::Grpc(self.call.clone()),
             terms: self.terms,
-            ..Message::received(&self.message)
+            ..Message::received(&[])
         };
-        let ran = executors.run(RECEIVE, &message, &mut Conversation::default());
+        let payload = std::mem::take(&mut *self.message);
+        let ran = executors.run_on(RECEIVE, payload, &message, &mut Conversation::default());
         let mut ran = ran.map_err(|error| refused(&error))?;
         if self.shared.spans.is_some() {
             let tenant = self.terms.tenant;
@@ -83,24 +113,35 @@ impl Asked {
         };
         let compressed = job.facts.get("compressed") == Some(1);
         let start = Instant::now();
-        let value = self.handle(&call, &job);
+        let (value, trail) = trail::follow(self.records.is_some(), || self.handle(&call, &job));
         let spent = start.elapsed();
         self.shared.metrics.handler(spent);
         if let Some(span) = span {
             span.add_handler(start, spent);
         }
-        job.bytes.zeroize();
-        self.reply(&call, compressed, value?, span)
+        spare::give(job.bytes);
+        let (mut answer, sent) = self.reply(&call, compressed, value?, span)?;
+        if let (Some(records), Some(trail)) = (self.records.take(), trail) {
+            answer.recorded = Some(Box::new(Recorded {
+                received: ran,
+                trail: trail.or_wall(spent),
+                sent,
+                records,
+            }));
+        }
+        Ok(answer)
     }
 
-    fn handle(&self, call: &GrpcCall, job: &Job) -> Result<Zeroizing<Vec<u8>>, Status> {
+    fn handle(&self, call: &GrpcCall, job: &Job) -> Result<Body, Status> {
         let found = call.find();
         let (id, method) =
             found.map_err(|error| Status::new(Code::Unimplemented, "unknown_method", error))?;
-        let Some(handler) = self.shared.handlers.get(FunctionId(id.0)) else {
+        let function = FunctionId(id.0);
+        let Some(handler) = self.shared.handlers.get(function) else {
             let why = format!("no handler for {}", self.function);
             return Err(Status::new(Code::Unimplemented, "no_handler", why));
         };
+        let json = OnceLock::new();
         let request = Request {
             service: &method.service,
             method: &method.name,
@@ -109,15 +150,29 @@ impl Asked {
             peer: self.peer,
             core: job.core,
             deadline: self.deadline,
+            record: job.record.as_ref().map(|record| Arguments {
+                record,
+                function,
+                json: &json,
+            }),
         };
         let failed = |why: String| Status::new(Code::Unknown, "handler_failed", why);
-        match catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request))) {
-            Err(_) => Err(failed("the handler panicked".to_owned())),
-            Ok(Err(HandlerError::Internal(why))) => Err(failed(why)),
-            Ok(Err(HandlerError::Declared { field, body })) => Err(declared(&field, &body)),
+        let called = catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request)));
+        let Returned(value) = match called {
+            Err(_) => return Err(failed("the handler panicked".to_owned())),
+            Ok(Ok(value)) => value,
+            Ok(Err(HandlerError::Internal(why))) => return Err(failed(why)),
+            Ok(Err(HandlerError::Declared { field, body })) => return Err(declared(&field, &body)),
+        };
+        match value {
+            Value::Unfit(why) => Err(failed(why)),
+            Value::Record(record, bytes) => Ok(Body {
+                bytes: Wiped::new(bytes),
+                record: Some(record),
+            }),
             // As of a void function: the message without any field.
-            Ok(Ok(value)) if value.is_empty() => Ok(Zeroizing::new(b"{}".to_vec())),
-            Ok(Ok(value)) => Ok(Zeroizing::new(value)),
+            Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
+            Value::Json(value) => Ok(Body::json(value)),
         }
     }
 
@@ -125,9 +180,9 @@ impl Asked {
         &self,
         call: &GrpcCall,
         compressed: bool,
-        value: Zeroizing<Vec<u8>>,
+        mut value: Body,
         span: &mut Option<RequestSpan>,
-    ) -> Result<Answer, Status> {
+    ) -> Result<(Answer, Ran), Status> {
         let like_request = self.shared.config.compression == Compression::LikeRequest;
         let gzip = compressed && self.takes_gzip && like_request;
         let (trace, codec) = match gzip {
@@ -136,12 +191,11 @@ impl Asked {
         };
         let message = Message {
             terms: self.terms,
-            ..Message::json(&value, Call::Grpc(call.response(codec)))
+            record: value.record,
+            ..Message::json(&[], Call::Grpc(call.response(codec)))
         };
-        let ran = self
-            .shared
-            .executors
-            .run(trace, &message, &mut Conversation::default());
+        let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
+        let ran = executors.run_on(trace, payload, &message, &mut Conversation::default());
         let bad = |why: String| {
             let why = format!("the handler's result cannot be sent: {why}");
             Status::new(Code::Internal, "bad_result", why)
@@ -150,11 +204,16 @@ impl Asked {
         if let Some(span) = span {
             span.add(&ran);
         }
-        match ran.outcome.arrivals.drain(..).next() {
-            Some(arrival) => Ok(Answer {
-                message: Zeroizing::new(arrival.job.bytes),
-                gzip,
-            }),
+        let arrival = ran.outcome.arrivals.drain(..).next();
+        match arrival {
+            Some(arrival) => {
+                let answer = Answer {
+                    message: Wiped::new(arrival.job.bytes),
+                    gzip,
+                    recorded: None,
+                };
+                Ok((answer, ran))
+            }
             None => Err(bad("T2 notified no core".to_owned())),
         }
     }
@@ -182,17 +241,17 @@ fn declared(name: &str, body: &[u8]) -> Status {
     let Some(code) = Code::error_named(name) else {
         return bad(format!("'{name}' is no status code of an error"));
     };
-    let members: Option<Value> = serde_json::from_slice(body).ok();
-    let members = members.as_ref().and_then(Value::as_object);
+    let members: Option<Json> = serde_json::from_slice(body).ok();
+    let members = members.as_ref().and_then(Json::as_object);
     let Some(members) = members else {
         return bad(format!("what goes with {name} must be an object"));
     };
     if let Some(other) = members.keys().find(|member| *member != "message") {
         return bad(format!("{name} has no '{other}'; it has 'message'"));
     }
-    match members.get("message").unwrap_or(&Value::Null) {
-        Value::Null => Status::new(code, "exception", ""),
-        Value::String(message) => Status::new(code, "exception", message),
+    match members.get("message").unwrap_or(&Json::Null) {
+        Json::Null => Status::new(code, "exception", ""),
+        Json::String(message) => Status::new(code, "exception", message),
         _ => bad(format!("the 'message' of {name} must be a string")),
     }
 }

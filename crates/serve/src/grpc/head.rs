@@ -90,7 +90,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 }
 
 /// `application/grpc`, alone or as `+proto`, with or without parameters.
-fn is_grpc(headers: &HeaderMap) -> bool {
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     let value = text(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = value.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/grpc")
@@ -146,9 +146,43 @@ fn read_timeout(value: &str) -> Option<Duration> {
     })
 }
 
+/// The value of `grpc-timeout` that says `left`, rounded up: the service's patience does not end
+/// before the caller's.
+pub(crate) fn write_timeout(left: Duration) -> String {
+    const MOST: u128 = 99_999_999;
+    let nanoseconds = left.as_nanos();
+    let units = [
+        ("n", 1),
+        ("u", 1_000),
+        ("m", 1_000_000),
+        ("S", 1_000_000_000),
+    ];
+    for (unit, length) in units {
+        let count = nanoseconds.div_ceil(length);
+        if count <= MOST {
+            return format!("{count}{unit}");
+        }
+    }
+    let hours = nanoseconds.div_ceil(3_600_000_000_000).min(MOST);
+    format!("{hours}H")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timeouts_are_written_as_they_are_read_and_never_shorter() {
+        for left in [0, 1, 99_999_999, 100_000_000, 99_999_999_001, u64::MAX] {
+            let left = Duration::from_nanos(left);
+            let written = write_timeout(left);
+            let read = read_timeout(&written).expect("it has the form");
+            assert!(read >= left, "{written}");
+            assert!(read <= left + left / 1_000, "{written}");
+        }
+        assert_eq!(write_timeout(Duration::from_secs(10)), "10000000u");
+        assert_eq!(write_timeout(Duration::MAX), "99999999H");
+    }
 
     #[test]
     fn timeouts_are_read_as_the_specification_has_them() {

@@ -14,7 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use accelflow_accel::protobuf::Schema;
 use tokio::sync::watch;
 
-pub(crate) use stream::Streams;
+pub(crate) use head::{ENCODINGS, is_grpc, write_timeout};
+pub use status::Code;
+pub(crate) use status::message_text;
+pub(crate) use stream::{Streams, append, send_all};
 pub(crate) use workers::Workers;
 
 use crate::config::Config;

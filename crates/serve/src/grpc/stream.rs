@@ -17,14 +17,15 @@ use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 use tokio::time::{sleep_until, timeout};
-use zeroize::{Zeroize, Zeroizing};
 
-use super::answer::{Answer, Asked};
+use super::answer::{Answer, Asked, Recorded};
 use super::head::{ENCODINGS, Head, Refusal};
 use super::status::{Code, Status, message_header};
 use super::workers::Workers;
 use crate::http2::{Activity, Frames};
+use crate::ledger::{Account, Answered};
 use crate::server::Shared;
+use crate::wipe::{Wiped, wipe_all};
 
 /// What the requests of one connection share. All are on its thread.
 pub(crate) struct Streams {
@@ -33,6 +34,8 @@ pub(crate) struct Streams {
     pub(crate) workers: Arc<Workers>,
     pub(crate) peer: SocketAddr,
     pub(crate) frames: Rc<RefCell<Frames>>,
+    /// Where requests are charged for the records that they share, if they are recorded.
+    pub(crate) account: Option<Rc<Account>>,
     pub(crate) activity: Activity,
     /// As many permits as bytes of messages may be buffered.
     pub(crate) incoming: Semaphore,
@@ -47,6 +50,26 @@ struct Active<'s>(&'s Activity);
 impl Drop for Active<'_> {
     fn drop(&mut self) {
         self.0.end();
+    }
+}
+
+/// Counts the bytes of a message that is coming, until it is there.
+struct Coming<'s>(Option<&'s Account>, usize);
+
+impl Coming<'_> {
+    fn add(&mut self, bytes: usize) {
+        if let Some(account) = self.0 {
+            account.ledger.borrow_mut().receives(bytes);
+            self.1 += bytes;
+        }
+    }
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        if let Some(account) = self.0 {
+            account.ledger.borrow_mut().forget_received(self.1);
+        }
     }
 }
 
@@ -93,8 +116,17 @@ impl Streams {
         };
         let end = self.obtain(&head, body, &mut respond).await;
         match end {
-            End::Answer(answer) => {
+            End::Answer(mut answer) => {
+                let answered = answer.recorded.take();
+                let charged = answered.and_then(|it| self.charge(*it, &head.function, &answer));
                 let sent = self.send(&mut respond, answer).await;
+                match (sent, charged) {
+                    (true, Some((account, answered))) => account.answered(answered),
+                    (false, Some((account, answered))) => {
+                        account.ledger.borrow_mut().forget_sent(answered.bytes);
+                    }
+                    (_, None) => {}
+                }
                 metrics.request(&head.function, if sent { "ok" } else { "unsent" });
                 self.frames.borrow_mut().answered();
             }
@@ -105,6 +137,28 @@ impl Streams {
             }
             End::Reset => metrics.request(&head.function, "cancelled"),
         }
+    }
+
+    /// What a response that is about to be sent will be recorded as.
+    fn charge(
+        &self,
+        recorded: Recorded,
+        function: &str,
+        answer: &Answer,
+    ) -> Option<(&Account, Answered)> {
+        let account = self.account.as_deref()?;
+        let bytes = answer.message.len();
+        account.ledger.borrow_mut().sends(bytes);
+        let answered = Answered {
+            function: function.to_owned(),
+            received: recorded.received,
+            trail: recorded.trail,
+            sent: recorded.sent,
+            compressed: answer.gzip,
+            records: recorded.records,
+            bytes,
+        };
+        Some((account, answered))
     }
 
     /// Gets the answer, unless the client's patience ends before.
@@ -151,6 +205,8 @@ impl Streams {
     ) -> Result<Answer, Status> {
         let patience = self.shared.config.message_timeout;
         let (message, _permit) = self.receive(body, patience).await?;
+        let account = self.account.as_ref();
+        let records = account.map(|it| it.ledger.borrow_mut().charge_received(message.len()));
         let limit = self.shared.settings.limits.max_message_bytes;
         while self.unsent.get() > limit {
             self.sent.notified().await;
@@ -174,7 +230,11 @@ impl Streams {
             peer: self.peer,
             deadline,
             abandoned,
+            records,
         };
+        if self.shared.config.handler_threads == 0 {
+            return asked.answer();
+        }
         let (sender, answered) = oneshot::channel();
         let work = Box::new(move || drop(sender.send(asked.answer())));
         self.workers.submit(work).map_err(|_| {
@@ -192,13 +252,14 @@ impl Streams {
         &self,
         mut body: RecvStream,
         patience: Duration,
-    ) -> Result<(Zeroizing<Vec<u8>>, Option<SemaphorePermit<'_>>), Status> {
+    ) -> Result<(Wiped, Option<SemaphorePermit<'_>>), Status> {
         let limits = &self.shared.settings.limits;
         let internal = |label, why: String| Status::new(Code::Internal, label, why);
         let begun = Instant::now();
         let mut waited = Duration::ZERO;
-        let mut message = Zeroizing::new(Vec::new());
+        let mut message = Wiped::default();
         let (mut held, mut expected, mut permit) = (0, None, None);
+        let mut coming = Coming(self.account.as_deref(), 0);
         loop {
             let left = (patience + waited).saturating_sub(begun.elapsed());
             let chunk = timeout(left, body.data()).await.map_err(|_| {
@@ -210,7 +271,12 @@ impl Streams {
             };
             let chunk = chunk.map_err(|error| internal("cut", error.to_string()))?;
             held += chunk.len();
-            append(&mut message, &chunk, expected);
+            coming.add(chunk.len());
+            let known = expected.or_else(|| match message.is_empty() {
+                true => message_length(&chunk, limits).ok()?.map(|it| PREFIX + it),
+                false => None,
+            });
+            append(&mut message, &chunk, known);
             if expected.is_none() {
                 let length = message_length(&message, limits);
                 let length = length.map_err(|error| {
@@ -241,7 +307,10 @@ impl Streams {
             }
         }
         match expected {
-            Some(expected) if message.len() == expected => Ok((message, permit)),
+            Some(expected) if message.len() == expected => {
+                coming.1 = 0;
+                Ok((message, permit))
+            }
             None if message.is_empty() => {
                 let why = "a unary request has one message; this has none";
                 Err(Status::new(Code::Unimplemented, "truncated", why))
@@ -274,20 +343,23 @@ impl Streams {
     }
 }
 
+/// How much of a message's memory is taken at once when its beginning comes.
+const FIRST_ROOM: usize = 128 * 1024;
+
 /// Appends without leaving copies behind in freed memory. What is known of the length does not make
-/// it reserve memory for what has not come.
-fn append(message: &mut Zeroizing<Vec<u8>>, chunk: &[u8], expected: Option<usize>) {
+/// it reserve much memory for what has not come.
+pub(crate) fn append(message: &mut Wiped, chunk: &[u8], expected: Option<usize>) {
     let need = message.len() + chunk.len();
     if need > message.capacity() {
         let doubled = (2 * message.capacity()).max(need);
         let room = match expected {
-            Some(expected) if need <= expected => doubled.min(expected),
+            Some(expected) if need <= expected => doubled.max(FIRST_ROOM).min(expected),
             _ => doubled,
         };
         let mut larger = Vec::with_capacity(room);
         larger.extend_from_slice(message);
-        message.zeroize();
-        *message = Zeroizing::new(larger);
+        wipe_all(message);
+        *message = Wiped::new(larger);
     }
     message.extend_from_slice(chunk);
 }
@@ -311,14 +383,24 @@ async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Resul
     }
     let mut stream = respond.send_response(response, false)?;
     // The memory is wiped when the last part of it has been sent.
-    let mut rest = Bytes::from_owner(answer.message);
-    while !rest.is_empty() {
-        let room = capacity(&mut stream, rest.len()).await?;
-        stream.send_data(rest.split_to(room.min(rest.len())), false)?;
-    }
+    send_all(&mut stream, Bytes::from_owner(answer.message), false).await?;
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", Code::Ok.header());
     stream.send_trailers(trailers)
+}
+
+/// Sends a message as the other end takes it, and with it the end of the stream if it `ends` it.
+pub(crate) async fn send_all(
+    stream: &mut SendStream<Bytes>,
+    mut rest: Bytes,
+    ends: bool,
+) -> Result<(), h2::Error> {
+    while !rest.is_empty() {
+        let room = capacity(stream, rest.len()).await?;
+        let part = rest.split_to(room.min(rest.len()));
+        stream.send_data(part, ends && rest.is_empty())?;
+    }
+    Ok(())
 }
 
 /// Waits until the client takes some more bytes; how many.

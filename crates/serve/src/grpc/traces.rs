@@ -33,7 +33,33 @@ const PLAIN: PipeTraces = PipeTraces {
     send: None,
 };
 
+/// T9's and T10's parts that know records, for calls.
+const CALLS_OVER_TLS: PipeTraces = PipeTraces {
+    receive: "T10_http2",
+    send: Some("T9_http2"),
+};
+
+const CALLS_PLAIN: PipeTraces = PipeTraces {
+    receive: "T10_http2_plain",
+    send: None,
+};
+
+/// The part of T9 that knows messages.
+pub(crate) const CALL: &str = "T9_grpc";
+/// The same with Cmp.
+pub(crate) const CALL_COMPRESSED: &str = "T9_grpc+Cmp";
+/// The part of T10 that knows messages.
+pub(crate) const RESPONSE: &str = "T10_grpc";
+
 impl PipeTraces {
+    /// Those of a client's connection.
+    pub(crate) fn of_calls(tls: bool) -> PipeTraces {
+        match tls {
+            true => CALLS_OVER_TLS,
+            false => CALLS_PLAIN,
+        }
+    }
+
     pub(crate) fn of(tls: bool) -> PipeTraces {
         match tls {
             true => OVER_TLS,
@@ -42,18 +68,37 @@ impl PipeTraces {
     }
 }
 
+/// Registers what a server of gRPC has.
 pub(crate) fn register(library: &mut Library) -> Result<(), ServeError> {
-    library.register(OVER_TLS.receive, seq(&["TCP", "Decr"])?)?;
-    library.register(PLAIN.receive, seq(&["TCP"])?)?;
-    for send in [OVER_TLS.send, PLAIN.send].into_iter().flatten() {
-        library.register(send, seq(&["Encr", "TCP"])?)?;
-    }
-    let mut receive = seq(&["RPC"])?;
-    let decompress = branch("out['compressed'] == 1", seq(&["Dcmp"])?, Nodes::new())?;
-    receive.push(decompress);
-    receive.extend(seq(&["Dser", "LdB"])?);
-    library.register(RECEIVE, receive)?;
+    pipes(library, [OVER_TLS, PLAIN])?;
+    library.register(RECEIVE, received()?)?;
     library.register(SEND, seq(&["Ser", "RPC"])?)?;
     library.register(SEND_COMPRESSED, seq(&["Ser", "Cmp", "RPC"])?)?;
     Ok(())
+}
+
+/// Registers what a client of gRPC has.
+pub(crate) fn register_calls(library: &mut Library) -> Result<(), ServeError> {
+    pipes(library, [CALLS_OVER_TLS, CALLS_PLAIN])?;
+    library.register(CALL, seq(&["Ser", "RPC"])?)?;
+    library.register(CALL_COMPRESSED, seq(&["Ser", "Cmp", "RPC"])?)?;
+    library.register(RESPONSE, received()?)?;
+    Ok(())
+}
+
+fn pipes(library: &mut Library, [over_tls, plain]: [PipeTraces; 2]) -> Result<(), ServeError> {
+    library.register(over_tls.receive, seq(&["TCP", "Decr"])?)?;
+    library.register(plain.receive, seq(&["TCP"])?)?;
+    for send in [over_tls.send, plain.send].into_iter().flatten() {
+        library.register(send, seq(&["Encr", "TCP"])?)?;
+    }
+    Ok(())
+}
+
+fn received() -> Result<Nodes, ServeError> {
+    let mut nodes = seq(&["RPC"])?;
+    let decompress = branch("out['compressed'] == 1", seq(&["Dcmp"])?, Nodes::new())?;
+    nodes.push(decompress);
+    nodes.extend(seq(&["Dser", "LdB"])?);
+    Ok(nodes)
 }

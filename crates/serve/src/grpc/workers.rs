@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use crate::server::ThreadScope;
 
@@ -25,18 +25,26 @@ const WAITING_PER_THREAD: usize = 64;
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
 /// A bounded number of threads behind a bounded queue.
+///
+/// To wake a thread costs more than to answer a small request, and one that is awake may take all
+/// the work before another comes. So there is one thread at most that was called and has not come
+/// yet; when it comes and takes work, it calls the next if more is waiting. A handler that blocks
+/// holds nobody up: whenever work waits, a thread is on its way or all there may be are busy.
 pub(crate) struct Workers {
     most: usize,
     scope: Arc<ThreadScope>,
     state: Mutex<State>,
-    wake: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<Work>,
     threads: usize,
-    idle: usize,
+    /// Threads without work. The one that waits for the shortest time is called first: its stack is
+    /// in the caches, and the others come to the end of their patience.
+    idle: Vec<Thread>,
+    /// Whether a thread was called or made and has not looked at the queue since.
+    coming: bool,
     closed: bool,
 }
 
@@ -50,7 +58,6 @@ impl Workers {
             most: most.max(1),
             scope,
             state: Mutex::default(),
-            wake: Condvar::new(),
         }
     }
 
@@ -66,50 +73,79 @@ impl Workers {
             return Err(Full);
         }
         state.queue.push_back(work);
-        if state.queue.len() > state.idle && state.threads < self.most {
+        let called = self.call(&mut state);
+        if state.threads == 0 {
+            state.queue.pop_back();
+            return Err(Full);
+        }
+        drop(state);
+        if let Some(thread) = called {
+            thread.unpark();
+        }
+        Ok(())
+    }
+
+    /// Has a thread come for the work that waits, unless one is on its way. The one that is
+    /// returned is to be woken, once nobody holds the state.
+    #[must_use]
+    fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
+        if state.coming || state.queue.is_empty() {
+            return None;
+        }
+        let idle = state.idle.pop();
+        state.coming = idle.is_some();
+        if idle.is_none() && state.threads < self.most {
             let workers = self.clone();
             let spawned = thread::Builder::new()
                 .name("accelflow-worker".to_owned())
                 .stack_size(STACK_BYTES)
                 .spawn(move || (workers.scope)(&mut || workers.serve()));
-            match spawned {
-                Ok(_) => state.threads += 1,
-                // Those that there are will come to it.
-                Err(_) if state.threads > 0 => {}
-                Err(_) => {
-                    state.queue.pop_back();
-                    return Err(Full);
-                }
+            // Otherwise those that there are will come to it.
+            if spawned.is_ok() {
+                state.threads += 1;
+                state.coming = true;
             }
         }
-        drop(state);
-        self.wake.notify_one();
-        Ok(())
+        idle
     }
 
-    fn serve(&self) {
+    fn serve(self: &Arc<Self>) {
+        self.state().coming = false;
         while let Some(work) = self.next() {
             // A handler's panic is dealt with where it is called; nothing may end the thread.
             let _ = catch_unwind(AssertUnwindSafe(work));
         }
     }
 
-    fn next(&self) -> Option<Work> {
+    fn next(self: &Arc<Self>) -> Option<Work> {
         let mut state = self.state();
         loop {
             if let Some(work) = state.queue.pop_front() {
+                let called = self.call(&mut state);
+                drop(state);
+                if let Some(thread) = called {
+                    thread.unpark();
+                }
                 return Some(work);
             }
             if state.closed {
                 break;
             }
-            state.idle += 1;
-            let waited = self.wake.wait_timeout(state, PATIENCE);
-            let (guard, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
-            state = guard;
-            state.idle -= 1;
-            if timed_out.timed_out() && state.queue.is_empty() {
-                break;
+            state.idle.push(thread::current());
+            drop(state);
+            let since = Instant::now();
+            thread::park_timeout(PATIENCE);
+            state = self.state();
+            let me = thread::current().id();
+            match state.idle.iter().position(|idle| idle.id() == me) {
+                None => state.coming = false,
+                // Nobody has called.
+                Some(place) => {
+                    state.idle.remove(place);
+                    if since.elapsed() >= PATIENCE && state.queue.is_empty() {
+                        break;
+                    }
+                }
             }
         }
         state.threads -= 1;
@@ -121,9 +157,12 @@ impl Workers {
         let mut state = self.state();
         state.closed = true;
         let dropped = std::mem::take(&mut state.queue);
+        let idle = std::mem::take(&mut state.idle);
         drop(state);
         drop(dropped);
-        self.wake.notify_all();
+        for thread in idle {
+            thread.unpark();
+        }
     }
 }
 

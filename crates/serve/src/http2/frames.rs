@@ -59,6 +59,15 @@ impl Frames {
         }
     }
 
+    /// Those of a service, which sends no preface.
+    pub(crate) fn of_service(now: Instant) -> Frames {
+        Frames {
+            preface: 0,
+            begun: None,
+            ..Frames::new(now)
+        }
+    }
+
     /// Looks at bytes that have come.
     pub(crate) fn see(&mut self, mut bytes: &[u8], now: Instant) {
         let skip = self.preface.min(bytes.len());

@@ -2,6 +2,7 @@
 //! task for each request.
 
 mod frames;
+mod outgoing;
 mod pipe;
 
 use std::cell::RefCell;
@@ -11,7 +12,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accelflow_runtime::Conversation;
+use accelflow_accel::Limits;
+use accelflow_accel::tls::{ContentType, TlsSession};
+use accelflow_runtime::{Conversation, Message};
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::{self, Connection};
@@ -23,16 +26,20 @@ use tokio::task::LocalSet;
 use tokio::time::{interval, timeout};
 
 pub(crate) use frames::{Activity, Frames};
-use pipe::{Fault, Pipe};
+pub(crate) use pipe::{End, Fault, Pipe};
 
 use crate::error::Close;
+use crate::grpc::traces::PipeTraces;
 use crate::grpc::{Gateway, Streams};
 use crate::inbound::Inbound;
+use crate::ledger::{Account, Ledger};
+use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::tls::Control;
 
-/// The flow-control window of a stream: what a client may send before its message is let in.
-const STREAM_WINDOW: u32 = 64 * 1024;
+/// The flow-control window of a stream: what a client may send before its message is let in. More
+/// than messages of 64 KiB have with what is around them, so that those come without a pause.
+const STREAM_WINDOW: u32 = 128 * 1024;
 /// What the connection's window has beyond those of all its streams, so that a request that was
 /// let in goes on while others wait.
 const SPARE_WINDOW: u32 = 1024 * 1024;
@@ -66,15 +73,17 @@ pub(crate) fn serve(
         let stream = tokio::net::TcpStream::from_std(stream).map_err(Close::Io)?;
         let frames = Rc::new(RefCell::new(Frames::new(Instant::now())));
         let fault = Fault::default();
-        let pipe = Pipe::new(
-            shared.clone(),
-            stream,
-            inbound,
-            conversation,
+        let secure = control.is_some();
+        let names = PipeTraces::of(secure);
+        let records = shared.recorder.is_some();
+        let account = records.then(|| Rc::new(Account::new(shared.clone(), secure)));
+        let end = ServerEnd {
+            shared: shared.clone(),
             control,
-            frames.clone(),
-            fault.clone(),
-        );
+            frames: frames.clone(),
+            account: account.clone(),
+        };
+        let pipe = Pipe::new(end, stream, names, inbound, conversation, fault.clone());
         let patience = shared.config.handshake_timeout;
         let greeted = timeout(patience, builder(shared).handshake::<_, Bytes>(pipe)).await;
         let greeted = greeted.map_err(|_| Close::Slow("handshake"))?;
@@ -87,7 +96,7 @@ pub(crate) fn serve(
             shared,
             connection,
             frames: frames.clone(),
-            streams: streams(shared, gateway, peer, frames),
+            streams: streams(shared, gateway, peer, frames, account),
             stop: gateway.stopping(),
             leaving: None,
         };
@@ -100,6 +109,70 @@ pub(crate) fn serve(
         }
     });
     Err(served.err().unwrap_or(Close::Done))
+}
+
+/// The server's end of a connection.
+struct ServerEnd {
+    shared: Arc<Shared>,
+    control: Option<Control>,
+    frames: Rc<RefCell<Frames>>,
+    account: Option<Rc<Account>>,
+}
+
+impl End for ServerEnd {
+    fn run(
+        &mut self,
+        trace: &'static str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<Ran, String> {
+        let executors = &self.shared.executors;
+        let ran = executors.run(trace, message, conversation);
+        ran.map_err(|error| error.to_string())
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.shared.settings.limits
+    }
+
+    fn patience(&self) -> Duration {
+        self.shared.config.write_timeout
+    }
+
+    fn ledger(&self) -> Option<&RefCell<Ledger>> {
+        self.account.as_ref().map(|it| &it.ledger)
+    }
+
+    fn drained(&mut self) {
+        if let Some(account) = &self.account {
+            account.settle();
+        }
+    }
+
+    fn see(&mut self, plain: &[u8]) {
+        self.frames.borrow_mut().see(plain, Instant::now());
+    }
+
+    fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        kind: ContentType,
+        content: &[u8],
+    ) -> Result<Vec<u8>, Close> {
+        let limits = &self.shared.settings.limits;
+        match &mut self.control {
+            Some(control) => control.obey(session, kind, content, limits),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close> {
+        let limits = &self.shared.settings.limits;
+        match &mut self.control {
+            Some(control) => control.refresh(session, limits),
+            None => Ok(Vec::new()),
+        }
+    }
 }
 
 fn builder(shared: &Shared) -> server::Builder {
@@ -123,6 +196,7 @@ fn streams(
     gateway: &Gateway,
     peer: SocketAddr,
     frames: Rc<RefCell<Frames>>,
+    account: Option<Rc<Account>>,
 ) -> Rc<Streams> {
     let budget = shared.config.limits.max_message_bytes;
     Rc::new(Streams {
@@ -131,6 +205,7 @@ fn streams(
         workers: gateway.workers.clone(),
         peer,
         frames,
+        account,
         activity: Activity::new(Instant::now()),
         incoming: Semaphore::new(budget.min(Semaphore::MAX_PERMITS)),
         unsent: std::cell::Cell::new(0),
@@ -141,7 +216,7 @@ fn streams(
 /// What drives a connection.
 struct Driver<'s> {
     shared: &'s Shared,
-    connection: Connection<Pipe, Bytes>,
+    connection: Connection<Pipe<ServerEnd>, Bytes>,
     frames: Rc<RefCell<Frames>>,
     streams: Rc<Streams>,
     stop: watch::Receiver<bool>,

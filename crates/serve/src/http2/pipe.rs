@@ -8,103 +8,146 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::Duration;
 
-use accelflow_accel::tls::{self as records, ContentType};
+use accelflow_accel::Limits;
+use accelflow_accel::tls::{self as records, ContentType, TlsSession};
 use accelflow_runtime::{Conversation, Message};
 use accelflow_trace::Format;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
-use zeroize::{Zeroize, Zeroizing};
 
-use super::frames::Frames;
+use super::outgoing::{COLLECTED, Outgoing};
 use crate::error::Close;
 use crate::grpc::traces::PipeTraces;
 use crate::inbound::{Inbound, whole_records};
-use crate::server::Shared;
-use crate::tls::{self, Control};
-
-/// How much is collected before it is protected and sent: four records.
-const COLLECTED: usize = 64 * 1024;
+use crate::ledger::Ledger;
+use crate::recorder::{Ran, thread_time};
+use crate::tls;
+use crate::wipe::Wiped;
 
 /// Why a pipe has failed, once it has.
 pub(crate) type Fault = Rc<RefCell<Option<Close>>>;
 
+/// What the two ends of a connection do each in its way.
+pub(crate) trait End {
+    /// Runs a trace of the connection's bytes. A run that fails leaves the keys as they were.
+    fn run(
+        &mut self,
+        trace: &'static str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<Ran, String>;
+
+    fn limits(&self) -> &Limits;
+
+    /// How long the other end has to take what is sent.
+    fn patience(&self) -> Duration;
+
+    /// Where the costs of records are noted, if they are.
+    fn ledger(&self) -> Option<&RefCell<Ledger>> {
+        None
+    }
+
+    /// Everything that was to be sent has been.
+    fn drained(&mut self) {}
+
+    /// Looks at frames that have come.
+    fn see(&mut self, plain: &[u8]);
+
+    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        kind: ContentType,
+        content: &[u8],
+    ) -> Result<Vec<u8>, Close>;
+
+    /// Renews the write keys if it is time to. Returns what must be sent.
+    fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close>;
+}
+
 /// A connection as the HTTP/2 library sees it.
-pub(crate) struct Pipe {
-    shared: Arc<Shared>,
+pub(crate) struct Pipe<E> {
+    end: E,
     stream: TcpStream,
     names: PipeTraces,
     inbound: Inbound,
     conversation: Conversation,
-    control: Option<Control>,
-    frames: Rc<RefCell<Frames>>,
     fault: Fault,
+    /// Why nothing more can be opened, to be told once what was opened before has been read.
+    last: Option<Close>,
     /// What was opened and not yet read, from `read_to` on.
-    opened: Zeroizing<Vec<u8>>,
+    opened: Wiped,
     read_to: usize,
     /// What is to be protected.
-    collected: Zeroizing<Vec<u8>>,
+    collected: Outgoing,
     /// What is to be sent, from `sent_to` on.
-    sealed: Vec<u8>,
+    sealed: Outgoing,
     sent_to: usize,
     /// Runs out when `sealed` has not been sent in time.
     patience: Option<Pin<Box<Sleep>>>,
     said_bye: bool,
 }
 
-impl Pipe {
+impl<E: End> Pipe<E> {
+    /// The bytes of `stream`, of which those in `inbound` have come; they are in records if the
+    /// conversation has keys.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        end: E,
         stream: TcpStream,
+        names: PipeTraces,
         inbound: Inbound,
         conversation: Conversation,
-        control: Option<Control>,
-        frames: Rc<RefCell<Frames>>,
         fault: Fault,
-    ) -> Pipe {
+    ) -> Pipe<E> {
         Pipe {
-            shared,
+            end,
             stream,
-            names: PipeTraces::of(control.is_some()),
+            names,
             inbound,
             conversation,
-            control,
-            frames,
             fault,
-            opened: Zeroizing::default(),
+            last: None,
+            opened: Wiped::default(),
             read_to: 0,
-            collected: Zeroizing::default(),
-            sealed: Vec::new(),
+            collected: Outgoing::default(),
+            sealed: Outgoing::default(),
             sent_to: 0,
             patience: None,
             said_bye: false,
         }
     }
 
+    fn is_protected(&self) -> bool {
+        self.conversation.session.tls.is_some()
+    }
+
     /// Opens what has come up to the end of the last whole record; whether there was anything.
     fn open(&mut self) -> Result<bool, Close> {
-        let bytes = match self.control {
-            None => self.inbound.bytes().len(),
-            Some(_) => whole_records(self.inbound.bytes())?.bytes,
+        let bytes = match self.is_protected() {
+            false => self.inbound.bytes().len(),
+            true => whole_records(self.inbound.bytes())?.bytes,
         };
         if bytes == 0 {
             return Ok(false);
         }
         let message = Message::received(&self.inbound.bytes()[..bytes]);
-        let executors = &self.shared.executors;
-        let done = executors.run(self.names.receive, &message, &mut self.conversation);
-        match done {
+        let receive = self.names.receive;
+        match self.end.run(receive, &message, &mut self.conversation) {
             Ok(mut ran) => {
                 self.inbound.consume(bytes);
+                if let Some(ledger) = self.end.ledger() {
+                    let plain = ran.outcome.arrivals.iter().map(|it| it.job.bytes.len());
+                    ledger.borrow_mut().add_received(&ran, bytes, plain.sum());
+                }
                 for arrival in ran.outcome.arrivals.drain(..) {
                     self.keep(arrival.job.bytes);
                 }
             }
-            Err(error) if self.control.is_none() => return Err(Close::Failed(error.to_string())),
+            Err(why) if !self.is_protected() => return Err(Close::Failed(why)),
             // The run has left the keys as they were: the core sees what stopped Decr, such as a
             // key update.
             Err(_) => self.open_by_core(bytes)?,
@@ -115,12 +158,10 @@ impl Pipe {
     fn open_by_core(&mut self, bytes: usize) -> Result<(), Close> {
         let end = self.inbound.bytes().len() - bytes;
         while self.inbound.bytes().len() > end {
-            let (Some(session), Some(control)) =
-                (&mut self.conversation.session.tls, &mut self.control)
-            else {
+            let Some(session) = &mut self.conversation.session.tls else {
                 return Ok(());
             };
-            let mut content = Zeroizing::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
+            let mut content = Wiped::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
             let found = self.inbound.bytes();
             let (kind, record) = records::open_first(&mut session.read, found, &mut content)?;
             self.inbound.consume(record);
@@ -128,16 +169,15 @@ impl Pipe {
                 self.keep(std::mem::take(&mut content));
                 continue;
             }
-            let limits = &self.shared.settings.limits;
-            let reply = control.obey(session, kind, &content, limits)?;
-            self.sealed.extend_from_slice(&reply);
+            let reply = self.end.obey(session, kind, &content)?;
+            self.sealed.push(&reply);
         }
         Ok(())
     }
 
     fn keep(&mut self, plain: Vec<u8>) {
-        let plain = Zeroizing::new(plain);
-        self.frames.borrow_mut().see(&plain, Instant::now());
+        let plain = Wiped::new(plain);
+        self.end.see(&plain);
         if self.read_to == self.opened.len() {
             self.opened = plain;
         } else {
@@ -145,35 +185,39 @@ impl Pipe {
             let mut joined = Vec::with_capacity(rest.len() + plain.len());
             joined.extend_from_slice(rest);
             joined.extend_from_slice(&plain);
-            self.opened = Zeroizing::new(joined);
+            self.opened = Wiped::new(joined);
         }
         self.read_to = 0;
     }
 
     /// Protects what was collected.
     fn seal(&mut self) -> Result<(), Close> {
-        let mut plain = std::mem::take(&mut self.collected);
         let Some(trace) = self.names.send else {
-            self.sealed = std::mem::take(&mut plain);
+            if let Some(ledger) = self.end.ledger() {
+                let bytes = self.collected.bytes().len();
+                ledger.borrow_mut().add_sent_plain(bytes);
+            }
+            std::mem::swap(&mut self.sealed, &mut self.collected);
             return Ok(());
         };
         let message = Message {
             format: Format::Str,
-            ..Message::received(&plain)
+            ..Message::received(self.collected.bytes())
         };
-        let executors = &self.shared.executors;
-        let done = executors.run(trace, &message, &mut self.conversation);
-        let mut ran = done.map_err(|error| Close::Failed(error.to_string()))?;
-        for mut sent in ran.outcome.sent.drain(..) {
-            self.sealed.extend_from_slice(&sent.bytes);
-            sent.bytes.zeroize();
+        let done = self.end.run(trace, &message, &mut self.conversation);
+        let mut ran = done.map_err(Close::Failed)?;
+        if let Some(ledger) = self.end.ledger() {
+            let sealed = ran.outcome.sent.iter().map(|it| it.bytes.len()).sum();
+            let plain = self.collected.bytes().len();
+            ledger.borrow_mut().add_sent(&ran, plain, sealed);
         }
-        let limits = &self.shared.settings.limits;
-        if let (Some(session), Some(control)) =
-            (&mut self.conversation.session.tls, &mut self.control)
-        {
-            let update = control.refresh(session, limits)?;
-            self.sealed.extend_from_slice(&update);
+        self.collected.clear();
+        for sent in ran.outcome.sent.drain(..) {
+            self.sealed.take(sent.bytes);
+        }
+        if let Some(session) = &mut self.conversation.session.tls {
+            let update = self.end.refresh(session)?;
+            self.sealed.push(&update);
         }
         Ok(())
     }
@@ -181,9 +225,15 @@ impl Pipe {
     /// Sends all there is.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            while self.sent_to < self.sealed.len() {
-                let rest = &self.sealed[self.sent_to..];
-                match Pin::new(&mut self.stream).poll_write(cx, rest) {
+            while self.sent_to < self.sealed.bytes().len() {
+                let rest = &self.sealed.bytes()[self.sent_to..];
+                let begun = self.end.ledger().map(|_| thread_time());
+                let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+                if let (Some(ledger), Some(begun)) = (self.end.ledger(), begun) {
+                    let spent = thread_time().saturating_sub(begun);
+                    ledger.borrow_mut().add_send_call(spent);
+                }
+                match written {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                     Poll::Ready(Ok(written)) => self.sent_to += written,
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
@@ -191,9 +241,10 @@ impl Pipe {
                 }
             }
             self.patience = None;
-            self.sealed.zeroize();
+            self.sealed.clear();
             self.sent_to = 0;
-            if self.collected.is_empty() {
+            if self.collected.bytes().is_empty() {
+                self.end.drained();
                 return Poll::Ready(Ok(()));
             }
             self.seal().map_err(|close| self.fail(close))?;
@@ -208,7 +259,7 @@ impl Pipe {
     }
 
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let allowed = self.shared.config.write_timeout;
+        let allowed = self.end.patience();
         let patience = self
             .patience
             .get_or_insert_with(|| Box::pin(sleep(allowed)));
@@ -217,7 +268,7 @@ impl Pipe {
     }
 }
 
-impl AsyncRead for Pipe {
+impl<E: End + Unpin> AsyncRead for Pipe<E> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -225,22 +276,41 @@ impl AsyncRead for Pipe {
     ) -> Poll<io::Result<()>> {
         let pipe = &mut *self;
         loop {
-            let rest = &mut pipe.opened[pipe.read_to..];
+            let rest = &pipe.opened[pipe.read_to..];
             if !rest.is_empty() {
                 let count = rest.len().min(buffer.remaining());
                 buffer.put_slice(&rest[..count]);
-                rest[..count].zeroize();
                 pipe.read_to += count;
+                if pipe.read_to == pipe.opened.len() {
+                    // Wiped as soon as the library has all of it.
+                    pipe.opened = Wiped::default();
+                    pipe.read_to = 0;
+                }
                 return Poll::Ready(Ok(()));
             }
-            if pipe.open().map_err(|close| pipe.fail(close))? {
-                continue;
+            if let Some(close) = pipe.last.take() {
+                return Poll::Ready(Err(pipe.fail(close)));
+            }
+            match pipe.open() {
+                Ok(false) => {}
+                Ok(true) => continue,
+                // What came before, such as the last response before a farewell, counts.
+                Err(close) => {
+                    pipe.last = Some(close);
+                    continue;
+                }
             }
             let mut source = Polled {
                 stream: &mut pipe.stream,
                 cx,
             };
-            match pipe.inbound.fill(&mut source) {
+            let begun = pipe.end.ledger().map(|_| thread_time());
+            let filled = fill(&mut pipe.inbound, &mut source);
+            if let (Some(ledger), Some(begun)) = (pipe.end.ledger(), begun) {
+                let spent = thread_time().saturating_sub(begun);
+                ledger.borrow_mut().add_recv_call(spent);
+            }
+            match filled {
                 Ok(0) if pipe.inbound.is_empty() => return Poll::Ready(Ok(())),
                 Ok(0) => return Poll::Ready(Err(pipe.fail(Close::Cut))),
                 Ok(_) => {}
@@ -251,21 +321,17 @@ impl AsyncRead for Pipe {
     }
 }
 
-impl AsyncWrite for Pipe {
+impl<E: End + Unpin> AsyncWrite for Pipe<E> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.collected.len() >= COLLECTED {
+        if self.collected.bytes().len() >= COLLECTED {
             ready!(self.poll_drain(cx))?;
         }
-        let count = bytes.len().min(COLLECTED - self.collected.len());
-        if self.collected.capacity() == 0 {
-            // It never grows in place, which could leave a copy behind.
-            self.collected.reserve_exact(COLLECTED);
-        }
-        self.collected.extend_from_slice(&bytes[..count]);
+        let count = bytes.len().min(COLLECTED - self.collected.bytes().len());
+        self.collected.push(&bytes[..count]);
         Poll::Ready(Ok(count))
     }
 
@@ -278,15 +344,30 @@ impl AsyncWrite for Pipe {
         if !self.said_bye {
             self.said_bye = true;
             let pipe = &mut *self;
-            let limits = &pipe.shared.settings.limits;
+            let limits = *pipe.end.limits();
             let session = pipe.conversation.session.tls.as_mut();
-            if let Some(bye) = session.and_then(|session| tls::close_notify(session, limits)) {
-                pipe.sealed.extend_from_slice(&bye);
+            if let Some(bye) = session.and_then(|session| tls::close_notify(session, &limits)) {
+                pipe.sealed.push(&bye);
             }
             ready!(self.poll_drain(cx))?;
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
+}
+
+/// Reads what there is, up to what a buffer keeps: each run of a trace has a price. The number of
+/// bytes, 0 at the end of the stream.
+fn fill(inbound: &mut Inbound, source: &mut impl Read) -> io::Result<usize> {
+    let mut read = inbound.fill(source)?;
+    while read > 0 && inbound.may_go_on() {
+        match inbound.fill(source) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
 }
 
 /// A socket that is read as if it did not block.

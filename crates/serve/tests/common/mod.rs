@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 pub(crate) mod grpc;
+pub(crate) mod services;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,0 +1,250 @@
+//! The fields of messages that have been checked, where they lie.
+
+use super::scan::{END_GROUP, FIXED32, FIXED64, GROUP, LENGTH, VARINT};
+use super::shape::{Field, Holds, Shape, Ty};
+
+/// A value on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Raw<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Fixed32(u32),
+    Bytes(&'a [u8]),
+}
+
+/// The bytes are no message. Those that Dser has seen are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// Fields one after the other, as they are on the wire.
+pub(super) struct Wire<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Wire<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Wire<'a> {
+        Wire { rest: bytes }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next field that is no group, by its number; what is within groups is passed over.
+    pub(super) fn next(&mut self) -> Result<Option<(u32, Raw<'a>)>, Malformed> {
+        let mut groups = 0usize;
+        while !self.rest.is_empty() {
+            let key = self.varint()?;
+            let (number, wire) = ((key >> 3) as u32, (key & 7) as u8);
+            let value = match wire {
+                GROUP => {
+                    groups += 1;
+                    continue;
+                }
+                END_GROUP => {
+                    groups = groups.checked_sub(1).ok_or(Malformed)?;
+                    continue;
+                }
+                _ => self.value(wire)?,
+            };
+            if groups == 0 {
+                return Ok(Some((number, value)));
+            }
+        }
+        match groups {
+            0 => Ok(None),
+            _ => Err(Malformed),
+        }
+    }
+
+    fn value(&mut self, wire: u8) -> Result<Raw<'a>, Malformed> {
+        Ok(match wire {
+            VARINT => Raw::Varint(self.varint()?),
+            FIXED64 => Raw::Fixed64(u64::from_le_bytes(self.array()?)),
+            FIXED32 => Raw::Fixed32(u32::from_le_bytes(self.array()?)),
+            LENGTH => {
+                let length = usize::try_from(self.varint()?).map_err(|_| Malformed)?;
+                let (value, rest) = self.rest.split_at_checked(length).ok_or(Malformed)?;
+                self.rest = rest;
+                Raw::Bytes(value)
+            }
+            _ => return Err(Malformed),
+        })
+    }
+
+    /// The next element of a packed list.
+    pub(super) fn element(&mut self, ty: Ty) -> Result<Raw<'a>, Malformed> {
+        self.value(match ty {
+            Ty::Double | Ty::Fixed64 | Ty::Sfixed64 => FIXED64,
+            Ty::Float | Ty::Fixed32 | Ty::Sfixed32 => FIXED32,
+            Ty::String | Ty::Bytes | Ty::Message(_) => return Err(Malformed),
+            _ => VARINT,
+        })
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (value, rest) = self.rest.split_first_chunk().ok_or(Malformed)?;
+        self.rest = rest;
+        Ok(*value)
+    }
+
+    fn varint(&mut self) -> Result<u64, Malformed> {
+        let mut value = 0u64;
+        for (place, byte) in self.rest.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * place);
+            if byte & 0x80 == 0 {
+                self.rest = &self.rest[place + 1..];
+                return Ok(value);
+            }
+        }
+        Err(Malformed)
+    }
+}
+
+/// The integer that a value on the wire is, by its type. Bits beyond the type's are dropped.
+pub(super) fn integer(ty: Ty, raw: Raw<'_>) -> Option<i128> {
+    let zigzag = |value: u64| (value >> 1) as i64 ^ -((value & 1) as i64);
+    Some(match (ty, raw) {
+        (Ty::Int32 | Ty::Enum(_), Raw::Varint(value)) => (value as i32).into(),
+        (Ty::Int64, Raw::Varint(value)) => (value as i64).into(),
+        (Ty::Uint32, Raw::Varint(value)) => (value as u32).into(),
+        (Ty::Uint64, Raw::Varint(value)) => value.into(),
+        (Ty::Sint32, Raw::Varint(value)) => zigzag((value as u32).into()).into(),
+        (Ty::Sint64, Raw::Varint(value)) => zigzag(value).into(),
+        (Ty::Bool, Raw::Varint(value)) => (value != 0).into(),
+        (Ty::Fixed32, Raw::Fixed32(value)) => value.into(),
+        (Ty::Sfixed32, Raw::Fixed32(value)) => (value as i32).into(),
+        (Ty::Fixed64, Raw::Fixed64(value)) => value.into(),
+        (Ty::Sfixed64, Raw::Fixed64(value)) => (value as i64).into(),
+        _ => return None,
+    })
+}
+
+/// Tells `fact` the integers, enums and bools of a message.
+pub(super) fn facts(
+    shape: &Shape,
+    bytes: &[u8],
+    mut fact: impl FnMut(&Field, i64),
+) -> Result<(), Malformed> {
+    let mut found: Vec<Option<i64>> = shape.fields.iter().map(|it| it.default_fact).collect();
+    let mut set = vec![None; shape.oneofs];
+    if shape.fields.iter().any(Field::is_fact) {
+        let mut wire = Wire::new(bytes);
+        while let Some((number, raw)) = wire.next()? {
+            let Some(place) = shape.place(number) else {
+                continue;
+            };
+            let field = &shape.fields[place];
+            if let Some(oneof) = field.oneof {
+                set[oneof] = Some(place);
+            }
+            if field.is_fact() {
+                let value = integer(field.ty, raw).ok_or(Malformed)?;
+                found[place] = i64::try_from(value).ok();
+            }
+        }
+    }
+    for (place, (field, mut value)) in shape.fields.iter().zip(found).enumerate() {
+        // What is set last unsets the others.
+        if field.oneof.is_some_and(|oneof| set[oneof] != Some(place)) {
+            value = field.default_fact;
+        }
+        if let (true, Some(value)) = (field.is_fact(), value) {
+            fact(field, value);
+        }
+    }
+    Ok(())
+}
+
+/// The fields of one message, each with all that it has on the wire, in the order of JSON.
+pub(super) struct Found<'a> {
+    /// The place of a field and a value of it, ordered by place.
+    values: Vec<(usize, Raw<'a>)>,
+}
+
+impl<'a> Found<'a> {
+    /// Those of the message whose parts are `parts`, which mean what one after the other would.
+    pub(super) fn new(
+        shape: &Shape,
+        parts: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Found<'a>, Malformed> {
+        let mut values: Vec<(usize, Raw<'a>)> = Vec::new();
+        let mut oneofs = Oneofs::new(shape);
+        let mut sorted = true;
+        for part in parts {
+            let mut wire = Wire::new(part);
+            while let Some((number, raw)) = wire.next()? {
+                let Some(place) = shape.place(number) else {
+                    continue;
+                };
+                oneofs.set(shape, place, values.len());
+                sorted &= values.last().is_none_or(|(last, _)| *last <= place);
+                values.push((place, raw));
+            }
+        }
+        oneofs.finish(shape, &mut values);
+        if !sorted {
+            // Values of one field stay in their order.
+            values.sort_by_key(|(place, _)| *place);
+        }
+        Ok(Found { values })
+    }
+
+    /// Where the values of the field at `place` are, which begin at `from` if it has any.
+    pub(super) fn of(&self, place: usize, from: usize) -> std::ops::Range<usize> {
+        let rest = self.values[from..].iter();
+        let count = rest.take_while(|(other, _)| *other == place).count();
+        from..from + count
+    }
+
+    pub(super) fn values(&self, range: std::ops::Range<usize>) -> &[(usize, Raw<'a>)] {
+        &self.values[range]
+    }
+}
+
+/// Which fields of oneofs count: one that is set unsets the others, and what they had.
+struct Oneofs {
+    /// For each the field that is set, and the first of the values that count.
+    set: Vec<(Option<usize>, usize)>,
+    changed: bool,
+}
+
+impl Oneofs {
+    fn new(shape: &Shape) -> Oneofs {
+        Oneofs {
+            set: vec![(None, 0); shape.oneofs],
+            changed: false,
+        }
+    }
+
+    /// The value with the number `count` is of the field at `place`.
+    fn set(&mut self, shape: &Shape, place: usize, count: usize) {
+        if let Some(oneof) = shape.fields[place].oneof {
+            let (now, _) = self.set[oneof];
+            if now != Some(place) {
+                self.changed |= now.is_some();
+                self.set[oneof] = (Some(place), count);
+            }
+        }
+    }
+
+    /// Takes out what does not count.
+    fn finish(self, shape: &Shape, values: &mut Vec<(usize, Raw<'_>)>) {
+        if !self.changed {
+            return;
+        }
+        let mut count = 0;
+        values.retain(|(place, _)| {
+            let at = count;
+            count += 1;
+            let oneof = shape.fields[*place].oneof;
+            oneof.is_none_or(|oneof| at >= self.set[oneof].1)
+        });
+    }
+}
+
+/// Whether a field's values are lists of elements, and not elements, where they are bytes.
+pub(super) fn is_packed(field: &Field, raw: Raw<'_>) -> bool {
+    let scalar = !matches!(field.ty, Ty::String | Ty::Bytes | Ty::Message(_));
+    scalar && matches!(field.holds, Holds::List { .. }) && matches!(raw, Raw::Bytes(_))
+}

@@ -1,0 +1,332 @@
+//! Types of messages as tables, in which a field is found by a number or by a name without a walk
+//! through the descriptors of the library.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
+
+/// The messages and enums of an interface.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    messages: Vec<Shape>,
+    enums: Vec<Names>,
+}
+
+/// A type of messages; its place in [`Shapes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ShapeId(usize);
+
+/// An enum; its place in [`Shapes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EnumId(usize);
+
+/// What a message of one type has.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// In the order of their numbers, which is that of JSON.
+    pub(super) fields: Vec<Field>,
+    /// Names of JSON, and where they are no other's, those of the interface.
+    names: HashMap<Box<str>, usize>,
+    /// Whether its JSON says no more than its fields do.
+    plain: bool,
+    /// How many oneofs there may be.
+    pub(super) oneofs: usize,
+}
+
+/// A field.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) number: u32,
+    pub(super) name: Arc<str>,
+    pub(super) json_name: Box<str>,
+    pub(super) full_name: Box<str>,
+    pub(super) ty: Ty,
+    pub(super) holds: Holds,
+    /// Whether one that is absent differs from one that has the default value.
+    pub(super) presence: bool,
+    pub(super) oneof: Option<usize>,
+    /// The fact that an absent one is.
+    pub(super) default_fact: Option<i64>,
+}
+
+/// How many values a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    One,
+    /// As a group, which is how messages once were written.
+    Group,
+    List {
+        packed: bool,
+    },
+    /// A list of groups.
+    Groups,
+    /// Its type is that of the entries.
+    Map,
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ty {
+    Double,
+    Float,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Sint32,
+    Sint64,
+    Fixed32,
+    Fixed64,
+    Sfixed32,
+    Sfixed64,
+    Bool,
+    String,
+    Bytes,
+    Enum(EnumId),
+    Message(ShapeId),
+}
+
+/// The names of an enum's values.
+#[derive(Debug)]
+pub(super) struct Names {
+    by_number: HashMap<i32, Box<str>>,
+    by_name: HashMap<Box<str>, i32>,
+    pub(super) default: i32,
+    plain: bool,
+}
+
+impl Names {
+    pub(super) fn name(&self, number: i32) -> Option<&str> {
+        self.by_number.get(&number).map(|it| &**it)
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<i32> {
+        self.by_name.get(name).copied()
+    }
+}
+
+impl Shape {
+    /// The place of the field that has a number.
+    pub(super) fn place(&self, number: u32) -> Option<usize> {
+        // Most messages number their fields from 1 on.
+        let guess = (number as usize).wrapping_sub(1);
+        match self.fields.get(guess) {
+            Some(field) if field.number == number => Some(guess),
+            _ => {
+                let found = self.fields.binary_search_by_key(&number, |it| it.number);
+                found.ok()
+            }
+        }
+    }
+
+    /// The field that a member of the JSON sets.
+    pub(super) fn named(&self, name: &str) -> Option<&Field> {
+        self.names.get(name).map(|place| &self.fields[*place])
+    }
+}
+
+impl Field {
+    /// Whether it is at most one number, enum or bool: a fact, that is.
+    pub(super) fn is_fact(&self) -> bool {
+        let is_number = !matches!(
+            self.ty,
+            Ty::Message(_) | Ty::String | Ty::Bytes | Ty::Double | Ty::Float
+        );
+        is_number && self.holds == Holds::One
+    }
+}
+
+impl Shapes {
+    pub(super) fn message(&self, ShapeId(place): ShapeId) -> &Shape {
+        &self.messages[place]
+    }
+
+    pub(super) fn names(&self, EnumId(place): EnumId) -> &Names {
+        &self.enums[place]
+    }
+
+    /// The types of the key and of the value of a map's entries.
+    pub(super) fn entry(&self, ty: Ty) -> Option<(&Field, &Field)> {
+        let Ty::Message(id) = ty else {
+            return None;
+        };
+        match self.message(id).fields.as_slice() {
+            [key, value] => Some((key, value)),
+            _ => None,
+        }
+    }
+
+    /// Whether the JSON of such a message is nothing but its fields, by their types: no message
+    /// within is one that ProtoJSON treats in a way of its own, has extensions or is a group.
+    pub(super) fn is_plain(&self, root: ShapeId) -> bool {
+        let mut seen = vec![false; self.messages.len()];
+        let mut left = vec![root];
+        while let Some(id) = left.pop() {
+            if std::mem::replace(&mut seen[id.0], true) {
+                continue;
+            }
+            let shape = self.message(id);
+            if !shape.plain {
+                return false;
+            }
+            for field in &shape.fields {
+                match field.ty {
+                    Ty::Message(inner) => left.push(inner),
+                    Ty::Enum(id) if !self.names(id).plain => return false,
+                    _ => {}
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Makes [`Shapes`] of descriptors, each once.
+#[derive(Default)]
+pub(super) struct Builder {
+    shapes: Shapes,
+    known: HashMap<String, ShapeId>,
+    enums: HashMap<String, EnumId>,
+    /// Those that have a place, and nothing there yet.
+    left: Vec<MessageDescriptor>,
+}
+
+impl Builder {
+    /// The place of a type, and by it of all that it has within.
+    pub(super) fn add(&mut self, kind: &MessageDescriptor) -> ShapeId {
+        let root = self.place(kind);
+        // In the order of their places.
+        while !self.left.is_empty() {
+            for kind in std::mem::take(&mut self.left) {
+                let shape = self.shape(&kind);
+                self.shapes.messages.push(shape);
+            }
+        }
+        root
+    }
+
+    /// What was made, and the places by name.
+    pub(super) fn finish(self) -> (Arc<Shapes>, HashMap<String, ShapeId>) {
+        (Arc::new(self.shapes), self.known)
+    }
+
+    fn place(&mut self, kind: &MessageDescriptor) -> ShapeId {
+        if let Some(id) = self.known.get(kind.full_name()) {
+            return *id;
+        }
+        let id = ShapeId(self.known.len());
+        self.known.insert(kind.full_name().to_owned(), id);
+        self.left.push(kind.clone());
+        id
+    }
+
+    fn shape(&mut self, kind: &MessageDescriptor) -> Shape {
+        let name = kind.full_name();
+        let fields: Vec<Field> = kind.fields().map(|it| self.field(&it)).collect();
+        let mut names = HashMap::new();
+        for (place, field) in fields.iter().enumerate() {
+            names.insert((&*field.name).into(), place);
+        }
+        for (place, field) in fields.iter().enumerate() {
+            names.insert(field.json_name.clone(), place);
+        }
+        let groups = |it: &Field| matches!(it.holds, Holds::Group | Holds::Groups);
+        let is_known = name.starts_with("google.protobuf.") && name != "google.protobuf.Empty";
+        Shape {
+            plain: !is_known && kind.extension_ranges().len() == 0 && !fields.iter().any(groups),
+            oneofs: kind.oneofs().len(),
+            names,
+            fields,
+        }
+    }
+
+    fn field(&mut self, field: &FieldDescriptor) -> Field {
+        let holds = if field.is_map() {
+            Holds::Map
+        } else if field.cardinality() == Cardinality::Repeated {
+            match field.is_group() {
+                true => Holds::Groups,
+                false => Holds::List {
+                    packed: field.is_packed(),
+                },
+            }
+        } else if field.is_group() {
+            Holds::Group
+        } else {
+            Holds::One
+        };
+        // One of one, such as that of an optional field, unsets nothing.
+        let oneof = (field.containing_oneof()).filter(|oneof| oneof.fields().len() > 1);
+        let mut oneofs = field.parent_message().oneofs();
+        let oneof = oneof.and_then(|oneof| oneofs.position(|it| it == oneof));
+        Field {
+            number: field.number(),
+            name: field.name().into(),
+            json_name: field.json_name().into(),
+            full_name: field.full_name().into(),
+            ty: self.ty(&field.kind()),
+            holds,
+            presence: field.supports_presence(),
+            oneof,
+            default_fact: number(&Value::default_value_for_field(field)),
+        }
+    }
+
+    fn ty(&mut self, kind: &Kind) -> Ty {
+        match kind {
+            Kind::Double => Ty::Double,
+            Kind::Float => Ty::Float,
+            Kind::Int32 => Ty::Int32,
+            Kind::Int64 => Ty::Int64,
+            Kind::Uint32 => Ty::Uint32,
+            Kind::Uint64 => Ty::Uint64,
+            Kind::Sint32 => Ty::Sint32,
+            Kind::Sint64 => Ty::Sint64,
+            Kind::Fixed32 => Ty::Fixed32,
+            Kind::Fixed64 => Ty::Fixed64,
+            Kind::Sfixed32 => Ty::Sfixed32,
+            Kind::Sfixed64 => Ty::Sfixed64,
+            Kind::Bool => Ty::Bool,
+            Kind::String => Ty::String,
+            Kind::Bytes => Ty::Bytes,
+            Kind::Enum(kind) => Ty::Enum(self.enumeration(kind)),
+            Kind::Message(kind) => Ty::Message(self.place(kind)),
+        }
+    }
+
+    fn enumeration(&mut self, kind: &EnumDescriptor) -> EnumId {
+        if let Some(id) = self.enums.get(kind.full_name()) {
+            return *id;
+        }
+        let id = EnumId(self.shapes.enums.len());
+        self.enums.insert(kind.full_name().to_owned(), id);
+        let mut names = Names {
+            by_number: HashMap::new(),
+            by_name: HashMap::new(),
+            default: kind.default_value().number(),
+            plain: kind.full_name() != "google.protobuf.NullValue",
+        };
+        for value in kind.values() {
+            let number = value.number();
+            // Of several names of a number, the library's choice.
+            if let Some(first) = kind.get_value(number) {
+                names.by_number.insert(number, first.name().into());
+            }
+            names.by_name.insert(value.name().into(), number);
+        }
+        self.shapes.enums.push(names);
+        id
+    }
+}
+
+fn number(value: &Value) -> Option<i64> {
+    Some(match value {
+        Value::Bool(value) => (*value).into(),
+        Value::I32(value) | Value::EnumNumber(value) => (*value).into(),
+        Value::U32(value) => (*value).into(),
+        Value::I64(value) => *value,
+        Value::U64(value) => i64::try_from(*value).ok()?,
+        _ => return None,
+    })
+}

@@ -1,0 +1,226 @@
+//! Maps in the order of their keys: the library keeps them in hash tables, whose order is another
+//! each time, and equal input is to give equal bytes.
+//!
+//! Only messages whose type has a map, or has one somewhere within, take this way.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use prost_reflect::prost::Message;
+use prost_reflect::prost::encoding::{WireType, encode_key, encode_varint};
+use prost_reflect::{
+    DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value,
+};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// Whether a message of this type can have a map anywhere. `google.protobuf.Any`, which can hold
+/// anything, counts.
+pub(super) fn has_maps(kind: &MessageDescriptor) -> bool {
+    let mut seen = vec![kind.clone()];
+    let mut next = 0;
+    while let Some(kind) = seen.get(next).cloned() {
+        next += 1;
+        if kind.full_name() == "google.protobuf.Any" || kind.fields().any(|it| it.is_map()) {
+            return true;
+        }
+        for field in kind.fields() {
+            if let Kind::Message(inner) = field.kind()
+                && !seen.contains(&inner)
+            {
+                seen.push(inner);
+            }
+        }
+    }
+    false
+}
+
+/// The wire form of a message.
+pub(super) fn encode(message: &DynamicMessage) -> Vec<u8> {
+    let mut out = Vec::with_capacity(message.encoded_len());
+    for (field, value) in message.fields() {
+        encode_field(message, &field, value, &mut out);
+    }
+    for (extension, value) in message.extensions() {
+        let mut alone = DynamicMessage::new(message.descriptor());
+        alone.set_extension(&extension, value.clone());
+        out.extend_from_slice(&alone.encode_to_vec());
+    }
+    out
+}
+
+fn encode_field(of: &DynamicMessage, field: &FieldDescriptor, value: &Value, out: &mut Vec<u8>) {
+    match (value, field.kind()) {
+        (Value::Map(entries), Kind::Message(entry)) => {
+            let mut sorted: Vec<_> = entries.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            for (key, value) in sorted {
+                let mut one = DynamicMessage::new(entry.clone());
+                one.set_field(&entry.map_entry_key_field(), Value::from(key.clone()));
+                one.set_field(&entry.map_entry_value_field(), value.clone());
+                encode_message(field, &one, out);
+            }
+        }
+        (Value::List(values), Kind::Message(_)) => {
+            for value in values {
+                if let Value::Message(inner) = value {
+                    encode_message(field, inner, out);
+                }
+            }
+        }
+        (Value::Message(inner), _) => encode_message(field, inner, out),
+        _ => {
+            let mut alone = DynamicMessage::new(of.descriptor());
+            alone.set_field(field, value.clone());
+            out.extend_from_slice(&alone.encode_to_vec());
+        }
+    }
+}
+
+fn encode_message(field: &FieldDescriptor, message: &DynamicMessage, out: &mut Vec<u8>) {
+    let inner = encode(message);
+    if field.is_group() {
+        encode_key(field.number(), WireType::StartGroup, out);
+        out.extend_from_slice(&inner);
+        encode_key(field.number(), WireType::EndGroup, out);
+    } else {
+        encode_key(field.number(), WireType::LengthDelimited, out);
+        encode_varint(inner.len() as u64, out);
+        out.extend_from_slice(&inner);
+    }
+}
+
+/// The JSON of a message of type `kind` with the members of its maps in the order of their names.
+/// Well-known types that hold whatever JSON they like have all their members in that order.
+pub(super) fn json(kind: &MessageDescriptor, text: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
+    let text: &RawValue = serde_json::from_slice(text)?;
+    let mut out = Vec::with_capacity(text.get().len());
+    write_message(kind, text, &mut out)?;
+    Ok(out)
+}
+
+fn write_message(
+    kind: &MessageDescriptor,
+    text: &RawValue,
+    out: &mut Vec<u8>,
+) -> Result<(), serde_json::Error> {
+    if kind.full_name().starts_with("google.protobuf.") {
+        return write_any(text, out);
+    }
+    let Members(members) = serde_json::from_str(text.get())?;
+    write_object(members, out, |name, value, out| {
+        let field = kind.get_field_by_json_name(name);
+        match field.as_ref().map(|it| (it, it.kind())) {
+            Some((field, Kind::Message(inner))) => write_field(field, &inner, value, out),
+            _ => {
+                out.extend_from_slice(value.get().as_bytes());
+                Ok(())
+            }
+        }
+    })
+}
+
+fn write_field(
+    field: &FieldDescriptor,
+    inner: &MessageDescriptor,
+    value: &RawValue,
+    out: &mut Vec<u8>,
+) -> Result<(), serde_json::Error> {
+    if value.get() == "null" {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    if field.is_map() {
+        let Members(mut members) = serde_json::from_str(value.get())?;
+        members.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let values = inner.map_entry_value_field().kind();
+        return write_object(members, out, |_, value, out| match &values {
+            Kind::Message(inner) => write_message(inner, value, out),
+            _ => {
+                out.extend_from_slice(value.get().as_bytes());
+                Ok(())
+            }
+        });
+    }
+    match field.is_list() {
+        true => write_list(value, out, |value, out| write_message(inner, value, out)),
+        false => write_message(inner, value, out),
+    }
+}
+
+/// JSON of no known type: the members of all objects in order.
+fn write_any(text: &RawValue, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    match text.get().as_bytes().first() {
+        Some(b'{') => {
+            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text.get())?;
+            let members = members.into_iter().collect();
+            write_object(members, out, |_, value, out| write_any(value, out))
+        }
+        Some(b'[') => write_list(text, out, write_any),
+        _ => {
+            out.extend_from_slice(text.get().as_bytes());
+            Ok(())
+        }
+    }
+}
+
+fn write_object(
+    members: Vec<(String, &RawValue)>,
+    out: &mut Vec<u8>,
+    mut value: impl FnMut(&str, &RawValue, &mut Vec<u8>) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    out.push(b'{');
+    for (place, (name, text)) in members.into_iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        serde_json::to_writer(&mut *out, &name)?;
+        out.push(b':');
+        value(&name, text, out)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn write_list(
+    text: &RawValue,
+    out: &mut Vec<u8>,
+    mut value: impl FnMut(&RawValue, &mut Vec<u8>) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    let elements: Vec<&RawValue> = serde_json::from_str(text.get())?;
+    out.push(b'[');
+    for (place, element) in elements.into_iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        value(element, out)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// The members of an object as they stand.
+struct Members<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'t> Deserialize<'t> for Members<'t> {
+    fn deserialize<D: Deserializer<'t>>(text: D) -> Result<Self, D::Error> {
+        struct Each;
+        impl<'t> Visitor<'t> for Each {
+            type Value = Members<'t>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        text.deserialize_map(Each)
+    }
+}

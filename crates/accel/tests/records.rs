@@ -1,0 +1,423 @@
+//! Records mean what the JSON of the same bytes means, and refuse what it refuses.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::thrift::{
+    FunctionId, FunctionSet, Protocol, Schema, struct_from_json, struct_to_json,
+};
+use accelflow_accel::{AccelError, Accelerator, Call, Dser, Job, Limits, Record, Ser, Session};
+use accelflow_trace::Format;
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+const INTERFACE: &str = "
+    enum Colour { RED = 1, BLUE = 7 }
+    union Either { 1: string text, 2: i64 number }
+    struct Point { 1: double x, 2: optional double y = 0.5, 3: i16 z = 3 }
+    struct Item {
+        1: string text,
+        2: list<i64> numbers,
+        3: optional bool yes,
+        4: binary blob,
+        5: map<string, i32> counts,
+        6: map<i64, Point> points,
+        7: Colour colour = Colour.BLUE,
+        8: Either either,
+        9: set<string> names,
+        10: list<Point> path,
+        11: i8 tiny,
+    }
+    exception Refused { 1: i32 code }
+    service Bench {
+        Item echo(1: Item value, 2: bool flag) throws (1: Refused refused)
+        void nothing(1: i32 number)
+    }
+";
+
+fn schema() -> Arc<Schema> {
+    Arc::new(Schema::parse(INTERFACE).unwrap())
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+struct Point {
+    x: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<f64>,
+    z: i16,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Either<'a> {
+    #[serde(borrow)]
+    Text(Cow<'a, str>),
+    Number(i64),
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+struct Item<'a> {
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    numbers: Vec<i64>,
+    yes: Option<bool>,
+    blob: String,
+    counts: BTreeMap<String, i32>,
+    points: Vec<(i64, Point)>,
+    colour: i32,
+    either: Either<'a>,
+    names: Vec<&'a str>,
+    path: Vec<Point>,
+    tiny: i8,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Arguments<'a> {
+    #[serde(borrow)]
+    value: Item<'a>,
+    flag: bool,
+}
+
+fn item() -> Value {
+    json!({
+        "text": "caf\u{e9} \"quoted\"\n",
+        "numbers": [0, -1, i64::MAX, i64::MIN],
+        "yes": true,
+        "blob": "AAEC/w==",
+        "counts": {"a": 1, "b": -2},
+        "points": [[-5, {"x": 1.5, "y": 2.25, "z": 9}]],
+        "colour": 1,
+        "either": {"number": 12},
+        "names": ["one", "two"],
+        "path": [{"x": 0.1, "y": 0.2, "z": 1}, {"x": -0.0, "y": 1e300, "z": 2}],
+        "tiny": -128,
+    })
+}
+
+/// A request to `method` as Dser finds it.
+fn request(method: &str, protocol: Protocol, arguments: &Value) -> Job {
+    let (schema, limits) = (schema(), Limits::default());
+    let call = ThriftCall::request(&schema, method, protocol, 1).unwrap();
+    let id = schema.function(call.function).unwrap().arguments;
+    let text = arguments.to_string();
+    let bytes = struct_from_json(&schema, id, protocol, text.as_bytes(), &limits).unwrap();
+    let mut job = Job::receive(bytes, Session::default());
+    job.call = Call::Thrift(call);
+    job
+}
+
+fn function(method: &str) -> FunctionId {
+    schema().find(method).unwrap()
+}
+
+/// As Dser delivers it: as text, and as a record.
+fn delivered(job: Job) -> (Result<Job, AccelError>, Result<Job, AccelError>) {
+    let (schema, limits) = (schema(), Limits::default());
+    let records: FunctionSet = [function("echo"), function("nothing")]
+        .into_iter()
+        .collect();
+    let mut both = [
+        Dser::new(schema.clone(), limits),
+        Dser::new(schema, limits).with_records(records),
+    ]
+    .map(|mut dser| {
+        let mut job = job.fork(Session::default());
+        dser.run(&mut job).map(|()| job)
+    })
+    .into_iter();
+    (both.next().unwrap(), both.next().unwrap())
+}
+
+fn record(job: &Job) -> &Record {
+    job.record.as_ref().unwrap()
+}
+
+const BOTH: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
+
+#[test]
+fn a_record_is_read_as_its_json_is() {
+    for protocol in BOTH {
+        let job = request("echo", protocol, &json!({"value": item(), "flag": false}));
+        let wire = job.bytes.clone();
+        let (text, in_place) = delivered(job);
+        let (text, in_place) = (text.unwrap(), in_place.unwrap());
+        assert_eq!(in_place.bytes, wire);
+        assert_eq!(text.facts, in_place.facts);
+        assert_eq!(text.format, in_place.format);
+        assert_eq!(record(&in_place).to_json(&wire).unwrap(), text.bytes);
+        assert_eq!(
+            in_place.data().unwrap(),
+            (Cow::Owned(text.bytes.clone()), Format::Json)
+        );
+        let read: Arguments<'_> = record(&in_place).read(&wire).unwrap();
+        assert_eq!(read, serde_json::from_slice(&text.bytes).unwrap());
+        assert!(matches!(read.value.text, Cow::Borrowed(_)));
+        let tree: Value = record(&in_place).read(&wire).unwrap();
+        assert_eq!(tree, serde_json::from_slice::<Value>(&text.bytes).unwrap());
+    }
+}
+
+#[test]
+fn absent_fields_have_their_default_values() {
+    for protocol in BOTH {
+        let job = request(
+            "echo",
+            protocol,
+            &json!({"value": {"text": "x", "colour": null}}),
+        );
+        let (text, in_place) = delivered(job);
+        let (text, in_place) = (text.unwrap(), in_place.unwrap());
+        let tree: Value = record(&in_place).read(&in_place.bytes).unwrap();
+        assert_eq!(tree, serde_json::from_slice::<Value>(&text.bytes).unwrap());
+        assert_eq!(tree["value"]["colour"], 7);
+    }
+}
+
+#[test]
+fn a_type_that_is_not_the_interface_s_is_refused_by_name() {
+    let job = request("echo", Protocol::Binary, &json!({"value": item()}));
+    let (_, in_place) = delivered(job);
+    let in_place = in_place.unwrap();
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it cannot be read")]
+    struct Wrong {
+        value: BTreeMap<String, i64>,
+    }
+    let error = record(&in_place)
+        .read::<Wrong>(&in_place.bytes)
+        .unwrap_err();
+    assert_eq!(error.reason(), "bad_value");
+    assert!(error.to_string().contains("expected i64"), "{error}");
+}
+
+#[test]
+fn members_that_nobody_reads_are_skipped() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Few {
+        tiny: i8,
+    }
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Some {
+        value: Few,
+    }
+    for protocol in BOTH {
+        let job = request("echo", protocol, &json!({"value": item(), "flag": true}));
+        let in_place = delivered(job).1.unwrap();
+        let read: Some = record(&in_place).read(&in_place.bytes).unwrap();
+        assert_eq!(read.value, Few { tiny: -128 });
+    }
+}
+
+#[test]
+fn what_text_refuses_records_refuse() {
+    for protocol in BOTH {
+        let good = request("echo", protocol, &json!({"value": item(), "flag": true}));
+        for at in 0..good.bytes.len() {
+            for change in [0x01, 0x10, 0x80, 0xff] {
+                let mut job = good.fork(Session::default());
+                job.bytes[at] ^= change;
+                let (text, in_place) = delivered(job);
+                match (text, in_place) {
+                    (Ok(text), Ok(in_place)) => {
+                        let json = record(&in_place).to_json(&in_place.bytes).unwrap();
+                        assert_eq!(json, text.bytes);
+                    }
+                    (Err(text), Err(in_place)) => assert_eq!(text, in_place),
+                    (text, in_place) => panic!("byte {at} ^ {change}: {text:?} but {in_place:?}"),
+                }
+            }
+        }
+    }
+}
+
+/// The body of a reply, by Ser.
+fn sent(job: &mut Job) -> Result<Vec<u8>, AccelError> {
+    Ser::new(schema(), Limits::default()).run(job)?;
+    Ok(std::mem::take(&mut job.bytes))
+}
+
+fn reply(protocol: Protocol) -> ThriftCall {
+    let call = ThriftCall::request(&schema(), "echo", protocol, 1).unwrap();
+    assert_eq!(call.message_type, MessageType::Call);
+    call.reply()
+}
+
+/// Both ways from a value to the wire.
+fn results<T: Serialize>(value: &T, protocol: Protocol) -> [Result<Vec<u8>, AccelError>; 2] {
+    // Ser takes a record of its own schema, of which there is one here.
+    let schema = schema();
+    let limits = Limits::default();
+    let call = ThriftCall::request(&schema, "echo", protocol, 1).unwrap();
+    let arguments = schema.function(call.function).unwrap().arguments;
+    let empty = struct_from_json(&schema, arguments, protocol, b"{}", &limits).unwrap();
+    let mut asked = Job::receive(empty, Session::default());
+    asked.call = Call::Thrift(call.clone());
+    let records: FunctionSet = [call.function].into_iter().collect();
+    let mut dser = Dser::new(schema.clone(), limits).with_records(records);
+    dser.run(&mut asked).unwrap();
+    let mut bytes = b"what was there before".to_vec();
+    let made = record(&asked)
+        .result(call.function, value, &mut bytes)
+        .and_then(|record| {
+            let kind = Call::Thrift(reply(protocol));
+            let mut job = Job::send(bytes, Format::Json, kind, Session::default());
+            job.record = Some(record);
+            Ser::new(schema.clone(), limits).run(&mut job)?;
+            assert!(job.record.is_none());
+            Ok(job.bytes)
+        });
+    let text = serde_json::to_vec(&json!({"success": value})).unwrap();
+    let kind = Call::Thrift(reply(protocol));
+    let mut job = Job::send(text, Format::Json, kind, Session::default());
+    [sent(&mut job), made]
+}
+
+#[test]
+fn a_result_is_written_as_its_json_is() {
+    for protocol in BOTH {
+        let text = item().to_string();
+        let value: Item<'_> = serde_json::from_str(
+            // Borrowed names cannot have escapes.
+            &text,
+        )
+        .unwrap();
+        let [by_json, by_record] = results(&value, protocol);
+        assert_eq!(by_json.unwrap(), by_record.unwrap());
+    }
+}
+
+#[test]
+fn results_that_do_not_fit_are_refused_alike() {
+    let wrong = [
+        json!({"text": 5}),
+        json!({"tiny": 128}),
+        json!({"tiny": -129}),
+        json!({"numbers": [1, "two"]}),
+        json!({"numbers": [null]}),
+        json!({"unknown": 1}),
+        json!({"blob": "no base64"}),
+        json!({"either": {}}),
+        json!({"either": {"text": "a", "number": 1}}),
+        json!({"counts": [1]}),
+        json!({"path": {"x": 1}}),
+        json!({"yes": 1}),
+        json!(5),
+        json!([]),
+        json!("text"),
+    ];
+    for value in wrong {
+        let [by_json, by_record] = results(&value, Protocol::Binary);
+        let (by_json, by_record) = (by_json.unwrap_err(), by_record.unwrap_err());
+        assert_eq!(
+            by_json.reason(),
+            by_record.reason(),
+            "{value}: {by_json}, {by_record}"
+        );
+    }
+    let [_, infinite] = results(&json!({}), Protocol::Binary);
+    assert!(infinite.is_ok());
+    #[derive(Serialize)]
+    struct Path {
+        path: [Point; 1],
+    }
+    let point = Point {
+        x: f64::NAN,
+        ..Point::default()
+    };
+    let [_, by_record] = results(&Path { path: [point] }, Protocol::Binary);
+    assert_eq!(by_record.unwrap_err().reason(), "not_finite");
+}
+
+#[test]
+fn a_function_without_a_result_has_no_record_of_it() {
+    let job = request("nothing", Protocol::Binary, &json!({"number": 1}));
+    let in_place = delivered(job).1.unwrap();
+    let refused = record(&in_place)
+        .result(function("nothing"), &1, &mut Vec::new())
+        .unwrap_err();
+    assert_eq!(refused.reason(), "unknown_field");
+    let unknown = record(&in_place).result(FunctionId(9), &1, &mut Vec::new());
+    let refused = unknown.unwrap_err();
+    assert_eq!(refused.reason(), "unknown_method");
+}
+
+/// Any value that the interface has, fields there or not.
+fn items() -> impl Strategy<Value = Value> {
+    let text = || ".{0,40}".prop_map(Value::from).boxed();
+    let point = || {
+        (-1e9..1e9f64, any::<i16>(), any::<bool>()).prop_map(|(x, z, y)| match y {
+            true => json!({"x": x, "y": x / 3.0, "z": z}),
+            false => json!({"z": z}),
+        })
+    };
+    let fields: Vec<(&str, BoxedStrategy<Value>)> = vec![
+        ("text", text()),
+        (
+            "numbers",
+            prop::collection::vec(any::<i64>(), 0..9)
+                .prop_map(Value::from)
+                .boxed(),
+        ),
+        ("yes", any::<bool>().prop_map(Value::from).boxed()),
+        (
+            "counts",
+            prop::collection::btree_map(".{0,9}", any::<i32>(), 0..5)
+                .prop_map(|map| json!(map))
+                .boxed(),
+        ),
+        (
+            "points",
+            prop::collection::vec((any::<i64>(), point()), 0..5)
+                .prop_map(|pairs| json!(pairs))
+                .boxed(),
+        ),
+        (
+            "path",
+            prop::collection::vec(point(), 0..5)
+                .prop_map(Value::from)
+                .boxed(),
+        ),
+        ("tiny", any::<i8>().prop_map(Value::from).boxed()),
+        (
+            "either",
+            text().prop_map(|text| json!({"text": text})).boxed(),
+        ),
+    ];
+    let members: Vec<_> = fields
+        .into_iter()
+        .map(|(name, strategy)| {
+            prop::option::of(strategy).prop_map(move |value| value.map(|it| (name, it)))
+        })
+        .collect();
+    members.prop_map(|members| {
+        let there = members.into_iter().flatten();
+        Value::Object(
+            there
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_value_is_read_and_written_as_its_json_is(value in items(), compact in any::<bool>()) {
+        let protocol = if compact { Protocol::Compact } else { Protocol::Binary };
+        let [by_json, by_record] = results(&value, protocol);
+        let bytes = by_json.unwrap();
+        prop_assert_eq!(&bytes, &by_record.unwrap());
+        let job = request("echo", protocol, &json!({"value": value}));
+        let (text, in_place) = delivered(job);
+        let (text, in_place) = (text.unwrap(), in_place.unwrap());
+        let tree: Value = record(&in_place).read(&in_place.bytes).unwrap();
+        prop_assert_eq!(tree, serde_json::from_slice::<Value>(&text.bytes).unwrap());
+        let schema = schema();
+        let id = schema.function(function("echo")).unwrap().result;
+        let json = struct_to_json(&schema, id, protocol, &bytes, &Limits::default());
+        prop_assert!(json.is_ok());
+    }
+}

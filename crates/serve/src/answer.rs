@@ -1,0 +1,113 @@
+//! What a handler makes of a request of Thrift, as the body of the reply.
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::{Job, Record};
+
+use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
+use crate::server::Shared;
+use crate::wipe::wipe_all;
+
+/// `TApplicationException` types (Apache Thrift).
+pub(crate) const UNKNOWN_METHOD: i32 = 1;
+pub(crate) const INVALID_MESSAGE_TYPE: i32 = 2;
+pub(crate) const INTERNAL_ERROR: i32 = 6;
+pub(crate) const PROTOCOL_ERROR: i32 = 7;
+
+/// The body of a reply, before Ser.
+pub(crate) struct Body {
+    pub(crate) bytes: Vec<u8>,
+    /// What the bytes are, if they are not JSON.
+    pub(crate) record: Option<Record>,
+}
+
+impl Body {
+    pub(crate) fn json(bytes: Vec<u8>) -> Body {
+        let record = None;
+        Body { bytes, record }
+    }
+}
+
+/// Why a request has no result.
+pub(crate) enum Refusal {
+    /// A declared exception.
+    Declared(Body),
+    /// A `TApplicationException` of this type.
+    Rpc(i32, String),
+    /// The handler's value is none that can be sent.
+    Unfit(String),
+}
+
+/// Calls the handler; the result struct.
+pub(crate) fn handle(
+    shared: &Shared,
+    peer: SocketAddr,
+    call: &ThriftCall,
+    job: &Job,
+) -> Result<Body, Refusal> {
+    let Some(handler) = shared.handlers.get(call.function) else {
+        let why = format!("no handler for {}.{}", call.service, call.method);
+        return Err(Refusal::Rpc(UNKNOWN_METHOD, why));
+    };
+    let function = call.function;
+    let json = OnceLock::new();
+    let request = Request {
+        service: &call.service,
+        method: &call.method,
+        arguments: &job.bytes,
+        facts: &job.facts,
+        peer,
+        core: job.core,
+        deadline: None,
+        record: job.record.as_ref().map(|record| Arguments {
+            record,
+            function,
+            json: &json,
+        }),
+    };
+    let called = catch_unwind(AssertUnwindSafe(|| shared.call(handler, &request)));
+    let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
+    let Returned(value) = match called {
+        Err(_) => return Err(internal("the handler panicked".to_owned())),
+        Ok(Ok(value)) => value,
+        Ok(Err(HandlerError::Internal(why))) => return Err(internal(why)),
+        Ok(Err(HandlerError::Declared { field, body })) => {
+            return Err(Refusal::Declared(Body::json(member(&field, &body))));
+        }
+    };
+    let schema = &shared.settings.schema;
+    let returns = schema.function(function).is_some_and(|function| {
+        let result = schema.get(function.result);
+        result.fields.first().is_some_and(|field| field.id == 0)
+    });
+    match value {
+        Value::Unfit(why) => Err(Refusal::Unfit(why)),
+        Value::Record(record, bytes) => Ok(Body {
+            bytes,
+            record: Some(record),
+        }),
+        Value::Json(_) if !returns => Ok(Body::json(b"{}".to_vec())),
+        Value::Json(value) if value.is_empty() => {
+            Err(internal("the handler returned nothing".to_owned()))
+        }
+        Value::Json(mut value) => {
+            let body = Body::json(member("success", &value));
+            wipe_all(&mut value);
+            Ok(body)
+        }
+    }
+}
+
+/// `{"name":value}`; the name is one of an interface or is quoted as any other.
+fn member(name: &str, value: &[u8]) -> Vec<u8> {
+    let mut json = Vec::with_capacity(name.len() + value.len() + 5);
+    json.push(b'{');
+    accelflow_accel::json::write_string(&mut json, name);
+    json.push(b':');
+    json.extend_from_slice(value);
+    json.push(b'}');
+    json
+}

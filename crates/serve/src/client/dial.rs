@@ -1,0 +1,142 @@
+//! Opening a connection: a socket, and the keys if there are to be any.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::Conversation;
+use rustix::event::PollFlags;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::cancel::Cancel;
+use super::config::Address;
+use super::error::CallError;
+use super::trust::{self, ClientControl, TlsTrust};
+use super::wire::wait;
+use crate::error::Close;
+use crate::inbound::Inbound;
+
+/// A connection that is ready for messages. Its socket does not block.
+pub(super) struct Dialled {
+    pub(super) stream: Arc<TcpStream>,
+    /// What came after the handshake.
+    pub(super) inbound: Inbound,
+    /// The keys, if there are any.
+    pub(super) conversation: Conversation,
+    /// The control path of TLS, on a connection that has it.
+    pub(super) control: Option<ClientControl>,
+}
+
+/// Why there is no connection.
+pub(super) enum NotDialled {
+    Io(io::Error),
+    Tls(String),
+}
+
+impl From<io::Error> for NotDialled {
+    fn from(error: io::Error) -> NotDialled {
+        NotDialled::Io(error)
+    }
+}
+
+impl NotDialled {
+    /// The error of a call to the service at `address`.
+    pub(super) fn of(self, address: &str) -> CallError {
+        let address = address.to_owned();
+        match self {
+            NotDialled::Io(error) => CallError::Connect { address, error },
+            NotDialled::Tls(why) => CallError::Tls { address, why },
+        }
+    }
+}
+
+/// Connects, and shakes hands if there is somebody to `trust`.
+pub(super) fn dial(
+    address: &Address,
+    trust: Option<&TlsTrust>,
+    until: Instant,
+    cancel: Option<&Cancel>,
+) -> Result<Dialled, NotDialled> {
+    let mut dialled = Dialled {
+        stream: Arc::new(connect(address, until, cancel)?),
+        inbound: Inbound::new(),
+        conversation: Conversation::default(),
+        control: None,
+    };
+    let Some(trust) = trust else {
+        return Ok(dialled);
+    };
+    let stream = &dialled.stream;
+    let _watch = cancel.map(|cancel| cancel.watch(stream.clone()));
+    stream.set_nonblocking(false)?;
+    let left = until.saturating_duration_since(Instant::now());
+    let left = Some(left.max(Duration::from_millis(1)));
+    stream.set_write_timeout(left)?;
+    let shaken = trust::connect(trust, stream, &mut dialled.inbound, until);
+    let (session, control) = shaken.map_err(|close| match close {
+        Close::Handshake(error) => NotDialled::Tls(error.to_string()),
+        Close::Slow(_) => NotDialled::Io(io::ErrorKind::TimedOut.into()),
+        Close::Io(error) => NotDialled::Io(error),
+        other => NotDialled::Io(io::Error::other(format!("TLS handshake: {other}"))),
+    })?;
+    stream.set_nonblocking(true)?;
+    dialled.conversation.session.tls = Some(session);
+    dialled.control = Some(control);
+    Ok(dialled)
+}
+
+/// A socket that does not block, connected to the first address that answers.
+fn connect(address: &Address, until: Instant, cancel: Option<&Cancel>) -> io::Result<TcpStream> {
+    let target = (&*address.host, address.port);
+    let mut last = io::Error::other("the name has no address");
+    for address in target.to_socket_addrs()? {
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
+        socket.set_nonblocking(true)?;
+        socket.set_tcp_nodelay(true)?;
+        let begun = socket.connect(&address.into());
+        let stream = TcpStream::from(socket);
+        match begun.or_else(|error| finish(error, &stream, until, cancel)) {
+            Ok(()) => return Ok(stream),
+            Err(error) => last = error,
+        }
+        if Instant::now() >= until || cancel.is_some_and(Cancel::is_cancelled) {
+            break;
+        }
+    }
+    Err(last)
+}
+
+/// How long a connection attempt goes on after it was cancelled, at most.
+const CONNECT_SLICE: Duration = Duration::from_millis(25);
+
+/// Waits for a connection that was begun.
+fn finish(
+    error: io::Error,
+    stream: &TcpStream,
+    until: Instant,
+    cancel: Option<&Cancel>,
+) -> io::Result<()> {
+    if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) {
+        return Err(error);
+    }
+    loop {
+        let slice = match cancel {
+            Some(_) => until.min(Instant::now() + CONNECT_SLICE),
+            None => until,
+        };
+        if wait(stream, PollFlags::OUT, slice)? {
+            return match stream.take_error()? {
+                None => Ok(()),
+                Some(error) => Err(error),
+            };
+        }
+        if cancel.is_some_and(Cancel::is_cancelled) || Instant::now() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+}

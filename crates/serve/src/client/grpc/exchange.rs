@@ -1,0 +1,333 @@
+//! One call over one stream of a connection.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::grpc::{PREFIX, message_length};
+use accelflow_accel::{AccelError, Codec, Limits};
+use bytes::Bytes;
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::line::Line;
+use super::order::{Answer, Cost, Order, Stage};
+use super::setup::Setup;
+use crate::client::error::CallError;
+use crate::grpc::{Code, ENCODINGS, append, is_grpc, message_text, send_all, write_timeout};
+use crate::recorder::thread_time;
+use crate::wipe::Wiped;
+
+const USER_AGENT: &str = concat!("grpc-accelflow/", env!("CARGO_PKG_VERSION"));
+
+/// The reply of a service that keeps to none.
+fn malformed(setup: &Setup, error: AccelError) -> CallError {
+    CallError::Malformed {
+        address: setup.name.clone(),
+        error,
+    }
+}
+
+fn no_response(setup: &Setup, why: &str) -> CallError {
+    let error = AccelError::BadFrame {
+        what: "gRPC response",
+        at: 0,
+        why: why.to_owned(),
+    };
+    malformed(setup, error)
+}
+
+/// Makes a call over `line`. If it is dropped, the service is told that nobody waits any more.
+pub(super) async fn exchange(
+    setup: &Setup,
+    line: &Rc<Line>,
+    order: &Order,
+) -> Result<Answer, CallError> {
+    let head = request(setup, line.secure, order)?;
+    let charge = Charge::new(line, order);
+    if !order.ticket.advance(Stage::Sent) {
+        return Err(CallError::Cancelled {
+            address: setup.name.clone(),
+            sent: false,
+        });
+    }
+    let sent = line.sender().send_request(head, false);
+    let (response, mut stream) = sent.map_err(|error| {
+        line.retired.set(true);
+        let (address, error) = (setup.name.clone(), std::io::Error::other(error));
+        CallError::NotSent { address, error }
+    })?;
+    // The service may answer before it has read everything. If sending fails, so does the
+    // response, which says why.
+    let sending = async {
+        let _ = send_all(&mut stream, order.message.clone(), true).await;
+        std::future::pending::<()>().await;
+    };
+    let receiving = async {
+        let response = response.await.map_err(|error| lost(setup, &error))?;
+        receive(setup, line, response).await
+    };
+    tokio::select! {
+        biased;
+        received = receiving => {
+            line.frames.borrow_mut().answered();
+            received.map(|answer| Answer {
+                cost: charge.and_then(|it| it.settle(answer.message.len())),
+                ..answer
+            })
+        }
+        () = sending => Err(no_response(setup, "none")),
+    }
+}
+
+/// What a call that wants to know is charged for the records that it shares.
+struct Charge<'l> {
+    line: &'l Line,
+    sent: usize,
+    begun: Instant,
+    /// Processor time of the channel's thread, which works for all calls.
+    thread: Duration,
+    settled: bool,
+}
+
+impl<'l> Charge<'l> {
+    fn new(line: &'l Line, order: &Order) -> Option<Charge<'l>> {
+        if order.noted {
+            line.records.noted.set(true);
+        }
+        if !line.records.noted.get() {
+            return None;
+        }
+        let sent = order.message.len();
+        line.records.ledger.borrow_mut().sends(sent);
+        Some(Charge {
+            line,
+            sent,
+            begun: Instant::now(),
+            thread: thread_time(),
+            settled: false,
+        })
+    }
+
+    /// The cost of a call whose response has come. What of the wait was work is no wait.
+    fn settle(mut self, received: usize) -> Option<Cost> {
+        self.settled = true;
+        let mut ledger = self.line.records.ledger.borrow_mut();
+        ledger.receives(received);
+        let worked = thread_time().saturating_sub(self.thread);
+        Some(Cost {
+            secure: self.line.secure,
+            sent: ledger.charge_sent(self.sent),
+            received: ledger.charge_received(received),
+            wait: self.begun.elapsed().saturating_sub(worked),
+        })
+    }
+}
+
+impl Drop for Charge<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.line.records.ledger.borrow_mut().forget_sent(self.sent);
+        }
+    }
+}
+
+fn request(setup: &Setup, secure: bool, order: &Order) -> Result<Request<()>, CallError> {
+    let scheme = if secure { "https" } else { "http" };
+    let uri = Uri::builder()
+        .scheme(scheme)
+        .authority(&*setup.name)
+        .path_and_query(&*order.path)
+        .build();
+    let left = order.deadline.saturating_duration_since(Instant::now());
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(uri.map_err(|error| no_response(setup, &error.to_string()))?)
+        .header(header::TE, "trailers")
+        .header(header::CONTENT_TYPE, "application/grpc")
+        .header("grpc-timeout", write_timeout(left))
+        .header("grpc-accept-encoding", ENCODINGS)
+        .header(header::USER_AGENT, USER_AGENT);
+    if order.gzip {
+        request = request.header("grpc-encoding", "gzip");
+    }
+    let request = request.body(());
+    request.map_err(|error| no_response(setup, &error.to_string()))
+}
+
+async fn receive(
+    setup: &Setup,
+    line: &Line,
+    response: Response<RecvStream>,
+) -> Result<Answer, CallError> {
+    let (head, mut body) = response.into_parts();
+    // A response of headers alone has its status there.
+    if let Some(failed) = failure(setup, &head.headers) {
+        return Err(failed);
+    }
+    if head.status != StatusCode::OK {
+        return Err(of_http(setup, head.status));
+    }
+    if !is_grpc(&head.headers) {
+        return Err(CallError::Status {
+            address: setup.name.clone(),
+            code: Code::Unknown,
+            message: "the response has no content-type of gRPC".to_owned(),
+        });
+    }
+    let codec = encoding(setup, &head.headers)?;
+    let limits = &setup.settings.limits;
+    let message = collect(setup, limits, &line.incoming, &mut body).await;
+    let (message, permit) = message?.unwrap_or_default();
+    let trailers = body.trailers().await.map_err(|error| lost(setup, &error))?;
+    let trailers = trailers.unwrap_or_default();
+    if let Some(failed) = failure(setup, &trailers) {
+        return Err(failed);
+    }
+    if !trailers.contains_key(STATUS) && !head.headers.contains_key(STATUS) {
+        return Err(no_response(setup, "it ends without a grpc-status"));
+    }
+    if message.is_empty() {
+        let why = "status OK, and no message";
+        return Err(no_response(setup, why));
+    }
+    Ok(Answer {
+        message,
+        codec,
+        cost: None,
+        _permit: permit,
+    })
+}
+
+const STATUS: &str = "grpc-status";
+
+/// The error of a status that is not OK, if there is a status.
+fn failure(setup: &Setup, headers: &HeaderMap) -> Option<CallError> {
+    let code = Code::from_header(headers.get(STATUS)?);
+    let message = headers.get("grpc-message").map(message_text);
+    (code != Code::Ok).then(|| CallError::Status {
+        address: setup.name.clone(),
+        code,
+        message: message.unwrap_or_default(),
+    })
+}
+
+/// By gRPC's `http-grpc-status-mapping.md`.
+fn of_http(setup: &Setup, status: StatusCode) -> CallError {
+    let code = match status.as_u16() {
+        400 => Code::Internal,
+        401 => Code::Unauthenticated,
+        403 => Code::PermissionDenied,
+        404 => Code::Unimplemented,
+        429 | 502 | 503 | 504 => Code::Unavailable,
+        _ => Code::Unknown,
+    };
+    CallError::Status {
+        address: setup.name.clone(),
+        code,
+        message: format!("HTTP status {}", status.as_u16()),
+    }
+}
+
+fn encoding(setup: &Setup, headers: &HeaderMap) -> Result<Option<Codec>, CallError> {
+    match headers.get("grpc-encoding").map(HeaderValue::as_bytes) {
+        None | Some(b"identity") => Ok(None),
+        Some(b"gzip") => Ok(Some(Codec::Gzip)),
+        Some(other) => {
+            let other = String::from_utf8_lossy(other);
+            let why = format!(
+                "grpc-encoding '{}': allowed are {ENCODINGS}",
+                other.escape_default()
+            );
+            Err(no_response(setup, &why))
+        }
+    }
+}
+
+type Held = (Wiped, Option<OwnedSemaphorePermit>);
+
+/// The one message of a response with its prefix, if it has one. The permit is for its bytes.
+async fn collect(
+    setup: &Setup,
+    limits: &Limits,
+    incoming: &std::sync::Arc<Semaphore>,
+    body: &mut RecvStream,
+) -> Result<Option<Held>, CallError> {
+    let mut message = Wiped::default();
+    let (mut held, mut expected, mut permit) = (0, None, None);
+    while let Some(chunk) = body.data().await {
+        let chunk: Bytes = chunk.map_err(|error| lost(setup, &error))?;
+        held += chunk.len();
+        append(&mut message, &chunk, expected);
+        if expected.is_none() {
+            let length = message_length(&message, limits);
+            let length = length.map_err(|error| malformed(setup, error))?;
+            if let Some(length) = length {
+                expected = Some(PREFIX + length);
+                // Until there is room, the stream's window keeps the service from sending on.
+                let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+                permit = incoming.clone().acquire_many_owned(bytes).await.ok();
+            }
+        }
+        if let Some(expected) = expected {
+            if message.len() > expected {
+                let (what, at) = ("gRPC response", expected);
+                let extra = message.len() - expected;
+                let error = AccelError::TrailingBytes { what, at, extra };
+                return Err(malformed(setup, error));
+            }
+            // It fails for a stream that is over, where it does not matter.
+            let _ = body.flow_control().release_capacity(held);
+            held = 0;
+        }
+    }
+    match expected {
+        Some(expected) if message.len() == expected => Ok(Some((message, permit))),
+        None if message.is_empty() => Ok(None),
+        _ => {
+            let (what, at, have) = ("gRPC response", 0, message.len());
+            let need = expected.unwrap_or(PREFIX);
+            Err(malformed(
+                setup,
+                AccelError::Truncated {
+                    what,
+                    at,
+                    need,
+                    have,
+                },
+            ))
+        }
+    }
+}
+
+/// Why a stream ended before its response did.
+fn lost(setup: &Setup, error: &h2::Error) -> CallError {
+    let address = setup.name.clone();
+    let why = error.to_string();
+    let reason = error.reason().unwrap_or(Reason::NO_ERROR);
+    match (error.is_remote(), error.is_go_away()) {
+        // Only streams beyond the last that the service will process end with its GOAWAY.
+        (true, true) => CallError::Unprocessed { address, why },
+        (true, false) if reason == Reason::REFUSED_STREAM => {
+            CallError::Unprocessed { address, why }
+        }
+        (true, false) => CallError::Status {
+            address,
+            code: of_reset(reason),
+            message: why,
+        },
+        // What h2 does not take, such as headers beyond the limit.
+        (false, _) if error.is_library() => no_response(setup, &why),
+        (false, _) => CallError::Lost { address, why },
+    }
+}
+
+/// By gRPC over HTTP/2, "Errors".
+fn of_reset(reason: Reason) -> Code {
+    match reason {
+        Reason::CANCEL => Code::Cancelled,
+        Reason::ENHANCE_YOUR_CALM => Code::ResourceExhausted,
+        Reason::INADEQUATE_SECURITY => Code::PermissionDenied,
+        _ => Code::Internal,
+    }
+}

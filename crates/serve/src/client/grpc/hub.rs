@@ -1,0 +1,402 @@
+//! The thread of a channel: connections, who may use them, and who waits.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{LocalSet, spawn_blocking, spawn_local};
+use tokio::time::{interval, sleep, timeout};
+
+use super::exchange::exchange;
+use super::line::{Driver, Line, greet};
+use super::order::{Answer, Order, Stage};
+use super::setup::Setup;
+use crate::client::dial::{Dialled, dial};
+use crate::client::error::CallError;
+use crate::client::pool::PoolCounts;
+use crate::error::Close;
+use crate::http2::Fault;
+
+/// How often connections are looked at that are idle, and calls that wait.
+const LONGEST_TICK: Duration = Duration::from_secs(1);
+/// How often a call that was refused is made again on the same connection, in its place.
+const REFUSALS: u32 = 6;
+/// The pause before the first of these; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// How long connections have to say goodbye when the client is dropped.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// How a channel stands, for other threads.
+#[derive(Default)]
+pub(super) struct Counts {
+    open: AtomicUsize,
+    idle: AtomicUsize,
+    waiting: AtomicUsize,
+}
+
+impl Counts {
+    pub(super) fn read(&self) -> PoolCounts {
+        let read = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        PoolCounts {
+            open: read(&self.open),
+            idle: read(&self.idle),
+            waiting: read(&self.waiting),
+        }
+    }
+}
+
+type Granted = Result<Place, CallError>;
+
+struct Hub {
+    setup: Arc<Setup>,
+    counts: Arc<Counts>,
+    lines: RefCell<Vec<Rc<Line>>>,
+    opening: Cell<usize>,
+    /// Connections that have not ended yet, of use or not.
+    driven: Cell<usize>,
+    waiting: RefCell<VecDeque<oneshot::Sender<Granted>>>,
+}
+
+/// The right to make one call over a connection.
+struct Place {
+    hub: Rc<Hub>,
+    line: Rc<Line>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let line = &self.line;
+        line.active.set(line.active.get() - 1);
+        line.last_used.set(Instant::now());
+        self.hub.hand_out();
+    }
+}
+
+/// Serves the calls of a channel until its sender is gone.
+pub(super) fn serve(
+    setup: &Arc<Setup>,
+    counts: &Arc<Counts>,
+    orders: mpsc::UnboundedReceiver<Order>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()?;
+    let tasks = LocalSet::new();
+    let hub = Rc::new(Hub {
+        setup: setup.clone(),
+        counts: counts.clone(),
+        lines: RefCell::default(),
+        opening: Cell::new(0),
+        driven: Cell::new(0),
+        waiting: RefCell::default(),
+    });
+    tasks.block_on(&runtime, hub.run(orders));
+    drop(tasks);
+    // A name may still be looked up, which nobody waits for.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+impl Hub {
+    async fn run(self: Rc<Self>, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let tick = (self.setup.config.idle_timeout / 4).min(LONGEST_TICK);
+        let mut tick = interval(tick.max(Duration::from_millis(5)));
+        loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(order) => drop(spawn_local(self.clone().take(order))),
+                    None => break,
+                },
+                _ = tick.tick() => self.look(),
+            }
+        }
+        for line in self.lines.borrow_mut().drain(..) {
+            line.why.set("idle");
+        }
+        let gone = async {
+            while self.driven.get() > 0 {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // Connections that the service does not let go of are cut off.
+        let _ = timeout(FAREWELL, gone).await;
+    }
+
+    /// Takes a call to its end, unless its caller gives it up.
+    async fn take(self: Rc<Self>, mut order: Order) {
+        let (_never, none) = oneshot::channel();
+        let given_up = std::mem::replace(&mut order.given_up, none);
+        tokio::select! {
+            biased;
+            result = self.attempt(&order) => order.ticket.result.put(result),
+            _ = given_up => {}
+        }
+    }
+
+    async fn attempt(self: &Rc<Self>, order: &Order) -> Result<Answer, CallError> {
+        let place = self.place(order).await?;
+        let mut pauses = self.pauses();
+        loop {
+            let begun = Instant::now();
+            let watch = Silence {
+                line: &place.line,
+                begun,
+                deadline: order.deadline,
+            };
+            let answered = exchange(&self.setup, &place.line, order).await;
+            drop(watch);
+            let refused = matches!(answered, Err(CallError::Unprocessed { .. }));
+            if !refused || place.line.is_leaving() {
+                return answered;
+            }
+            let Some(pause) = pauses.next() else {
+                return answered;
+            };
+            // The place is kept meanwhile, so that the service has fewer calls at once.
+            self.setup.metrics.retry("unprocessed");
+            order.ticket.advance(Stage::Waiting);
+            sleep(pause).await;
+        }
+    }
+
+    /// How long to wait before a call is made again that the service has refused while it goes on
+    /// with others. Some count streams for a while after their end.
+    fn pauses(&self) -> impl Iterator<Item = Duration> + use<> {
+        let most = match self.setup.config.retry.max_attempts {
+            0 | 1 => 0,
+            _ => REFUSALS,
+        };
+        (0..most).map(|turn| FIRST_PAUSE * (1 << turn))
+    }
+
+    /// Waits for a place.
+    async fn place(self: &Rc<Self>, order: &Order) -> Granted {
+        // Who came before goes first.
+        if self.waiting.borrow().is_empty()
+            && let Some(place) = self.free_place()
+        {
+            return Ok(place);
+        }
+        let config = &self.setup.config;
+        let waiting = self.waiting.borrow().len();
+        let soon = self
+            .opening
+            .get()
+            .saturating_mul(config.calls_per_connection);
+        if waiting >= config.max_waiting.saturating_add(soon) && !self.may_open() {
+            return Err(CallError::PoolFull {
+                address: self.setup.name.clone(),
+                connections: config.max_connections,
+                waiting,
+            });
+        }
+        if self.lines.borrow().iter().all(|line| line.retired.get()) {
+            order.ticket.advance(Stage::Connecting);
+        }
+        let (grant, granted) = oneshot::channel();
+        self.waiting.borrow_mut().push_back(grant);
+        self.open_more();
+        self.count();
+        let _count = Uncount(self);
+        let lost = || CallError::Cancelled {
+            address: self.setup.name.clone(),
+            sent: false,
+        };
+        granted.await.unwrap_or_else(|_| Err(lost()))
+    }
+
+    /// A place on the first connection that has one.
+    fn free_place(self: &Rc<Self>) -> Option<Place> {
+        let lines = self.lines.borrow();
+        let line = lines.iter().find(|line| line.room() > 0)?.clone();
+        line.active.set(line.active.get() + 1);
+        let hub = self.clone();
+        Some(Place { hub, line })
+    }
+
+    /// Gives places to those who wait, in their order.
+    fn hand_out(self: &Rc<Self>) {
+        loop {
+            self.waiting.borrow_mut().retain(|it| !it.is_closed());
+            if self.waiting.borrow().is_empty() {
+                break;
+            }
+            let Some(place) = self.free_place() else {
+                self.open_more();
+                break;
+            };
+            let first = self.waiting.borrow_mut().pop_front();
+            if let Some(first) = first {
+                // Whoever is gone by now gives it back.
+                drop(first.send(Ok(place)));
+            }
+        }
+        self.count();
+    }
+
+    fn may_open(&self) -> bool {
+        self.lines.borrow().len() + self.opening.get() < self.setup.config.max_connections
+    }
+
+    /// Opens as many connections as those who wait need.
+    fn open_more(self: &Rc<Self>) {
+        let each = self.setup.config.calls_per_connection;
+        let wanted = self.waiting.borrow().len().div_ceil(each);
+        while self.opening.get() < wanted && self.may_open() {
+            self.opening.set(self.opening.get() + 1);
+            spawn_local(self.clone().open());
+        }
+    }
+
+    async fn open(self: Rc<Self>) {
+        let opened = self.connect().await;
+        self.opening.set(self.opening.get() - 1);
+        match opened {
+            Ok(line) => {
+                self.lines.borrow_mut().push(line);
+                self.hand_out();
+            }
+            Err(error) => self.refuse(&error),
+        }
+        self.count();
+    }
+
+    /// A connection whose service has said how many calls it takes: its SETTINGS come first.
+    async fn connect(self: &Rc<Self>) -> Result<Rc<Line>, CallError> {
+        let (setup, patience) = (self.setup.clone(), self.setup.config.connect_timeout);
+        let until = Instant::now() + patience;
+        let left = || until.saturating_duration_since(Instant::now());
+        let dialled = spawn_blocking(move || {
+            dial(&setup.address, setup.trust.as_ref(), until, None)
+                .map_err(|failed| failed.of(&setup.name))
+        });
+        let failed = |error: io::Error| CallError::Connect {
+            address: self.setup.name.clone(),
+            error,
+        };
+        let gone = |error: tokio::task::JoinError| failed(io::Error::other(error));
+        let dialled: Dialled = dialled.await.map_err(gone)??;
+        let (line, driver, fault) = greet(&self.setup, dialled, left()).await?;
+        let line = Rc::new(line);
+        spawn_local(self.clone().drive(line.clone(), driver, fault));
+        let greeted = timeout(left(), line.greeted.notified()).await;
+        greeted.map_err(|_| failed(io::ErrorKind::TimedOut.into()))?;
+        if line.retired.get() {
+            let why = "the service has closed the connection, or does not speak HTTP/2";
+            return Err(failed(io::Error::other(why)));
+        }
+        Ok(line)
+    }
+
+    /// No connection could be opened: who can have no other is told.
+    fn refuse(self: &Rc<Self>, error: &CallError) {
+        if self.opening.get() > 0 || self.lines.borrow().iter().any(|it| !it.retired.get()) {
+            return;
+        }
+        let address = self.setup.name.clone();
+        let copy = || match error {
+            CallError::Tls { why, .. } => CallError::Tls {
+                address: address.clone(),
+                why: why.clone(),
+            },
+            CallError::Connect { error, .. } => CallError::Connect {
+                address: address.clone(),
+                error: io::Error::new(error.kind(), error.to_string()),
+            },
+            other => CallError::Connect {
+                address: address.clone(),
+                error: io::Error::other(other.to_string()),
+            },
+        };
+        let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
+        for one in waiting {
+            drop(one.send(Err(copy())));
+        }
+    }
+
+    /// Drives a connection to its end.
+    async fn drive(self: Rc<Self>, line: Rc<Line>, driver: Driver, fault: Fault) {
+        self.driven.set(self.driven.get() + 1);
+        let (why, frames) = (line.why.clone(), line.frames.clone());
+        let known = Rc::downgrade(&line);
+        // Without calls and a place in the list it is of no use, and the library ends it.
+        drop(line);
+        let flood = async {
+            while !frames.borrow().flooded() {
+                sleep(LONGEST_TICK).await;
+            }
+        };
+        let ended = tokio::select! {
+            ended = driver => match (ended, &*fault.borrow()) {
+                (Ok(()), None) | (_, Some(Close::Done)) => why.get(),
+                _ => "failed",
+            },
+            () = flood => "failed",
+        };
+        if let Some(line) = known.upgrade() {
+            line.retired.set(true);
+            line.greeted.notify_one();
+        }
+        self.setup.metrics.ended(ended);
+        self.driven.set(self.driven.get() - 1);
+        self.look();
+    }
+
+    /// Closes connections that nobody has used for long, and those that are of no use any more.
+    fn look(self: &Rc<Self>) {
+        let now = Instant::now();
+        let patience = self.setup.config.idle_timeout;
+        for line in self.lines.borrow().iter() {
+            if line.active.get() == 0 && now - line.last_used.get() >= patience {
+                line.retired.set(true);
+                line.why.set("idle");
+            }
+        }
+        let of_use = |it: &Rc<Line>| !it.retired.get() || it.active.get() > 0;
+        self.lines.borrow_mut().retain(of_use);
+        self.hand_out();
+    }
+
+    fn count(&self) {
+        let lines = self.lines.borrow();
+        let idle = lines.iter().filter(|it| it.active.get() == 0).count();
+        let set = |count: &AtomicUsize, value| count.store(value, Ordering::Relaxed);
+        set(&self.counts.open, lines.len() + self.opening.get());
+        set(&self.counts.idle, idle);
+        let waiting = self.waiting.borrow();
+        let waiting = waiting.iter().filter(|it| !it.is_closed());
+        set(&self.counts.waiting, waiting.count());
+    }
+}
+
+/// Counts again when a call waits no more.
+struct Uncount<'h>(&'h Rc<Hub>);
+
+impl Drop for Uncount<'_> {
+    fn drop(&mut self) {
+        self.0.count();
+    }
+}
+
+/// Retires a connection over which a call has run out of time, and nothing was heard meanwhile:
+/// nobody may be there.
+struct Silence<'l> {
+    line: &'l Line,
+    begun: Instant,
+    deadline: Instant,
+}
+
+impl Drop for Silence<'_> {
+    fn drop(&mut self) {
+        if Instant::now() >= self.deadline && self.line.heard() < self.begun {
+            self.line.retired.set(true);
+            self.line.why.set("failed");
+        }
+    }
+}

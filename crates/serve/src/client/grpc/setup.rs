@@ -1,0 +1,106 @@
+//! What a channel is made of, for the threads of callers and its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
+use accelflow_runtime::trail::Clocked;
+use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Step};
+use accelflow_trace::Image;
+
+use crate::client::config::{Address, ClientConfig};
+use crate::client::metrics::ClientMetrics;
+use crate::client::trust::TlsTrust;
+use crate::traces::{NextCore, SocketPeer, ensemble};
+
+type ClientExecutor = Executor<Clocked<Ensemble>>;
+
+/// The settings of a channel, and the executors that callers borrow.
+pub(super) struct Setup {
+    pub(super) address: Address,
+    /// The address as errors and requests name it.
+    pub(super) name: String,
+    pub(super) settings: Settings,
+    pub(super) config: ClientConfig,
+    pub(super) trust: Option<TlsTrust>,
+    pub(super) image: Image,
+    pub(super) metrics: Arc<ClientMetrics>,
+    /// Between two traces an executor holds scratch memory and no part of a message.
+    pub(super) free: Mutex<Vec<ClientExecutor>>,
+}
+
+/// What a trace gave, and if it was noted, its steps and what each of them cost in nanoseconds.
+pub(super) struct Done {
+    pub(super) job: Job,
+    pub(super) steps: Vec<Step>,
+    pub(super) costs_ns: Vec<f64>,
+}
+
+/// Why a trace gave nothing.
+pub(super) enum NoJob {
+    Refused(Box<Failure>),
+    NoExecutor(AccelError),
+}
+
+impl Setup {
+    pub(super) fn executor(&self) -> Result<ClientExecutor, AccelError> {
+        let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
+        Ok(Executor::new(self.image.clone(), Clocked::new(bodies)))
+    }
+
+    /// Runs the part of a trace that knows messages, and notes what its steps cost if that is
+    /// wanted.
+    pub(super) fn run(
+        &self,
+        trace: &str,
+        bytes: &[u8],
+        call: Call,
+        noted: bool,
+    ) -> Result<Done, NoJob> {
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = free().pop();
+        let mut executor = match kept {
+            Some(executor) => executor,
+            None => self.executor().map_err(NoJob::NoExecutor)?,
+        };
+        let message = match &call {
+            Call::Grpc(it) if it.is_sent() => Message::json(bytes, call),
+            _ => Message {
+                call,
+                ..Message::received(bytes)
+            },
+        };
+        executor.set_detail(match noted {
+            true => Detail::Steps,
+            false => Detail::Results,
+        });
+        executor.bodies_mut().note(noted);
+        let conversation = &mut Conversation::default();
+        let ran = executor.run(trace, &message, conversation, &mut SocketPeer);
+        let costs_ns = executor.bodies_mut().take();
+        // A body that panicked is not used again.
+        if ran
+            .as_ref()
+            .err()
+            .is_none_or(|it| it.error.reason != "panic")
+        {
+            free().push(executor);
+        }
+        let outcome = ran.map_err(NoJob::Refused)?;
+        let arrival = outcome.arrivals.into_iter().next();
+        let arrival = arrival.ok_or_else(|| {
+            let (step, why) = ("LdB", "the trace has notified nobody");
+            NoJob::NoExecutor(AccelError::NoCall { step, why })
+        })?;
+        Ok(Done {
+            job: arrival.job,
+            steps: outcome.steps,
+            costs_ns,
+        })
+    }
+
+    /// What counts the runs on records that a core did a part of.
+    pub(super) fn fell_back(&self) -> Box<dyn Fn(&'static str)> {
+        let metrics = self.metrics.clone();
+        Box::new(move |trace| metrics.fallback(trace, "control_records"))
+    }
+}

@@ -1,0 +1,224 @@
+//! What connections of HTTP/2 bear from clients that flood, trickle, stall or speak something else.
+
+mod common;
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::time::Duration;
+
+use accelflow_serve::Config;
+use http::StatusCode;
+
+use common::grpc::{
+    HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, ask_for, block, connect, exchange,
+    farewell, frame, raw, read_frame, request, server, start, text,
+};
+use common::{await_count, impatient};
+
+/// The frames of each turn.
+type Flood = Box<dyn Fn(u32) -> Vec<u8>>;
+
+#[test]
+fn floods_end_the_connection() {
+    const ENHANCE_YOUR_CALM: u32 = 11;
+    let running = start(server(), Config::default());
+    let reset = |stream: u32| {
+        let mut both = frame(HEADERS, 4, stream, &ask_for("Echo"));
+        both.extend(frame(RST_STREAM, 0, stream, &8u32.to_be_bytes()));
+        both
+    };
+    let floods: [(&str, Flood); 3] = [
+        ("ping", Box::new(|_| frame(PING, 0, 0, &[7; 8]))),
+        ("settings", Box::new(|_| frame(SETTINGS, 0, 0, &[]))),
+        ("reset", Box::new(move |turn| reset(2 * turn + 1))),
+    ];
+    for (name, flood) in floods {
+        let mut stream = raw(&running);
+        let mut reader = stream.try_clone().expect("a socket");
+        // It is read meanwhile, so that the server is never the one that waits.
+        let code = std::thread::spawn(move || farewell(&mut reader));
+        for turn in 0..5_000 {
+            if stream.write_all(&flood(turn)).is_err() {
+                break;
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Write);
+        // What is still on its way when the server closes may take the GOAWAY with it.
+        let code = code.join().expect("no panic");
+        assert!(code.is_none_or(|it| it == ENHANCE_YOUR_CALM), "{name}");
+    }
+    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 3);
+    let mut client = connect(running.address());
+    assert_eq!(
+        client.call("Echo", text("x")).json("test.Text")["text"],
+        "x"
+    );
+}
+
+#[test]
+fn what_is_no_http2_ends_the_connection() {
+    let running = start(server(), Config::default());
+    let cases: [(&str, Vec<u8>); 6] = [
+        (
+            "HTTP/1.1",
+            b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec(),
+        ),
+        ("half a preface", PREFACE[..10].to_vec()),
+        (
+            "no SETTINGS",
+            [PREFACE, &frame(PING, 0, 0, &[0; 8])].concat(),
+        ),
+        ("a frame too large", [PREFACE, &[0xff; 9]].concat()),
+        (
+            "HPACK that is none",
+            [
+                PREFACE,
+                &frame(SETTINGS, 0, 0, &[]),
+                &frame(HEADERS, 5, 1, &[0xff; 20]),
+            ]
+            .concat(),
+        ),
+        (
+            "DATA of no stream",
+            [PREFACE, &frame(SETTINGS, 0, 0, &[]), &frame(0, 0, 5, b"x")].concat(),
+        ),
+    ];
+    for (name, bytes) in cases {
+        let mut stream = common::connect(&running);
+        stream.write_all(&bytes).expect("it reads");
+        stream.shutdown(Shutdown::Write).expect("a socket");
+        let _ = farewell(&mut stream);
+        let mut client = connect(running.address());
+        assert_eq!(
+            client.call("Echo", text("x")).json("test.Text")["text"],
+            "x",
+            "{name}"
+        );
+    }
+    await_count(&running, "accelflow_connections_total{end=\"http2\"}", 3);
+}
+
+#[test]
+fn slow_clients_lose_their_connection() {
+    let running = start(server(), impatient());
+    // Half a preface, half a frame, a header block without end.
+    let settings = frame(SETTINGS, 0, 0, &[]);
+    let half = frame(HEADERS, 4, 1, &ask_for("Echo"));
+    let open = frame(HEADERS, 0, 1, &ask_for("Echo"));
+    let cases = [
+        PREFACE[..10].to_vec(),
+        [PREFACE, &settings, &half[..20]].concat(),
+        [PREFACE, &settings, &open].concat(),
+    ];
+    for bytes in cases {
+        let mut stream = common::connect(&running);
+        stream.write_all(&bytes).expect("it reads");
+        let _ = farewell(&mut stream);
+    }
+    await_count(&running, "accelflow_connections_total{end=\"slow\"}", 3);
+    let mut idle = raw(&running);
+    assert_eq!(farewell(&mut idle), Some(0), "it is told");
+    await_count(&running, "accelflow_connections_total{end=\"idle\"}", 1);
+}
+
+#[test]
+fn a_request_without_end_is_given_up() {
+    let config = Config {
+        message_timeout: Duration::from_millis(300),
+        ..Config::default()
+    };
+    let running = start(server(), config);
+    let client = connect(running.address());
+    let (code, why) = client.runtime.block_on(async {
+        let mut requests = client.requests.clone().ready().await.expect("room");
+        let asked = request("/test.Calculator/Echo", &[]);
+        let (response, mut body) = requests.send_request(asked, false).expect("room");
+        body.send_data(text("x").into(), false).expect("room");
+        let response = response.await.expect("a reply");
+        let header = |name| response.headers().get(name).expect("sent").clone();
+        (header("grpc-status"), header("grpc-message"))
+    });
+    assert_eq!(code, "4");
+    assert_eq!(why, "the request did not come to its end in time");
+}
+
+#[test]
+fn a_client_that_does_not_read_is_cut_off() {
+    let config = Config {
+        write_timeout: Duration::from_millis(300),
+        ..Config::default()
+    };
+    let running = start(server(), config);
+    // Flow control holds the response back: the stream is reset.
+    let mut stream = raw(&running);
+    // Both requests are more than a connection may send before the server has widened its window.
+    while read_frame(&mut stream).expect("it greets").0 != WINDOW_UPDATE {}
+    let long = text(&"x".repeat(60_000));
+    stream
+        .write_all(&frame(HEADERS, 4, 1, &ask_for("Echo")))
+        .expect("it reads");
+    for (part, last) in long.chunks(16_384).zip([0, 0, 0, 1]) {
+        stream
+            .write_all(&frame(0, last, 1, part))
+            .expect("it reads");
+    }
+    let mut again = frame(HEADERS, 4, 3, &ask_for("Echo"));
+    for (part, last) in long.chunks(16_384).zip([0, 0, 0, 1]) {
+        again.extend(frame(0, last, 3, part));
+    }
+    stream.write_all(&again).expect("it reads");
+    let function = "test.Calculator.Echo";
+    let unsent = format!("accelflow_requests_total{{function=\"{function}\",result=\"unsent\"}}");
+    await_count(&running, &unsent, 1);
+}
+
+#[test]
+fn headers_and_streams_are_bounded() {
+    let config = Config {
+        max_concurrent_streams: 3,
+        ..Config::default()
+    };
+    let running = start(server(), config);
+    let mut client = connect(running.address());
+    let long = "x".repeat(20_000);
+    let request = request("/test.Calculator/Echo", &[("x-long", &long)]);
+    let reply = exchange(client.requests.clone(), request, text("x"));
+    let reply = client.runtime.block_on(reply);
+    assert!(
+        reply
+            .as_ref()
+            .ok()
+            .is_none_or(|it| it.http == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+        "{reply:?}"
+    );
+    assert_eq!(
+        client.call("Echo", text("x")).json("test.Text")["text"],
+        "x"
+    );
+    // Three requests without end, and one too many.
+    let mut stream = raw(&running);
+    for id in [1, 3, 5, 7] {
+        let head = frame(HEADERS, 4, id, &ask_for("Echo"));
+        stream.write_all(&head).expect("it reads");
+    }
+    const REFUSED_STREAM: u32 = 7;
+    let refused = loop {
+        let (kind, _, id, payload) = read_frame(&mut stream).expect("it answers");
+        if kind == RST_STREAM {
+            break (
+                id,
+                u32::from_be_bytes([payload[0], payload[1], payload[2], payload[3]]),
+            );
+        }
+    };
+    assert_eq!(refused, (7, REFUSED_STREAM));
+    let huge = block(&[("x", "y")]).repeat(5_000);
+    let mut stream = raw(&running);
+    let _ = stream.write_all(&frame(HEADERS, 0, 1, &huge[..16_384]));
+    for _ in 0..1_000 {
+        if stream.write_all(&frame(9, 0, 1, &huge[..16_384])).is_err() {
+            break;
+        }
+    }
+    assert!(farewell(&mut stream).is_none_or(|code| code != 0));
+}
