@@ -20,10 +20,8 @@ fuzz_target!(|input: (bool, &[u8])| {
         Ok((mut call, body)) => {
             let again = write_message(&call, &message[body..], &limits).expect("no longer");
             // Replies are written with the method's name alone.
-            call.multiplexed &= matches!(
-                call.message_type,
-                MessageType::Call | MessageType::Oneway
-            );
+            call.multiplexed &=
+                matches!(call.message_type, MessageType::Call | MessageType::Oneway);
             let (same, at) = read_message(&schema, &again, &limits).expect("just written");
             assert_eq!((&same, &again[at..]), (&call, &message[body..]));
         }

@@ -1,0 +1,323 @@
+//! What targets share that speak to a server, a port or a client of this project: parties that live as
+//! long as the process, on this machine alone, and conversations of bounded length with them.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use accelflow_accel::rpc::{MessageType, read_header};
+use accelflow_accel::{Limits, thrift};
+use accelflow_serve::{
+    ClientConfig, Config, HandlerError, HandlerResult, Request, RetryPolicy, Running, Server,
+    TlsIdentity,
+};
+
+/// Longer than any party here waits for the other.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// An interface with every kind of type.
+pub const THRIFT: &str = r#"
+    enum Colour { RED = 1, BLUE = 2 }
+    union Choice { 1: i32 number, 2: string text }
+    exception Refused { 1: i32 code, 2: string why }
+    struct Item {
+        1: string text = "none", 2: binary data, 3: list<i64> numbers, 4: map<string, double> shares,
+        5: set<byte> bytes, 6: Colour colour, 7: Choice choice, 8: list<Item> parts, 9: bool flag,
+        10: i16 small, 11: required i32 number = 7, 12: map<i32, list<bool>> table
+    }
+    service Shop {
+        Item echo(1: Item value)
+        i64 add(1: i64 a, 2: i64 b) throws (1: Refused refused)
+        void nothing()
+        oneway void note(1: string text)
+        string broken()
+        string unhandled()
+    }
+"#;
+
+/// The same for gRPC; `Refuse` declares what its text says.
+pub const PROTO: &str = r#"
+    syntax = "proto3";
+    package shop;
+    import "google/protobuf/any.proto";
+    import "google/protobuf/duration.proto";
+    import "google/protobuf/empty.proto";
+    import "google/protobuf/field_mask.proto";
+    import "google/protobuf/struct.proto";
+    import "google/protobuf/timestamp.proto";
+    import "google/protobuf/wrappers.proto";
+    enum Colour { COLOUR_UNSPECIFIED = 0; RED = 1; }
+    message Item {
+        string text = 1;
+        bytes data = 2;
+        repeated sint64 numbers = 3;
+        map<string, double> shares = 4;
+        Colour colour = 5;
+        oneof choice { int32 small = 6; Item inner = 7; }
+        google.protobuf.Timestamp made = 8;
+        google.protobuf.Duration lasts = 9;
+        google.protobuf.Int32Value maybe = 10;
+        google.protobuf.Value value = 11;
+        optional uint32 count = 12;
+        repeated Item parts = 13;
+        map<int64, Item> table = 14;
+        float ratio = 15;
+        google.protobuf.FieldMask mask = 16;
+        google.protobuf.Any any = 17;
+        repeated Colour colours = 18;
+        fixed64 wide = 19;
+        sfixed32 narrow = 20;
+        google.protobuf.Struct object = 21;
+        google.protobuf.BytesValue bytes = 22;
+    }
+    service Shop {
+        rpc Echo(Item) returns (Item);
+        rpc Refuse(Item) returns (Item);
+        rpc Broken(Item) returns (Item);
+        rpc Clear(google.protobuf.Empty) returns (google.protobuf.Empty);
+        rpc Unhandled(Item) returns (Item);
+        rpc Watch(Item) returns (stream Item);
+    }
+"#;
+
+/// The interface of [`THRIFT`].
+pub fn thrift_schema() -> Arc<thrift::Schema> {
+    Arc::new(thrift::Schema::parse(THRIFT).expect("a constant"))
+}
+
+/// Small enough that inputs of a fuzzer reach the limits.
+pub fn limits() -> Limits {
+    Limits {
+        max_message_bytes: 64 * 1024,
+        max_decompressed_bytes: 256 * 1024,
+        max_container_elements: 4_096,
+        ..Limits::default()
+    }
+}
+
+/// Time limits that no input waits for: whoever has said all ends the connection.
+pub fn config() -> Config {
+    Config {
+        limits: limits(),
+        cores: 1,
+        handler_threads: 2,
+        ..Config::default()
+    }
+}
+
+fn member(request: &Request<'_>, name: &str) -> serde_json::Value {
+    let arguments: serde_json::Value =
+        serde_json::from_slice(request.arguments).expect("arguments are JSON");
+    arguments[name].clone()
+}
+
+fn add(request: &Request<'_>) -> HandlerResult {
+    let (a, b) = (member(request, "a").as_i64(), member(request, "b").as_i64());
+    match a.unwrap_or(0).checked_add(b.unwrap_or(0)) {
+        Some(sum) => Ok(sum.to_string().into_bytes()),
+        None => Err(HandlerError::Declared {
+            field: "refused".to_owned(),
+            body: br#"{"code":7,"why":"overflow"}"#.to_vec(),
+        }),
+    }
+}
+
+/// Starts a server of [`THRIFT`].
+pub fn thrift_server(config: Config, identity: Option<TlsIdentity>) -> Running {
+    let mut server = Server::new(thrift_schema());
+    let echo = |request: &Request<'_>| Ok(member(request, "value").to_string().into_bytes());
+    let silent = |_: &Request<'_>| Ok(Vec::new());
+    let done = [
+        server.handle("Shop.echo", echo),
+        server.handle("Shop.add", add),
+        server.handle("Shop.nothing", silent),
+        server.handle("Shop.note", silent),
+        server.handle("Shop.broken", |_: &Request<'_>| Ok(b"17".to_vec())),
+    ];
+    assert!(done.iter().all(Result::is_ok), "{done:?}");
+    if let Some(identity) = identity {
+        server.set_tls(identity);
+    }
+    start(server, config)
+}
+
+/// Starts a server of [`PROTO`].
+pub fn grpc_server() -> Running {
+    let schema = accelflow_accel::protobuf::Schema::parse(PROTO).expect("a constant");
+    let mut server = Server::grpc(Arc::new(schema));
+    let refuse = |request: &Request<'_>| {
+        let text = member(request, "text");
+        let words = text.as_str().unwrap_or_default();
+        let (field, body) = words.split_once(' ').unwrap_or((words, "{}"));
+        Err(HandlerError::Declared {
+            field: field.to_owned(),
+            body: body.as_bytes().to_vec(),
+        })
+    };
+    let done = [
+        server.handle("Echo", |it: &Request<'_>| Ok(it.arguments.to_vec())),
+        server.handle("Refuse", refuse),
+        server.handle("Broken", |_: &Request<'_>| Ok(b"{\"text\": 5}".to_vec())),
+        server.handle("Clear", |_: &Request<'_>| Ok(Vec::new())),
+    ];
+    assert!(done.iter().all(Result::is_ok), "{done:?}");
+    start(server, config())
+}
+
+fn start(mut server: Server, config: Config) -> Running {
+    server.set_config(config);
+    let address = SocketAddr::from(([127, 0, 0, 1], 0));
+    server.start(address).expect("a free port")
+}
+
+/// Sends bytes and the end of the stream; all that comes back until the other side ends it, too.
+pub fn converse(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = connect(address);
+    // Whoever is refused early cannot send the rest.
+    let _ = stream.write_all(bytes);
+    let _ = stream.shutdown(Shutdown::Write);
+    read_all(&mut stream)
+}
+
+/// A connection that gives up on whoever does not answer.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("somebody listens");
+    stream.set_nodelay(true).expect("a socket");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
+    stream
+}
+
+/// Reads to the end of the stream, or to its loss.
+pub fn read_all(stream: &mut impl Read) -> Vec<u8> {
+    let (mut all, mut some) = (Vec::new(), [0; 16 * 1024]);
+    loop {
+        match stream.read(&mut some) {
+            Ok(0) => return all,
+            Ok(count) => all.extend_from_slice(&some[..count]),
+            Err(error) => {
+                use std::io::ErrorKind::{TimedOut, WouldBlock};
+                let waits = matches!(error.kind(), TimedOut | WouldBlock);
+                assert!(!waits, "nothing comes, and no end");
+                return all;
+            }
+        }
+    }
+}
+
+/// A certificate for localhost, signed by itself, as files of this process.
+pub fn certificate() -> (PathBuf, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("accelflow-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a name");
+    let files = (folder.join("cert.pem"), folder.join("key.pem"));
+    std::fs::write(&files.0, made.cert.pem()).expect("a file");
+    std::fs::write(&files.1, made.signing_key.serialize_pem()).expect("a file");
+    files
+}
+
+/// Cuts an input into pieces, each behind its length in two bytes; the last ends with the input.
+pub fn pieces(input: &[u8]) -> Vec<&[u8]> {
+    let (mut rest, mut found) = (input, Vec::new());
+    while let Some(([high, low], behind)) = rest.split_first_chunk::<2>() {
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        let (piece, behind) = behind.split_at(length.min(behind.len()));
+        found.push(piece);
+        rest = behind;
+    }
+    found
+}
+
+/// A frame of Thrift around a message.
+pub fn framed(message: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(message.len()).expect("inputs are small");
+    [&length.to_be_bytes(), message].concat()
+}
+
+/// A reply: its type, its number, and its bytes if it is none of the server's own, whose texts name
+/// the trace that has failed.
+pub type Replied = (MessageType, i32, Vec<u8>);
+
+/// Checks that what a server of [`THRIFT`] has sent are whole replies; what they are.
+pub fn replies(mut sent: &[u8]) -> Vec<Replied> {
+    let mut found = Vec::new();
+    while !sent.is_empty() {
+        let (length, _) = sent.split_first_chunk::<4>().expect("a frame begins");
+        let length = 4 + u32::from_be_bytes(*length) as usize;
+        let (frame, rest) = sent.split_at_checked(length).expect("a frame ends");
+        let header = read_header(frame, &limits()).expect("a header");
+        let body = match header.message_type {
+            MessageType::Reply => frame.to_vec(),
+            MessageType::Exception => Vec::new(),
+            other => panic!("{other:?} from a server"),
+        };
+        found.push((header.message_type, header.sequence, body));
+        sent = rest;
+    }
+    found
+}
+
+/// Settings of clients here: one connection, and no second attempt.
+pub fn client_config() -> ClientConfig {
+    ClientConfig {
+        max_connections: 1,
+        retry: RetryPolicy {
+            max_attempts: 1,
+            ..RetryPolicy::default()
+        },
+        ..ClientConfig::default()
+    }
+}
+
+type Answer = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
+
+/// A service that reads one request of each connection, says what it was told to, and leaves.
+pub struct Answerer {
+    address: SocketAddr,
+    answer: Arc<Mutex<Arc<Answer>>>,
+}
+
+impl Answerer {
+    /// Listens; `whole` says whether a request has come to its end.
+    pub fn new(whole: fn(&[u8]) -> bool) -> Answerer {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let answer: Arc<Mutex<Arc<Answer>>> = Arc::new(Mutex::new(Arc::new(|_| Vec::new())));
+        let given = answer.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { continue };
+                let (mut request, mut some) = (Vec::new(), [0; 4096]);
+                while !whole(&request) {
+                    match stream.read(&mut some) {
+                        Ok(0) | Err(_) => break,
+                        Ok(count) => request.extend_from_slice(&some[..count]),
+                    }
+                }
+                if whole(&request) {
+                    let answer = given.lock().expect("no panic survives").clone();
+                    // The client may have left.
+                    let _ = stream.write_all(&answer(&request));
+                }
+            }
+        });
+        Answerer { address, answer }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What the next requests are answered with.
+    pub fn answer_with(&self, bytes: Vec<u8>) {
+        self.answer_by(move |_| bytes.clone());
+    }
+
+    /// What makes answers of the next requests.
+    pub fn answer_by(&self, answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) {
+        *self.answer.lock().expect("no panic survives") = Arc::new(answer);
+    }
+}
