@@ -1,10 +1,12 @@
-"""The server with a handler in Python for benches/server_thrift.py.
+"""The server with a handler in Python for benches/server_thrift.py and benches/server_grpc.py.
 
     python accelflow_python.py INTERFACE [CERTIFICATE KEY]
 
-Prints its port, and serves until its standard input ends.
+With BENCH_HANDLER_THREADS in the environment, so many threads run gRPC's handlers. Prints its port,
+and serves until its standard input ends.
 """
 
+import os
 import sys
 from typing import Any
 
@@ -15,8 +17,13 @@ def main() -> None:
     options: dict[str, Any] = {}
     if len(sys.argv) == 4:
         options = {"certificate": sys.argv[2], "key": sys.argv[3]}
+    if threads := os.environ.get("BENCH_HANDLER_THREADS"):
+        options["handler_threads"] = int(threads)
     server = Server(sys.argv[1], **options)
-    server.handle("Bench.echo", lambda arguments: arguments["value"])
+    if sys.argv[1].endswith(".proto"):
+        server.handle("Bench.Echo", lambda arguments: arguments)
+    else:
+        server.handle("Bench.echo", lambda arguments: arguments["value"])
     print(server.start(), flush=True)
     sys.stdin.read()
     server.stop(1.0)
