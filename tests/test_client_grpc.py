@@ -55,6 +55,7 @@ class Shop:
         self.messages = messages
         self.remaining: list[float] = []
         self.metadata: list[dict[str, str]] = []
+        self.begun = threading.Event()
         self.cancelled = threading.Event()
         self.release = threading.Event()
 
@@ -77,6 +78,7 @@ class Shop:
     def Slow(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         if request.first_number < 0:
             context.add_callback(self.cancelled.set)
+            self.begun.set()
             self.release.wait(60)
         time.sleep(max(request.first_number, 0) / 1000)
         return self.messages.Sum(sum=request.second_number)
@@ -206,29 +208,27 @@ def test_deadlines_and_cancelling_reach_the_server(interface: Path, stubs: tuple
     with grpcio(stubs) as (port, shop):
         client = connect(interface, port)
         with pytest.raises(CallError) as it:
-            client.call("Slow", forever, timeout_s=0.2)
+            client.call("Slow", forever, timeout_s=1.0)
         assert (it.value.reason, it.value.executed) == ("timeout", "perhaps")
         assert it.value.code == "DEADLINE_EXCEEDED"
         assert shop.cancelled.wait(60)
+        shop.begun.clear()
         shop.cancelled.clear()
         cancel = Cancel()
         with ThreadPoolExecutor(1) as threads:
             waiting = threads.submit(client.call, "Slow", forever, cancel=cancel)
-            while client.connections.open == client.connections.idle:
-                time.sleep(0.001)
-            time.sleep(0.05)
+            assert shop.begun.wait(60)
             cancel.cancel()
             with pytest.raises(CallError) as it:
                 waiting.result()
         assert (it.value.reason, it.value.code) == ("cancelled", "CANCELLED")
         assert shop.cancelled.wait(60)
+        shop.begun.clear()
         shop.cancelled.clear()
 
         async def work() -> None:
             slow = asyncio.create_task(client.call_async("Slow", forever))
-            while client.connections.open == client.connections.idle:
-                await asyncio.sleep(0.001)
-            await asyncio.sleep(0.05)
+            assert await asyncio.to_thread(shop.begun.wait, 60)
             slow.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await slow

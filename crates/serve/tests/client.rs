@@ -30,7 +30,7 @@ fn config() -> ClientConfig {
 /// Without retries, and with time limits that tests can wait for.
 fn hasty() -> ClientConfig {
     ClientConfig {
-        timeout: Duration::from_millis(300),
+        timeout: Duration::from_secs(1),
         retry: RetryPolicy {
             max_attempts: 1,
             ..RetryPolicy::default()
@@ -291,7 +291,7 @@ fn a_pool_without_room_is_a_value() {
     };
     let client = client(address, Protocol::Binary, config);
     let soon = CallOptions {
-        deadline: Some(Instant::now() + Duration::from_millis(50)),
+        deadline: Some(Instant::now() + Duration::from_secs(1)),
         ..CallOptions::default()
     };
     std::thread::scope(|scope| {
@@ -453,7 +453,7 @@ fn deadlines_are_passed_on() {
     let silent = listener.local_addr().expect("bound");
     let nested = client(silent, Protocol::Binary, config());
     assert_eq!(current_deadline(), None);
-    let soon = Instant::now() + Duration::from_millis(100);
+    let soon = Instant::now() + Duration::from_secs(1);
     let error = with_deadline(soon, || {
         // A later deadline inside does not lengthen it.
         with_deadline(soon + LONG, || {

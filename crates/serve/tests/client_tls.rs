@@ -348,7 +348,7 @@ fn services_may_die_at_any_time() {
     let (address, thread) = scripted(&certificate, &USUAL, scripts);
     let client = client(address, certificate.trust(), LONG);
     let soon = CallOptions {
-        deadline: Some(std::time::Instant::now() + Duration::from_millis(300)),
+        deadline: Some(std::time::Instant::now() + Duration::from_secs(2)),
         ..CallOptions::default()
     };
     let silent = client.call_with("add", ADD, &soon).expect_err("silence");
@@ -379,7 +379,7 @@ fn a_handshake_has_a_time_limit() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     let certificate = Certificate::new("client-shake");
-    let client = client(address, certificate.trust(), Duration::from_millis(200));
+    let client = client(address, certificate.trust(), Duration::from_secs(1));
     let error = client.call("add", ADD).expect_err("silence");
     assert_eq!(
         (error.reason(), error.executed()),

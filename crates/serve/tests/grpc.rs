@@ -330,7 +330,7 @@ fn deadlines_and_cancelling_free_the_client_and_not_the_handler() {
         text("x"),
     );
     runtime.block_on(async {
-        let soon = Duration::from_millis(100);
+        let soon = Duration::from_millis(500);
         tokio::time::timeout(soon, asked)
             .await
             .expect_err("the handler waits");

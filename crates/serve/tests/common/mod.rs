@@ -77,7 +77,7 @@ pub(crate) fn server() -> Server {
 
 /// Time limits that tests of time limits can wait for.
 pub(crate) fn impatient() -> Config {
-    let soon = Duration::from_millis(300);
+    let soon = Duration::from_secs(1);
     Config {
         idle_timeout: soon,
         message_timeout: soon,
