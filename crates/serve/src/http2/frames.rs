@@ -73,7 +73,14 @@ impl Frames {
         let skip = self.preface.min(bytes.len());
         self.preface -= skip;
         bytes = &bytes[skip..];
-        while !bytes.is_empty() {
+        loop {
+            // Here, and not at the end alone: bytes that come all the time may never end with a frame.
+            if self.is_between_frames() {
+                self.begun = None;
+            }
+            if bytes.is_empty() {
+                break;
+            }
             if self.payload_left > 0 {
                 let skip = self.payload_left.min(bytes.len());
                 self.payload_left -= skip;
@@ -89,14 +96,14 @@ impl Frames {
                 }
             }
         }
-        let whole = self.preface == 0
-            && self.header_bytes == 0
-            && self.payload_left == 0
-            && !self.in_headers;
-        self.begun = match whole {
-            true => None,
-            false => self.begun.or(Some(now)),
-        };
+        if !self.is_between_frames() {
+            self.begun.get_or_insert(now);
+        }
+    }
+
+    /// Whether there is nothing, neither a frame nor a header block, of which there is more to come.
+    fn is_between_frames(&self) -> bool {
+        self.preface == 0 && self.header_bytes == 0 && self.payload_left == 0 && !self.in_headers
     }
 
     /// A frame whose header is there.
@@ -203,6 +210,21 @@ mod tests {
         let mut frames = Frames::new(now);
         frames.see(&[0; PREFACE - 1], now + Duration::from_secs(5));
         assert_eq!(frames.incomplete_since(), Some(now));
+    }
+
+    #[test]
+    fn frames_that_follow_each_other_are_not_taken_for_one() {
+        let begun = Instant::now();
+        let one = frame(DATA, FLAG_1, b"body");
+        let mut frames = after_preface(begun);
+        frames.see(&one[..5], begun);
+        // Each piece ends one frame and begins the next.
+        let piece = [&one[5..], &one[..5]].concat();
+        for second in 1..100 {
+            let now = begun + Duration::from_secs(second);
+            frames.see(&piece, now);
+            assert_eq!(frames.incomplete_since(), Some(now));
+        }
     }
 
     #[test]
