@@ -74,6 +74,8 @@ struct Connection {
     /// Bytes of DATA that the server has not been told of yet.
     unreported: u32,
     times: Vec<Duration>,
+    /// Whether the server's settings have come.
+    is_greeted: bool,
 }
 
 /// The echo's message in its prefix: a text of so many bytes, and eight numbers.
@@ -122,7 +124,7 @@ impl Connection {
         put_frame(&mut output, SETTINGS, 0, 0, &settings);
         let more = CONNECTION_WINDOW.to_be_bytes();
         put_frame(&mut output, WINDOW_UPDATE, 0, 0, &more);
-        Ok(Connection {
+        let mut connection = Connection {
             transport,
             scheme: if certificate.is_some() { 0x87 } else { 0x86 },
             message: message(bytes)?,
@@ -134,7 +136,20 @@ impl Connection {
             first_window: FIRST_WINDOW,
             unreported: 0,
             times: Vec::new(),
-        })
+            is_greeted: false,
+        };
+        connection.greet()?;
+        Ok(connection)
+    }
+
+    /// Exchanges the settings: its first calls may come later than a server waits for these.
+    fn greet(&mut self) -> Result<(), Failed> {
+        let mut buffer = vec![0; FRAME];
+        while !self.is_greeted {
+            self.send()?;
+            self.receive(&mut buffer)?;
+        }
+        self.send()
     }
 
     /// Makes so many calls, `depth` at once.
@@ -147,21 +162,30 @@ impl Connection {
                 begun += 1;
             }
             self.send_data();
-            if !self.output.is_empty() {
-                self.transport.write_all(&self.output)?;
-                self.transport.flush()?;
-                self.output.clear();
-            }
+            self.send()?;
             if self.times.len() == count {
                 return Ok(std::mem::take(&mut self.times));
             }
-            let read = self.transport.read(&mut buffer)?;
-            if read == 0 {
-                return Err("the server closed the connection".into());
-            }
-            self.input.extend_from_slice(&buffer[..read]);
-            self.obey_frames()?;
+            self.receive(&mut buffer)?;
         }
+    }
+
+    fn send(&mut self) -> Result<(), Failed> {
+        if !self.output.is_empty() {
+            self.transport.write_all(&self.output)?;
+            self.transport.flush()?;
+            self.output.clear();
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<(), Failed> {
+        let read = self.transport.read(buffer)?;
+        if read == 0 {
+            return Err("the server closed the connection".into());
+        }
+        self.input.extend_from_slice(&buffer[..read]);
+        self.obey_frames()
     }
 
     fn begin(&mut self) {
@@ -284,6 +308,7 @@ impl Connection {
             }
         }
         put_frame(&mut self.output, SETTINGS, FLAG_1, 0, &[]);
+        self.is_greeted = true;
         Ok(())
     }
 
