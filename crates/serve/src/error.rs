@@ -2,12 +2,26 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use accelflow_accel::AccelError;
 use accelflow_accel::protobuf::ProtoError;
 use accelflow_accel::thrift::InterfaceError;
 use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
+
+/// The compiler says where in a file, by its name alone.
+fn placed(path: &Path, error: &ProtoError) -> String {
+    let text = error.to_string();
+    let name = path.file_name().and_then(|name| name.to_str());
+    let (place, path) = (
+        name.and_then(|name| text.strip_prefix(name)),
+        path.display(),
+    );
+    match place.filter(|place| place.starts_with(':')) {
+        Some(place) => format!("{path}{place}"),
+        None => format!("{path}: {text}"),
+    }
+}
 
 /// Why a server could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +31,7 @@ pub enum ServeError {
     #[error(transparent)]
     Interface(#[from] InterfaceError),
     /// A `.proto` interface cannot be read, or is malformed.
-    #[error("{path}: {error}")]
+    #[error("{}", placed(path, error))]
     Proto {
         /// The file.
         path: PathBuf,

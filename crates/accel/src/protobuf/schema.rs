@@ -98,6 +98,10 @@ impl Schema {
     /// # Errors
     /// [`ProtoError`] with the place.
     pub fn read(path: &Path, search: &[PathBuf]) -> Result<Schema, ProtoError> {
+        // The compiler would say that the file is in no folder that it knows.
+        std::fs::File::open(path).map_err(|error| ProtoError {
+            why: error.to_string(),
+        })?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder.to_owned(),
             _ => PathBuf::from("."),
