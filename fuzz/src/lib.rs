@@ -4,11 +4,12 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use accelflow_accel::rpc::{MessageType, read_header};
-use accelflow_accel::{Limits, thrift};
+use accelflow_accel::thrift::{FunctionId, FunctionSet};
+use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Record, Session, thrift};
 use accelflow_serve::{
     ClientConfig, Config, HandlerError, HandlerResult, Request, RetryPolicy, Running, Server,
     TlsIdentity,
@@ -84,7 +85,37 @@ pub const PROTO: &str = r#"
 
 /// The interface of [`THRIFT`].
 pub fn thrift_schema() -> Arc<thrift::Schema> {
-    Arc::new(thrift::Schema::parse(THRIFT).expect("a constant"))
+    static SCHEMA: LazyLock<Arc<thrift::Schema>> =
+        LazyLock::new(|| Arc::new(thrift::Schema::parse(THRIFT).expect("a constant")));
+    SCHEMA.clone()
+}
+
+/// What Dser makes of the body of a request to `function`: the record of those bytes, and their JSON.
+///
+/// # Panics
+/// If one of the two is refused and the other is not, or for another reason.
+pub fn delivered(bytes: &[u8], call: Call, function: FunctionId) -> Option<(Record, Vec<u8>)> {
+    let deliver = |records: FunctionSet| {
+        let mut job = Job::receive(bytes.to_vec(), Session::default());
+        job.call = call.clone();
+        let mut dser = Dser::new(thrift_schema(), Limits::default()).with_records(records);
+        dser.run(&mut job).map(|()| job)
+    };
+    let text = deliver([].into_iter().collect());
+    let in_place = deliver([function].into_iter().collect());
+    match (text, in_place) {
+        (Ok(text), Ok(in_place)) => {
+            assert_eq!(in_place.bytes, bytes);
+            assert_eq!(text.facts, in_place.facts);
+            let record = in_place.record.expect("asked for");
+            assert_eq!(record.to_json(bytes).as_ref(), Ok(&text.bytes));
+            Some((record, text.bytes))
+        }
+        (text, in_place) => {
+            assert_eq!(text.err(), in_place.err());
+            None
+        }
+    }
 }
 
 /// Small enough that inputs of a fuzzer reach the limits.
