@@ -295,32 +295,41 @@ def test_grpcurl_does_not_call_whom_it_does_not_trust(
 
 def test_stopping_tells_the_client(interface: Path, stubs: tuple[Any, Any]) -> None:
     messages, services = stubs
-    server = shop(interface)
+    begun = threading.Event()
+
+    async def begin(arguments: dict[str, Any]) -> dict[str, Any]:
+        begun.set()
+        return await slow(arguments)
+
+    server = Server(interface)
+    server.handle("Shop.Slow", begin)
     with grpc.insecure_channel(f"127.0.0.1:{server.start()}") as channel:
         client = services.ShopStub(channel)
-        assert client.Add(messages.Pair(first_number=1)).sum == 1
         late = client.Slow.future(messages.Pair(first_number=300, second_number=5))
-        while "shop.v1.Shop.Add" not in server.metrics():
-            pass
-        asyncio.run(asyncio.sleep(0.1))
+        assert begun.wait(60)
         assert server.stop(20.0) == 0
         assert late.result().sum == 5
 
 
 def test_interfaces_that_are_none_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "broken.proto"
-    for text, part in [
-        ('syntax = "proto3";\nmessage Item {\n  strin text = 1;\n}\n', "strin"),
-        ('syntax = "proto3";\nimport "nowhere.proto";\n', "nowhere.proto"),
-        ('syntax = "proto3";\nmessage Item {}\n', "declares no service"),
-        ("message {", "broken.proto"),
+    for text, why in [
+        (
+            'syntax = "proto3";\nmessage Item {\n  strin text = 1;\n}\n',
+            ":3:3: name 'strin' is not defined",
+        ),
+        ('syntax = "proto3";\nimport "nowhere.proto";\n', ":2:1: import 'nowhere.proto' not found"),
+        ('syntax = "proto3";\nmessage Item {}\n', ": declares no service with a method"),
+        ("message {", ":1:9: expected an identifier, but found '{'"),
     ]:
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(AccelflowError, match=part) as it:
+        with pytest.raises(AccelflowError) as it:
             Server(path)
-        assert str(path) in str(it.value)
-    with pytest.raises(AccelflowError, match=r"absent\.proto"):
-        Server(tmp_path / "absent.proto")
+        assert str(it.value) == f"{path}{why}"
+    absent = tmp_path / "absent.proto"
+    with pytest.raises(AccelflowError) as it:
+        Server(absent)
+    assert str(it.value) == f"{absent}: No such file or directory (os error 2)"
     path.write_text(INTERFACE, encoding="utf-8")
     server = Server(path)
     with pytest.raises(AccelflowError, match="unknown method 'Sell'"):
