@@ -119,10 +119,16 @@ fn many_calls_share_one_connection_and_wait_in_turn_beyond_its_streams() {
 
 #[test]
 fn a_full_channel_is_a_value_and_connections_are_bounded() {
-    let (address, service) = scripted(2, |_, mut connection| async move {
-        let mut held = Vec::new();
-        while let Some(Ok(request)) = connection.accept().await {
-            held.push(request);
+    let called = Arc::new(AtomicUsize::new(0));
+    let count = called.clone();
+    let (address, service) = scripted(2, move |_, mut connection| {
+        let count = count.clone();
+        async move {
+            let mut held = Vec::new();
+            while let Some(Ok(request)) = connection.accept().await {
+                held.push(request);
+                count.fetch_add(1, Ordering::SeqCst);
+            }
         }
     });
     let config = ClientConfig {
@@ -144,9 +150,10 @@ fn a_full_channel_is_a_value_and_connections_are_bounded() {
                 scope.spawn(move || client.call_with("Add", ADD, &options))
             })
             .collect();
-        eventually("one call waits", || {
+        eventually("four calls are there, and one waits", || {
             let counts = client.connections();
-            (counts.open, counts.idle, counts.waiting) == (2, 0, 1)
+            let counts = (counts.open, counts.idle, counts.waiting);
+            called.load(Ordering::SeqCst) == 4 && counts == (2, 0, 1)
         });
         let full = ("pool_full", Executed::No, GrpcCode::ResourceExhausted);
         assert_eq!(reason(client.call("Add", ADD)), full);
