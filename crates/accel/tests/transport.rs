@@ -6,7 +6,7 @@ mod common;
 use accelflow_accel::tcp::{MSS, TcpSession, receive, send};
 use accelflow_accel::tls::{
     CipherSuite, ContentType, Decr, MAX_PLAINTEXT, RecordKeys, TlsSession, open, open_first,
-    record_length, seal, seal_as,
+    open_first_in_place, record_length, seal, seal_as,
 };
 use accelflow_accel::{AccelError, Accelerator, Job, Limits, Session};
 use proptest::prelude::*;
@@ -215,6 +215,19 @@ fn records_of_the_control_path() {
     let rest = open_first(&mut read, &wire[first..], &mut Vec::new()).unwrap();
     assert_eq!(rest, (ContentType::ApplicationData, wire.len() - first));
     assert_eq!(read.sequence(), 2);
+
+    let (mut read, mut place) = (keys(), wire.clone());
+    assert_eq!(
+        reason(open_first_in_place(&mut read, &mut place[1..])),
+        "bad_record"
+    );
+    let (kind, inside, end) = open_first_in_place(&mut read, &mut place).unwrap();
+    assert_eq!((kind, end), (ContentType::Handshake, first));
+    assert_eq!(place[inside], update);
+    assert_eq!(place[first..], wire[first..]);
+    place[first + 7] ^= 1;
+    let forged = open_first_in_place(&mut read, &mut place[first..]);
+    assert_eq!((reason(forged), read.sequence()), ("bad_tag", 1));
 }
 
 /// What the control path has opened ahead comes out of Decr first, once, and stays after an error.

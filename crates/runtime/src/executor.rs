@@ -3,6 +3,7 @@
 use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::{AccelError, Ensemble, Session};
 use accelflow_trace::{Image, Walker, is_name};
+use zeroize::Zeroize;
 
 use crate::bodies::Bodies;
 use crate::caller::ERROR_TRACES;
@@ -107,6 +108,13 @@ impl<B: Bodies> Executor<B> {
         peer: &mut dyn Peer,
     ) -> Result<Outcome, Box<Failure>> {
         let mark = Bookmark::of(&conversation.session);
+        let payload = match &mut conversation.session.tls {
+            Some(tls) if message.opened => {
+                tls.ahead = payload;
+                Vec::new()
+            }
+            _ => payload,
+        };
         let done = self.follow(name, payload, message, conversation, peer);
         match done {
             Ok(outcome) => {
@@ -223,6 +231,8 @@ impl Bookmark {
         if let (Some(tls), Some((read, write, ahead))) = (&mut session.tls, self.tls) {
             tls.read.resume_at(read);
             tls.write.resume_at(write);
+            // Of a message that was opened before the run, this may be the only copy.
+            tls.ahead.zeroize();
             tls.ahead = ahead;
         }
     }

@@ -11,6 +11,9 @@ use crate::pools::Terms;
 pub struct Message<'a> {
     /// For a trace that begins with TCP the packets received, for any other application data.
     pub bytes: &'a [u8],
+    /// Whether the bytes are what TCP and Decr would have made of the packets: these have nothing
+    /// left to do. It counts on connections with TLS.
+    pub opened: bool,
     /// The format of application data.
     pub format: Format,
     /// What kind of message it is. A received RPC message needs none: its header says it.
@@ -28,6 +31,7 @@ impl<'a> Message<'a> {
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {
             bytes,
+            opened: false,
             format: Format::Str,
             call: Call::None,
             record: None,
@@ -36,10 +40,19 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// The plaintext of such packets, which a core has opened.
+    pub fn opened(bytes: &'a [u8]) -> Message<'a> {
+        Message {
+            opened: true,
+            ..Message::received(bytes)
+        }
+    }
+
     /// JSON to send as a message of kind `call`.
     pub fn json(bytes: &'a [u8], call: Call) -> Message<'a> {
         Message {
             bytes,
+            opened: false,
             format: Format::Json,
             call,
             record: None,

@@ -43,6 +43,9 @@ pub(crate) struct Connection<'s> {
     control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
     opened: Inbound,
+    /// Whether the last records that came did not end with a message: the core opens the next ones,
+    /// too, before Decr would do so in vain.
+    has_unaligned_records: bool,
     /// Whether the client sends nothing more; what has come before is answered.
     client_is_done: bool,
     /// Replies that are written with the next one.
@@ -80,6 +83,7 @@ impl<'s> Connection<'s> {
             conversation: Conversation::default(),
             control: None,
             opened: Inbound::unused(),
+            has_unaligned_records: false,
             client_is_done: false,
             outbound: Outbound::default(),
             counters: Counters::default(),
@@ -233,19 +237,37 @@ impl<'s> Connection<'s> {
             if records.bytes == 0 {
                 return Ok(None);
             }
-            let more = self.inbound.bytes().len() > records.bytes;
             if self.opened.is_empty() {
-                // Nearly every client sends a message as one run of records of its own: full
-                // ones and a last one that is not.
-                if !more && !records.last_is_full {
-                    return Ok(Some(Next::Received(records.bytes)));
+                match records.first_run {
+                    Some(run) if self.has_unaligned_records => self.open_run(run)?,
+                    Some(run) => return Ok(Some(Next::Received(run))),
+                    None if self.has_unaligned_records => self.open_record()?,
+                    None => {
+                        let more = self.inbound.bytes().len() > records.bytes;
+                        if more && records.bytes <= limits.max_message_bytes {
+                            return Ok(None);
+                        }
+                        self.open_record()?;
+                    }
                 }
-                if more && records.last_is_full && records.bytes <= limits.max_message_bytes {
-                    return Ok(None);
-                }
+            } else {
+                self.open_record()?;
             }
+        }
+    }
+
+    /// Opens a run of records on the core. If that is one message, the next run may be one, too.
+    fn open_run(&mut self, bytes: usize) -> Result<(), Close> {
+        let end = self.inbound.bytes().len() - bytes;
+        while self.inbound.bytes().len() > end && !self.client_is_done {
             self.open_record()?;
         }
+        let opened = self.opened.bytes();
+        if !opened.is_empty() {
+            let length = frame_length(opened, &self.shared.settings.limits)?;
+            self.has_unaligned_records = length != Some(opened.len());
+        }
+        Ok(())
     }
 
     /// Opens one record on the core.
@@ -255,20 +277,22 @@ impl<'s> Connection<'s> {
         else {
             return Ok(());
         };
-        let mut content = Wiped::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
-        let bytes = self.inbound.bytes();
-        let (kind, end) = records::open_first(&mut session.read, bytes, &mut content)?;
-        self.inbound.consume(end);
-        if kind != ContentType::ApplicationData {
+        let bytes = self.inbound.bytes_mut();
+        let (kind, inside, end) = records::open_first_in_place(&mut session.read, bytes)?;
+        let content = &bytes[inside];
+        if kind == ContentType::ApplicationData {
+            self.opened.append(content);
+            self.inbound.consume(end);
+        } else {
             let limits = &self.shared.settings.limits;
-            let obeyed = control.obey(session, kind, &content, limits);
+            let obeyed = control.obey(session, kind, content, limits);
+            self.inbound.consume(end);
             self.client_is_done = matches!(obeyed, Err(Close::Done));
             return match self.client_is_done {
                 true => Ok(()),
                 false => self.write(&obeyed?),
             };
         }
-        self.opened.append(&content);
         Ok(())
     }
 
@@ -291,18 +315,12 @@ impl<'s> Connection<'s> {
             return self.refuse(&frame, &error);
         }
         // The run has left the keys as they were: the core looks at what is in the records.
-        let end = self.inbound.bytes().len() - bytes;
-        while self.inbound.bytes().len() > end && !self.client_is_done {
-            self.open_record()?;
-        }
-        let limits = &self.shared.settings.limits;
-        let opened = self.opened.bytes();
-        let whole = !opened.is_empty() && frame_length(opened, limits)? == Some(opened.len());
+        self.open_run(bytes)?;
         // What stopped Decr, such as a key update, is done: the message may well be good.
-        if !whole || error.is_at(Accel::Decr) {
+        if self.opened.is_empty() || self.has_unaligned_records || error.is_at(Accel::Decr) {
             return Ok(());
         }
-        let frame = Wiped::new(opened.to_vec());
+        let frame = Wiped::new(self.opened.bytes().to_vec());
         self.opened.consume(usize::MAX);
         self.refuse(&frame, &error)
     }
@@ -311,12 +329,9 @@ impl<'s> Connection<'s> {
     fn run_opened(&mut self, bytes: usize) -> Result<(), Close> {
         let metrics = &self.shared.metrics;
         metrics.fallback(self.names.receive, "unaligned_records");
-        if let Some(session) = &mut self.conversation.session.tls {
-            session.ahead = spare::copy(&self.opened.bytes()[..bytes]);
-        }
         let message = Message {
             terms: self.terms,
-            ..Message::received(&[])
+            ..Message::opened(&self.opened.bytes()[..bytes])
         };
         let executors = &self.shared.executors;
         match executors.run(self.names.receive, &message, &mut self.conversation) {
@@ -327,9 +342,6 @@ impl<'s> Connection<'s> {
             Err(error) => {
                 let frame = Wiped::new(self.opened.bytes()[..bytes].to_vec());
                 self.opened.consume(bytes);
-                if let Some(session) = &mut self.conversation.session.tls {
-                    spare::give(std::mem::take(&mut session.ahead));
-                }
                 self.refuse(&frame, &error)
             }
         }

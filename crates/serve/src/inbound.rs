@@ -58,6 +58,11 @@ impl Inbound {
         &self.buffer[self.used.clone()]
     }
 
+    /// What came, to be changed where it lies; it is wiped when it was used.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.used.clone()]
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.used.is_empty()
     }
@@ -76,7 +81,8 @@ impl Inbound {
             if self.used.start > 0 && self.buffer.len() >= KEPT_BYTES {
                 self.buffer.copy_within(self.used.clone(), 0);
                 let length = self.used.len();
-                wipe(&mut self.buffer[length..]);
+                // What was used before is zero already.
+                wipe(&mut self.buffer[length.max(self.used.start)..]);
                 self.used = 0..length;
             } else {
                 self.grow();
@@ -173,6 +179,9 @@ pub(crate) struct Records {
     pub(crate) bytes: usize,
     /// Whether the last of them is as long as records get, so that its message may go on.
     pub(crate) last_is_full: bool,
+    /// Where the first ends that is not: nearly every client sends a message as one run of records
+    /// of its own, full ones and a last one that is not.
+    pub(crate) first_run: Option<usize>,
 }
 
 /// Looks for whole records at the beginning of `bytes`.
@@ -183,6 +192,7 @@ pub(crate) fn whole_records(bytes: &[u8]) -> Result<Records, AccelError> {
     let mut records = Records {
         bytes: 0,
         last_is_full: false,
+        first_run: None,
     };
     while let Some((length, full)) = tls::record_length(&bytes[records.bytes..])? {
         if records.bytes + length > bytes.len() {
@@ -190,6 +200,9 @@ pub(crate) fn whole_records(bytes: &[u8]) -> Result<Records, AccelError> {
         }
         records.bytes += length;
         records.last_is_full = full;
+        if !full {
+            records.first_run.get_or_insert(records.bytes);
+        }
     }
     Ok(records)
 }
@@ -267,9 +280,13 @@ mod tests {
         bytes.extend([23, 3, 3, 0x40, 0x11]);
         let found = whole_records(&bytes).expect("headers are good");
         assert_eq!((found.bytes, found.last_is_full), (25, false));
+        assert_eq!(found.first_run, Some(25));
         bytes.extend([0; 0x4011]);
         let found = whole_records(&bytes).expect("headers are good");
         assert_eq!((found.bytes, found.last_is_full), (bytes.len(), true));
+        assert_eq!(found.first_run, Some(25));
+        let found = whole_records(&bytes[25..]).expect("headers are good");
+        assert_eq!((found.last_is_full, found.first_run), (true, None));
         bytes[0] = 22;
         assert!(whole_records(&bytes).is_err());
     }

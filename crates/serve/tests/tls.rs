@@ -63,10 +63,26 @@ fn records_and_messages_need_not_end_together() {
     assert_eq!(sequences, [1, 2, 1, 2]);
     let core = r#"accelflow_fallbacks_total{trace="T1",reason="unaligned_records"}"#;
     assert_eq!(counted(&running, core), 4);
-    // Afterwards Decr has its work back.
-    client.write_all(&one).expect("the server reads");
-    assert_eq!(read_reply(&receive(&mut client).expect("a reply")).1, 1);
-    assert_eq!(counted(&running, core), 4);
+    // The core sees that the next records end with their message: Decr has its work back.
+    for _ in 0..3 {
+        client.write_all(&one).expect("the server reads");
+        assert_eq!(read_reply(&receive(&mut client).expect("a reply")).1, 1);
+        assert_eq!(counted(&running, core), 5);
+    }
+    // Messages that come together in records of their own are Decr's, too.
+    let long = "x".repeat(40_000);
+    let long = format!(r#"{{"value":{{"text":"{long}"}}}}"#);
+    let long = frame("echo", Protocol::Binary, 3, &long);
+    let mut records = client.conn.writer();
+    for message in [&one, &long, &two] {
+        records.write_all(message).expect("there is room");
+    }
+    client.flush().expect("the server reads");
+    let sequences: Vec<i32> = (0..3)
+        .map(|_| read_reply(&receive(&mut client).expect("a reply")).1)
+        .collect();
+    assert_eq!(sequences, [1, 3, 2]);
+    assert_eq!(counted(&running, core), 5);
 }
 
 #[test]

@@ -12,7 +12,9 @@ use crate::job::{Accelerator, Job};
 use crate::limits::Limits;
 
 pub use keys::{CipherSuite, RecordKeys, TlsSession};
-pub use record::{ContentType, MAX_PLAINTEXT, open, open_first, record_length, seal, seal_as};
+pub use record::{
+    ContentType, MAX_PLAINTEXT, open, open_first, open_first_in_place, record_length, seal, seal_as,
+};
 
 /// The encryption accelerator: `job.bytes` into application data records under
 /// `job.session.tls.write`.

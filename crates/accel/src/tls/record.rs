@@ -1,5 +1,7 @@
 //! Records of application data: TLSInnerPlaintext in TLSCiphertext (RFC 8446, section 5.2).
 
+use std::ops::Range;
+
 use aws_lc_rs::aead::{Aad, MAX_TAG_LEN};
 
 use super::keys::RecordKeys;
@@ -134,6 +136,24 @@ pub fn open_first(
     }
 }
 
+/// As [`open_first`], in the record's own place: what it holds begins behind its header. Returns the
+/// content's type and place, and where the record ends.
+///
+/// # Errors
+/// Those of [`open_first`]; the record is then of no more use, and `keys` are as they were.
+pub fn open_first_in_place(
+    keys: &mut RecordKeys,
+    records: &mut [u8],
+) -> Result<(ContentType, Range<usize>, usize), AccelError> {
+    let sequence = keys.sequence();
+    let next = next_sequence(sequence)?;
+    let length = read_header(records, 0)?;
+    let (header, rest) = records.split_at_mut(HEADER);
+    let (inside, content) = open_body(keys, sequence, header, &mut rest[..length], 0)?;
+    keys.resume_at(next);
+    Ok((content, HEADER..HEADER + inside, HEADER + length))
+}
+
 /// The length of the record at the beginning of `bytes` with its header, as soon as the header is
 /// there, and whether it is as long as records get.
 ///
@@ -161,19 +181,27 @@ fn open_at(
 ) -> Result<Opened, AccelError> {
     let length = read_header(records, at)?;
     let (body, start) = (at + HEADER, out.len());
-    out.extend_from_slice(&records[body..body + length]);
-    let mut header = [0; HEADER];
-    header.copy_from_slice(&records[at..body]);
+    let end = body + length;
+    out.extend_from_slice(&records[body..end]);
+    let header = &records[at..body];
+    let (length_inside, content) = open_body(keys, sequence, header, &mut out[start..], at)?;
+    out.truncate(start + length_inside);
+    Ok(Opened { content, end })
+}
+
+/// Opens the ciphertext of a record where it lies; the length of what it holds, and the type.
+fn open_body(
+    keys: &RecordKeys,
+    sequence: u64,
+    header: &[u8],
+    body: &mut [u8],
+    at: usize,
+) -> Result<(usize, ContentType), AccelError> {
     let opened = keys
         .aead()
-        .open_in_place(keys.nonce(sequence), Aad::from(header), &mut out[start..])
+        .open_in_place(keys.nonce(sequence), Aad::from(header), body)
         .map_err(|_| AccelError::BadTag { at, sequence })?;
-    let (length_inside, content) = strip_padding(opened, at)?;
-    out.truncate(start + length_inside);
-    Ok(Opened {
-        content,
-        end: body + length,
-    })
+    strip_padding(opened, at)
 }
 
 fn header(length: usize) -> [u8; HEADER] {

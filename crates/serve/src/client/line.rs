@@ -8,7 +8,7 @@ use accelflow_accel::{AccelError, Call, Ensemble, Job, Limits};
 use accelflow_runtime::trail::{self, Clocked, TrailChain};
 use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Outcome};
 use accelflow_trace::Accel;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::metrics::ClientMetrics;
 use super::traces::CallTraces;
@@ -236,15 +236,16 @@ impl Line {
             }
             self.open_record(&limits)?;
         }
-        if let Some(session) = &mut self.conversation.session.tls {
-            session.ahead = std::mem::take(&mut *self.opened);
-        }
         let at_end = outgoing.expected_at_end.filter(|_| self.wire.goodbye);
-        let ran = self.run_answer(trace, at_end.unwrap_or(outgoing.expected), &[]);
-        if let Some(session) = &mut self.conversation.session.tls {
-            session.ahead.zeroize();
-            session.ahead.clear();
-        }
+        let message = Message {
+            call: at_end.unwrap_or(outgoing.expected).clone(),
+            ..Message::opened(&[])
+        };
+        let opened = std::mem::take(&mut *self.opened);
+        let (conversation, wire) = (&mut self.conversation, &mut self.wire);
+        let ran = self
+            .executor
+            .run_on(trace, opened, &message, conversation, wire);
         let outcome = ran.map_err(Failed::Response)?;
         // Key updates may follow the response; anything else keeps the connection from further
         // use.
