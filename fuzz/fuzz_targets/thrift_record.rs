@@ -22,7 +22,7 @@ fuzz_target!(|input: &[u8]| {
         0 => Protocol::Binary,
         _ => Protocol::Compact,
     };
-    let call = ThriftCall::request(&SCHEMA, "Shop.echo", protocol, 1).expect("declared");
+    let call = ThriftCall::request(&SCHEMA, "echo", protocol, 1).expect("declared");
     let (id, limits) = (call.function, Limits::default());
     let echo = SCHEMA.function(id).expect("declared");
     let read = |bytes: &[u8]| delivered(bytes, Call::Thrift(call.clone()), id);

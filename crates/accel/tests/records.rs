@@ -234,6 +234,32 @@ fn what_text_refuses_records_refuse() {
     }
 }
 
+/// Found by fuzzing: what was not too deep for text was so for records.
+#[test]
+fn unknown_fields_are_as_deep_as_known_ones_may_be() {
+    let deepest = Limits::default().max_depth - 1;
+    for levels in 1..deepest + 3 {
+        let mut job = request("nothing", Protocol::Binary, &json!({}));
+        // A list of lists, and so on, in a field that no function has.
+        let mut bytes = vec![15, 0, 99];
+        bytes.extend([15, 0, 0, 0, 1].repeat(levels - 1));
+        bytes.extend([3, 0, 0, 0, 0, 0]);
+        job.bytes = bytes;
+        let (text, in_place) = delivered(job);
+        if levels > deepest {
+            assert_eq!(text.unwrap_err().reason(), "too_deep");
+            assert_eq!(in_place.unwrap_err().reason(), "too_deep");
+            continue;
+        }
+        let in_place = in_place.unwrap();
+        let read: Value = record(&in_place).read(&in_place.bytes).unwrap();
+        assert_eq!(
+            read,
+            serde_json::from_slice::<Value>(&text.unwrap().bytes).unwrap()
+        );
+    }
+}
+
 /// The body of a reply, by Ser.
 fn sent(job: &mut Job) -> Result<Vec<u8>, AccelError> {
     Ser::new(schema(), Limits::default()).run(job)?;

@@ -174,7 +174,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
                     _ => skip(
                         self.reader,
                         wire,
-                        self.limits.max_depth - depth,
+                        self.limits.max_depth.saturating_sub(depth + 1),
                         self.limits,
                     )?,
                 }
