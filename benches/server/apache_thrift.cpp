@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -37,6 +38,17 @@ class Announcer : public server::TServerEventHandler {
   std::shared_ptr<transport::TServerSocket> listener_;
 };
 
+// Version 0.17 counts all strings of a connection against the limit of a message, which is 100 MiB
+// unless one says otherwise.
+class Framed : public transport::TTransportFactory {
+ public:
+  std::shared_ptr<transport::TTransport> getTransport(
+      std::shared_ptr<transport::TTransport> inner) override {
+    auto most = std::make_shared<TConfiguration>(std::numeric_limits<int>::max());
+    return std::make_shared<transport::TFramedTransport>(inner, most);
+  }
+};
+
 std::shared_ptr<transport::TServerSocket> listener(int argc, char** argv) {
   if (argc != 3) return std::make_shared<transport::TServerSocket>("127.0.0.1", 0);
   auto factory = std::make_shared<transport::TSSLSocketFactory>();
@@ -53,8 +65,7 @@ int main(int argc, char** argv) {
   using Protocols = protocol::TBinaryProtocolFactoryT<transport::TFramedTransport>;
   using Processor = BenchProcessorT<protocol::TBinaryProtocolT<transport::TFramedTransport>>;
   server::TThreadedServer served(std::make_shared<Processor>(std::make_shared<Handler>()), socket,
-                                 std::make_shared<transport::TFramedTransportFactory>(),
-                                 std::make_shared<Protocols>());
+                                 std::make_shared<Framed>(), std::make_shared<Protocols>());
   served.setServerEventHandler(std::make_shared<Announcer>(socket));
   std::thread([] {
     char byte;
