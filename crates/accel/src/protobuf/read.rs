@@ -14,6 +14,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
+use simdutf8::compat::from_utf8;
 
 use super::fields::{Found, Malformed, Raw, Wire, integer, is_packed};
 use super::keys::{Entry, KeyText, entries};
@@ -115,7 +116,7 @@ impl<'s, 'a> Value<'s, '_, 'a> {
     }
 
     fn text(&self) -> Result<&'a str, ValueError> {
-        let text = std::str::from_utf8(self.bytes()?);
+        let text = from_utf8(self.bytes()?);
         text.map_err(|_| Malformed.into())
     }
 

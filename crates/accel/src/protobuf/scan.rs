@@ -1,5 +1,7 @@
 //! Checks a message on the wire before a tree is made of it.
 
+use simdutf8::compat::from_utf8;
+
 use super::shape::{Field, Holds, ShapeId, Shapes, Ty};
 use crate::error::AccelError;
 use crate::limits::Limits;
@@ -126,7 +128,7 @@ impl Scan<'_> {
             Ty::String => {
                 let (from, end) = (self.at, self.length(end)?);
                 let text = &self.bytes[self.at..end];
-                let checked = std::str::from_utf8(text).map_err(|error| AccelError::BadUtf8 {
+                let checked = from_utf8(text).map_err(|error| AccelError::BadUtf8 {
                     what: format!("'{}'", field.full_name),
                     at: from + (self.at - from) + error.valid_up_to(),
                 });

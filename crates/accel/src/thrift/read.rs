@@ -13,6 +13,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
+use simdutf8::compat::from_utf8;
 
 use super::schema::{Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
@@ -55,7 +56,7 @@ impl<'a, R: Reader<'a>> Source<'_, 'a, R> {
     fn text(&mut self) -> Result<&'a str, ValueError> {
         let bytes = self.reader.bytes()?;
         let start = self.reader.at() - bytes.len();
-        let text = std::str::from_utf8(bytes).map_err(|error| AccelError::BadUtf8 {
+        let text = from_utf8(bytes).map_err(|error| AccelError::BadUtf8 {
             what: "text".to_owned(),
             at: start + error.valid_up_to(),
         });

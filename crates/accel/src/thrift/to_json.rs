@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use simdutf8::compat::from_utf8;
 
 use super::schema::{Field, Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
@@ -287,7 +288,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
     fn text(&mut self, name: &Arc<str>) -> Result<(), AccelError> {
         let bytes = self.reader.bytes()?;
         let start = self.reader.at() - bytes.len();
-        let text = std::str::from_utf8(bytes).map_err(|error| AccelError::BadUtf8 {
+        let text = from_utf8(bytes).map_err(|error| AccelError::BadUtf8 {
             what: format!("'{name}'"),
             at: start + error.valid_up_to(),
         })?;
