@@ -216,8 +216,11 @@ impl<'s> Connection<'s> {
     fn look(&mut self) -> Result<Option<Next>, Close> {
         let limits = &self.shared.settings.limits;
         if self.control.is_none() {
-            let bytes = self.inbound.bytes();
-            let length = frame_length(bytes, limits)?.filter(|length| *length <= bytes.len());
+            let length = frame_length(self.inbound.bytes(), limits)?;
+            if let Some(length) = length {
+                self.inbound.expect(length);
+            }
+            let length = length.filter(|length| *length <= self.inbound.bytes().len());
             return Ok(length.map(Next::Received));
         }
         loop {

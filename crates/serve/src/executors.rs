@@ -1,6 +1,6 @@
 //! Executors that connections borrow for a trace, and the core that takes over from them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use accelflow_accel::{AccelError, Ensemble, Settings};
@@ -15,6 +15,7 @@ use crate::metrics::{Measured, Metrics};
 use crate::recorder::Ran;
 use crate::spare;
 use crate::tenants::Tenants;
+use crate::times::share_of_thread;
 use crate::traces::{NextCore, SocketPeer, ensemble};
 
 type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
@@ -31,8 +32,16 @@ pub(crate) struct Executors {
     next_core: NextCore,
     maker: Maker,
     watch: Watch,
-    free: Mutex<Vec<ServeExecutor>>,
+    free: [Shelf; SHELVES],
 }
+
+/// Executors that threads share, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Shelf(Mutex<Vec<ServeExecutor>>);
+
+/// How many threads give and take executors without meeting.
+const SHELVES: usize = 8;
 
 /// Who looks at the runs of traces.
 pub(crate) struct Watch {
@@ -63,7 +72,7 @@ impl Executors {
             next_core,
             maker,
             watch,
-            free: Mutex::new(Vec::new()),
+            free: Default::default(),
         };
         // What cannot be made at all is known before the first request.
         let first = executors.make()?;
@@ -174,22 +183,30 @@ impl Executors {
     }
 
     fn take(&self) -> Result<ServeExecutor, ServeError> {
-        let free = self
-            .free
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        match free {
+        let mine = share_of_thread(SHELVES);
+        let shelves = (0..SHELVES).map(|turn| &self.free[(mine + turn) % SHELVES]);
+        match shelves.into_iter().find_map(Shelf::take) {
             Some(executor) => Ok(executor),
             None => self.make(),
         }
     }
 
     fn give(&self, executor: ServeExecutor) {
-        self.free
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(executor);
+        self.free[share_of_thread(SHELVES)].give(executor);
+    }
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Vec<ServeExecutor>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<ServeExecutor> {
+        self.lock().pop()
+    }
+
+    fn give(&self, executor: ServeExecutor) {
+        self.lock().push(executor);
     }
 }
 

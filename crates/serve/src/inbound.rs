@@ -27,6 +27,8 @@ pub(crate) struct Inbound {
     filled: usize,
     /// How often in a row it was emptied when a resting buffer would have been enough.
     small_turns: u32,
+    /// Where reading stops, if the length of a large message is known.
+    expected: Option<usize>,
 }
 
 impl Inbound {
@@ -45,7 +47,15 @@ impl Inbound {
             used: 0..0,
             filled: 0,
             small_turns: 0,
+            expected: None,
         }
+    }
+
+    /// Tells the length of the message that begins what has come, or will. Of large messages no
+    /// more is read than one at once, until told otherwise: what came of the next one would have to
+    /// be moved to make room for the rest of it.
+    pub(crate) fn expect(&mut self, length: usize) {
+        self.expected = Some(length).filter(|length| *length > RESTING_BYTES);
     }
 
     /// Adds `bytes`.
@@ -88,7 +98,13 @@ impl Inbound {
                 self.grow();
             }
         }
-        let read = source.read(&mut self.buffer[self.used.end..])?;
+        let room = self.buffer.len() - self.used.end;
+        let most = match self.expected {
+            Some(length) if length > self.used.len() => room.min(length - self.used.len()),
+            _ => room,
+        };
+        let free = self.used.end..self.used.end + most;
+        let read = source.read(&mut self.buffer[free])?;
         self.used.end += read;
         self.filled = self.filled.max(self.used.end);
         Ok(read)
@@ -244,6 +260,29 @@ mod tests {
             inbound.consume(usize::MAX);
         }
         assert_eq!(inbound.buffer, [0; RESTING_BYTES]);
+    }
+
+    #[test]
+    fn of_large_messages_one_is_read_at_once() {
+        let (large, small) = (RESTING_BYTES + 1_000, 10);
+        let bytes = vec![7; 3 * large + 5 * small];
+        let mut source = Trickle(&bytes, usize::MAX);
+        let mut inbound = Inbound::new();
+        let mut read = |inbound: &mut Inbound| inbound.fill(&mut source).expect("memory");
+        assert_eq!(read(&mut inbound), RESTING_BYTES);
+        for turn in 0..3 {
+            inbound.expect(large);
+            while inbound.bytes().len() < large {
+                read(&mut inbound);
+            }
+            assert_eq!(inbound.bytes().len(), large, "{turn}");
+            inbound.consume(large);
+        }
+        // Whatever comes next is a part of what was expected, and says so.
+        inbound.expect(large);
+        assert_eq!(read(&mut inbound), 5 * small);
+        inbound.expect(small);
+        assert_eq!(inbound.expected, None);
     }
 
     #[test]

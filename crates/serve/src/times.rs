@@ -42,7 +42,7 @@ impl Times {
     }
 
     pub(crate) fn observe(&self, spent: Duration) {
-        let share = &self.0[share_of_thread()];
+        let share = &self.0[share_of_thread(SHARES)];
         let ns = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
         share.counts[bucket(ns)].fetch_add(1, Ordering::Relaxed);
         share.sum_ns.fetch_add(ns, Ordering::Relaxed);
@@ -117,19 +117,16 @@ fn upper_seconds(index: usize) -> f64 {
     }
 }
 
-fn share_of_thread() -> usize {
+/// The share of this thread where there are so many: others have it only if there are more threads.
+pub(crate) fn share_of_thread(shares: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static MINE: Cell<usize> = const { Cell::new(usize::MAX) };
     }
-    match MINE.get() {
-        usize::MAX => {
-            let mine = NEXT.fetch_add(1, Ordering::Relaxed) % SHARES;
-            MINE.set(mine);
-            mine
-        }
-        mine => mine,
+    if MINE.get() == usize::MAX {
+        MINE.set(NEXT.fetch_add(1, Ordering::Relaxed));
     }
+    MINE.get() % shares
 }
 
 #[cfg(test)]
