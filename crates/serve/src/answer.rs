@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Job, Record};
+use opentelemetry::Context;
 
 use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
 use crate::server::Shared;
@@ -41,12 +42,13 @@ pub(crate) enum Refusal {
     Unfit(String),
 }
 
-/// Calls the handler; the result struct.
+/// Calls the handler, in the context of the request's span if it has one; the result struct.
 pub(crate) fn handle(
     shared: &Shared,
     peer: SocketAddr,
     call: &ThriftCall,
     job: &Job,
+    context: Option<&Context>,
 ) -> Result<Body, Refusal> {
     let Some(handler) = shared.handlers.get(call.function) else {
         let why = format!("no handler for {}.{}", call.service, call.method);
@@ -62,6 +64,7 @@ pub(crate) fn handle(
         peer,
         core: job.core,
         deadline: None,
+        context,
         record: job.record.as_ref().map(|record| Arguments {
             record,
             function,

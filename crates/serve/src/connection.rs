@@ -150,7 +150,7 @@ impl<'s> Connection<'s> {
                 Next::Opened(bytes) => self.run_opened(bytes),
             };
             if let (Some(spans), Some(span)) = (&self.shared.spans, self.span.take()) {
-                spans.emit(span, None);
+                spans.emit(span);
             }
             answered?;
             if self.shared.stopping.load(Ordering::Relaxed) && self.is_between_messages() {
@@ -360,9 +360,10 @@ impl<'s> Connection<'s> {
         let Call::Thrift(call) = std::mem::take(&mut job.call) else {
             return Err(Close::Failed("T1 found no RPC message".to_owned()));
         };
-        if self.shared.spans.is_some() {
+        if let Some(spans) = &self.shared.spans {
             let tenant = self.terms.tenant;
-            self.span = Some(RequestSpan::new(&name(&call), self.peer, tenant, &received));
+            let span = spans.begin(&name(&call), self.peer, tenant, &received, None);
+            self.span = Some(span);
         }
         if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
             self.ended(&call, "invalid_message_type");
@@ -375,7 +376,9 @@ impl<'s> Connection<'s> {
         let start = Instant::now();
         let recorded = self.shared.recorder.is_some();
         let (shared, peer) = (self.shared, self.peer);
-        let (result, trail) = trail::follow(recorded, || handle(shared, peer, &call, &job));
+        let context = self.span.as_ref().map(RequestSpan::context);
+        let handle = || handle(shared, peer, &call, &job, context);
+        let (result, trail) = trail::follow(recorded, handle);
         let app = start.elapsed();
         shared.metrics.handler(app);
         shared.handlers.took(call.function, app);

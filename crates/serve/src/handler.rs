@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::{FunctionId, FunctionSet, Schema};
 use accelflow_accel::{AccelError, Facts, Record};
+use opentelemetry::Context;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeSeed};
 
@@ -39,6 +40,8 @@ pub struct Request<'a> {
     /// Until when the client waits, if it said so; gRPC alone tells. Calls to other services from
     /// the handler's thread keep it.
     pub deadline: Option<Instant>,
+    /// That of the request's span, if it has one.
+    pub(crate) context: Option<&'a Context>,
     /// What the arguments are, if they are no JSON text.
     pub(crate) record: Option<Arguments<'a>>,
 }
@@ -209,8 +212,10 @@ pub(crate) enum AnyHandler {
 }
 
 impl AnyHandler {
-    /// Calls the handler on this thread. What it calls there keeps the request's deadline.
+    /// Calls the handler on this thread. What it calls there keeps the request's deadline, and is in
+    /// its trace.
     pub(crate) fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
+        let _attached = request.context.map(|context| context.clone().attach());
         match request.deadline {
             Some(deadline) => with_deadline(deadline, || self.call_now(request)),
             None => self.call_now(request),

@@ -1,7 +1,7 @@
 //! OpenTelemetry spans: one a request, and in it one for each accelerator step and the handler.
 //!
-//! Nothing of this is done unless a server is given [`Telemetry`]. Spans are made once there is an
-//! answer, of times that were taken on the way, and a request waits for no exporter.
+//! Nothing of this is done unless a server is given [`Telemetry`]. Those of steps are made once there
+//! is an answer, of times that were taken on the way, and a request waits for no exporter.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -85,13 +85,24 @@ impl TraceParent {
     }
 }
 
+/// The headers that have a service that is called continue the trace of this thread's current span,
+/// if it has one. What a handler calls on its thread has the request's.
+pub(crate) fn headers_for_services() -> Vec<(String, String)> {
+    let mut headers = HashMap::new();
+    Context::map_current(|context| {
+        if context.span().span_context().is_valid() {
+            TraceContextPropagator::new().inject_context(context, &mut headers);
+        }
+    });
+    headers.retain(|_, value: &mut String| !value.is_empty());
+    headers.into_iter().collect()
+}
+
 /// A request while it is answered.
 pub(crate) struct RequestSpan {
-    pub(crate) function: String,
-    pub(crate) peer: SocketAddr,
-    pub(crate) tenant: u16,
     pub(crate) result: &'static str,
-    begun: Instant,
+    /// That of the request's span, which is in it.
+    context: Context,
     steps: Vec<StepSpan>,
 }
 
@@ -104,18 +115,9 @@ struct StepSpan {
 }
 
 impl RequestSpan {
-    pub(crate) fn new(function: &str, peer: SocketAddr, tenant: u16, received: &Ran) -> Self {
-        let begun = received.times.first().map_or_else(Instant::now, |it| it.0);
-        let mut span = RequestSpan {
-            function: function.to_owned(),
-            peer,
-            tenant,
-            result: "",
-            begun,
-            steps: Vec::new(),
-        };
-        span.add(received);
-        span
+    /// What is the current context while the handler runs.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Adds the steps of a trace.
@@ -197,32 +199,52 @@ impl Telemetry {
 }
 
 impl Spans {
-    /// Makes the spans of a request that has been answered. `parent` is what its caller said.
-    pub(crate) fn emit(&self, request: RequestSpan, parent: Option<&TraceParent>) {
-        let now = Instant::now();
+    /// Begins the span of a request to `function` that T1 has `received`. `parent` is what its caller
+    /// said.
+    pub(crate) fn begin(
+        &self,
+        function: &str,
+        peer: SocketAddr,
+        tenant: u16,
+        received: &Ran,
+        parent: Option<&TraceParent>,
+    ) -> RequestSpan {
+        let begun = received.times.first().map_or_else(Instant::now, |it| it.0);
         let parent = parent.map_or_else(Context::new, |it| it.0.clone());
+        let (service, method) = function.rsplit_once('.').unwrap_or_default();
         let builder = self
             .tracer
-            .span_builder(request.function.clone())
+            .span_builder(function.to_owned())
             .with_kind(SpanKind::Server)
-            .with_start_time(self.at(request.begun));
-        let mut span = builder.start_with_context(&self.tracer, &parent);
+            .with_start_time(self.at(begun))
+            .with_attributes([
+                KeyValue::new("rpc.service", service.to_owned()),
+                KeyValue::new("rpc.method", method.to_owned()),
+                KeyValue::new("network.peer.address", peer.ip().to_string()),
+                KeyValue::new("network.peer.port", i64::from(peer.port())),
+                KeyValue::new("accelflow.tenant", i64::from(tenant)),
+            ]);
+        let span = builder.start_with_context(&self.tracer, &parent);
+        let mut request = RequestSpan {
+            result: "",
+            context: parent.with_span(span),
+            steps: Vec::new(),
+        };
+        request.add(received);
+        request
+    }
+
+    /// Ends the span of a request that has been answered, with those of its steps in it.
+    pub(crate) fn emit(&self, request: RequestSpan) {
+        let (now, context) = (Instant::now(), request.context);
+        let span = context.span();
         if !span.is_recording() {
             return;
         }
-        let (service, method) = request.function.rsplit_once('.').unwrap_or_default();
-        span.set_attributes([
-            KeyValue::new("rpc.service", service.to_owned()),
-            KeyValue::new("rpc.method", method.to_owned()),
-            KeyValue::new("network.peer.address", request.peer.ip().to_string()),
-            KeyValue::new("network.peer.port", i64::from(request.peer.port())),
-            KeyValue::new("accelflow.tenant", i64::from(request.tenant)),
-            KeyValue::new("accelflow.result", request.result),
-        ]);
+        span.set_attribute(KeyValue::new("accelflow.result", request.result));
         if !matches!(request.result, "ok" | "oneway" | "exception") {
             span.set_status(Status::error(request.result));
         }
-        let context = parent.with_span(span);
         for step in request.steps {
             let builder = self
                 .tracer
@@ -238,7 +260,7 @@ impl Spans {
             }
             child.end_with_timestamp(self.at(step.begun + step.spent));
         }
-        context.span().end_with_timestamp(self.at(now));
+        span.end_with_timestamp(self.at(now));
     }
 
     /// Sends what is left, for as long as the exporter has patience.

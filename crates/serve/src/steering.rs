@@ -21,6 +21,7 @@ use accelflow_accel::balance::{Affinity, CoreLoads, Ldb, LeastLoaded, Policy};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Accelerator, Call, Facts, Job};
 use accelflow_trace::Accel;
+use opentelemetry::Context;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use zeroize::Zeroizing;
 
@@ -123,6 +124,7 @@ struct OwnRequest {
     peer: SocketAddr,
     core: Option<usize>,
     deadline: Option<Instant>,
+    context: Option<Context>,
     record: Option<(Record, FunctionId)>,
 }
 
@@ -208,6 +210,7 @@ impl Steered {
                 peer: request.peer,
                 core: request.core,
                 deadline: request.deadline,
+                context: request.context.cloned(),
                 record: request.record.map(|it| (it.record.clone(), it.function)),
             },
             reply: reply.clone(),
@@ -290,6 +293,7 @@ impl Lane {
                 peer: request.peer,
                 core: request.core,
                 deadline: request.deadline,
+                context: request.context.as_ref(),
                 record: request.record.as_ref().map(|(record, function)| Arguments {
                     record,
                     function: *function,

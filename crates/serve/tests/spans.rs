@@ -7,8 +7,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use accelflow_accel::Settings;
 use accelflow_accel::thrift::Protocol;
-use accelflow_serve::{Telemetry, TelemetryError};
+use accelflow_serve::{
+    ClientConfig, Config, GrpcClient, HttpClient, HttpRequest, Request, Steering, SteeringPolicy,
+    Telemetry, TelemetryError,
+};
 use common::*;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -38,12 +42,13 @@ fn collector() -> (SocketAddr, Receiver<ExportTraceServiceRequest>) {
             let length = length.lines().next().and_then(|it| it.parse().ok());
             let mut body = vec![0; length.expect("a number")];
             stream.read_exact(&mut body).expect("a body");
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-            stream.get_mut().write_all(answer).expect("it reads");
             let request = ExportTraceServiceRequest::decode(&body[..]).expect("OTLP");
             if sender.send(request).is_err() {
                 return;
             }
+            // A server that has its answer has told all there is to look at.
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            stream.get_mut().write_all(answer).expect("it reads");
         }
     });
     (address, receiver)
@@ -168,6 +173,112 @@ async fn a_request_of_grpc_is_in_the_trace_of_its_caller() {
         "{inside:?}"
     );
     assert_eq!(spans.len(), inside.len() + 1);
+}
+
+/// A service of HTTP that tells the head of each request that it gets.
+fn http_service() -> (SocketAddr, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let (sender, heads) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.expect("a connection"));
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).is_ok_and(|it| it > 0)
+            {
+            }
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+            stream.get_mut().write_all(answer).expect("it reads");
+            if sender.send(head).is_err() {
+                return;
+            }
+        }
+    });
+    (address, heads)
+}
+
+#[test]
+fn what_a_handler_calls_is_in_the_trace_of_its_request() {
+    let steered = Steering {
+        workers: 1,
+        policy: SteeringPolicy::RoundRobin,
+        pinned: false,
+    };
+    for steering in [None, Some(steered)] {
+        let (address, exported) = collector();
+        let telemetry = Telemetry {
+            endpoint: format!("http://{address}/v1/traces"),
+            service: "calculator".to_owned(),
+            sample_ratio: 1.0,
+        };
+        let mut called = grpc::server();
+        called.set_telemetry(telemetry.clone()).expect("good");
+        let called = start(called);
+        let (web, heads) = http_service();
+        let config = ClientConfig::default();
+        let services = GrpcClient::new(
+            grpc::schema(),
+            called.address(),
+            Settings::default(),
+            None,
+            config.clone(),
+        );
+        let services = services.expect("an address");
+        let web = HttpClient::new(web, Settings::default(), None, config).expect("an address");
+        let own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let ask = move |headers: &[(&str, &str)]| {
+            let (method, target, body) = ("POST", "/", &b"{}"[..]);
+            let request = HttpRequest {
+                method,
+                target,
+                headers,
+                body,
+            };
+            web.request(&request).expect("a response");
+        };
+        let mut server = server();
+        server.set_config(Config {
+            steering,
+            ..Config::default()
+        });
+        server.set_telemetry(telemetry).expect("good");
+        let handler = move |_: &Request<'_>| {
+            let added = services.call("Add", br#"{"a":"1","b":"1"}"#);
+            added.expect("a response");
+            ask(&[]);
+            // What the handler says itself counts.
+            ask(&[("TraceParent", own)]);
+            Ok(b"2".to_vec())
+        };
+        server.handle("Test.add", handler).expect("declared");
+        let running = start(server);
+        let mut client = connect(&running);
+        let added = call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+        assert_eq!(added.1, r#"{"success":2}"#);
+        drop(client);
+        for server in [running, called] {
+            server.stop(Duration::from_secs(60));
+        }
+        let spans = collected(&exported);
+        let named = |name: &str| {
+            let mut found = spans.iter().filter(|it| it.name == name);
+            found.next().expect("it was sampled")
+        };
+        let (outer, inner) = (named("Test.add"), named("test.Calculator.Add"));
+        assert_eq!(inner.parent_span_id, outer.span_id);
+        assert_eq!(inner.trace_id, outer.trace_id);
+        let hex = |bytes: &[u8]| -> String { bytes.iter().map(|it| format!("{it:02x}")).collect() };
+        let expected = format!("00-{}-{}-01", hex(&outer.trace_id), hex(&outer.span_id));
+        for expected in [&expected, own] {
+            let head = heads.recv().expect("a request").to_ascii_lowercase();
+            let told: Vec<&str> = head
+                .lines()
+                .filter_map(|it| it.strip_prefix("traceparent: "))
+                .collect();
+            assert_eq!(told, [expected]);
+            assert!(!head.contains("tracestate"), "{head}");
+        }
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::traces::{HTTP_OVER_TLS, HTTP_PLAIN};
 use super::trust::TlsTrust;
 use super::wire::Framing;
 use crate::error::ServeError;
+use crate::otel::headers_for_services;
 
 /// What is asked of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +122,20 @@ impl HttpClient {
             .headers
             .iter()
             .map(|(name, value)| (Arc::from(*name), Arc::from(*value)));
+        let is_given = |name: &str| {
+            let mut names = request.headers.iter();
+            names.any(|(given, _)| given.eq_ignore_ascii_case(name))
+        };
+        let trace_context = match is_given("traceparent") {
+            true => Vec::new(),
+            false => headers_for_services(),
+        };
+        let trace_context = trace_context
+            .into_iter()
+            .map(|(name, value)| (Arc::from(name), Arc::from(value)));
+        let own = std::iter::once(self.accepts.clone());
         let call = HttpCall {
-            headers: std::iter::once(self.accepts.clone()).chain(given).collect(),
+            headers: own.chain(given).chain(trace_context).collect(),
             ..HttpCall::request(request.method, &self.host, request.target)
         };
         let expected = call.response(200);

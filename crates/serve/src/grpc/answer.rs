@@ -11,6 +11,7 @@ use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{Call, Codec, Job, Record};
 use accelflow_runtime::trail::{self, Trail};
 use accelflow_runtime::{Conversation, Message, Terms};
+use opentelemetry::Context;
 use serde_json::Value as Json;
 
 use super::status::{Code, Status};
@@ -79,7 +80,7 @@ impl Asked {
         let answer = self.answer_within(&mut span);
         if let (Some(spans), Some(mut span)) = (&self.shared.spans, span) {
             span.result = answer.as_ref().map_or_else(|status| status.label, |_| "ok");
-            spans.emit(span, self.parent.as_ref());
+            spans.emit(span);
         }
         answer
     }
@@ -98,9 +99,9 @@ impl Asked {
         let payload = std::mem::take(&mut *self.message);
         let ran = executors.run_on(RECEIVE, payload, &message, &mut Conversation::default());
         let mut ran = ran.map_err(|error| refused(&error))?;
-        if self.shared.spans.is_some() {
-            let tenant = self.terms.tenant;
-            *span = Some(RequestSpan::new(&self.function, self.peer, tenant, &ran));
+        if let Some(spans) = &self.shared.spans {
+            let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
+            *span = Some(spans.begin(&self.function, self.peer, tenant, &ran, parent));
         }
         let arrival = ran.outcome.arrivals.drain(..).next().map(|it| it.job);
         let Some(mut job) = arrival else {
@@ -113,7 +114,9 @@ impl Asked {
         };
         let compressed = job.facts.get("compressed") == Some(1);
         let start = Instant::now();
-        let (value, trail) = trail::follow(self.records.is_some(), || self.handle(&call, &job));
+        let context = span.as_ref().map(RequestSpan::context);
+        let handle = || self.handle(&call, &job, context);
+        let (value, trail) = trail::follow(self.records.is_some(), handle);
         let spent = start.elapsed();
         self.shared.metrics.handler(spent);
         if let Some(span) = span {
@@ -132,7 +135,12 @@ impl Asked {
         Ok(answer)
     }
 
-    fn handle(&self, call: &GrpcCall, job: &Job) -> Result<Body, Status> {
+    fn handle(
+        &self,
+        call: &GrpcCall,
+        job: &Job,
+        context: Option<&Context>,
+    ) -> Result<Body, Status> {
         let found = call.find();
         let (id, method) =
             found.map_err(|error| Status::new(Code::Unimplemented, "unknown_method", error))?;
@@ -150,6 +158,7 @@ impl Asked {
             peer: self.peer,
             core: job.core,
             deadline: self.deadline,
+            context,
             record: job.record.as_ref().map(|record| Arguments {
                 record,
                 function,

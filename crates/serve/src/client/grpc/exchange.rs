@@ -151,6 +151,9 @@ fn request(setup: &Setup, secure: bool, order: &Order) -> Result<Request<()>, Ca
     if order.gzip {
         request = request.header("grpc-encoding", "gzip");
     }
+    for (name, value) in &order.trace_context {
+        request = request.header(name, value);
+    }
     let request = request.body(());
     request.map_err(|error| no_response(setup, &error.to_string()))
 }

@@ -37,6 +37,7 @@ use crate::error::ServeError;
 use crate::grpc::Code;
 use crate::grpc::traces::{CALL, CALL_COMPRESSED, RESPONSE};
 use crate::ledger::whole_steps;
+use crate::otel::headers_for_services;
 use crate::wipe::Wiped;
 use hub::Counts;
 use order::{Answer, Cost, Order, Stage, Ticket};
@@ -309,6 +310,7 @@ impl GrpcClient {
             deadline,
             ticket: ticket.clone(),
             noted,
+            trace_context: headers_for_services(),
             given_up,
         };
         let gone = || CallError::Connect {

@@ -24,6 +24,8 @@ pub(super) struct Order {
     pub(super) ticket: Arc<Ticket>,
     /// Whether the caller wants to know what the call cost.
     pub(super) noted: bool,
+    /// Headers that continue the trace of the caller's span.
+    pub(super) trace_context: Vec<(String, String)>,
     /// Resolves when the caller waits no more.
     pub(super) given_up: oneshot::Receiver<()>,
 }
