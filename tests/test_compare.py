@@ -257,11 +257,17 @@ def test_a_damaged_kept_recording_is_measured_anew(tmp_path: Path) -> None:
 def test_an_interrupt_ends_a_long_comparison_without_files(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "accelflow", "compare", "socialnetwork", "--profile", "paper"]
     command += ["--requests", "2000000", "--out", str(tmp_path / "out")]
+    # What a shell runs in the background inherits that interrupts are ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=8)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        signal.signal(signal.SIGINT, before)
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=8)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 130
+        finally:
+            process.kill()
     assert not (tmp_path / "out").exists()
 
 
