@@ -79,7 +79,14 @@ struct Path {
     /// Of each phase of application logic.
     app_ns: Vec<Vec<f64>>,
     /// By the trace that received them, how long responses were waited for.
-    waits_ns: BTreeMap<String, Vec<f64>>,
+    waits_ns: BTreeMap<String, Waits>,
+}
+
+/// How long the latest responses were waited for, of all that were seen.
+#[derive(Default)]
+struct Waits {
+    kept: Vec<f64>,
+    seen: usize,
 }
 
 /// A phase of a path.
@@ -162,7 +169,7 @@ impl Recorder {
             .map(|path| RecordedPath {
                 requests: path.seen as u64,
                 phases: path.phases(),
-                waits_ns: path.waits_ns.clone(),
+                waits_ns: path.waits_ns(),
             })
             .collect();
         recorded.sort_by_key(|path| std::cmp::Reverse(path.requests));
@@ -264,10 +271,9 @@ impl Path {
                 TrailPhase::Chains(several) => {
                     chains.extend(several.iter().map(|it| (&it.steps, &it.costs_ns)));
                     for (trace, wait) in several.iter().flat_map(|it| &it.waits) {
-                        let kept = self.waits_ns.entry(trace.clone()).or_default();
-                        if kept.len() < KEPT {
-                            kept.push(nanoseconds(*wait));
-                        }
+                        let waits = self.waits_ns.entry(trace.clone()).or_default();
+                        put(&mut waits.kept, waits.seen % KEPT, nanoseconds(*wait));
+                        waits.seen += 1;
                     }
                 }
             }
@@ -281,6 +287,13 @@ impl Path {
             put(&mut samples.output_bytes, slot, step.output_bytes as u64);
             put(&mut samples.cost_ns, slot, cost.max(LEAST_NS));
         }
+    }
+
+    fn waits_ns(&self) -> BTreeMap<String, Vec<f64>> {
+        let waits = self.waits_ns.iter();
+        waits
+            .map(|(trace, waits)| (trace.clone(), waits.kept.clone()))
+            .collect()
     }
 
     /// Whether it has as many phases, and as many chains in each: a recorded service has one path.

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use accelflow_accel::thrift::Protocol;
@@ -83,6 +85,35 @@ fn phases_are_those_of_the_handler() {
     };
     assert_eq!(two[1].steps[1].cost_ns, 2_006.0);
     assert_eq!(paths[0].waits_ns["T7"][0], 7_000.0);
+}
+
+#[test]
+fn the_latest_waits_are_kept() {
+    let waits = Arc::new(AtomicU64::new(0));
+    let mut server: Server = server();
+    let note = move |_: &Request<'_>| -> HandlerResult {
+        let wait = Duration::from_micros(waits.fetch_add(1, Ordering::Relaxed));
+        let chain = TrailChain {
+            waits: vec![("T7".to_owned(), wait)],
+            ..chain()
+        };
+        trail::add_parallel(thread_time(), vec![chain; 3_000]);
+        Ok(Vec::new())
+    };
+    server.handle("Test.nothing", note).expect("declared");
+    server.set_recording(true);
+    let running = start(server);
+    let mut client = connect(&running);
+    for _ in 0..3 {
+        call(&mut client, "nothing", Protocol::Binary, "{}");
+    }
+    // The last request is there once another was answered.
+    call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    let paths = running.recorded_paths("Test.nothing");
+    let kept = &paths[0].waits_ns["T7"];
+    let latest = kept.iter().filter(|wait| **wait == 2_000.0).count();
+    let before = kept.iter().filter(|wait| **wait == 1_000.0).count();
+    assert_eq!((latest, before), (3_000, 1_096), "of {}", kept.len());
 }
 
 #[test]
