@@ -22,7 +22,7 @@ use crate::error::Close;
 use crate::executors::RunError;
 use crate::http2;
 use crate::inbound::{Inbound, frame_length, whole_records};
-use crate::metrics::{Metrics, RequestCounter};
+use crate::metrics::{Counters, name};
 use crate::otel::RequestSpan;
 use crate::outbound::Outbound;
 use crate::recorder::Ran;
@@ -582,36 +582,5 @@ impl<'s> Connection<'s> {
         self.flush()?;
         let deadline = Instant::now() + self.shared.config.write_timeout;
         write_all(self.stream, bytes, deadline, "reply")
-    }
-}
-
-/// What a function is called in metrics, spans and recordings.
-fn name(call: &ThriftCall) -> String {
-    format!("{}.{}", call.service, call.method)
-}
-
-/// The counters of the functions that a connection has called: a look at the labels of all is left
-/// to the first time.
-#[derive(Default)]
-struct Counters(Vec<(FunctionId, &'static str, RequestCounter)>);
-
-/// How many counters a connection keeps.
-const KEPT_COUNTERS: usize = 16;
-
-impl Counters {
-    fn count(&mut self, metrics: &Metrics, call: &ThriftCall, result: &'static str) {
-        let found = self
-            .0
-            .iter()
-            .find(|(function, known, _)| *function == call.function && *known == result);
-        if let Some((.., counter)) = found {
-            counter.inc();
-            return;
-        }
-        let counter = metrics.request_counter(&name(call), result);
-        counter.inc();
-        if self.0.len() < KEPT_COUNTERS {
-            self.0.push((call.function, result, counter));
-        }
     }
 }

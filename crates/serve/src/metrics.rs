@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::recorder::nanoseconds;
 use crate::times::{StepTimes, Times};
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Job};
 use accelflow_runtime::{Bodies, Pools, Terms};
 use accelflow_trace::{Accel, Transform};
@@ -36,6 +38,37 @@ pub(crate) struct Metrics {
 
 /// Counts requests to one function that ended one way.
 pub(crate) type RequestCounter = Counter<u64, AtomicU64>;
+
+/// What a function is called in metrics, spans and recordings.
+pub(crate) fn name(call: &ThriftCall) -> String {
+    format!("{}.{}", call.service, call.method)
+}
+
+/// The counters of the functions that a connection has called: a look at the labels of all is left
+/// to the first time.
+#[derive(Default)]
+pub(crate) struct Counters(Vec<(FunctionId, &'static str, RequestCounter)>);
+
+/// How many counters a connection keeps.
+const KEPT_COUNTERS: usize = 16;
+
+impl Counters {
+    pub(crate) fn count(&mut self, metrics: &Metrics, call: &ThriftCall, result: &'static str) {
+        let found = self
+            .0
+            .iter()
+            .find(|(function, known, _)| *function == call.function && *known == result);
+        if let Some((.., counter)) = found {
+            counter.inc();
+            return;
+        }
+        let counter = metrics.request_counter(&name(call), result);
+        counter.inc();
+        if self.0.len() < KEPT_COUNTERS {
+            self.0.push((call.function, result, counter));
+        }
+    }
+}
 
 /// What tenants were let pass.
 struct ByTenant {

@@ -40,7 +40,7 @@ use crate::tls::Control;
 /// The flow-control window of a stream: what a client may send before its message is let in. More
 /// than messages of 64 KiB have with what is around them, so that those come without a pause.
 const STREAM_WINDOW: u32 = 128 * 1024;
-/// What the connection's window has beyond those of all its streams, so that a request that was
+/// What the connection's window has beyond those of all its streams, so that a message that was
 /// let in goes on while others wait.
 const SPARE_WINDOW: u32 = 1024 * 1024;
 /// The longest list of headers (RFC 9113, section 10.5.1).
@@ -175,12 +175,17 @@ impl End for ServerEnd {
     }
 }
 
+/// The window of a connection of so many streams with a window of `stream` bytes each.
+pub(crate) fn connection_window(stream: u32, streams: u32) -> u32 {
+    /// The largest there may be (RFC 9113, section 6.9.1).
+    const MOST: u32 = (1 << 31) - 1;
+    let all = stream.saturating_mul(streams);
+    all.saturating_add(SPARE_WINDOW).min(MOST)
+}
+
 fn builder(shared: &Shared) -> server::Builder {
     let streams = shared.config.max_concurrent_streams.max(1);
-    let window = STREAM_WINDOW
-        .saturating_mul(streams)
-        .saturating_add(SPARE_WINDOW)
-        .min((1 << 31) - 1);
+    let window = connection_window(STREAM_WINDOW, streams);
     let mut builder = server::Builder::new();
     builder
         .initial_window_size(STREAM_WINDOW)

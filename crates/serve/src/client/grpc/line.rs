@@ -21,15 +21,12 @@ use crate::client::error::CallError;
 use crate::client::trust::ClientControl;
 use crate::error::Close;
 use crate::grpc::traces::PipeTraces;
-use crate::http2::{End, Fault, Frames, Pipe};
+use crate::http2::{End, Fault, Frames, Pipe, connection_window};
 use crate::ledger::Ledger;
 use crate::recorder::Ran;
 
 /// The flow-control window of a stream: what a service may send before its message is let in.
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// What the connection's window has beyond those of all its streams, so that a message that was
-/// let in goes on while others wait.
-const SPARE_WINDOW: u32 = 1024 * 1024;
 /// The longest list of headers, or of trailers, that is taken.
 const MAX_HEADERS: u32 = 16 * 1024;
 /// What is buffered of a request before its stream has to wait.
@@ -156,10 +153,7 @@ fn builder(most: usize) -> client::Builder {
     /// What h2 assumes that a service takes, until it says so.
     const ASSUMED: usize = 100;
     let streams = u32::try_from(most).unwrap_or(u32::MAX);
-    let window = STREAM_WINDOW
-        .saturating_mul(streams)
-        .saturating_add(SPARE_WINDOW)
-        .min((1 << 31) - 1);
+    let window = connection_window(STREAM_WINDOW, streams);
     let mut builder = client::Builder::new();
     builder
         .enable_push(false)
