@@ -83,7 +83,7 @@ pub(crate) fn true_exit(on_false: &[Node], exit: Exit) -> Exit {
 /// Nibbles that lead from the end of a true arm past the false arm.
 pub(crate) fn leave(on_true: &[Node], on_false: &[Node], exit: Exit) -> usize {
     match exit {
-        _ if ends(on_true) || on_false.is_empty() => 0,
+        _ if on_false.is_empty() || !runs_off(on_true, true_exit(on_false, exit)) => 0,
         Exit::Last | Exit::End => 1,
         Exit::Fall => 2,
     }
@@ -101,7 +101,32 @@ pub(crate) fn arm_exit(index: usize, arms: usize, fork: Exit) -> Exit {
 
 /// Whether an arm of a fork must be closed with an end.
 pub(crate) fn arm_needs_end(arm: &[Node], exit: Exit) -> bool {
-    exit == Exit::End && !ends(arm)
+    exit == Exit::End && runs_off(arm, exit)
+}
+
+/// Whether a path runs off the end of `nodes` once its branches have the ends that they need.
+fn runs_off(nodes: &[Node], exit: Exit) -> bool {
+    match nodes.last() {
+        Some(Node::Branch { on_false, .. }) if exit != Exit::Fall && !on_false.is_empty() => {
+            runs_off(on_false, exit)
+        }
+        _ => !ends(nodes),
+    }
+}
+
+/// Leaves out the notification that stands last in a word, where its end says the same: keeping to
+/// one of the two spellings makes disassembly exact. The nodes get no longer.
+fn imply_last_notification(nodes: &mut Nodes) {
+    while nodes.len() > 1 && nodes.last() == Some(&Node::Notify) {
+        nodes.pop();
+    }
+    match nodes.last_mut() {
+        Some(Node::Fork(arms)) => arms.last_mut().map(imply_last_notification),
+        // A true arm with no other behind it stands last as well, but its end is the branch's
+        // target, so that either spelling is read back as itself.
+        Some(Node::Branch { on_false, .. }) => Some(imply_last_notification(on_false)),
+        _ => None,
+    };
 }
 
 struct Splitter<'n> {
@@ -112,11 +137,7 @@ struct Splitter<'n> {
 
 impl Splitter<'_> {
     fn place(&mut self, name: String, mut nodes: Nodes) {
-        // The end of a word is an end, so the last notification is implied; keeping to one of
-        // the two spellings makes disassembly exact.
-        while nodes.len() > 1 && nodes.last() == Some(&Node::Notify) {
-            nodes.pop();
-        }
+        imply_last_notification(&mut nodes);
         let slot = self.parts.len();
         self.parts.push(Part {
             name,
@@ -125,6 +146,7 @@ impl Splitter<'_> {
         while size(&nodes, Exit::Last) > NIBBLES {
             self.shrink(&mut nodes);
         }
+        imply_last_notification(&mut nodes);
         self.parts[slot].nodes = nodes;
     }
 

@@ -397,3 +397,26 @@ fn a_trace_is_linked_with_what_it_reaches_and_nothing_else() {
     assert_eq!(entries, ["T4", "T5", "T6", "T6_error", "T7", "T7_error"]);
     assert!(library.link_from("broken").is_err());
 }
+
+/// Ends of paths have two spellings, a notification and the end of the word or of an arm.
+#[test]
+fn disassembly_is_exact_wherever_paths_end() {
+    let either = |on_true, on_false| branch("compressed", on_true, on_false).unwrap();
+    let tcp = || accel("TCP").unwrap();
+    let to_core = || vec![accel("LdB").unwrap()];
+    let encrypted = || either(vec![], vec![accel("Encr").unwrap()]);
+    let notifying = || vec![encrypted(), Node::Notify];
+    let shared = || vec![either(to_core(), vec![Node::Notify])];
+    for nodes in [
+        vec![tcp(), fork(vec![to_core(), notifying()])],
+        vec![tcp(), fork(vec![shared(), to_core()])],
+        vec![tcp(), either(to_core(), notifying())],
+        vec![tcp(), either(shared(), vec![encrypted()])],
+    ] {
+        let mut library = Library::new();
+        library.register("t", nodes.clone()).unwrap();
+        let image = library.link().unwrap();
+        let again = accelflow_trace::link(image.disassemble().unwrap()).unwrap();
+        assert_eq!(again, image, "{nodes:#?}");
+    }
+}

@@ -106,6 +106,16 @@ fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
             }]
         },
     );
+    let both = (condition(), arm.clone(), arm.clone(), any::<Option<bool>>()).prop_map(
+        |(condition, on_true, on_false, likely)| {
+            vec![Node::Branch {
+                condition,
+                on_true,
+                on_false,
+                likely,
+            }]
+        },
+    );
     let fork = vec(arm.clone(), 2..4).prop_map(|mut arms| {
         for arm in &mut arms {
             if arm.is_empty() {
@@ -115,7 +125,7 @@ fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
         vec![Node::Fork(arms)]
     });
     let middle = prop_oneof![3 => plain.clone(), 2 => rejoin, 2 => early, 1 => transformed()];
-    let last = prop_oneof![3 => arm, 1 => fork];
+    let last = prop_oneof![3 => arm, 1 => both, 1 => fork];
     (plain, vec(middle, 0..4), last)
         .prop_map(|(mut nodes, middle, last)| {
             nodes.extend(middle.into_iter().flatten());
