@@ -9,6 +9,7 @@ use accelflow_accel::{Job, Record};
 use opentelemetry::Context;
 
 use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
+use crate::metadata::Metadata;
 use crate::server::Shared;
 use crate::wipe::wipe_all;
 
@@ -64,6 +65,8 @@ pub(crate) fn handle(
         peer,
         core: job.core,
         deadline: None,
+        metadata: const { &Metadata::new() },
+        abandoned: None,
         context,
         record: job.record.as_ref().map(|record| Arguments {
             record,

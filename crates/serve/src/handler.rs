@@ -13,8 +13,9 @@ use opentelemetry::Context;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeSeed};
 
-use crate::deadline::with_deadline;
+use crate::metadata::Metadata;
 use crate::outbound::QUICK;
+use crate::scope::with_deadline;
 use crate::spare;
 use crate::wipe::Wiped;
 
@@ -40,6 +41,10 @@ pub struct Request<'a> {
     /// Until when the client waits, if it said so; gRPC alone tells. Calls to other services from
     /// the handler's thread keep it.
     pub deadline: Option<Instant>,
+    /// What the client says beyond the message; Thrift has no place for it.
+    pub metadata: &'a Metadata,
+    /// Set when the client waits no more.
+    pub(crate) abandoned: Option<&'a Arc<AtomicBool>>,
     /// That of the request's span, if it has one.
     pub(crate) context: Option<&'a Context>,
     /// What the arguments are, if they are no JSON text.
@@ -56,6 +61,22 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// Whether the client is known to wait no more, because its deadline has passed or it has
+    /// cancelled the call; gRPC alone tells. Work that goes on is for nothing then.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.is_some_and(|it| it.load(Ordering::Relaxed))
+    }
+
+    /// A look at [`Request::is_abandoned`] that other threads can have.
+    pub fn abandonment(&self) -> impl Fn() -> bool + Send + Sync + use<> {
+        let abandoned = self.abandoned.cloned();
+        move || {
+            abandoned
+                .as_ref()
+                .is_some_and(|it| it.load(Ordering::Relaxed))
+        }
+    }
+
     /// The arguments as a value of the application's own type, as serde reads it from their JSON;
     /// but text may be borrowed, and there need be no JSON.
     ///

@@ -43,7 +43,6 @@ mod answer;
 mod client;
 mod config;
 mod connection;
-mod deadline;
 mod error;
 mod executors;
 mod grpc;
@@ -51,11 +50,13 @@ mod handler;
 mod http2;
 mod inbound;
 mod ledger;
+mod metadata;
 mod metrics;
 mod otel;
 mod outbound;
 mod pages;
 mod recorder;
+mod scope;
 mod server;
 mod spare;
 mod steering;
@@ -70,15 +71,16 @@ pub use accelflow_runtime::{
 };
 pub use client::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
-    HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
+    GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
 };
 pub use config::{Compression, Config, Execution};
-pub use deadline::{current_deadline, with_deadline};
 pub use error::ServeError;
 pub use grpc::Code as GrpcCode;
 pub use handler::{Handler, HandlerError, HandlerResult, Request, Returned, ValueHandler};
+pub use metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
 pub use otel::{Telemetry, TelemetryError};
 pub use recorder::{RecordedPath, RecordingError};
+pub use scope::{Scope, current_deadline, with_deadline};
 pub use server::{Running, Server};
 pub use steering::{Steering, SteeringPolicy};
 pub use tenants::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};

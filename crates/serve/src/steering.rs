@@ -12,6 +12,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -27,6 +28,7 @@ use zeroize::Zeroizing;
 
 use crate::error::ServeError;
 use crate::handler::{AnyHandler, Arguments, HandlerError, Request, Returned};
+use crate::metadata::Metadata;
 use crate::server::ThreadScope;
 use crate::traces::NextCore;
 
@@ -124,6 +126,8 @@ struct OwnRequest {
     peer: SocketAddr,
     core: Option<usize>,
     deadline: Option<Instant>,
+    metadata: Metadata,
+    abandoned: Option<Arc<AtomicBool>>,
     context: Option<Context>,
     record: Option<(Record, FunctionId)>,
 }
@@ -210,6 +214,8 @@ impl Steered {
                 peer: request.peer,
                 core: request.core,
                 deadline: request.deadline,
+                metadata: request.metadata.clone(),
+                abandoned: request.abandoned.cloned(),
                 context: request.context.cloned(),
                 record: request.record.map(|it| (it.record.clone(), it.function)),
             },
@@ -293,6 +299,8 @@ impl Lane {
                 peer: request.peer,
                 core: request.core,
                 deadline: request.deadline,
+                metadata: &request.metadata,
+                abandoned: request.abandoned.as_ref(),
                 context: request.context.as_ref(),
                 record: request.record.as_ref().map(|(record, function)| Arguments {
                     record,

@@ -10,8 +10,8 @@ use std::time::Duration;
 use accelflow_accel::Settings;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{
-    ClientConfig, Config, GrpcClient, HttpClient, HttpRequest, Request, Steering, SteeringPolicy,
-    Telemetry, TelemetryError,
+    ClientConfig, Config, GrpcClient, HttpClient, HttpRequest, Request, Scope, Steering,
+    SteeringPolicy, Telemetry, TelemetryError,
 };
 use common::*;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -243,7 +243,12 @@ fn what_a_handler_calls_is_in_the_trace_of_its_request() {
         });
         server.set_telemetry(telemetry).expect("good");
         let handler = move |_: &Request<'_>| {
-            let added = services.call("Add", br#"{"a":"1","b":"1"}"#);
+            let scope = Scope::current().expect("a span");
+            let add = || services.call("Add", br#"{"a":"1","b":"1"}"#);
+            let added = std::thread::scope(|threads| {
+                let elsewhere = threads.spawn(|| scope.enter(add));
+                elsewhere.join().expect("no panic")
+            });
             added.expect("a response");
             ask(&[]);
             // What the handler says itself counts.

@@ -121,12 +121,16 @@ fn imply_last_notification(nodes: &mut Nodes) {
         nodes.pop();
     }
     match nodes.last_mut() {
-        Some(Node::Fork(arms)) => arms.last_mut().map(imply_last_notification),
+        Some(Node::Fork(arms)) => {
+            if let Some(arm) = arms.last_mut() {
+                imply_last_notification(arm);
+            }
+        }
         // A true arm with no other behind it stands last as well, but its end is the branch's
         // target, so that either spelling is read back as itself.
-        Some(Node::Branch { on_false, .. }) => Some(imply_last_notification(on_false)),
-        _ => None,
-    };
+        Some(Node::Branch { on_false, .. }) => imply_last_notification(on_false),
+        _ => {}
+    }
 }
 
 struct Splitter<'n> {

@@ -22,8 +22,8 @@ use super::retry::Retries;
 use super::traces::{CallTraces, image};
 use super::trust::TlsTrust;
 use super::wire::{Framing, Trouble, Wire};
-use crate::deadline::current_deadline;
 use crate::error::ServeError;
+use crate::scope::current_deadline;
 use crate::traces::{NextCore, ensemble};
 
 /// The connections to one service, and what is known of it.

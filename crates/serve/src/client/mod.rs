@@ -36,7 +36,7 @@ use zeroize::Zeroize;
 pub use cancel::Cancel;
 pub use config::{Address, CallOptions, ClientConfig, RetryPolicy};
 pub use error::{CallError, Executed};
-pub use grpc::GrpcClient;
+pub use grpc::{GrpcClient, GrpcRequest};
 pub use http::{HttpClient, HttpRequest, HttpResponse};
 pub use pool::PoolCounts;
 pub use trust::TlsTrust;

@@ -20,6 +20,7 @@ use crate::config::Compression;
 use crate::executors::RunError;
 use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
 use crate::ledger::Tally;
+use crate::metadata::Metadata;
 use crate::otel::{RequestSpan, TraceParent};
 use crate::recorder::Ran;
 use crate::server::Shared;
@@ -38,6 +39,7 @@ pub(crate) struct Asked {
     pub(crate) takes_gzip: bool,
     pub(crate) peer: SocketAddr,
     pub(crate) deadline: Option<Instant>,
+    pub(crate) metadata: Metadata,
     /// Set when nobody waits any more.
     pub(crate) abandoned: Arc<AtomicBool>,
     /// What the request's records cost, if it is recorded.
@@ -158,6 +160,8 @@ impl Asked {
             peer: self.peer,
             core: job.core,
             deadline: self.deadline,
+            metadata: &self.metadata,
+            abandoned: Some(&self.abandoned),
             context,
             record: job.record.as_ref().map(|record| Arguments {
                 record,

@@ -7,6 +7,7 @@ use accelflow_accel::protobuf::{Method, Schema};
 use http::{HeaderMap, Method as Verb, StatusCode, header, request::Parts};
 
 use super::status::{Code, Status};
+use crate::metadata::Metadata;
 use crate::otel::TraceParent;
 
 /// What a server of this project understands, as `grpc-accept-encoding`.
@@ -27,6 +28,8 @@ pub(crate) struct Head {
     pub(crate) timeout: Option<Duration>,
     /// What it says of its caller's trace.
     pub(crate) parent: Option<TraceParent>,
+    /// What else it says.
+    pub(crate) metadata: Metadata,
 }
 
 /// Why a request is not served.
@@ -67,6 +70,9 @@ impl Head {
                 Status::new(Code::Internal, "bad_timeout", why)
             })?),
         };
+        let metadata = Metadata::of(&parts.headers);
+        let metadata =
+            metadata.map_err(|error| Status::new(Code::Internal, "bad_metadata", error))?;
         let accepted = text(&parts.headers, "grpc-accept-encoding").unwrap_or_default();
         Ok(Head {
             path: path.to_owned(),
@@ -78,6 +84,7 @@ impl Head {
                 text(&parts.headers, "traceparent"),
                 text(&parts.headers, "tracestate"),
             ),
+            metadata,
         })
     }
 }

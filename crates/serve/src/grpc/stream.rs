@@ -229,6 +229,7 @@ impl Streams {
             takes_gzip: head.takes_gzip,
             peer: self.peer,
             deadline,
+            metadata: head.metadata.clone(),
             abandoned,
             records,
         };

@@ -154,6 +154,9 @@ fn request(setup: &Setup, secure: bool, order: &Order) -> Result<Request<()>, Ca
     for (name, value) in &order.trace_context {
         request = request.header(name, value);
     }
+    for (name, value) in order.metadata.headers() {
+        request = request.header(name, value);
+    }
     let request = request.body(());
     request.map_err(|error| no_response(setup, &error.to_string()))
 }

@@ -32,16 +32,28 @@ use super::pool::PoolCounts;
 use super::retry::Retries;
 use super::traces::image;
 use super::trust::TlsTrust;
-use crate::deadline::current_deadline;
 use crate::error::ServeError;
 use crate::grpc::Code;
 use crate::grpc::traces::{CALL, CALL_COMPRESSED, RESPONSE};
 use crate::ledger::whole_steps;
+use crate::metadata::Metadata;
 use crate::otel::headers_for_services;
+use crate::scope::current_deadline;
 use crate::wipe::Wiped;
 use hub::Counts;
 use order::{Answer, Cost, Order, Stage, Ticket};
 use setup::{Done, NoJob, Setup};
+
+/// A call of a unary method.
+#[derive(Clone, Copy, Debug)]
+pub struct GrpcRequest<'a> {
+    /// `package.Service.Method`, or a shorter name that only one method has.
+    pub method: &'a str,
+    /// The JSON object of the request.
+    pub message: &'a [u8],
+    /// What the service is told beyond it.
+    pub metadata: &'a Metadata,
+}
 
 /// A client of the unary methods of a gRPC service.
 ///
@@ -167,8 +179,26 @@ impl GrpcClient {
         request: &[u8],
         options: &CallOptions,
     ) -> Result<Vec<u8>, CallError> {
+        let request = GrpcRequest {
+            method,
+            message: request,
+            metadata: const { &Metadata::new() },
+        };
+        self.request_with(&request, options)
+    }
+
+    /// As [`GrpcClient::call_with`], with metadata. A `traceparent` in it takes the place of that of
+    /// the thread's span.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn request_with(
+        &self,
+        request: &GrpcRequest<'_>,
+        options: &CallOptions,
+    ) -> Result<Vec<u8>, CallError> {
         let start = Instant::now();
-        let done = self.exchange(method, request, options);
+        let done = self.exchange(request, options);
         let label = done.as_ref().err().map_or("ok", CallError::reason);
         self.setup.metrics.call(label, start.elapsed());
         done
@@ -187,26 +217,43 @@ impl GrpcClient {
 
     fn exchange(
         &self,
-        method: &str,
-        request: &[u8],
+        request: &GrpcRequest<'_>,
         options: &CallOptions,
     ) -> Result<Vec<u8>, CallError> {
         let config = &self.setup.config;
         let own = Instant::now() + config.timeout;
         let given = [options.deadline, current_deadline()];
         let deadline = given.into_iter().flatten().fold(own, Instant::min);
-        let call = self.request(method)?;
+        let call = self.named(request.method)?;
         let (id, _) = call.find()?;
         let idempotent = options.idempotent || self.idempotent.contains(&id);
         let begun = trail::is_open().then(trail::thread_time);
-        let sent = self.send_side(&call, request, begun.is_some())?;
+        let sent = self.send_side(&call, request.message, begun.is_some())?;
         // The memory is wiped when the last part of it has been sent.
         let message = Bytes::from_owner(Wiped::new(sent.job.bytes));
         let sent = (sent.steps, sent.costs_ns);
         let cancel = options.cancel.as_ref();
+        let order = |given_up| {
+            let stated = request.metadata.get("traceparent").is_some();
+            Order {
+                path: call.path.clone(),
+                message: message.clone(),
+                gzip: call.codec.is_some(),
+                deadline,
+                ticket: Arc::new(Ticket::new()),
+                noted: begun.is_some(),
+                trace_context: if stated {
+                    Vec::new()
+                } else {
+                    headers_for_services()
+                },
+                metadata: request.metadata.clone(),
+                given_up,
+            }
+        };
         self.retries.call();
         for attempt in 1.. {
-            let error = match self.attempt(&call, &message, deadline, cancel, begun.is_some()) {
+            let error = match self.attempt(order, cancel) {
                 Ok(answer) => {
                     return self.receive_side(&call, answer, begun.map(|it| (it, sent)));
                 }
@@ -236,7 +283,7 @@ impl GrpcClient {
         Err(self.late(Stage::Connecting))
     }
 
-    fn request(&self, method: &str) -> Result<GrpcCall, CallError> {
+    fn named(&self, method: &str) -> Result<GrpcCall, CallError> {
         let codec = self.setup.config.compress.then_some(Codec::Gzip);
         let call = GrpcCall::request(self.schema.clone(), method, codec)?;
         let unary = call.find()?.1.unary;
@@ -295,24 +342,12 @@ impl GrpcClient {
 
     fn attempt(
         &self,
-        call: &GrpcCall,
-        message: &Bytes,
-        deadline: Instant,
+        order: impl FnOnce(oneshot::Receiver<()>) -> Order,
         cancel: Option<&Cancel>,
-        noted: bool,
     ) -> Result<Answer, CallError> {
-        let ticket = Arc::new(Ticket::new());
         let (_waiting, given_up) = oneshot::channel();
-        let order = Order {
-            path: call.path.clone(),
-            message: message.clone(),
-            gzip: call.codec.is_some(),
-            deadline,
-            ticket: ticket.clone(),
-            noted,
-            trace_context: headers_for_services(),
-            given_up,
-        };
+        let order = order(given_up);
+        let (ticket, deadline) = (order.ticket.clone(), order.deadline);
         let gone = || CallError::Connect {
             address: self.setup.name.clone(),
             error: std::io::Error::other("the client has no thread"),

@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::client::cancel::Slot;
 use crate::client::error::CallError;
 use crate::ledger::Tally;
+use crate::metadata::Metadata;
 use crate::wipe::Wiped;
 
 /// What the channel is to do.
@@ -26,6 +27,8 @@ pub(super) struct Order {
     pub(super) noted: bool,
     /// Headers that continue the trace of the caller's span.
     pub(super) trace_context: Vec<(String, String)>,
+    /// Headers that the caller adds.
+    pub(super) metadata: Metadata,
     /// Resolves when the caller waits no more.
     pub(super) given_up: oneshot::Receiver<()>,
 }

@@ -1,0 +1,166 @@
+//! What calls of gRPC say beyond their message, and what handlers and their threads know of them.
+
+mod common;
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use accelflow_serve::{
+    CallOptions, Cancel, Config, GrpcRequest, Metadata, MetadataValue, Request, Scope, Steering,
+    SteeringPolicy, current_deadline,
+};
+use common::grpc::{connect, schema, server, start, text};
+use common::services::{client, config, eventually};
+
+fn with_and_without_steering() -> [Config; 2] {
+    let steering = Steering {
+        workers: 2,
+        policy: SteeringPolicy::RoundRobin,
+        pinned: false,
+    };
+    [None, Some(steering)].map(|steering| Config {
+        steering,
+        ..Config::default()
+    })
+}
+
+#[test]
+fn handlers_read_what_callers_say() {
+    let own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    for settings in with_and_without_steering() {
+        let (tell, told) = mpsc::channel();
+        let mut server = server();
+        let note = move |request: &Request<'_>| {
+            tell.send(request.metadata.clone())
+                .expect("the test listens");
+            Ok(Vec::new())
+        };
+        server.handle("Unhandled", note).expect("declared");
+        let running = start(server, settings);
+        let client = client(running.address(), None, config());
+        let mut metadata = Metadata::new();
+        let added = [
+            metadata.add("authorization", "Bearer one"),
+            metadata.add("x-region", "a"),
+            metadata.add("x-region", "b"),
+            metadata.add_bytes("x-key-bin", &[0, 255]),
+            metadata.add("traceparent", own),
+        ];
+        assert!(added.iter().all(Result::is_ok), "{added:?}");
+        let request = GrpcRequest {
+            method: "Unhandled",
+            message: b"{}",
+            metadata: &metadata,
+        };
+        client
+            .request_with(&request, &CallOptions::default())
+            .expect("a response");
+        let came = told.recv().expect("the handler was called");
+        assert_eq!(came.get("authorization"), Some("Bearer one"));
+        assert_eq!(came.get_bytes("x-key-bin"), Some(vec![0, 255]));
+        let of = |name: &str| -> Vec<MetadataValue<'_>> {
+            let named = came.iter().filter(|it| it.0 == name);
+            named.map(|it| it.1).collect()
+        };
+        let (a, b) = (MetadataValue::Text("a"), MetadataValue::Text("b"));
+        assert_eq!(of("x-region"), [a, b]);
+        assert_eq!(of("traceparent"), [MetadataValue::Text(own)]);
+        assert_eq!(came.iter().count(), 5, "{came:?}");
+        // Calls that say nothing have none.
+        client.call("Unhandled", b"{}").expect("a response");
+        assert!(told.recv().expect("the handler was called").is_empty());
+    }
+}
+
+#[test]
+fn what_is_no_metadata_is_refused_and_the_connection_goes_on() {
+    let running = start(server(), Config::default());
+    let mut client = connect(running.address());
+    let reply = client.call_with("Echo", &[("x-key-bin", "A")], text("x"));
+    let expected = (13, "metadata 'x-key-bin': must be base64");
+    assert_eq!((reply.code(), reply.why()), expected);
+    let reply = client.call_with("Echo", &[("x-key", "\u{e9}")], text("x"));
+    let expected = "metadata 'x-key': text must be printable ASCII; names of bytes end in -bin";
+    assert_eq!((reply.code(), reply.why()), (13, expected));
+    let echoed = client.call_with("Echo", &[("x-key", "e"), ("x-key-bin", "AQ==")], text("x"));
+    assert_eq!(echoed.code(), 0);
+    let refused = "accelflow_requests_total{function=\"\",result=\"bad_metadata\"} 2";
+    assert!(running.metrics().contains(refused), "{}", running.metrics());
+}
+
+#[test]
+fn handlers_learn_that_nobody_waits_any_more() {
+    for settings in with_and_without_steering() {
+        let (tell, told) = mpsc::channel();
+        let mut server = server();
+        let wait = move |request: &Request<'_>| {
+            assert!(!request.is_abandoned());
+            tell.send(None).expect("the test listens");
+            let seen = request.abandonment();
+            let elsewhere = std::thread::spawn(move || eventually("abandoned", seen));
+            eventually("abandoned", || request.is_abandoned());
+            tell.send(Some(elsewhere.join().is_ok()))
+                .expect("the test listens");
+            Ok(Vec::new())
+        };
+        server.handle("Unhandled", wait).expect("declared");
+        let running = start(server, settings);
+        let client = client(running.address(), None, config());
+        let options = CallOptions {
+            deadline: Some(Instant::now() + Duration::from_millis(300)),
+            ..CallOptions::default()
+        };
+        let late = client.call_with("Unhandled", b"{}", &options);
+        assert_eq!(late.expect_err("nobody answers").reason(), "timeout");
+        assert_eq!(told.recv(), Ok(None));
+        assert_eq!(told.recv(), Ok(Some(true)));
+        let cancel = Cancel::new();
+        let options = CallOptions {
+            cancel: Some(cancel.clone()),
+            ..CallOptions::default()
+        };
+        std::thread::scope(|threads| {
+            let called = threads.spawn(|| client.call_with("Unhandled", b"{}", &options));
+            assert_eq!(told.recv(), Ok(None));
+            cancel.cancel();
+            let called = called.join().expect("no panic");
+            assert_eq!(called.expect_err("nobody answers").reason(), "cancelled");
+        });
+        assert_eq!(told.recv(), Ok(Some(true)));
+    }
+}
+
+#[test]
+fn a_scope_takes_the_deadline_to_other_threads() {
+    let (tell, told) = mpsc::channel();
+    let mut server = accelflow_serve::Server::grpc(schema());
+    let note = move |request: &Request<'_>| {
+        let scope = Scope::current();
+        let elsewhere = std::thread::spawn(move || {
+            let scope = scope?;
+            assert!(current_deadline().is_none());
+            let within = scope.enter(current_deadline);
+            assert!(current_deadline().is_none());
+            within.zip(scope.time_left())
+        });
+        let elsewhere = elsewhere.join().expect("no panic");
+        tell.send((request.deadline, elsewhere))
+            .expect("the test listens");
+        Ok(Vec::new())
+    };
+    server.handle("Unhandled", note).expect("declared");
+    let running = start(server, Config::default());
+    let mut client = connect(running.address());
+    client.call_with("Unhandled", &[("grpc-timeout", "1H")], text("x"));
+    let (deadline, elsewhere) = told.recv().expect("the handler was called");
+    let (within, left) = elsewhere.expect("a deadline");
+    assert_eq!(deadline, Some(within));
+    let hour = Duration::from_secs(3_600);
+    assert!(
+        left <= hour && left > hour - Duration::from_secs(600),
+        "{left:?}"
+    );
+    client.call_with("Unhandled", &[], text("x"));
+    let without = told.recv().expect("the handler was called");
+    assert_eq!(without, (None, None), "nothing to take along");
+}
