@@ -10,6 +10,7 @@ from accelflow import _native
 from accelflow.client import Cancel, Client, GrpcClient, HttpClient
 from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
 from accelflow.operations import Fault, Pools, Steering, Telemetry
+from accelflow.requests import Request, within_request
 from accelflow.server import Server
 from accelflow.tenants import Shaping, Tenant
 from accelflow.trace import (
@@ -39,6 +40,7 @@ __all__ = [
     "HttpClient",
     "InputError",
     "Pools",
+    "Request",
     "Server",
     "Shaping",
     "Steering",
@@ -59,6 +61,7 @@ __all__ = [
     "templates",
     "trans",
     "transform",
+    "within_request",
 ]
 
 __version__: str = _native.version()

@@ -16,6 +16,8 @@ __all__ = [
     "GrpcClient",
     "HttpClient",
     "RegisteredTrace",
+    "Request",
+    "Scope",
     "Server",
     "TraceArrival",
     "TraceError",
@@ -42,6 +44,7 @@ __all__ = [
     "cerebros_simulate",
     "check_recording",
     "confidence_interval",
+    "current_scope",
     "demo_request",
     "demo_secrets",
     "energy_model",
@@ -230,6 +233,7 @@ class Client:
         timeout_s: float | None = None,
         cancel: Cancel | None = None,
         idempotent: bool = False,
+        scope: Scope | None = None,
     ) -> Any:
         """Call `Service.method` with its arguments and return its value.
 
@@ -262,10 +266,12 @@ class GrpcClient:
         self,
         method: str,
         request: dict[str, Any],
+        metadata: list[tuple[str, str | bytes]],
         *,
         timeout_s: float | None = None,
         cancel: Cancel | None = None,
         idempotent: bool = False,
+        scope: Scope | None = None,
     ) -> Any:
         """Call `Service.Method` with its request and return its response. Raises CallError."""
     def connections(self) -> tuple[int, int, int]:
@@ -299,6 +305,7 @@ class HttpClient:
         timeout_s: float | None = None,
         cancel: Cancel | None = None,
         idempotent: bool = False,
+        scope: Scope | None = None,
     ) -> tuple[int, bytes]:
         """Send a request and return status and body of the response. Raises CallError."""
     @staticmethod
@@ -515,6 +522,43 @@ class TraceInstruction:
         """The address that a tail or a continue loads."""
 
 @final
+class Request:
+    """What a handler may want to know of its request beyond the arguments."""
+
+    @property
+    def service(self) -> str:
+        """The service that declares the function."""
+    @property
+    def method(self) -> str:
+        """The function."""
+    @property
+    def peer(self) -> str:
+        """Address and port of who asks."""
+    @property
+    def abandoned(self) -> bool:
+        """Whether the client is known to wait no more; only gRPC tells."""
+    @property
+    def metadata(self) -> list[tuple[str, str | bytes]]:
+        """What the client says beyond the message, in pairs of name and value; only gRPC has it.
+
+        Values are bytes where the name ends in ``-bin``. Names are lower case.
+        """
+    def get(self, name: str) -> str | bytes | None:
+        """Return the first value of a name of the metadata; None if there is none."""
+    def time_left_s(self) -> float | None:
+        """Seconds until the client gives up; None if it has not said when. Only gRPC tells."""
+
+@final
+class Scope:
+    """Deadline and trace of a request, for other threads that work for it."""
+
+    def time_left_s(self) -> float | None:
+        """Seconds that are left; None if the request has no deadline."""
+
+def current_scope() -> Scope | None:
+    """That of the request that this thread handles; None if it has neither deadline nor trace."""
+
+@final
 class Server:
     """A server of the functions that a `.thrift` file declares.
 
@@ -543,9 +587,10 @@ class Server:
         admin: str | None = None,
     ) -> Server:
         """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
-    def handle(self, name: str, handler: Callable[[dict[str, Any]], Any]) -> None:
-        """Set the handler of `Service.method`: from the dict of arguments to the value.
+    def handle(self, name: str, handler: Callable[..., Any], takes_request: bool) -> None:
+        """Set the handler of `Service.method`.
 
+        It is given the dict of arguments, and the request if it takes that, and returns the value.
         Raises AccelflowError for no function of the interface, and once the server was started.
         """
     def start(self, host: str, port: int) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, CallError, DeclaredError, whole_number
+from accelflow.requests import Metadata, current_scope, pairs, within_request
 
 __all__ = [
     "CallError",
@@ -143,6 +144,7 @@ class Client:
             timeout_s=timeout_s,
             cancel=cancel,
             idempotent=idempotent,
+            scope=current_scope(),
         )
         return value
 
@@ -214,28 +216,34 @@ class GrpcClient:
         # It has no thread before the first coroutine calls.
         self._threads = ThreadPoolExecutor(async_threads, "accelflow-grpc")
 
-    def call(
+    def call(  # noqa: PLR0913 (settings, by name)
         self,
         method: str,
         request: Mapping[str, Any] | None = None,
         *,
+        metadata: Metadata | None = None,
         timeout_s: float | None = None,
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> dict[str, Any]:
         """Call ``package.Service.Method``, or a shorter name that one method has.
 
-        Request and response are dicts by the ProtoJSON mapping (docs/server.md). `timeout_s`
-        shortens the client's, and the service is told. Raises CallError, whose `code` is gRPC's
+        Request and response are dicts by the ProtoJSON mapping (docs/server.md). `metadata` is what
+        else the service is told: names in lower case with text, or with bytes where they end in
+        ``-bin``. `timeout_s` shortens the client's, and the service is told. Raises AccelflowError
+        for metadata that cannot be sent,
+         CallError, whose `code` is gRPC's
         name for the status, `details` the service's text, and `executed` says whether it can have
         executed the call.
         """
         response: dict[str, Any] = self._native.call(
             method,
             dict(request or {}),
+            pairs(metadata),
             timeout_s=timeout_s,
             cancel=cancel,
             idempotent=idempotent,
+            scope=current_scope(),
         )
         return response
 
@@ -244,6 +252,7 @@ class GrpcClient:
         method: str,
         request: Mapping[str, Any] | None = None,
         *,
+        metadata: Metadata | None = None,
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> dict[str, Any]:
@@ -251,7 +260,12 @@ class GrpcClient:
 
         def work(cancel: _native.Cancel) -> dict[str, Any]:
             return self.call(
-                method, request, timeout_s=timeout_s, cancel=cancel, idempotent=idempotent
+                method,
+                request,
+                metadata=metadata,
+                timeout_s=timeout_s,
+                cancel=cancel,
+                idempotent=idempotent,
             )
 
         return await _cancellable(work, self._threads)
@@ -332,6 +346,7 @@ class HttpClient:
             timeout_s=timeout_s,
             cancel=cancel,
             idempotent=idempotent,
+            scope=current_scope(),
         )
         return HttpResponse(*response)
 
@@ -377,10 +392,11 @@ async def _cancellable(
 ) -> _T:
     """Do `work` on one of `threads`, of the loop's if there are none; it ends with the task."""
     cancel = _native.Cancel()
-    within = contextvars.copy_context()
+    context = contextvars.copy_context()
+    within = within_request(work)
     loop = asyncio.get_running_loop()
     try:
-        return await loop.run_in_executor(threads, lambda: within.run(work, cancel))
+        return await loop.run_in_executor(threads, lambda: context.run(within, cancel))
     except asyncio.CancelledError:
         cancel.cancel()
         raise

@@ -21,20 +21,28 @@ from types import FrameType, TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, DeclaredError, whole_number
+from accelflow.errors import AccelflowError, DeclaredError, InputError, whole_number
 from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
 from accelflow.recordings import completed
+from accelflow.requests import Request, in_scope
 from accelflow.tenants import Shaping, Tenant
 
-__all__ = ["DeclaredError", "Handler", "Server"]
+__all__ = ["DeclaredError", "Handler", "Request", "Server"]
 
 #: What JSON has, by docs/message-conventions.md: structs are dicts, binary is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-#: From the dict of a function's arguments to its value, now or when it is awaited.
-Handler: TypeAlias = Callable[[dict[str, Any]], Json | Coroutine[Any, Any, Json]]
+#: From the dict of a function's arguments, and perhaps the :class:`Request`, to its value, now or
+#: when it is awaited.
+Handler: TypeAlias = (
+    Callable[[dict[str, Any]], Json | Coroutine[Any, Any, Json]]
+    | Callable[[dict[str, Any], Request], Json | Coroutine[Any, Any, Json]]
+)
 
 _LOG: Final = logging.getLogger(__name__)
+
+#: The arguments and the request.
+_MOST_PARAMETERS: Final = 2
 
 #: No count is larger.
 _MOST: Final = 2**31 - 1
@@ -120,15 +128,20 @@ class Server:
     def handle(self, name: str, handler: Handler) -> None:
         """Set the handler of ``Service.method``, or of ``method`` where one service has it.
 
-        A handler gets the dict of the arguments and returns the function's value; None for void. It
-        is called from several threads; coroutine functions run in one event loop of the server's.
-        A DeclaredError becomes that exception of the interface. Anything else that it raises is
-        logged, and the client is told INTERNAL_ERROR with its type and text.
+        A handler gets the dict of the arguments and returns the function's value; None for void.
+        With a second parameter it gets the :class:`Request`, too. It is called from several
+        threads; coroutine functions run in one event loop of the server's, and are cancelled when
+        the deadline of their request has passed. A DeclaredError becomes that exception of the
+        interface. Anything else that it raises is logged, and the client is told INTERNAL_ERROR
+        with its type and text.
+
+        Raises AccelflowError for no function of the interface, InputError for a handler that takes
+        something else.
         """
+        takes_request = _takes_request(name, handler)
         if inspect.iscoroutinefunction(handler):
-            self._native.handle(name, _logged(name, self._awaited(handler)))
-        else:
-            self._native.handle(name, _logged(name, handler))
+            handler = self._awaited(handler)
+        self._native.handle(name, _logged(name, handler), takes_request)
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on an IP address, serve in threads of its own, and return the port.
@@ -227,14 +240,21 @@ class Server:
         """Stop with the default grace."""
         self.stop()
 
-    def _awaited(
-        self, handler: Callable[[dict[str, Any]], Coroutine[Any, Any, Json]]
-    ) -> Callable[[dict[str, Any]], Json]:
+    def _awaited(self, handler: Callable[..., Coroutine[Any, Any, Json]]) -> Callable[..., Json]:
         loop = self._event_loop()
 
-        def call(arguments: dict[str, Any]) -> Json:
-            future: Future[Json] = asyncio.run_coroutine_threadsafe(handler(arguments), loop)
-            return future.result()
+        def call(*given: Any) -> Json:
+            scope = _native.current_scope()
+            handled = in_scope(scope, handler(*given))
+            future: Future[Json] = asyncio.run_coroutine_threadsafe(handled, loop)
+            try:
+                return future.result(None if scope is None else scope.time_left_s())
+            except TimeoutError:
+                # It may be the handler's own.
+                if future.done() or not future.cancel():
+                    return future.result()
+                # The client has been told: nobody reads this.
+                raise DeclaredError("DEADLINE_EXCEEDED", {"message": "cancelled"}) from None
 
         return call
 
@@ -247,10 +267,28 @@ class Server:
         return self._loop
 
 
-def _logged(name: str, handler: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-    def call(arguments: dict[str, Any]) -> Any:
+def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
+    """Whether a handler takes the request beside the arguments."""
+    try:
+        parameters = inspect.signature(handler).parameters.values()
+    except (TypeError, ValueError):
+        return False  # What is written in C need not tell.
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    places = [it for it in parameters if it.kind in by_place]
+    needed = [it for it in places if it.default is it.empty]
+    any_number = any(it.kind is it.VAR_POSITIONAL for it in parameters)
+    named = [it for it in parameters if it.kind is it.KEYWORD_ONLY and it.default is it.empty]
+    if named or len(needed) > _MOST_PARAMETERS or not (places or any_number):
+        raise InputError(
+            f"the handler of {name}, {handler!r}: must take the arguments, and perhaps the request"
+        )
+    return len(needed) == _MOST_PARAMETERS
+
+
+def _logged(name: str, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*given: Any) -> Any:
         try:
-            return handler(arguments)
+            return handler(*given)
         except DeclaredError:
             raise
         except Exception:

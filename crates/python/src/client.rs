@@ -7,13 +7,14 @@ use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{Codec, Settings};
 use accelflow_serve::{
     Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
-    HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
+    GrpcRequest, HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{AccelflowError, CallError, DeclaredError};
 use crate::json;
+use crate::scope::{PyScope, Value, detached, metadata};
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
@@ -219,7 +220,10 @@ impl PyClient {
 
     /// Calls `Service.method` with the dict of its arguments and returns its value. Raises
     /// DeclaredError and CallError.
-    #[pyo3(signature = (method, arguments, *, timeout_s=None, cancel=None, idempotent=false))]
+    #[pyo3(signature = (
+        method, arguments, *, timeout_s=None, cancel=None, idempotent=false, scope=None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn call<'py>(
         &self,
         py: Python<'py>,
@@ -228,10 +232,13 @@ impl PyClient {
         timeout_s: Option<f64>,
         cancel: Option<&PyCancel>,
         idempotent: bool,
+        scope: Option<&PyScope>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
         let arguments = json::from_python(arguments)?;
-        let called = py.detach(|| self.inner.call_with(method, &arguments, &options));
+        let called = detached(py, scope, || {
+            self.inner.call_with(method, &arguments, &options)
+        });
         match called.map_err(|error| failure(py, &error))? {
             value if value.is_empty() => Ok(py.None().into_bound(py)),
             value => json::to_python(py, &value),
@@ -290,19 +297,29 @@ impl PyGrpcClient {
 
     /// Calls `Service.Method` with the dict of its request and returns that of its response.
     /// Raises CallError.
-    #[pyo3(signature = (method, request, *, timeout_s=None, cancel=None, idempotent=false))]
+    #[pyo3(signature = (
+        method, request, metadata, *, timeout_s=None, cancel=None, idempotent=false, scope=None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn call<'py>(
         &self,
         py: Python<'py>,
         method: &str,
         request: &Bound<'py, PyAny>,
+        metadata: Vec<(String, Value)>,
         timeout_s: Option<f64>,
         cancel: Option<&PyCancel>,
         idempotent: bool,
+        scope: Option<&PyScope>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
-        let request = json::from_python(request)?;
-        let called = py.detach(|| self.inner.call_with(method, &request, &options));
+        let message = json::from_python(request)?;
+        let request = GrpcRequest {
+            method,
+            message: &message,
+            metadata: &self::metadata(&metadata)?,
+        };
+        let called = detached(py, scope, || self.inner.request_with(&request, &options));
         json::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
@@ -354,7 +371,7 @@ impl PyHttpClient {
 
     /// Sends a request and returns status and body of the response. Raises CallError.
     #[pyo3(signature = (
-        method, target, body, headers, *, timeout_s=None, cancel=None, idempotent=false
+        method, target, body, headers, *, timeout_s=None, cancel=None, idempotent=false, scope=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn request<'py>(
@@ -367,6 +384,7 @@ impl PyHttpClient {
         timeout_s: Option<f64>,
         cancel: Option<&PyCancel>,
         idempotent: bool,
+        scope: Option<&PyScope>,
     ) -> PyResult<(u16, Bound<'py, PyBytes>)> {
         let options = options(timeout_s, cancel, idempotent)?;
         let headers: Vec<(&str, &str)> = headers.iter().map(|(a, b)| (&**a, &**b)).collect();
@@ -376,7 +394,7 @@ impl PyHttpClient {
             headers: &headers,
             body,
         };
-        let answered = py.detach(|| self.inner.request_with(&request, &options));
+        let answered = detached(py, scope, || self.inner.request_with(&request, &options));
         let response = answered.map_err(|error| failure(py, &error))?;
         Ok((response.status, PyBytes::new(py, &response.body)))
     }

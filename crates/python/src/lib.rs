@@ -18,6 +18,7 @@ mod json;
 mod operations;
 mod recording;
 mod rpc_processor;
+mod scope;
 mod server;
 mod services;
 mod shaping;
@@ -61,6 +62,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::rpc_processor::{cerebros_parameters, cerebros_services, cerebros_simulate};
+
+    #[pymodule_export]
+    use crate::scope::{PyRequest, PyScope, current_scope};
 
     #[pymodule_export]
     use crate::server::PyServer;

@@ -15,17 +15,25 @@ use pyo3::prelude::*;
 use crate::errors::{AccelflowError, DeclaredError};
 use crate::json;
 use crate::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
+use crate::scope::PyRequest;
 use crate::tenants::{self, PyShaping, PyTenant};
 
-/// A Python callable: from a dict of arguments to the function's value.
-struct PyHandler(Py<PyAny>);
+/// A Python callable: from a dict of arguments, and perhaps the request, to the function's value.
+struct PyHandler {
+    callable: Py<PyAny>,
+    takes_request: bool,
+}
 
 impl ValueHandler for PyHandler {
     fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         Python::attach(|py| {
             let arguments = request.read_seed(json::Builder(py))?;
             let answer = || -> PyResult<Returned> {
-                let value = self.0.bind(py).call1((arguments,))?;
+                let callable = self.callable.bind(py);
+                let value = match self.takes_request {
+                    false => callable.call1((arguments,))?,
+                    true => callable.call1((arguments, PyRequest::of(request)))?,
+                };
                 if value.is_none() {
                     return Ok(Returned::nothing());
                 }
@@ -153,13 +161,16 @@ impl PyServer {
         Ok(PyServer { state })
     }
 
-    /// Sets the handler of `Service.method`: a callable from the dict of arguments to the value.
-    /// Raises AccelflowError for no function of the interface, and once the server was started.
-    fn handle(&self, name: &str, handler: Py<PyAny>) -> PyResult<()> {
+    /// Sets the handler of `Service.method`: a callable from the dict of arguments, and the request
+    /// if it takes that, to the value. Raises AccelflowError for no function of the interface, and
+    /// once the server was started.
+    fn handle(&self, name: &str, handler: Py<PyAny>, takes_request: bool) -> PyResult<()> {
+        let handler = PyHandler {
+            callable: handler,
+            takes_request,
+        };
         match &mut *self.lock() {
-            State::New(server) => server
-                .handle_values(name, PyHandler(handler))
-                .map_err(refused),
+            State::New(server) => server.handle_values(name, handler).map_err(refused),
             _ => Err(refused("handlers are set before the server is started")),
         }
     }

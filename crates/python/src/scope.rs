@@ -1,0 +1,140 @@
+//! What handlers in Python know of their requests (`accelflow_serve::Request`, `Scope`), for
+//! `accelflow.requests`.
+
+use std::time::Instant;
+
+use accelflow_serve::{Metadata, MetadataError, MetadataValue, Request, Scope};
+use pyo3::prelude::*;
+
+use crate::errors::AccelflowError;
+
+/// Text, or bytes where the name ends in -bin.
+#[derive(FromPyObject, IntoPyObject)]
+pub(crate) enum Value {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<MetadataValue<'_>> for Value {
+    fn from(value: MetadataValue<'_>) -> Value {
+        match value {
+            MetadataValue::Text(text) => Value::Text(text.to_owned()),
+            MetadataValue::Bytes(bytes) => Value::Bytes(bytes),
+        }
+    }
+}
+
+/// The metadata of a call. Raises AccelflowError for what is none.
+pub(crate) fn metadata(entries: &[(String, Value)]) -> PyResult<Metadata> {
+    let mut metadata = Metadata::new();
+    let added = entries.iter().try_for_each(|(name, value)| match value {
+        Value::Text(text) => metadata.add(name, text),
+        Value::Bytes(bytes) => metadata.add_bytes(name, bytes),
+    });
+    added.map_err(|error: MetadataError| AccelflowError::new_err(error.to_string()))?;
+    Ok(metadata)
+}
+
+/// What a handler may want to know of its request beyond the arguments.
+#[pyclass(frozen, name = "Request", module = "accelflow._native")]
+pub(crate) struct PyRequest {
+    service: String,
+    method: String,
+    peer: String,
+    deadline: Option<Instant>,
+    metadata: Metadata,
+    abandoned: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl PyRequest {
+    pub(crate) fn of(request: &Request<'_>) -> PyRequest {
+        PyRequest {
+            service: request.service.to_owned(),
+            method: request.method.to_owned(),
+            peer: request.peer.to_string(),
+            deadline: request.deadline,
+            metadata: request.metadata.clone(),
+            abandoned: Box::new(request.abandonment()),
+        }
+    }
+}
+
+#[pymethods]
+impl PyRequest {
+    /// The service that declares the function.
+    #[getter]
+    fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// The function.
+    #[getter]
+    fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// Address and port of who asks.
+    #[getter]
+    fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Whether the client is known to wait no more.
+    #[getter]
+    fn abandoned(&self) -> bool {
+        (self.abandoned)()
+    }
+
+    /// The pairs of name and value.
+    #[getter]
+    fn metadata(&self) -> Vec<(String, Value)> {
+        let pairs = self.metadata.iter();
+        pairs
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .collect()
+    }
+
+    /// The first value of a name; None if there is none.
+    fn get(&self, name: &str) -> Option<Value> {
+        let mut named = self.metadata.iter().filter(|it| it.0 == name);
+        named.next().map(|it| it.1.into())
+    }
+
+    /// Seconds until the client gives up; None if it has not said when.
+    fn time_left_s(&self) -> Option<f64> {
+        let left = |it: Instant| it.saturating_duration_since(Instant::now());
+        self.deadline.map(|it| left(it).as_secs_f64())
+    }
+}
+
+/// Deadline and trace of a request, for other threads that work for it.
+#[pyclass(frozen, name = "Scope", module = "accelflow._native")]
+pub(crate) struct PyScope {
+    inner: Scope,
+}
+
+#[pymethods]
+impl PyScope {
+    /// Seconds that are left; None if the request has no deadline.
+    fn time_left_s(&self) -> Option<f64> {
+        self.inner.time_left().map(|it| it.as_secs_f64())
+    }
+}
+
+/// That of the request that this thread handles; None if it has neither.
+#[pyfunction]
+pub(crate) fn current_scope() -> Option<PyScope> {
+    Scope::current().map(|inner| PyScope { inner })
+}
+
+/// Does `work` detached from the interpreter and within `scope`.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    scope: Option<&PyScope>,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    py.detach(|| match scope {
+        Some(scope) => scope.inner.enter(work),
+        None => work(),
+    })
+}

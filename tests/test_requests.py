@@ -1,0 +1,280 @@
+"""What handlers in Python know of their requests, and what threads and coroutines keep of it."""
+
+import asyncio
+import functools
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from accelflow import (
+    AccelflowError,
+    Client,
+    DeclaredError,
+    GrpcClient,
+    InputError,
+    Request,
+    Server,
+    within_request,
+)
+from accelflow.client import Limits
+from accelflow.operations import Telemetry
+from test_client_grpc import connect, grpcio, interface, stubs
+
+__all__ = ["interface", "stubs"]
+
+THRIFT = "service Calculator { i64 add(1: i64 a, 2: i64 b) }"
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+@contextmanager
+def served(interface: Path, stubs: Any, method: str, handler: Any, **options: Any) -> Iterator[Any]:
+    """A server with one handler, and gRPC's own client of it."""
+    server = Server(interface, **options)
+    server.handle(f"Shop.{method}", handler)
+    with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        yield stubs[1].ShopStub(channel)
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return holds()
+
+
+def test_services_are_told_what_callers_add(interface: Path, stubs: Any) -> None:
+    own = f"00-{TRACE}-b7ad6b7169203331-01"
+    with grpcio(stubs) as (port, shop):
+        client = connect(interface, port)
+        given = {"authorization": "Bearer one", "x-key-bin": b"\x00\xff", "traceparent": own}
+        client.call("Add", {"first_number": 1}, metadata=given)
+        seen = shop.metadata[-1]
+        assert {name: seen[name] for name in given} == given
+        twice = [("x-region", "a"), ("x-region", "b")]
+        asyncio.run(client.call_async("Add", metadata=twice))
+        assert shop.metadata[-1]["x-region"] in {"b", "a, b"}
+        client.call("Add")
+        assert not {"authorization", "x-region", "traceparent"} & set(shop.metadata[-1])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"X-Key": "a"}, "metadata 'X-Key': a name is made of 0 to 9, a to z"),
+        ({"grpc-timeout": "1S"}, "'grpc-timeout': the protocol sets this header itself"),
+        ({"x-key": "ü"}, "'x-key': text must be printable ASCII"),
+        ({"x-key": b"a"}, "'x-key': a name for bytes must end in -bin"),
+        ({"x-key-bin": "a"}, "'x-key-bin': a name that ends in -bin is for bytes"),
+        ({"x-key": "a" * 9000}, "9005 bytes of metadata; allowed are 8192"),
+    ],
+)
+def test_metadata_that_cannot_be_sent_is_refused(
+    interface: Path, metadata: dict[str, str | bytes], why: str
+) -> None:
+    client = connect(interface, 1)
+    with pytest.raises(AccelflowError) as it:
+        client.call("Add", metadata=metadata)
+    assert why in str(it.value)
+    with pytest.raises(TypeError):
+        client.call("Add", metadata={"x-key": 5})
+
+
+@pytest.mark.parametrize("kind", ["function", "coroutine"])
+def test_handlers_with_a_second_parameter_are_given_the_request(
+    interface: Path, stubs: Any, kind: str
+) -> None:
+    seen: list[Request] = []
+
+    def add(arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+        seen.append(request)
+        return {"sum": arguments["firstNumber"]}
+
+    async def later(arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return add(arguments, request)
+
+    handler = add if kind == "function" else later
+    pair = stubs[0].Pair(first_number=5)
+    metadata = (("x-region", "a"), ("x-region", "b"), ("x-key-bin", b"\x00\xff"))
+    with served(interface, stubs, "Add", handler) as client:
+        assert client.Add(pair, metadata=metadata, timeout=300).sum == 5
+        assert client.Add(pair).sum == 5
+    first, second = seen
+    assert (first.service, first.method) == ("shop.v2.Shop", "Add")
+    assert first.peer.startswith("127.0.0.1:")
+    assert sorted(first.metadata) == sorted(metadata)
+    assert first.get("x-region") == "a"
+    assert first.get("x-key-bin") == b"\x00\xff"
+    assert first.get("none") is None
+    left = first.time_left_s()
+    assert left is not None
+    assert 0 < left < 310  # gRPC rounds up.
+    assert (second.metadata, second.time_left_s()) == ([], None)
+
+
+def test_requests_of_thrift_have_neither_deadline_nor_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "calculator.thrift"
+    path.write_text(THRIFT)
+    seen: list[Request] = []
+
+    def add(arguments: dict[str, Any], request: Request) -> int:
+        seen.append(request)
+        return int(arguments["a"])
+
+    server = Server(path)
+    server.handle("Calculator.add", add)
+    with server:
+        assert Client(path, f"127.0.0.1:{server.port}").call("add", {"a": 7}) == 7
+    (request,) = seen
+    told = (request.metadata, request.time_left_s(), request.abandoned)
+    assert told == ([], None, False)
+
+
+def test_what_a_handler_may_take_is_known_when_it_is_set(interface: Path) -> None:
+    server = Server(interface)
+
+    def three(_a: Any, _b: Any, _c: Any) -> None: ...
+    def none() -> None: ...
+    def named(_a: Any, *, _b: Any) -> None: ...
+
+    refused: list[Any] = [three, none, named]
+    for handler in refused:
+        with pytest.raises(
+            InputError, match=r"the handler of Shop\.Add, .*must take the arguments"
+        ):
+            server.handle("Shop.Add", handler)
+
+    def optional(_arguments: Any, _more: Any = None) -> None: ...
+
+    taken: list[Any] = [optional, lambda *_given: None, functools.partial(three, 1, 2), dict, print]
+    for handler in taken:
+        server.handle("Shop.Add", handler)
+
+
+def test_a_handler_learns_that_its_client_has_left(interface: Path, stubs: Any) -> None:
+    begun, learned = threading.Event(), threading.Event()
+
+    def slow(_: dict[str, Any], request: Request) -> dict[str, Any]:
+        assert not request.abandoned
+        begun.set()
+        if eventually(lambda: request.abandoned):
+            learned.set()
+        return {}
+
+    with served(interface, stubs, "Slow", slow) as client:
+        called = client.Slow.future(stubs[0].Pair(), timeout=60)
+        assert begun.wait(60)
+        called.cancel()
+        assert learned.wait(60)
+
+
+def test_coroutines_are_cancelled_when_their_time_is_over(interface: Path, stubs: Any) -> None:
+    cancelled, within = threading.Event(), threading.Event()
+
+    async def slow(_: dict[str, Any]) -> dict[str, Any]:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return {}
+
+    async def own(_: dict[str, Any]) -> dict[str, Any]:
+        within.set()
+        raise TimeoutError("the handler's own")
+
+    pair = stubs[0].Pair()
+    with served(interface, stubs, "Slow", slow) as client:
+        with pytest.raises(grpc.RpcError) as it:
+            client.Slow(pair, timeout=0.3)
+        assert it.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert cancelled.wait(60)
+    with served(interface, stubs, "Slow", own) as client:
+        with pytest.raises(grpc.RpcError, match="the handler's own") as it:
+            client.Slow(pair, timeout=60)
+        assert it.value.code() is grpc.StatusCode.UNKNOWN
+        assert within.is_set()
+
+
+def handlers(inner: GrpcClient) -> dict[str, Any]:
+    """Ways in which a handler can have another thread call a service."""
+    pool = ThreadPoolExecutor(2)
+    pair = {"first_number": 1}
+
+    def directly(_: dict[str, Any]) -> dict[str, Any]:
+        return inner.call("Add", pair)
+
+    def on_a_thread(_: dict[str, Any]) -> dict[str, Any]:
+        return pool.submit(within_request(inner.call), "Add", pair).result()
+
+    def in_its_own_loop(_: dict[str, Any]) -> dict[str, Any]:
+        return asyncio.run(inner.call_async("Add", pair))
+
+    async def coroutine(_: dict[str, Any]) -> dict[str, Any]:
+        return await inner.call_async("Add", pair)
+
+    async def coroutine_to_thread(_: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(inner.call, "Add", pair)
+
+    async def coroutine_in_pool(_: dict[str, Any]) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(pool, within_request(inner.call), "Add", pair)
+
+    async def task(_: dict[str, Any]) -> dict[str, Any]:
+        (answer,) = await asyncio.gather(asyncio.create_task(inner.call_async("Add", pair)))
+        return answer
+
+    made = (
+        directly,
+        on_a_thread,
+        in_its_own_loop,
+        coroutine,
+        coroutine_to_thread,
+        coroutine_in_pool,
+        task,
+    )
+    return {it.__name__: it for it in made}
+
+
+@pytest.mark.parametrize("name", list(handlers(None)))  # type: ignore[arg-type]
+def test_calls_keep_the_requests_deadline_and_trace(interface: Path, stubs: Any, name: str) -> None:
+    with socket.socket() as nobody:
+        # Spans go nowhere; that a request has one is enough.
+        nobody.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1/traces"
+        telemetry = Telemetry(endpoint=endpoint, service="test")
+        with grpcio(stubs) as (port, shop):
+            inner = connect(interface, port, limits=Limits(timeout_s=3600))
+            handler = handlers(inner)[name]
+            with served(interface, stubs, "Slow", handler, telemetry=telemetry) as client:
+                sent = (("traceparent", f"00-{TRACE}-b7ad6b7169203331-01"),)
+                pair = stubs[0].Pair()
+                assert client.Slow(pair, timeout=300, metadata=sent).sum == 1
+                assert shop.remaining[-1] < 310
+                assert shop.metadata[-1]["traceparent"].split("-")[1] == TRACE
+                # What a request had, the next one has not.
+                assert client.Slow(pair).sum == 1
+                assert shop.remaining[-1] > 3000
+                assert TRACE not in shop.metadata[-1]["traceparent"]
+
+
+def test_outside_of_requests_there_is_nothing_to_keep() -> None:
+    assert within_request(len) is len
+
+
+def test_declared_errors_of_coroutines_are_told(interface: Path, stubs: Any) -> None:
+    async def slow(_: dict[str, Any]) -> dict[str, Any]:
+        raise DeclaredError("NOT_FOUND", {"message": "gone"})
+
+    with served(interface, stubs, "Slow", slow) as client:
+        with pytest.raises(grpc.RpcError) as it:
+            client.Slow(stubs[0].Pair(), timeout=60)
+        assert (it.value.code(), it.value.details()) == (grpc.StatusCode.NOT_FOUND, "gone")
