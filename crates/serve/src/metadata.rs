@@ -7,8 +7,8 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The most that names and values of a call's metadata may take together: what gRPC asks servers to
-/// accept (gRPC over HTTP2, "Requests").
+/// The most that names and values of a call's metadata may take together: the limit that gRPC suggests to
+/// servers (gRPC over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
 
 /// What the name of a value of bytes ends in.
@@ -74,7 +74,7 @@ pub enum MetadataError {
     /// Bytes that are not written as they should be.
     #[error("metadata '{0}': must be base64")]
     Base64(String),
-    /// More than services need to accept.
+    /// More than services can be expected to accept.
     #[error("{0} bytes of metadata; allowed are {MAX_METADATA_BYTES}")]
     TooLarge(usize),
 }
