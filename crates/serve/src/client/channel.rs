@@ -17,6 +17,7 @@ use super::dial::{NotDialled, dial};
 use super::error::{CallError, Executed};
 use super::line::{Failed, Line, Outgoing};
 use super::metrics::ClientMetrics;
+use super::names::Names;
 use super::pool::{NoPlace, Place, Pool, PoolCounts};
 use super::retry::Retries;
 use super::traces::{CallTraces, image};
@@ -29,6 +30,7 @@ use crate::traces::{NextCore, ensemble};
 /// The connections to one service, and what is known of it.
 pub(super) struct Channel {
     pub(super) address: Address,
+    names: Names,
     /// The address as errors name it.
     name: String,
     pub(super) settings: Settings,
@@ -84,6 +86,7 @@ impl Channel {
             image: image()?,
             retries: Retries::new(&config.retry),
             address,
+            names: Names::default(),
             settings,
             config,
             trust,
@@ -245,7 +248,13 @@ impl Channel {
     fn open(&self, deadline: Instant, cancel: Option<&Cancel>) -> Result<Line, CallError> {
         let soon = Instant::now() + self.config.connect_timeout;
         let until = soon.min(deadline);
-        let dialled = dial(&self.address, self.trust.as_ref(), until, cancel);
+        let dialled = dial(
+            &self.address,
+            &self.names,
+            self.trust.as_ref(),
+            until,
+            cancel,
+        );
         let dialled = dialled.map_err(|failed| match failed {
             _ if cancel.is_some_and(Cancel::is_cancelled) => self.cancelled(false),
             NotDialled::Io(error)

@@ -1,7 +1,7 @@
 //! Opening a connection: a socket, and the keys if there are to be any.
 
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::cancel::Cancel;
 use super::config::Address;
 use super::error::CallError;
+use super::names::Names;
 use super::trust::{self, ClientControl, TlsTrust};
 use super::wire::wait;
 use crate::error::Close;
@@ -54,12 +55,13 @@ impl NotDialled {
 /// Connects, and shakes hands if there is somebody to `trust`.
 pub(super) fn dial(
     address: &Address,
+    names: &Names,
     trust: Option<&TlsTrust>,
     until: Instant,
     cancel: Option<&Cancel>,
 ) -> Result<Dialled, NotDialled> {
     let mut dialled = Dialled {
-        stream: Arc::new(connect(address, until, cancel)?),
+        stream: Arc::new(connect(address, names, until, cancel)?),
         inbound: Inbound::new(),
         conversation: Conversation::default(),
         control: None,
@@ -87,10 +89,14 @@ pub(super) fn dial(
 }
 
 /// A socket that does not block, connected to the first address that answers.
-fn connect(address: &Address, until: Instant, cancel: Option<&Cancel>) -> io::Result<TcpStream> {
-    let target = (&*address.host, address.port);
+fn connect(
+    address: &Address,
+    names: &Names,
+    until: Instant,
+    cancel: Option<&Cancel>,
+) -> io::Result<TcpStream> {
     let mut last = io::Error::other("the name has no address");
-    for address in target.to_socket_addrs()? {
+    for address in names.addresses(address, until, cancel)? {
         let socket = Socket::new(
             Domain::for_address(address),
             Type::STREAM,

@@ -15,6 +15,7 @@ mod grpc;
 mod http;
 mod line;
 mod metrics;
+mod names;
 mod pool;
 mod retry;
 mod traces;

@@ -273,8 +273,14 @@ impl Hub {
         let until = Instant::now() + patience;
         let left = || until.saturating_duration_since(Instant::now());
         let dialled = spawn_blocking(move || {
-            dial(&setup.address, setup.trust.as_ref(), until, None)
-                .map_err(|failed| failed.of(&setup.name))
+            dial(
+                &setup.address,
+                &setup.names,
+                setup.trust.as_ref(),
+                until,
+                None,
+            )
+            .map_err(|failed| failed.of(&setup.name))
         });
         let failed = |error: io::Error| CallError::Connect {
             address: self.setup.name.clone(),

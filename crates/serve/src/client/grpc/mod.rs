@@ -28,6 +28,7 @@ use super::cancel::{Cancel, Woken, sleep};
 use super::config::{Address, CallOptions, ClientConfig};
 use super::error::{CallError, Executed};
 use super::metrics::ClientMetrics;
+use super::names::Names;
 use super::pool::PoolCounts;
 use super::retry::Retries;
 use super::traces::image;
@@ -125,6 +126,7 @@ impl GrpcClient {
             free: Mutex::default(),
             trust: trust.map(|trust| trust.for_http2()),
             address,
+            names: Names::default(),
             name,
             settings,
             config,

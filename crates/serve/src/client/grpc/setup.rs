@@ -9,6 +9,7 @@ use accelflow_trace::Image;
 
 use crate::client::config::{Address, ClientConfig};
 use crate::client::metrics::ClientMetrics;
+use crate::client::names::Names;
 use crate::client::trust::TlsTrust;
 use crate::traces::{NextCore, SocketPeer, ensemble};
 
@@ -17,6 +18,7 @@ type ClientExecutor = Executor<Clocked<Ensemble>>;
 /// The settings of a channel, and the executors that callers borrow.
 pub(super) struct Setup {
     pub(super) address: Address,
+    pub(super) names: Names,
     /// The address as errors and requests name it.
     pub(super) name: String,
     pub(super) settings: Settings,

@@ -1,0 +1,213 @@
+//! Looking up the addresses of a host.
+//!
+//! The system's look-up cannot be ended, and takes its own time: it is made on a thread of its own,
+//! and who waits for it may leave. A client has one at a time, for all its calls.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::cancel::{Cancel, Slot, Woken};
+use super::config::Address;
+
+/// Addresses, or kind and text of the system's error.
+type Found = Result<Vec<SocketAddr>, (io::ErrorKind, String)>;
+
+type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
+
+/// What looks up the addresses of one host.
+pub(super) struct Names {
+    look_up: Arc<LookUp>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    running: bool,
+    waiting: Vec<Arc<Slot<Found>>>,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names::by(|host, port| Ok((host, port).to_socket_addrs()?.collect()))
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Names {
+    fn by(
+        look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static,
+    ) -> Names {
+        Names {
+            look_up: Arc::new(look_up),
+            state: Arc::default(),
+        }
+    }
+
+    /// The addresses of a host, in the system's order. [`io::ErrorKind::TimedOut`] if they are not
+    /// known in time, or the wait is cancelled.
+    pub(super) fn addresses(
+        &self,
+        address: &Address,
+        until: Instant,
+        cancel: Option<&Cancel>,
+    ) -> io::Result<Vec<SocketAddr>> {
+        if let Ok(ip) = address.host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(ip, address.port)]);
+        }
+        let slot = Arc::new(Slot::new());
+        let _watch = cancel.map(|cancel| cancel.watch(slot.clone()));
+        self.ask(address, slot.clone())?;
+        let late = || io::Error::new(io::ErrorKind::TimedOut, "looking up the name took too long");
+        let found = match slot.wait_until(until) {
+            Woken::Value(found) => found,
+            Woken::Late | Woken::Cancelled => {
+                lock(&self.state)
+                    .waiting
+                    .retain(|it| !Arc::ptr_eq(it, &slot));
+                // It may have come at the last moment.
+                slot.take().ok_or_else(late)?
+            }
+        };
+        found.map_err(|(kind, text)| io::Error::new(kind, text))
+    }
+
+    /// Has the slot filled by the look-up that runs, or by a new one.
+    fn ask(&self, address: &Address, slot: Arc<Slot<Found>>) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        if !state.running {
+            let (host, port) = (address.host.clone(), address.port);
+            let (look_up, shared) = (self.look_up.clone(), self.state.clone());
+            let spawned = std::thread::Builder::new().name("accelflow-names".to_owned());
+            spawned.spawn(move || {
+                let answer = Answer(&shared);
+                let found = look_up(&host, port);
+                answer.give(&found.map_err(|error| (error.kind(), error.to_string())));
+            })?;
+            state.running = true;
+        }
+        state.waiting.push(slot);
+        Ok(())
+    }
+}
+
+/// Ends a look-up, also if it panics: the next call begins another.
+struct Answer<'s>(&'s Mutex<State>);
+
+impl Answer<'_> {
+    fn give(&self, found: &Found) {
+        let mut state = lock(self.0);
+        state.running = false;
+        for slot in state.waiting.drain(..) {
+            slot.put(found.clone());
+        }
+    }
+}
+
+impl Drop for Answer<'_> {
+    fn drop(&mut self) {
+        if lock(self.0).running {
+            let why = "the look-up of the name failed";
+            self.give(&Err((io::ErrorKind::Other, why.to_owned())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn somewhere() -> Address {
+        "somewhere.internal:80".parse().expect("an address")
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(50)
+    }
+
+    fn late() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    /// A look-up that counts itself, and waits until it is let go.
+    fn held() -> (Names, mpsc::Sender<()>, Arc<AtomicUsize>) {
+        let (release, gate) = mpsc::channel::<()>();
+        let (gate, begun) = (Mutex::new(gate), Arc::new(AtomicUsize::new(0)));
+        let counted = begun.clone();
+        let names = Names::by(move |_, port| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = gate.recv();
+            Ok(vec![SocketAddr::from(([127, 0, 0, 9], port))])
+        });
+        (names, release, begun)
+    }
+
+    #[test]
+    fn who_waits_may_leave_and_the_others_share_one_look_up() {
+        let (names, release, begun) = held();
+        let left = names.addresses(&somewhere(), soon(), None);
+        let error = left.expect_err("nobody answers");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(error.to_string().contains("looking up"), "{error}");
+        let cancel = Cancel::new();
+        cancel.cancel();
+        let left = names.addresses(&somewhere(), late(), Some(&cancel));
+        left.expect_err("it was cancelled");
+        assert!(lock(&names.state).waiting.is_empty(), "nobody waits");
+        std::thread::scope(|threads| {
+            let ask = || names.addresses(&somewhere(), late(), None);
+            let asked: Vec<_> = (0..3).map(|_| threads.spawn(ask)).collect();
+            while lock(&names.state).waiting.len() < 3 {
+                std::thread::yield_now();
+            }
+            release.send(()).expect("it waits");
+            for asked in asked {
+                let found = asked.join().expect("no panic").expect("found");
+                assert_eq!(found, [SocketAddr::from(([127, 0, 0, 9], 80))]);
+            }
+        });
+        assert_eq!(begun.load(Ordering::SeqCst), 1);
+        drop(release);
+        names
+            .addresses(&somewhere(), late(), None)
+            .expect("found anew");
+        assert_eq!(begun.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn addresses_need_no_look_up() {
+        let names = Names::by(|_, _| panic!("nobody asked"));
+        for (text, expected) in [("127.0.0.1:80", "127.0.0.1:80"), ("[::1]:80", "[::1]:80")] {
+            let found = names.addresses(&text.parse().expect("good"), late(), None);
+            let expected: SocketAddr = expected.parse().expect("good");
+            assert_eq!(found.expect("no need"), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_look_up_that_fails_says_so_to_all_and_does_not_last() {
+        let (first, names) = (AtomicUsize::new(0), somewhere());
+        let failing = Names::by(move |_, _| match first.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(io::Error::other("no such name")),
+            1 => panic!("on purpose"),
+            _ => Ok(Vec::new()),
+        });
+        let said = || {
+            failing
+                .addresses(&names, late(), None)
+                .map_err(|it| it.to_string())
+        };
+        assert_eq!(said(), Err("no such name".to_owned()));
+        assert_eq!(said(), Err("the look-up of the name failed".to_owned()));
+        assert_eq!(said(), Ok(Vec::new()));
+    }
+}
