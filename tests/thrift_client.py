@@ -151,12 +151,17 @@ class Client:
 
 @contextmanager
 def connect(
-    port: int, protocol: type[TProtocolBase] = TBinaryProtocolAccelerated, ca: Path | None = None
+    port: int,
+    protocol: type[TProtocolBase] = TBinaryProtocolAccelerated,
+    ca: Path | None = None,
+    own: tuple[Path, Path] | None = None,
 ) -> Iterator[Client]:
     if ca is None:
         plain = TSocket("127.0.0.1", port)
     else:
         context = ssl.create_default_context(cafile=str(ca))
+        if own is not None:
+            context.load_cert_chain(*own)
         plain = TSSLSocket("127.0.0.1", port, ssl_context=context, server_hostname="localhost")
     plain.setTimeout(60_000)
     transport = TFramedTransport(plain)

@@ -535,6 +535,12 @@ class Request:
     def peer(self) -> str:
         """Address and port of who asks."""
     @property
+    def peer_identities(self) -> list[str]:
+        """What the client has proven to be called: the DNS names and URIs in its certificate.
+
+        Empty unless the server has `client_ca`.
+        """
+    @property
     def abandoned(self) -> bool:
         """Whether the client is known to wait no more; only gRPC tells."""
     @property
@@ -572,6 +578,7 @@ class Server:
         include_dirs: list[str] = ...,
         certificate: str | None = None,
         key: str | None = None,
+        client_ca: str | None = None,
         max_connections: int,
         max_concurrent_streams: int,
         max_message_bytes: int,

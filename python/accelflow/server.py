@@ -54,10 +54,11 @@ class Server:
     Files that it includes are looked for beside it, then in the folders `include_dirs`.
 
     Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
-    `key` (files in PEM form), over TLS 1.3 and nothing else. Connections beyond `max_connections`
-    are closed at once, and so are those that pause longer than `idle_timeout_s` between messages,
-    or `message_timeout_s` within one. Clients of gRPC have up to `max_concurrent_streams` requests
-    at once on a connection.
+    `key` (files in PEM form), over TLS 1.3 and nothing else. With `client_ca`, a file of
+    authorities, clients must prove who they are by a certificate that one of these has signed.
+    Connections beyond `max_connections` are closed at once, and so are those that pause longer than
+    `idle_timeout_s` between messages, or `message_timeout_s` within one. Clients of gRPC have up to
+    `max_concurrent_streams` requests at once on a connection.
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
     threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has more
@@ -80,6 +81,7 @@ class Server:
         include_dirs: Iterable[str | PathLike[str]] = (),
         certificate: str | PathLike[str] | None = None,
         key: str | PathLike[str] | None = None,
+        client_ca: str | PathLike[str] | None = None,
         max_connections: int = 1024,
         max_concurrent_streams: int = 100,
         max_message_bytes: int = 16 << 20,
@@ -107,6 +109,7 @@ class Server:
             include_dirs=[fspath(folder) for folder in include_dirs],
             certificate=None if certificate is None else fspath(certificate),
             key=None if key is None else fspath(key),
+            client_ca=None if client_ca is None else fspath(client_ca),
             max_connections=max_connections,
             max_concurrent_streams=max_concurrent_streams,
             max_message_bytes=max_message_bytes,

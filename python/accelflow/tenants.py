@@ -29,15 +29,18 @@ class Shaping:
 
 @dataclass(frozen=True, kw_only=True)
 class Tenant:
-    """A tenant: its `name`, and the `networks` that its connections come from ("10.1.0.0/16").
+    """A tenant: its `name`, and how its connections are known.
 
-    Of several tenants that have an address, the first has its connections. `max_traces` is how many
+    They come from one of its `networks` ("10.1.0.0/16"), or their clients have proven to be one of
+    its `identities`, DNS names and URIs in certificates that a server with `client_ca` asks for.
+    Of several tenants that a connection may be of, it is the first one's. `max_traces` is how many
     of its traces run at once, `max_connections` how many connections it has (None: any number).
     `priority` and `due_within_s` are for the queues of worker pools.
     """
 
     name: str
-    networks: Sequence[str]
+    networks: Sequence[str] = ()
+    identities: Sequence[str] = ()
     shaping: Shaping = field(default_factory=Shaping)
     max_traces: int | None = None
     max_connections: int | None = None

@@ -41,6 +41,7 @@ pub(crate) struct PyRequest {
     service: String,
     method: String,
     peer: String,
+    peer_identities: Vec<String>,
     deadline: Option<Instant>,
     metadata: Metadata,
     abandoned: Box<dyn Fn() -> bool + Send + Sync>,
@@ -52,6 +53,7 @@ impl PyRequest {
             service: request.service.to_owned(),
             method: request.method.to_owned(),
             peer: request.peer.to_string(),
+            peer_identities: request.peer_identities.to_vec(),
             deadline: request.deadline,
             metadata: request.metadata.clone(),
             abandoned: Box::new(request.abandonment()),
@@ -77,6 +79,12 @@ impl PyRequest {
     #[getter]
     fn peer(&self) -> &str {
         &self.peer
+    }
+
+    /// What it has proven to be called, by its certificate.
+    #[getter]
+    fn peer_identities(&self) -> Vec<String> {
+        self.peer_identities.clone()
     }
 
     /// Whether the client is known to wait no more.

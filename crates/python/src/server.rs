@@ -1,14 +1,13 @@
 //! The server (`accelflow_serve`) for `accelflow.server`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, Execution, HandlerError, Request, Returned, Running, ServeError, Server, TlsIdentity,
-    ValueHandler,
+    Config, Execution, HandlerError, Request, Returned, Running, Server, TlsIdentity, ValueHandler,
 };
 use pyo3::prelude::*;
 
@@ -95,7 +94,7 @@ impl PyServer {
     /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError.
     #[new]
     #[pyo3(signature = (
-        interface, *, include_dirs=Vec::new(), certificate=None, key=None, max_connections,
+        interface, *, include_dirs=Vec::new(), certificate=None, key=None, client_ca=None, max_connections,
         max_concurrent_streams, max_message_bytes, idle_timeout_s, message_timeout_s,
         handler_threads, pools=None, steering=None, record=false, tenants=Vec::new(),
         faults=Vec::new(), telemetry=None, admin=None
@@ -106,6 +105,7 @@ impl PyServer {
         include_dirs: Vec<PathBuf>,
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
+        client_ca: Option<PathBuf>,
         max_connections: usize,
         max_concurrent_streams: u32,
         max_message_bytes: usize,
@@ -154,7 +154,7 @@ impl PyServer {
         }
         // A thread that comes back to the interpreter is cheaper than one that comes anew.
         server.set_thread_scope(|serve| Python::attach(|py| py.detach(&mut *serve)));
-        if let Some(identity) = identity(certificate.as_deref(), key.as_deref())? {
+        if let Some(identity) = identity(&certificate, &key, &client_ca)? {
             server.set_tls(identity);
         }
         let state = Mutex::new(State::New(Box::new(server)));
@@ -256,13 +256,18 @@ impl PyServer {
     }
 }
 
-fn identity(certificate: Option<&Path>, key: Option<&Path>) -> PyResult<Option<TlsIdentity>> {
-    match (certificate, key) {
-        (None, None) => Ok(None),
-        (Some(certificate), Some(key)) => {
-            let read: Result<_, ServeError> = TlsIdentity::from_pem_files(certificate, key);
-            read.map(Some).map_err(refused)
+fn identity(
+    certificate: &Option<PathBuf>,
+    key: &Option<PathBuf>,
+    client_ca: &Option<PathBuf>,
+) -> PyResult<Option<TlsIdentity>> {
+    let read = match (certificate, key, client_ca) {
+        (None, None, None) => return Ok(None),
+        (Some(certificate), Some(key), None) => TlsIdentity::from_pem_files(certificate, key),
+        (Some(certificate), Some(key), Some(client_ca)) => {
+            TlsIdentity::for_known_clients(certificate, key, client_ca)
         }
-        _ => Err(refused("TLS needs both a certificate and a key")),
-    }
+        _ => return Err(refused("TLS needs both a certificate and a key")),
+    };
+    read.map(Some).map_err(refused)
 }

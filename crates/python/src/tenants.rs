@@ -25,6 +25,7 @@ pub(crate) struct PyShaping {
 pub(crate) struct PyTenant {
     name: String,
     networks: Vec<String>,
+    identities: Vec<String>,
     shaping: PyShaping,
     max_traces: Option<usize>,
     max_connections: Option<usize>,
@@ -92,6 +93,7 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
         found.ok_or_else(|| refused(&place, why()))
     });
     Ok(Tenant {
+        identities: given.identities.clone(),
         shaping: shaping(&given.name, &given.shaping)?,
         max_traces: given.max_traces.unwrap_or(0),
         max_connections: given.max_connections.unwrap_or(0),

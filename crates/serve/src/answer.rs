@@ -1,6 +1,5 @@
 //! What a handler makes of a request of Thrift, as the body of the reply.
 
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -10,6 +9,7 @@ use opentelemetry::Context;
 
 use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
 use crate::metadata::Metadata;
+use crate::peer::Peer;
 use crate::server::Shared;
 use crate::wipe::wipe_all;
 
@@ -46,7 +46,7 @@ pub(crate) enum Refusal {
 /// Calls the handler, in the context of the request's span if it has one; the result struct.
 pub(crate) fn handle(
     shared: &Shared,
-    peer: SocketAddr,
+    peer: &Peer,
     call: &ThriftCall,
     job: &Job,
     context: Option<&Context>,
@@ -62,7 +62,8 @@ pub(crate) fn handle(
         method: &call.method,
         arguments: &job.bytes,
         facts: &job.facts,
-        peer,
+        peer: peer.address,
+        peer_identities: &peer.identities,
         core: job.core,
         deadline: None,
         metadata: const { &Metadata::new() },

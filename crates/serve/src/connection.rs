@@ -1,7 +1,7 @@
 //! One connection: messages in, T1, the handler, T2 or T3, replies out.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,6 +25,7 @@ use crate::inbound::{Inbound, frame_length, whole_records};
 use crate::metrics::{Counters, name};
 use crate::otel::RequestSpan;
 use crate::outbound::Outbound;
+use crate::peer::Guest;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::spare;
@@ -35,7 +36,7 @@ use crate::wipe::Wiped;
 pub(crate) struct Connection<'s> {
     shared: &'s Arc<Shared>,
     stream: &'s TcpStream,
-    peer: SocketAddr,
+    guest: Guest<'s>,
     names: TraceNames,
     inbound: Inbound,
     conversation: Conversation,
@@ -68,16 +69,10 @@ enum Next {
 }
 
 impl<'s> Connection<'s> {
-    pub(crate) fn new(
-        shared: &'s Arc<Shared>,
-        stream: &'s TcpStream,
-        peer: SocketAddr,
-        tenant: u16,
-    ) -> Self {
+    pub(crate) fn new(shared: &'s Arc<Shared>, stream: &'s TcpStream, guest: Guest<'s>) -> Self {
         Connection {
             shared,
             stream,
-            peer,
             names: PLAIN,
             inbound: Inbound::new(),
             conversation: Conversation::default(),
@@ -89,9 +84,10 @@ impl<'s> Connection<'s> {
             counters: Counters::default(),
             receiving: Duration::ZERO,
             terms: Terms {
-                tenant,
+                tenant: guest.peer.tenant,
                 ..Terms::default()
             },
+            guest,
             span: None,
         }
     }
@@ -119,8 +115,10 @@ impl<'s> Connection<'s> {
         self.stream.set_write_timeout(patience).map_err(Close::Io)?;
         if let Some(identity) = &self.shared.identity {
             let deadline = Instant::now() + config.handshake_timeout;
-            let (session, control) =
+            let (session, control, identities) =
                 tls::accept(identity, self.stream, &mut self.inbound, deadline)?;
+            self.guest.identify(identities)?;
+            self.terms.tenant = self.guest.peer.tenant;
             self.conversation.session.tls = Some(session);
             self.control = Some(control);
             self.names = OVER_TLS;
@@ -133,7 +131,7 @@ impl<'s> Connection<'s> {
                 shared,
                 gateway,
                 stream,
-                self.peer,
+                &self.guest.peer,
                 inbound,
                 conversation,
                 control,
@@ -362,7 +360,13 @@ impl<'s> Connection<'s> {
         };
         if let Some(spans) = &self.shared.spans {
             let tenant = self.terms.tenant;
-            let span = spans.begin(&name(&call), self.peer, tenant, &received, None);
+            let span = spans.begin(
+                &name(&call),
+                self.guest.peer.address,
+                tenant,
+                &received,
+                None,
+            );
             self.span = Some(span);
         }
         if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
@@ -375,7 +379,7 @@ impl<'s> Connection<'s> {
         }
         let start = Instant::now();
         let recorded = self.shared.recorder.is_some();
-        let (shared, peer) = (self.shared, self.peer);
+        let (shared, peer) = (self.shared, &self.guest.peer);
         let context = self.span.as_ref().map(RequestSpan::context);
         let handle = || handle(shared, peer, &call, &job, context);
         let (result, trail) = trail::follow(recorded, handle);

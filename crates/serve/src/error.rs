@@ -142,6 +142,9 @@ pub(crate) enum Close {
     /// The server stopped while a request waited for its tenant's turn.
     #[error("the server stops")]
     Stopped,
+    /// The tenant that the client has proven to be of has as many connections as it may have.
+    #[error("too many connections of a tenant")]
+    TooManyOfTenant,
     /// The socket failed.
     #[error(transparent)]
     Io(io::Error),
@@ -161,6 +164,7 @@ impl Close {
             Close::Http2(_) => "http2",
             Close::Flood => "flood",
             Close::Stopped => "stopped",
+            Close::TooManyOfTenant => "too_many_of_tenant",
             Close::Io(_) => "io",
         }
     }

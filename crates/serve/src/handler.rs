@@ -36,6 +36,9 @@ pub struct Request<'a> {
     pub facts: &'a Facts,
     /// Who asks.
     pub peer: SocketAddr,
+    /// What it has proven to be called, if the server asks: the DNS names and URIs in its
+    /// certificate.
+    pub peer_identities: &'a [String],
     /// The core that LdB chose.
     pub core: Option<usize>,
     /// Until when the client waits, if it said so; gRPC alone tells. Calls to other services from

@@ -55,6 +55,7 @@ mod metrics;
 mod otel;
 mod outbound;
 mod pages;
+mod peer;
 mod recorder;
 mod scope;
 mod server;

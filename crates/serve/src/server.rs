@@ -19,7 +19,7 @@ use socket2::SockRef;
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::error::ServeError;
+use crate::error::{Close, ServeError};
 use crate::executors::{Executors, Watch, bodies};
 use crate::grpc::Gateway;
 use crate::handler::{
@@ -28,6 +28,7 @@ use crate::handler::{
 use crate::metrics::Metrics;
 use crate::otel::{Spans, Telemetry, TelemetryError};
 use crate::pages;
+use crate::peer::Guest;
 use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
 use crate::steering::Steered;
 use crate::tenants::{self, Shaping, Tenant, TenantError, Tenants};
@@ -184,10 +185,11 @@ impl Server {
         Ok(())
     }
 
-    /// Tells requests apart by where they come from, and shapes each tenant's traffic.
+    /// Tells requests apart by where they come from, or by who their clients have proven to be, and
+    /// shapes each tenant's traffic.
     ///
     /// # Errors
-    /// [`TenantError`] for names and networks that tell nobody apart.
+    /// [`TenantError`] for tenants that cannot be told apart.
     pub fn set_tenants(&mut self, list: Vec<Tenant>) -> Result<(), TenantError> {
         tenants::check(&list)?;
         self.tenants = list;
@@ -246,7 +248,10 @@ impl Server {
         let metrics = Arc::new(Metrics::new());
         let tenants = match self.tenants {
             none if none.is_empty() => None,
-            list => Some(Arc::new(Tenants::new(list, &metrics)?)),
+            list => {
+                let named = self.identity.as_ref().is_some_and(|it| it.asks_clients);
+                Some(Arc::new(Tenants::new(list, named, &metrics)?))
+            }
         };
         let next_core = NextCore::default();
         let (cores, next, prepare) = (self.config.cores, next_core.clone(), self.prepare);
@@ -406,8 +411,6 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
 
 fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr) {
     let stream = Arc::new(stream);
-    let tenants = shared.tenants.as_ref();
-    let tenant = tenants.map_or(0, |all| all.of(peer.ip()));
     {
         let mut open = shared.open();
         if open.len() >= shared.config.max_connections {
@@ -425,7 +428,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
             // Whatever happens to this connection, it is taken off the list.
             let mut ended = Ended(&for_thread, number, "panic");
             (for_thread.thread_scope)(&mut || {
-                ended.2 = serve(&for_thread, &stream, peer, tenant);
+                ended.2 = serve(&for_thread, &stream, peer).reason();
             });
         });
     if spawned.is_err() {
@@ -434,12 +437,11 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
 }
 
 /// Serves one connection, and says why it ended.
-fn serve(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, tenant: u16) -> &'static str {
-    let admitted = shared.tenants.as_ref().map(|all| all.admit(tenant));
-    if let Some(None) = admitted {
-        return "too_many_of_tenant";
+fn serve(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr) -> Close {
+    match Guest::admit(shared.tenants.as_deref(), peer) {
+        Ok(guest) => Connection::new(shared, stream, guest).run(),
+        Err(close) => close,
     }
-    Connection::new(shared, stream, peer, tenant).run().reason()
 }
 
 struct Ended<'s>(&'s Shared, u64, &'static str);

@@ -1,6 +1,7 @@
 //! Tenants: whose a connection is, and ARCUS's shaper in front of each.
 //!
-//! A tenant is known by the address that its connections come from. A message of it that has
+//! A tenant is known by the address that its connections come from, or by what is in its clients'
+//! certificates. A message of it that has
 //! arrived waits on its connection's thread until the tenant's buckets have the tokens, before T1
 //! is run; as nothing more is read from that connection, a flood stays in the buffers of whoever
 //! sends it, as in ARCUS, whose queues are in the senders' memory. Its arbiter has no counterpart
@@ -36,9 +37,12 @@ pub struct Shaping {
 pub struct Tenant {
     /// What it is called in metrics and by [`Running::reshape`](crate::Running::reshape).
     pub name: String,
-    /// Where its connections come from. Of several tenants that have an address, the first has
-    /// its connections.
+    /// Where its connections come from. Of several tenants that a connection may be of, it is the
+    /// first one's.
     pub networks: Vec<IpNet>,
+    /// Or what its clients have proven to be called, each name in full
+    /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
+    pub identities: Vec<String>,
     /// What may pass.
     pub shaping: Shaping,
     /// Traces that may run at once; 0 for any number.
@@ -58,6 +62,7 @@ impl Tenant {
         Tenant {
             name: name.to_owned(),
             networks,
+            identities: Vec::new(),
             shaping: Shaping::default(),
             max_traces: 0,
             max_connections: 0,
@@ -79,8 +84,11 @@ pub enum TenantError {
         name: String,
     },
     /// A tenant that no connection could be of.
-    #[error("tenant '{0}': must have at least one network")]
+    #[error("tenant '{0}': must have at least one network or identity")]
     Nowhere(String),
+    /// Nobody proves to be called anything.
+    #[error("tenant '{0}': has identities, but the server asks no client for a certificate")]
+    Unproven(String),
     /// More tenants than there are numbers.
     #[error("{0} tenants: must be at most {max}", max = u16::MAX)]
     TooMany(usize),
@@ -168,7 +176,7 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
             let name = name.clone();
             return Err(TenantError::Name { number, name });
         }
-        if tenant.networks.is_empty() {
+        if tenant.networks.is_empty() && tenant.identities.is_empty() {
             return Err(TenantError::Nowhere(name.clone()));
         }
     }
@@ -176,8 +184,19 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
 }
 
 impl Tenants {
-    pub(crate) fn new(tenants: Vec<Tenant>, metrics: &Metrics) -> Result<Tenants, TenantError> {
+    /// `identified` is whether clients prove what they are called.
+    pub(crate) fn new(
+        tenants: Vec<Tenant>,
+        identified: bool,
+        metrics: &Metrics,
+    ) -> Result<Tenants, TenantError> {
         check(&tenants)?;
+        let mut unproven = tenants
+            .iter()
+            .filter(|it| !identified && !it.identities.is_empty());
+        if let Some(tenant) = unproven.next() {
+            return Err(TenantError::Unproven(tenant.name.clone()));
+        }
         let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
         let others = Tenant::new(OTHERS, Vec::new());
         let state = |tenant: Tenant| State {
@@ -196,10 +215,14 @@ impl Tenants {
         })
     }
 
-    /// The number of the tenant that connections from `address` belong to.
-    pub(crate) fn of(&self, address: IpAddr) -> u16 {
+    /// The number of the tenant that connections from `address` belong to, of clients that have
+    /// proven to be called so.
+    pub(crate) fn of(&self, address: IpAddr, identities: &[String]) -> u16 {
         let address = address.to_canonical();
-        let has = |state: &State| state.tenant.networks.iter().any(|it| it.contains(&address));
+        let has = |State { tenant, .. }: &State| {
+            tenant.networks.iter().any(|it| it.contains(&address))
+                || tenant.identities.iter().any(|it| identities.contains(it))
+        };
         let found = self.all.iter().position(has);
         found.unwrap_or(self.all.len() - 1) as u16
     }

@@ -17,9 +17,13 @@ use rustls::crypto::aws_lc_rs::{self, cipher_suite};
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection, WebPkiClientVerifier};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-use rustls::{ConnectionTrafficSecrets, ExtractedSecrets, ServerConfig};
+use rustls::{
+    CertificateError, ConnectionTrafficSecrets, ExtractedSecrets, RootCertStore, ServerConfig,
+};
+use webpki::EndEntityCert;
 use zeroize::Zeroizing;
 
 use crate::error::{Close, ServeError};
@@ -30,6 +34,8 @@ use crate::inbound::Inbound;
 #[derive(Clone, Debug)]
 pub struct TlsIdentity {
     config: Arc<ServerConfig>,
+    /// Whether clients must prove who they are.
+    pub(crate) asks_clients: bool,
 }
 
 impl TlsIdentity {
@@ -38,17 +44,45 @@ impl TlsIdentity {
     /// # Errors
     /// [`ServeError::Certificate`] names the file and what is wrong with it.
     pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<TlsIdentity, ServeError> {
+        TlsIdentity::new(certificates, key, None)
+    }
+
+    /// As [`TlsIdentity::from_pem_files`], for clients that prove who they are by a certificate that
+    /// one of those in `authorities`, a PEM file, has signed; others are refused. What is called by
+    /// the certificate's DNS names and URIs is
+    /// [`Request::peer_identities`](crate::Request::peer_identities).
+    ///
+    /// # Errors
+    /// Those of [`TlsIdentity::from_pem_files`].
+    pub fn for_known_clients(
+        certificates: &Path,
+        key: &Path,
+        authorities: &Path,
+    ) -> Result<TlsIdentity, ServeError> {
+        TlsIdentity::new(certificates, key, Some(authorities))
+    }
+
+    fn new(
+        certificates: &Path,
+        key: &Path,
+        authorities: Option<&Path>,
+    ) -> Result<TlsIdentity, ServeError> {
         let chain = read_certificates(certificates)?;
         let private = read_key(key)?;
-        let config = ServerConfig::builder_with_provider(Arc::new(provider()))
+        let builder = ServerConfig::builder_with_provider(Arc::new(provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(|error| refused(certificates, error.to_string()))?
-            .with_no_client_auth()
-            .with_single_cert(chain, private);
+            .map_err(|error| refused(certificates, error.to_string()))?;
+        let builder = match authorities {
+            None => builder.with_no_client_auth(),
+            Some(authorities) => builder.with_client_cert_verifier(verifier(authorities)?),
+        };
+        let config = builder.with_single_cert(chain, private);
         let mut config = config.map_err(|error| refused(key, error.to_string()))?;
         config.enable_secret_extraction = true;
-        let config = Arc::new(config);
-        Ok(TlsIdentity { config })
+        Ok(TlsIdentity {
+            config: Arc::new(config),
+            asks_clients: authorities.is_some(),
+        })
     }
 }
 
@@ -59,8 +93,27 @@ impl TlsIdentity {
         config.alpn_protocols = vec![b"h2".to_vec()];
         TlsIdentity {
             config: Arc::new(config),
+            ..*self
         }
     }
+}
+
+/// What accepts clients that one of these authorities vouches for.
+fn verifier(authorities: &Path) -> Result<Arc<dyn ClientCertVerifier>, ServeError> {
+    let roots = Arc::new(read_roots(authorities)?);
+    let built = WebPkiClientVerifier::builder_with_provider(roots, Arc::new(provider())).build();
+    built.map_err(|error| refused(authorities, error))
+}
+
+/// What a client has proven to be called: the DNS names and URIs of its certificate.
+fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Close> {
+    let Some([own, ..]) = connection.peer_certificates() else {
+        return Ok(Vec::new());
+    };
+    let bad = |_| Close::Handshake(CertificateError::BadEncoding.into());
+    let own = EndEntityCert::try_from(own).map_err(bad)?;
+    let names = own.valid_dns_names().chain(own.valid_uri_names());
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// A client that does not name the protocol that is asked for may mean any.
@@ -104,6 +157,17 @@ pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'stati
     }
 }
 
+/// The authorities in a PEM file: at least one.
+pub(crate) fn read_roots(path: &Path) -> Result<RootCertStore, ServeError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_certificates(path)? {
+        roots
+            .add(certificate)
+            .map_err(|error| refused(path, error))?;
+    }
+    Ok(roots)
+}
+
 pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, ServeError> {
     PrivateKeyDer::from_pem_file(path).map_err(|error| refused(path, error))
 }
@@ -143,21 +207,23 @@ impl Handshake for UnbufferedClientConnection {
     }
 }
 
-/// Shakes hands with a client. `inbound` then holds what came after the handshake.
+/// Shakes hands with a client, and tells what it has proven to be called. `inbound` then holds what
+/// came after the handshake.
 pub(crate) fn accept(
     identity: &TlsIdentity,
     stream: &TcpStream,
     inbound: &mut Inbound,
     deadline: Instant,
-) -> Result<(TlsSession, Control), Close> {
+) -> Result<(TlsSession, Control, Vec<String>), Close> {
     let connection = UnbufferedServerConnection::new(identity.config.clone());
     let mut connection = connection.map_err(Close::Handshake)?;
     shake(&mut connection, stream, inbound, deadline)?;
     check_protocol(identity, &connection)?;
+    let names = identities(&connection)?;
     let (secrets, kernel) = connection
         .dangerous_into_kernel_connection()
         .map_err(Close::Handshake)?;
-    Ok((session(secrets)?, Control { kernel }))
+    Ok((session(secrets)?, Control { kernel }, names))
 }
 
 /// The record keys that a handshake has agreed on.

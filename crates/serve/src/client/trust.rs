@@ -9,11 +9,13 @@ use accelflow_accel::tls::{ContentType, TlsSession};
 use accelflow_accel::{AccelError, Limits};
 use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::{ClientConfig, ClientConnection};
 
 use crate::error::{Close, ServeError};
 use crate::inbound::Inbound;
-use crate::tls::{Control, provider, read_certificates, read_key, refused, session, shake};
+use crate::tls::{
+    Control, provider, read_certificates, read_key, read_roots, refused, session, shake,
+};
 
 /// Which servers a client trusts, and who it is itself: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
 /// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
@@ -63,11 +65,7 @@ impl TlsTrust {
             value: server_name.to_owned(),
             allowed: "a DNS name or an IP address".to_owned(),
         })?;
-        let mut roots = RootCertStore::empty();
-        for certificate in read_certificates(authorities)? {
-            let added = roots.add(certificate);
-            added.map_err(|error| refused(authorities, error))?;
-        }
+        let roots = read_roots(authorities)?;
         let builder = ClientConfig::builder_with_provider(Arc::new(provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| refused(authorities, error))?

@@ -67,9 +67,12 @@ impl From<Close> for Trouble {
             Close::Alert(description) => Trouble::Tls(format!("alert {description}")),
             Close::Io(error) => Trouble::Lost(error.to_string()),
             Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
-            Close::Idle | Close::Failed(_) | Close::Stopped | Close::Http2(_) | Close::Flood => {
-                Trouble::Lost(close.to_string())
-            }
+            Close::Idle
+            | Close::Failed(_)
+            | Close::Stopped
+            | Close::TooManyOfTenant
+            | Close::Http2(_)
+            | Close::Flood => Trouble::Lost(close.to_string()),
         }
     }
 }

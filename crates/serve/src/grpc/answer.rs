@@ -1,6 +1,5 @@
 //! One request on a worker: T1's part that knows messages, the handler, and that of T2 or T3.
 
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,6 +21,7 @@ use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
 use crate::ledger::Tally;
 use crate::metadata::Metadata;
 use crate::otel::{RequestSpan, TraceParent};
+use crate::peer::Peer;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::spare;
@@ -37,7 +37,7 @@ pub(crate) struct Asked {
     /// The message with its prefix.
     pub(crate) message: Wiped,
     pub(crate) takes_gzip: bool,
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: Peer,
     pub(crate) deadline: Option<Instant>,
     pub(crate) metadata: Metadata,
     /// Set when nobody waits any more.
@@ -103,7 +103,7 @@ impl Asked {
         let mut ran = ran.map_err(|error| refused(&error))?;
         if let Some(spans) = &self.shared.spans {
             let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
-            *span = Some(spans.begin(&self.function, self.peer, tenant, &ran, parent));
+            *span = Some(spans.begin(&self.function, self.peer.address, tenant, &ran, parent));
         }
         let arrival = ran.outcome.arrivals.drain(..).next().map(|it| it.job);
         let Some(mut job) = arrival else {
@@ -157,7 +157,8 @@ impl Asked {
             method: &method.name,
             arguments: &job.bytes,
             facts: &job.facts,
-            peer: self.peer,
+            peer: self.peer.address,
+            peer_identities: &self.peer.identities,
             core: job.core,
             deadline: self.deadline,
             metadata: &self.metadata,

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +23,7 @@ use super::status::{Code, Status, message_header};
 use super::workers::Workers;
 use crate::http2::{Activity, Frames};
 use crate::ledger::{Account, Answered};
+use crate::peer::Peer;
 use crate::server::Shared;
 use crate::wipe::{Wiped, wipe_all};
 
@@ -32,7 +32,7 @@ pub(crate) struct Streams {
     pub(crate) shared: Arc<Shared>,
     pub(crate) schema: Arc<Schema>,
     pub(crate) workers: Arc<Workers>,
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: Peer,
     pub(crate) frames: Rc<RefCell<Frames>>,
     /// Where requests are charged for the records that they share, if they are recorded.
     pub(crate) account: Option<Rc<Account>>,
@@ -214,8 +214,7 @@ impl Streams {
         let terms = match &self.shared.tenants {
             None => Terms::default(),
             Some(tenants) => {
-                let tenant = tenants.of(self.peer.ip());
-                let passed = tenants.pass_later(tenant, message.len()).await;
+                let passed = tenants.pass_later(self.peer.tenant, message.len()).await;
                 passed.ok_or_else(stopping)?
             }
         };
@@ -227,7 +226,7 @@ impl Streams {
             function: head.function.clone(),
             message,
             takes_gzip: head.takes_gzip,
-            peer: self.peer,
+            peer: self.peer.clone(),
             deadline,
             metadata: head.metadata.clone(),
             abandoned,

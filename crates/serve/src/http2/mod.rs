@@ -7,7 +7,7 @@ mod pipe;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +33,7 @@ use crate::grpc::traces::PipeTraces;
 use crate::grpc::{Gateway, Streams};
 use crate::inbound::Inbound;
 use crate::ledger::{Account, Ledger};
+use crate::peer::Peer;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::tls::Control;
@@ -55,12 +56,12 @@ pub(crate) fn serve(
     shared: &Arc<Shared>,
     gateway: &Gateway,
     stream: &TcpStream,
-    peer: SocketAddr,
+    peer: &Peer,
     inbound: Inbound,
     conversation: Conversation,
     control: Option<Control>,
 ) -> Result<Infallible, Close> {
-    let _registered = gateway.register(peer);
+    let _registered = gateway.register(peer.address);
     let stream = stream.try_clone().map_err(Close::Io)?;
     stream.set_nonblocking(true).map_err(Close::Io)?;
     let runtime = runtime::Builder::new_current_thread()
@@ -199,7 +200,7 @@ fn builder(shared: &Shared) -> server::Builder {
 fn streams(
     shared: &Arc<Shared>,
     gateway: &Gateway,
-    peer: SocketAddr,
+    peer: &Peer,
     frames: Rc<RefCell<Frames>>,
     account: Option<Rc<Account>>,
 ) -> Rc<Streams> {
@@ -208,7 +209,7 @@ fn streams(
         shared: shared.clone(),
         schema: gateway.schema.clone(),
         workers: gateway.workers.clone(),
-        peer,
+        peer: peer.clone(),
         frames,
         account,
         activity: Activity::new(Instant::now()),

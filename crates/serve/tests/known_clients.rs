@@ -1,0 +1,281 @@
+//! Clients that prove who they are, and the tenants that they are by that.
+
+mod common;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use accelflow_accel::Settings;
+use accelflow_accel::thrift::Protocol;
+use accelflow_serve::{
+    CallError, Client, ClientConfig, GrpcClient, HandlerResult, Request, RetryPolicy, Running,
+    ServeError, Server, Shaping, Tenant, TenantError, TlsIdentity, TlsTrust,
+};
+use accelflow_shaping::Registers;
+use common::*;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
+
+const ADD: &[u8] = br#"{"a":1,"b":1}"#;
+
+/// An authority, and the folder of those that it vouches for.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    files: Certificate,
+}
+
+impl Authority {
+    fn new(name: &str) -> Authority {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
+        let files = Certificate::new(name);
+        std::fs::write(files.file("ca.pem"), issuer.pem()).expect("a file");
+        Authority { issuer, files }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.files.file("ca.pem")
+    }
+
+    /// Certificate and key of a client with DNS names, and URIs among them.
+    fn vouch(&self, who: &str, names: &[&str]) -> (PathBuf, PathBuf) {
+        let (uris, names): (Vec<&str>, Vec<&str>) = names.iter().partition(|it| it.contains(':'));
+        let names: Vec<String> = names.iter().map(|it| (*it).to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("DNS names");
+        for uri in uris {
+            let uri = uri.try_into().expect("ASCII");
+            params.subject_alt_names.push(SanType::URI(uri));
+        }
+        let key = KeyPair::generate().expect("a key");
+        let made = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let files = [("pem", made.pem()), ("key", key.serialize_pem())];
+        let [certificate, key] = files.map(|(kind, text)| {
+            let file = self.files.file(&format!("{who}.{kind}"));
+            std::fs::write(&file, text).expect("a file");
+            file
+        });
+        (certificate, key)
+    }
+}
+
+fn trust(server: &Certificate, own: Option<&(PathBuf, PathBuf)>) -> TlsTrust {
+    let authorities = server.file("cert.pem");
+    match own {
+        None => server.trust(),
+        Some((certificate, key)) => {
+            TlsTrust::with_identity(&authorities, "localhost", certificate, key).expect("a pair")
+        }
+    }
+}
+
+fn config() -> ClientConfig {
+    ClientConfig {
+        timeout: Duration::from_secs(60),
+        retry: RetryPolicy {
+            max_attempts: 1,
+            ..RetryPolicy::default()
+        },
+        ..ClientConfig::default()
+    }
+}
+
+fn client(running: &Running, trust: TlsTrust) -> Client {
+    let settings = Settings {
+        schema: schema(),
+        ..Settings::default()
+    };
+    let (address, protocol) = (running.address(), Protocol::Binary);
+    Client::new(address, settings, protocol, Some(trust), config()).expect("settings that exist")
+}
+
+fn grpc_client(running: &Running, trust: TlsTrust) -> GrpcClient {
+    let (schema, address, settings) = (grpc::schema(), running.address(), Settings::default());
+    GrpcClient::new(schema, address, settings, Some(trust), config()).expect("settings that exist")
+}
+
+/// For clients that `authority` vouches for.
+fn asking(certificate: &Certificate, authority: &Authority) -> TlsIdentity {
+    let (own, key) = (certificate.file("cert.pem"), certificate.file("key.pem"));
+    TlsIdentity::for_known_clients(&own, &key, &authority.file()).expect("just made")
+}
+
+type Seen = Arc<Mutex<Vec<Vec<String>>>>;
+
+/// A handler that notes who asks.
+fn noting(seen: &Seen, answer: &'static [u8]) -> impl Fn(&Request<'_>) -> HandlerResult + use<> {
+    let seen = seen.clone();
+    move |request| {
+        let names = request.peer_identities.to_vec();
+        seen.lock().expect("short").push(names);
+        Ok(answer.to_vec())
+    }
+}
+
+#[test]
+fn handlers_learn_who_their_clients_are() {
+    let certificate = Certificate::new("known-clients");
+    let authority = Authority::new("known-clients-ca");
+    let names = ["batch.internal", "spiffe://internal/batch"];
+    let batch = authority.vouch("batch", &names);
+    let seen = Seen::default();
+    let mut server = server();
+    server.set_tls(asking(&certificate, &authority));
+    server
+        .handle("Test.add", noting(&seen, b"2"))
+        .expect("declared");
+    let running = start(server);
+    let calling = client(&running, trust(&certificate, Some(&batch)));
+    for _ in 0..2 {
+        assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
+    }
+    // A further connection is resumed, and of the same client.
+    std::thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| calling.call("add", ADD).expect("adds"));
+        }
+    });
+    let mut server = Server::grpc(grpc::schema());
+    server.set_tls(asking(&certificate, &authority));
+    server
+        .handle("Echo", noting(&seen, b"{}"))
+        .expect("declared");
+    let running = start(server);
+    let calling = grpc_client(&running, trust(&certificate, Some(&batch)));
+    calling.call("Echo", b"{}").expect("echoes");
+    let seen = seen.lock().expect("all have ended").clone();
+    assert_eq!(seen, vec![names.map(str::to_owned).to_vec(); 7]);
+}
+
+#[test]
+fn clients_that_nobody_vouches_for_are_refused() {
+    let certificate = Certificate::new("unknown-clients");
+    let authority = Authority::new("unknown-clients-ca");
+    let other = Authority::new("unknown-clients-other");
+    let stranger = other.vouch("stranger", &["batch.internal"]);
+    let mut server = server();
+    server.set_tls(asking(&certificate, &authority));
+    let running = start(server);
+    for own in [None, Some(&stranger)] {
+        let refused = client(&running, trust(&certificate, own)).call("add", ADD);
+        // Certificates are asked for in TLS 1.3 when the client already sends.
+        assert!(
+            matches!(refused, Err(CallError::Tls { .. } | CallError::Lost { .. })),
+            "{refused:?}"
+        );
+    }
+    await_count(
+        &running,
+        r#"accelflow_connections_total{end="handshake"}"#,
+        2,
+    );
+    let files = (certificate.file("cert.pem"), certificate.file("key.pem"));
+    for (authorities, why) in [
+        (
+            certificate.file("key.pem"),
+            "holds no certificate in PEM form",
+        ),
+        (certificate.file("none.pem"), "No such file"),
+    ] {
+        let refused = TlsIdentity::for_known_clients(&files.0, &files.1, &authorities);
+        let error = refused.expect_err("no authorities").to_string();
+        assert!(error.contains(why), "{error}");
+        assert!(
+            error.starts_with(&authorities.display().to_string()),
+            "{error}"
+        );
+    }
+}
+
+fn named(name: &str, identities: &[&str]) -> Tenant {
+    Tenant {
+        identities: identities.iter().map(|it| (*it).to_owned()).collect(),
+        ..Tenant::new(name, Vec::new())
+    }
+}
+
+#[test]
+fn tenants_are_known_by_what_their_clients_prove() {
+    let certificate = Certificate::new("named-tenants");
+    let authority = Authority::new("named-tenants-ca");
+    let batch = authority.vouch("batch", &["one.batch.internal"]);
+    let mesh = authority.vouch("mesh", &["spiffe://internal/web"]);
+    let nobody = authority.vouch("nobody", &["one.batch.internal.org"]);
+    // Two requests, and one more in an hour.
+    let registers = Registers::new(1, 2, 3_600_000_000).expect("they fit");
+    let tenants = vec![
+        Tenant {
+            max_connections: 1,
+            ..named("batch", &["none", "one.batch.internal"])
+        },
+        Tenant {
+            shaping: Shaping {
+                requests: Some(registers),
+                bytes: None,
+            },
+            ..named("web", &["spiffe://internal/web"])
+        },
+    ];
+    for grpc in [false, true] {
+        let mut server = match grpc {
+            false => server(),
+            true => grpc::server(),
+        };
+        server.set_tls(asking(&certificate, &authority));
+        let told = server.set_tenants(tenants.clone());
+        told.expect("they can be told apart");
+        let running = start(server);
+        let call = |own: &(PathBuf, PathBuf)| -> Box<dyn Fn() -> Result<Vec<u8>, CallError>> {
+            let trust = trust(&certificate, Some(own));
+            match grpc {
+                false => {
+                    let client = client(&running, trust);
+                    Box::new(move || client.call("add", ADD))
+                }
+                true => {
+                    let client = grpc_client(&running, trust);
+                    Box::new(move || client.call("Add", ADD))
+                }
+            }
+        };
+        let passed = |tenant: &str| {
+            let series = format!(r#"accelflow_tenant_requests_total{{tenant="{tenant}"}}"#);
+            counted(&running, &series)
+        };
+        let (first, third) = (call(&batch), call(&nobody));
+        for _ in 0..3 {
+            first().expect("adds");
+        }
+        assert_eq!((passed("batch"), passed("")), (3, 0));
+        third().expect("adds");
+        assert_eq!((passed("batch"), passed("")), (3, 1));
+        // The place of one of nobody's connections is nobody's, and that of batch's is taken.
+        let second = call(&batch);
+        second().expect_err("one connection at once");
+        let series = r#"accelflow_connections_total{end="too_many_of_tenant"}"#;
+        await_count(&running, series, 1);
+        first().expect("it was not the first one's");
+        let web = call(&mesh);
+        web().expect("a token");
+        web().expect("another");
+        assert_eq!(passed("web"), 2);
+    }
+}
+
+#[test]
+fn identities_need_a_server_that_asks() {
+    let certificate = Certificate::new("unproven");
+    let mut server = server();
+    server.set_tls(certificate.identity());
+    let named = vec![named("batch", &["batch.internal"])];
+    server.set_tenants(named).expect("they can be told apart");
+    let refused = server.start("127.0.0.1:0".parse().expect("an address"));
+    let error = refused.expect_err("nobody proves anything");
+    let expected = TenantError::Unproven("batch".to_owned());
+    assert!(matches!(&error, ServeError::Tenants(it) if *it == expected));
+    assert_eq!(
+        error.to_string(),
+        "tenant 'batch': has identities, but the server asks no client for a certificate"
+    );
+}
