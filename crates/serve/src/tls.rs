@@ -48,9 +48,9 @@ impl TlsIdentity {
     }
 
     /// As [`TlsIdentity::from_pem_files`], for clients that prove who they are by a certificate that
-    /// one of those in `authorities`, a PEM file, has signed; others are refused. What is called by
-    /// the certificate's DNS names and URIs is
-    /// [`Request::peer_identities`](crate::Request::peer_identities).
+    /// one of those in `authorities`, a PEM file, has signed; others are refused. The DNS names and
+    /// URIs of the certificate are the request's
+    /// [`peer_identities`](crate::Request::peer_identities).
     ///
     /// # Errors
     /// Those of [`TlsIdentity::from_pem_files`].
