@@ -59,6 +59,14 @@ def test_every_command_has_help() -> None:
         assert done.stdout.startswith("Usage: accelflow"), path
 
 
+def test_commands_start_without_what_only_pictures_need() -> None:
+    script = "import sys, accelflow.cli; print(sorted({'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.parametrize("arguments", [["frobnicate"], ["--frobnicate"]])
 def test_wrong_use_is_one_line_and_exit_2(arguments: list[str]) -> None:
     done = accelflow(*arguments)

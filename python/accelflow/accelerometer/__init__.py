@@ -5,9 +5,10 @@
 the model and the files.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from accelflow.accelerometer.arrays import BreakEven, Sweep, break_even, sweep
 from accelflow.accelerometer.files import read
-from accelflow.accelerometer.plots import write_plots
 from accelflow.accelerometer.service import (
     PLACEMENTS,
     THREADINGS,
@@ -18,6 +19,9 @@ from accelflow.accelerometer.service import (
     Sizes,
     evaluate,
 )
+
+if TYPE_CHECKING:
+    from accelflow.accelerometer.plots import write_plots
 
 __all__ = [
     "PLACEMENTS",
@@ -35,3 +39,13 @@ __all__ = [
     "sweep",
     "write_plots",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is looked up when it is asked for: matplotlib is slow to load."""
+    if name == "write_plots":
+        from accelflow.accelerometer.plots import write_plots  # noqa: PLC0415
+
+        return write_plots
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

@@ -9,12 +9,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from accelflow import _native, simulation
+from accelflow import _native, report, simulation
 from accelflow.calibration import calibrated
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, write_whole
-from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
+from accelflow.report import Comparison, print_comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 
 
@@ -212,7 +212,7 @@ def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Pat
     try:
         write_json(comparison, data)
         write_parquet(comparison, table)
-        written += write_plots(comparison, stem)
+        written += report.write_plots(comparison, stem)
         if recording is not None:
             kept = out / "recording.json"
             write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.companions.outcome import TOLERANCE, Outcome
-from accelflow.companions.pictures import write_pictures
 from accelflow.files import write_whole
 
 _NAMES: Final = {"accelerometer": "Accelerometer", "cerebros": "Cerebros", "arcus": "ARCUS"}
@@ -22,6 +21,10 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
 
     Equal outcomes are equal bytes. Raises OSError when a place cannot be written.
     """
+    from accelflow.companions.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
+        write_pictures,
+    )
+
     pictures = write_pictures(outcome, directory)
     page, results = directory / "comparison.md", directory / "results.json"
     text = markdown(outcome, {name: paths[0].name for name, paths in pictures.items()})

@@ -18,7 +18,6 @@ from accelflow.reproduce.definitions import Definition, load, names, parse
 from accelflow.reproduce.kept import PAGE, rewrite_page
 from accelflow.reproduce.outcomes import Compared, Outcome, of_cells, of_table
 from accelflow.reproduce.page import markdown
-from accelflow.reproduce.pictures import write_pictures
 from accelflow.reproduce.plans import Cells, plan
 from accelflow.reproduce.results import SCHEMA, to_dict, to_text
 from accelflow.reproduce.runs import Plan, Runner, run_plans
@@ -87,6 +86,10 @@ def write_outcomes(
 
     Equal outcomes are equal bytes. Raises InputError for a place that cannot be written.
     """
+    from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
+        write_pictures,
+    )
+
     written: list[Path] = []
 
     def write(path: Path, text: str) -> None:
