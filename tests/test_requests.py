@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import hpack
 import pytest
 
 from accelflow import (
@@ -202,6 +203,44 @@ def test_coroutines_are_cancelled_when_their_time_is_over(interface: Path, stubs
             client.Slow(pair, timeout=60)
         assert it.value.code() is grpc.StatusCode.UNKNOWN
         assert within.is_set()
+
+
+def test_coroutines_may_have_more_time_than_threads_can_wait(interface: Path) -> None:
+    async def slow(_: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
+        return len(body).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4) + body
+
+    head = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":authority": "localhost",
+        ":path": "/shop.v2.Shop/Slow",
+        "content-type": "application/grpc",
+        "te": "trailers",
+        "grpc-timeout": "99999999H",
+    }
+    fields = hpack.Encoder().encode(head.items())
+    message = b"\0" + bytes(4)
+    server = Server(interface)
+    server.handle("Shop.Slow", slow)
+    answered = 'accelflow_requests_total{function="shop.v2.Shop.Slow",result="ok"} 1'
+    with server, socket.create_connection(("127.0.0.1", server.port)) as stream:
+        settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"")
+        stream.sendall(settings + frame(1, 4, 1, fields) + frame(0, 1, 1, message))
+        assert eventually(lambda: answered in server.metrics())
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 1e10, 1.5e19, float("inf"), float("nan")])
+def test_time_limits_that_cannot_be_are_refused(interface: Path, seconds: float) -> None:
+    why = "must be above 0 and at most 1000000000 seconds"
+    with pytest.raises(AccelflowError, match=f"idle_timeout_s = .*: {why}"):
+        Server(interface, idle_timeout_s=seconds)
+    with pytest.raises(AccelflowError, match=f"timeout_s = .*: {why}"):
+        connect(interface, 1, limits=Limits(timeout_s=seconds))
+    with pytest.raises(AccelflowError, match=f"timeout_s = .*: {why}"):
+        connect(interface, 1).call("Add", timeout_s=seconds)
 
 
 def handlers(inner: GrpcClient) -> dict[str, Any]:

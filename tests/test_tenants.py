@@ -76,6 +76,10 @@ def test_a_flood_waits_for_its_own_tokens_and_is_let_pass_later(interface: Path)
         (Tenant(name="", networks=["::1"]), "name ''"),
         (Tenant(name="a", networks=["::1"], due_within_s=0), "due_within_s = 0"),
         (
+            Tenant(name="a", networks=["::1"], due_within_s=1e10),
+            "due_within_s = 10000000000: must be above 0 and at most 1000000000 seconds",
+        ),
+        (
             Tenant(name="a", networks=["::1"], shaping=Shaping(requests_per_s=-1)),
             "tenant 'a': requests: rate = -1 tokens/s",
         ),

@@ -250,8 +250,9 @@ class Server:
             scope = _native.current_scope()
             handled = in_scope(scope, handler(*given))
             future: Future[Json] = asyncio.run_coroutine_threadsafe(handled, loop)
+            left = None if scope is None else scope.time_left_s()
             try:
-                return future.result(None if scope is None else scope.time_left_s())
+                return future.result(None if left is None else min(left, threading.TIMEOUT_MAX))
             except TimeoutError:
                 # It may be the handler's own.
                 if future.done() or not future.cancel():

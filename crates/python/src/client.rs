@@ -1,7 +1,7 @@
 //! The clients (`accelflow_serve::Client`, `HttpClient`) for `accelflow.client`.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{Codec, Settings};
@@ -12,18 +12,12 @@ use accelflow_serve::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{AccelflowError, CallError, DeclaredError};
+use crate::errors::{AccelflowError, CallError, DeclaredError, seconds};
 use crate::json;
 use crate::scope::{PyScope, Value, detached, metadata};
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
-}
-
-fn seconds(name: &str, value: f64) -> PyResult<Duration> {
-    let found = Duration::try_from_secs_f64(value).ok();
-    let found = found.filter(|it| !it.is_zero());
-    found.ok_or_else(|| refused(format!("{name} = {value}: must be above 0 seconds")))
 }
 
 /// The exception that a failed call becomes.
@@ -95,8 +89,7 @@ fn options(
 ) -> PyResult<CallOptions> {
     let timeout = timeout_s.map(|it| seconds("timeout_s", it)).transpose()?;
     Ok(CallOptions {
-        // A time limit beyond what clocks count to is none.
-        deadline: timeout.and_then(|it| Instant::now().checked_add(it)),
+        deadline: timeout.map(|it| Instant::now() + it),
         cancel: cancel.map(|it| it.inner.clone()),
         idempotent,
     })

@@ -1,5 +1,8 @@
 //! The exceptions that the failures of the engines become.
 
+use std::time::Duration;
+
+use accelflow_serve::MAX_TIME_LIMIT;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -34,6 +37,17 @@ create_exception!(
      whether the service can have executed it: 'no', 'perhaps' or 'yes'. Of calls of gRPC, `code` is \
      the status code, and `details` the text of the service's status, if it has sent one."
 );
+
+/// A time limit. Raises AccelflowError for what is none.
+pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
+    let found = Duration::try_from_secs_f64(value).ok();
+    let found = found.filter(|it| !it.is_zero() && *it <= MAX_TIME_LIMIT);
+    found.ok_or_else(|| {
+        let most = MAX_TIME_LIMIT.as_secs();
+        let why = format!("{name} = {value}: must be above 0 and at most {most} seconds");
+        AccelflowError::new_err(why)
+    })
+}
 
 /// Gives `TraceError` and `CallError` the values that their attributes have where nothing is known, so that one
 /// raised from Python has them too.

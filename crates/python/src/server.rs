@@ -11,7 +11,7 @@ use accelflow_serve::{
 };
 use pyo3::prelude::*;
 
-use crate::errors::{AccelflowError, DeclaredError};
+use crate::errors::{AccelflowError, DeclaredError, seconds};
 use crate::json;
 use crate::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
 use crate::scope::PyRequest;
@@ -81,12 +81,6 @@ impl PyServer {
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
-}
-
-fn seconds(name: &str, value: f64) -> PyResult<Duration> {
-    let found = Duration::try_from_secs_f64(value).ok();
-    let found = found.filter(|it| !it.is_zero());
-    found.ok_or_else(|| refused(format!("{name} = {value}: must be above 0 seconds")))
 }
 
 #[pymethods]

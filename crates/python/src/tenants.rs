@@ -1,12 +1,10 @@
 //! `accelflow.tenants` for the server.
 
-use std::time::Duration;
-
 use accelflow_serve::{Priority, SHAPING_CLOCK_HZ, Shaping, Tenant};
 use accelflow_shaping::{Clock, Registers, ShapingError};
 use pyo3::prelude::*;
 
-use crate::errors::AccelflowError;
+use crate::errors::{AccelflowError, seconds};
 
 /// How much of a second's traffic passes at once if no burst is given.
 const BURST_S: f64 = 0.01;
@@ -86,12 +84,8 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
             return Err(refused(&place, why));
         }
     };
-    let due_within = given.due_within_s.map(|value| {
-        let found = Duration::try_from_secs_f64(value).ok();
-        let found = found.filter(|it| !it.is_zero());
-        let why = || format!("due_within_s = {value}: must be above 0 seconds");
-        found.ok_or_else(|| refused(&place, why()))
-    });
+    let due_within = given.due_within_s;
+    let due_within = due_within.map(|it| seconds(&format!("{place}: due_within_s"), it));
     Ok(Tenant {
         identities: given.identities.clone(),
         shaping: shaping(&given.name, &given.shaping)?,

@@ -6,7 +6,24 @@ use std::time::Duration;
 use accelflow_accel::Limits;
 use accelflow_runtime::PoolSettings;
 
+use crate::error::ServeError;
 use crate::steering::Steering;
+
+/// The longest time limit: what is longer than 30 years is no limit, and more than clocks count to.
+pub const MAX_TIME_LIMIT: Duration = Duration::from_secs(1_000_000_000);
+
+/// Whether a setting can be a time limit.
+pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<(), ServeError> {
+    if !value.is_zero() && value <= MAX_TIME_LIMIT {
+        return Ok(());
+    }
+    let most = MAX_TIME_LIMIT.as_secs();
+    Err(ServeError::Setting {
+        name,
+        value: format!("{value:?}"),
+        allowed: format!("above 0 and at most {most} seconds"),
+    })
+}
 
 /// Who does the work of accelerators. The results are the same, byte for byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +84,15 @@ pub struct Config {
     pub admin: Option<SocketAddr>,
     /// How many cores LdB balances over. Default: those that the process may use.
     pub cores: usize,
+}
+
+impl Config {
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
+        check_time_limit("idle_timeout", self.idle_timeout)?;
+        check_time_limit("message_timeout", self.message_timeout)?;
+        check_time_limit("handshake_timeout", self.handshake_timeout)?;
+        check_time_limit("write_timeout", self.write_timeout)
+    }
 }
 
 impl Default for Config {

@@ -74,7 +74,7 @@ pub use client::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
     GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
 };
-pub use config::{Compression, Config, Execution};
+pub use config::{Compression, Config, Execution, MAX_TIME_LIMIT};
 pub use error::ServeError;
 pub use grpc::Code as GrpcCode;
 pub use handler::{Handler, HandlerError, HandlerResult, Request, Returned, ValueHandler};

@@ -17,7 +17,7 @@ use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
 use crate::admin::Admin;
-use crate::config::Config;
+use crate::config::{Config, MAX_TIME_LIMIT};
 use crate::connection::Connection;
 use crate::error::{Close, ServeError};
 use crate::executors::{Executors, Watch, bodies};
@@ -215,6 +215,7 @@ impl Server {
     /// # Errors
     /// [`ServeError::Listen`] if the address is not to be had; settings that do not exist.
     pub fn start(mut self, address: SocketAddr) -> Result<Running, ServeError> {
+        self.config.check()?;
         self.settings.limits = self.config.limits;
         // A recording has the sizes of the JSON, which others read.
         if !self.records {
@@ -540,7 +541,7 @@ impl Running {
         // Wakes the thread that waits for connections, and those that wait for messages.
         let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         let _ = accept.join();
-        let deadline = Instant::now() + grace;
+        let deadline = Instant::now() + grace.min(MAX_TIME_LIMIT);
         let gateway = self.shared.gateway.as_ref();
         if let Some(gateway) = gateway {
             gateway.stop();

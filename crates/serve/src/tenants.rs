@@ -16,6 +16,7 @@ use accelflow_shaping::{Clock, Registers, ShapingError, TokenBucket};
 use accelflow_units::{Cycles, Time};
 use ipnet::IpNet;
 
+use crate::config::MAX_TIME_LIMIT;
 use crate::metrics::{Metrics, TenantMetrics};
 
 /// The clock that the registers of [`Shaping`] count in: 1 MHz, since operating systems wake
@@ -89,6 +90,14 @@ pub enum TenantError {
     /// Nobody proves to be called anything.
     #[error("tenant '{0}': has identities, but the server asks no client for a certificate")]
     Unproven(String),
+    /// A time that no request is due within.
+    #[error("tenant '{name}': due_within = {due:?}: must be above 0 and at most {} seconds", MAX_TIME_LIMIT.as_secs())]
+    Due {
+        /// The tenant.
+        name: String,
+        /// The time as given.
+        due: Duration,
+    },
     /// More tenants than there are numbers.
     #[error("{0} tenants: must be at most {max}", max = u16::MAX)]
     TooMany(usize),
@@ -178,6 +187,12 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
         }
         if tenant.networks.is_empty() && tenant.identities.is_empty() {
             return Err(TenantError::Nowhere(name.clone()));
+        }
+        if let Some(due) = tenant.due_within
+            && (due.is_zero() || due > MAX_TIME_LIMIT)
+        {
+            let name = name.clone();
+            return Err(TenantError::Due { name, due });
         }
     }
     Ok(())

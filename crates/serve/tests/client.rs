@@ -518,7 +518,25 @@ fn settings_that_make_no_sense_are_named() {
                 timeout: Duration::ZERO,
                 ..ClientConfig::default()
             },
-            "timeout = 0ns: must be above 0 seconds",
+            "timeout = 0ns: must be above 0 and at most 1000000000 seconds",
+        ),
+        (
+            ClientConfig {
+                connect_timeout: Duration::MAX,
+                ..ClientConfig::default()
+            },
+            "connect_timeout = 18446744073709551615.999999999s: \
+             must be above 0 and at most 1000000000 seconds",
+        ),
+        (
+            ClientConfig {
+                retry: RetryPolicy {
+                    max_delay: Duration::from_secs(1_000_000_001),
+                    ..RetryPolicy::default()
+                },
+                ..ClientConfig::default()
+            },
+            "retry.max_delay = 1000000001s: must be at most 1000000000 seconds",
         ),
         (
             ClientConfig {

@@ -9,7 +9,7 @@ use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
 use accelflow_runtime::trail::{self, Clocked, TrailChain};
 use accelflow_runtime::{Arrival, Conversation, Detail, Executor, Failure, Message};
-use accelflow_serve::{ServeError, SocketTcp, TlsTrust, current_deadline};
+use accelflow_serve::{MAX_TIME_LIMIT, ServeError, SocketTcp, TlsTrust, current_deadline};
 use accelflow_trace::Image;
 use serde::Deserialize;
 
@@ -138,7 +138,7 @@ impl Storage {
                 destination,
                 image: traces::image()?,
                 connections: config.connections,
-                timeout: config.timeout,
+                timeout: config.timeout.min(MAX_TIME_LIMIT),
                 pool: Mutex::default(),
                 returned: Condvar::new(),
             }),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use super::cancel::Cancel;
+use crate::config::{MAX_TIME_LIMIT, check_time_limit};
 use crate::error::ServeError;
 
 /// Where a service listens: a host's name or IP address, and a port. A name is looked up for each
@@ -108,15 +109,17 @@ impl ClientConfig {
                 allowed: allowed.to_owned(),
             })
         };
-        let (retry, above_zero) = (&self.retry, "above 0 seconds");
-        for (name, value) in [
-            ("timeout", self.timeout),
-            ("connect_timeout", self.connect_timeout),
-            ("idle_timeout", self.idle_timeout),
-        ] {
-            if value.is_zero() {
-                return refused(name, format!("{value:?}"), above_zero);
-            }
+        let retry = &self.retry;
+        check_time_limit("timeout", self.timeout)?;
+        check_time_limit("connect_timeout", self.connect_timeout)?;
+        check_time_limit("idle_timeout", self.idle_timeout)?;
+        if retry.max_delay > MAX_TIME_LIMIT {
+            let allowed = format!("at most {} seconds", MAX_TIME_LIMIT.as_secs());
+            return refused(
+                "retry.max_delay",
+                format!("{:?}", retry.max_delay),
+                &allowed,
+            );
         }
         if self.max_connections == 0 {
             return refused("max_connections", "0".to_owned(), "1 or more");
