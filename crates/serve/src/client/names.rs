@@ -84,7 +84,7 @@ impl Names {
             let (look_up, shared) = (self.look_up.clone(), self.state.clone());
             let spawned = std::thread::Builder::new().name("accelflow-names".to_owned());
             spawned.spawn(move || {
-                let answer = Answer(&shared);
+                let answer = Answer(Some(&shared));
                 let found = look_up(&host, port);
                 answer.give(&found.map_err(|error| (error.kind(), error.to_string())));
             })?;
@@ -95,12 +95,19 @@ impl Names {
     }
 }
 
-/// Ends a look-up, also if it panics: the next call begins another.
-struct Answer<'s>(&'s Mutex<State>);
+/// Ends a look-up, also if it panics: the next call begins another. Nothing is left once it has.
+struct Answer<'s>(Option<&'s Mutex<State>>);
 
 impl Answer<'_> {
-    fn give(&self, found: &Found) {
-        let mut state = lock(self.0);
+    fn give(mut self, found: &Found) {
+        self.end(found);
+    }
+
+    fn end(&mut self, found: &Found) {
+        let Some(state) = self.0.take() else {
+            return;
+        };
+        let mut state = lock(state);
         state.running = false;
         for slot in state.waiting.drain(..) {
             slot.put(found.clone());
@@ -110,10 +117,8 @@ impl Answer<'_> {
 
 impl Drop for Answer<'_> {
     fn drop(&mut self) {
-        if lock(self.0).running {
-            let why = "the look-up of the name failed";
-            self.give(&Err((io::ErrorKind::Other, why.to_owned())));
-        }
+        let why = "the look-up of the name failed";
+        self.end(&Err((io::ErrorKind::Other, why.to_owned())));
     }
 }
 
@@ -181,6 +186,21 @@ mod tests {
             .addresses(&somewhere(), late(), None)
             .expect("found anew");
         assert_eq!(begun.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn a_look_up_that_has_ended_leaves_the_next_one_alone() {
+        let names = Names::by(|_, port| Ok(vec![SocketAddr::from(([127, 0, 0, 9], port))]));
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    for _ in 0..2_000 {
+                        let found = names.addresses(&somewhere(), late(), None);
+                        assert!(found.is_ok(), "{found:?}");
+                    }
+                });
+            }
+        });
     }
 
     #[test]
