@@ -117,8 +117,10 @@ impl<'s> Connection<'s> {
             let deadline = Instant::now() + config.handshake_timeout;
             let (session, control, identities) =
                 tls::accept(identity, self.stream, &mut self.inbound, deadline)?;
-            self.guest.identify(identities)?;
-            self.terms.tenant = self.guest.peer.tenant;
+            if identity.asks_clients {
+                self.guest.admit(identities)?;
+                self.terms.tenant = self.guest.peer.tenant;
+            }
             self.conversation.session.tls = Some(session);
             self.control = Some(control);
             self.names = OVER_TLS;

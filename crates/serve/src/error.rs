@@ -150,6 +150,12 @@ pub(crate) enum Close {
     Io(io::Error),
 }
 
+/// An alert of TLS in words (RFC 8446, section 6).
+pub(crate) fn alert(description: u8) -> String {
+    let name = rustls::AlertDescription::from(description);
+    format!("alert {description} ({name:?})")
+}
+
 impl Close {
     pub(crate) fn reason(&self) -> &'static str {
         match self {

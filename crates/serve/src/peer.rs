@@ -24,12 +24,10 @@ pub(crate) struct Guest<'t> {
 }
 
 impl<'t> Guest<'t> {
-    /// One of whom nothing but the address is known.
-    pub(crate) fn admit(
-        tenants: Option<&'t Tenants>,
-        address: SocketAddr,
-    ) -> Result<Guest<'t>, Close> {
-        let mut guest = Guest {
+    /// One of whom nothing but the address is known. It has no place yet: whose it is may depend on
+    /// what it proves.
+    pub(crate) fn new(tenants: Option<&'t Tenants>, address: SocketAddr) -> Guest<'t> {
+        Guest {
             peer: Peer {
                 address,
                 identities: Arc::default(),
@@ -37,30 +35,16 @@ impl<'t> Guest<'t> {
             },
             tenants,
             place: None,
-        };
-        guest.settle()?;
-        Ok(guest)
-    }
-
-    /// It has proven to be called so; by that it may be another tenant's.
-    pub(crate) fn identify(&mut self, identities: Vec<String>) -> Result<(), Close> {
-        self.peer.identities = identities.into();
-        match self.peer.identities.is_empty() {
-            true => Ok(()),
-            false => self.settle(),
         }
     }
 
-    fn settle(&mut self) -> Result<(), Close> {
-        let Some(tenants) = self.tenants else {
-            return Ok(());
-        };
-        let tenant = tenants.of(self.peer.address.ip(), &self.peer.identities);
-        if self.place.is_none() || tenant != self.peer.tenant {
-            // The place that it had becomes free even if there is no other.
-            self.place = None;
-            self.place = Some(tenants.admit(tenant).ok_or(Close::TooManyOfTenant)?);
-            self.peer.tenant = tenant;
+    /// It has proven to be called so, if that was asked: gives it its place.
+    pub(crate) fn admit(&mut self, identities: Vec<String>) -> Result<(), Close> {
+        self.peer.identities = identities.into();
+        if let Some(tenants) = self.tenants {
+            self.peer.tenant = tenants.of(self.peer.address.ip(), &self.peer.identities);
+            let place = tenants.admit(self.peer.tenant);
+            self.place = Some(place.ok_or(Close::TooManyOfTenant)?);
         }
         Ok(())
     }

@@ -214,15 +214,22 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError::Listen`] if the address is not to be had; settings that do not exist.
-    pub fn start(mut self, address: SocketAddr) -> Result<Running, ServeError> {
+    pub fn start(self, address: SocketAddr) -> Result<Running, ServeError> {
+        let listener = TcpListener::bind(address);
+        self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)
+    }
+
+    /// As [`Server::start`], with a socket that listens already.
+    ///
+    /// # Errors
+    /// Settings that do not exist; threads that the system does not give.
+    pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         self.settings.limits = self.config.limits;
         // A recording has the sizes of the JSON, which others read.
         if !self.records {
             self.settings.records = self.handlers.of_values();
         }
-        let listener =
-            TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
         let address = listener.local_addr()?;
         let shared = Arc::new(self.shared()?);
         let told = shared.clone();
@@ -439,10 +446,13 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
 
 /// Serves one connection, and says why it ended.
 fn serve(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr) -> Close {
-    match Guest::admit(shared.tenants.as_deref(), peer) {
-        Ok(guest) => Connection::new(shared, stream, guest).run(),
-        Err(close) => close,
+    let mut guest = Guest::new(shared.tenants.as_deref(), peer);
+    let asks = shared.identity.as_ref().is_some_and(|it| it.asks_clients);
+    // Without a look at what it sends, if that can say nothing of it.
+    if !asks && let Err(close) = guest.admit(Vec::new()) {
+        return close;
     }
+    Connection::new(shared, stream, guest).run()
 }
 
 struct Ended<'s>(&'s Shared, u64, &'static str);

@@ -15,6 +15,7 @@ use accelflow_runtime::{Gate, Priority, RunningTrace, Terms, TraceLimit, Turn};
 use accelflow_shaping::{Clock, Registers, ShapingError, TokenBucket};
 use accelflow_units::{Cycles, Time};
 use ipnet::IpNet;
+use rustls::pki_types::ServerName;
 
 use crate::config::MAX_TIME_LIMIT;
 use crate::metrics::{Metrics, TenantMetrics};
@@ -41,7 +42,7 @@ pub struct Tenant {
     /// Where its connections come from. Of several tenants that a connection may be of, it is the
     /// first one's.
     pub networks: Vec<IpNet>,
-    /// Or what its clients have proven to be called, each name in full
+    /// Or what its clients have proven to be called: DNS names, in either case, and URIs, in full
     /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
     pub identities: Vec<String>,
     /// What may pass.
@@ -90,6 +91,14 @@ pub enum TenantError {
     /// Nobody proves to be called anything.
     #[error("tenant '{0}': has identities, but the server asks no client for a certificate")]
     Unproven(String),
+    /// A name that no certificate is held against.
+    #[error("tenant '{name}': identity '{identity}': must be a DNS name without '*', or a URI")]
+    Identity {
+        /// The tenant.
+        name: String,
+        /// The name as given.
+        identity: String,
+    },
     /// A time that no request is due within.
     #[error("tenant '{name}': due_within = {due:?}: must be above 0 and at most {} seconds", MAX_TIME_LIMIT.as_secs())]
     Due {
@@ -188,6 +197,13 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
         if tenant.networks.is_empty() && tenant.identities.is_empty() {
             return Err(TenantError::Nowhere(name.clone()));
         }
+        let is_name = |it: &&String| {
+            it.contains(':') || ServerName::try_from(it.as_str()).is_ok_and(|it| is_dns_name(&it))
+        };
+        if let Some(identity) = tenant.identities.iter().find(|it| !is_name(it)) {
+            let (name, identity) = (name.clone(), identity.clone());
+            return Err(TenantError::Identity { name, identity });
+        }
         if let Some(due) = tenant.due_within
             && (due.is_zero() || due > MAX_TIME_LIMIT)
         {
@@ -196,6 +212,10 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
         }
     }
     Ok(())
+}
+
+fn is_dns_name(name: &ServerName<'_>) -> bool {
+    matches!(name, ServerName::DnsName(_))
 }
 
 impl Tenants {
@@ -214,14 +234,22 @@ impl Tenants {
         }
         let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
         let others = Tenant::new(OTHERS, Vec::new());
-        let state = |tenant: Tenant| State {
-            gate: Gate::new(Buckets::new(tenant.shaping)),
-            traces: TraceLimit::new(tenant.max_traces),
-            connections: AtomicUsize::new(0),
-            line: tokio::sync::Mutex::default(),
-            waiting: AtomicUsize::new(0),
-            metrics: metrics.tenant(&tenant.name),
-            tenant,
+        let state = |mut tenant: Tenant| {
+            for name in &mut tenant.identities {
+                // DNS names are the same in either case; URIs are not.
+                if !name.contains(':') {
+                    name.make_ascii_lowercase();
+                }
+            }
+            State {
+                gate: Gate::new(Buckets::new(tenant.shaping)),
+                traces: TraceLimit::new(tenant.max_traces),
+                connections: AtomicUsize::new(0),
+                line: tokio::sync::Mutex::default(),
+                waiting: AtomicUsize::new(0),
+                metrics: metrics.tenant(&tenant.name),
+                tenant,
+            }
         };
         Ok(Tenants {
             epoch: Instant::now(),

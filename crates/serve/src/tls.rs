@@ -18,7 +18,9 @@ use rustls::kernel::KernelConnection;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
-use rustls::server::{ServerConnectionData, UnbufferedServerConnection, WebPkiClientVerifier};
+use rustls::server::{
+    NoServerSessionStorage, ServerConnectionData, UnbufferedServerConnection, WebPkiClientVerifier,
+};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{
     CertificateError, ConnectionTrafficSecrets, ExtractedSecrets, RootCertStore, ServerConfig,
@@ -48,8 +50,9 @@ impl TlsIdentity {
     }
 
     /// As [`TlsIdentity::from_pem_files`], for clients that prove who they are by a certificate that
-    /// one of those in `authorities`, a PEM file, has signed; others are refused. The DNS names and
-    /// URIs of the certificate are the request's
+    /// one of those in `authorities`, a PEM file, has signed; others are refused. Connections are
+    /// not resumed, so that each is checked; lists of revoked certificates are not read. The DNS
+    /// names, in lower case, and URIs of the certificate are the request's
     /// [`peer_identities`](crate::Request::peer_identities).
     ///
     /// # Errors
@@ -79,6 +82,12 @@ impl TlsIdentity {
         let config = builder.with_single_cert(chain, private);
         let mut config = config.map_err(|error| refused(key, error.to_string()))?;
         config.enable_secret_extraction = true;
+        if authorities.is_some() {
+            // A resumed connection is its client's without a look at the certificate, which may
+            // have expired by then.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         Ok(TlsIdentity {
             config: Arc::new(config),
             asks_clients: authorities.is_some(),
@@ -105,15 +114,24 @@ fn verifier(authorities: &Path) -> Result<Arc<dyn ClientCertVerifier>, ServeErro
     built.map_err(|error| refused(authorities, error))
 }
 
-/// What a client has proven to be called: the DNS names and URIs of its certificate.
+/// What a client has proven to be called: the DNS names of its certificate in lower case, and its URIs.
 fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Close> {
     let Some([own, ..]) = connection.peer_certificates() else {
         return Ok(Vec::new());
     };
     let bad = |_| Close::Handshake(CertificateError::BadEncoding.into());
     let own = EndEntityCert::try_from(own).map_err(bad)?;
-    let names = own.valid_dns_names().chain(own.valid_uri_names());
-    Ok(names.map(str::to_owned).collect())
+    let names = own.valid_dns_names().map(str::to_ascii_lowercase);
+    let uris = own.valid_uri_names().filter(|it| has_scheme(it));
+    Ok(names.chain(uris.map(str::to_owned)).collect())
+}
+
+/// Whether what a certificate has as a URI is none that a DNS name could be taken for (RFC 3986,
+/// section 3.1): authorities that may vouch for certain names alone may still write any URI.
+fn has_scheme(uri: &str) -> bool {
+    let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
 }
 
 /// A client that does not name the protocol that is asked for may mean any.

@@ -15,6 +15,9 @@ use accelflow_serve::{
 use accelflow_shaping::Registers;
 use common::*;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig as TlsConfig, ClientConnection, RootCertStore, StreamOwned};
 
 const ADD: &[u8] = br#"{"a":1,"b":1}"#;
 
@@ -130,12 +133,8 @@ fn handlers_learn_who_their_clients_are() {
     for _ in 0..2 {
         assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
     }
-    // A further connection is resumed, and of the same client.
-    std::thread::scope(|threads| {
-        for _ in 0..4 {
-            threads.spawn(|| calling.call("add", ADD).expect("adds"));
-        }
-    });
+    let again = client(&running, trust(&certificate, Some(&batch)));
+    assert_eq!(again.call("add", ADD).expect("adds"), b"2");
     let mut server = Server::grpc(grpc::schema());
     server.set_tls(asking(&certificate, &authority));
     server
@@ -145,7 +144,95 @@ fn handlers_learn_who_their_clients_are() {
     let calling = grpc_client(&running, trust(&certificate, Some(&batch)));
     calling.call("Echo", b"{}").expect("echoes");
     let seen = seen.lock().expect("all have ended").clone();
-    assert_eq!(seen, vec![names.map(str::to_owned).to_vec(); 7]);
+    assert_eq!(seen, vec![names.map(str::to_owned).to_vec(); 4]);
+}
+
+/// What the server says of a certificate that says these names.
+fn proven(authority: &Authority, names: &[&str]) -> Vec<String> {
+    let certificate = Certificate::new("proven");
+    let own = authority.vouch("own", names);
+    let seen = Seen::default();
+    let mut server = server();
+    server.set_tls(asking(&certificate, authority));
+    server
+        .handle("Test.add", noting(&seen, b"2"))
+        .expect("declared");
+    let running = start(server);
+    let calling = client(&running, trust(&certificate, Some(&own)));
+    assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
+    seen.lock().expect("it has ended").remove(0)
+}
+
+#[test]
+fn no_uri_can_be_taken_for_a_dns_name() {
+    let authority = Authority::new("proven-ca");
+    let names = ["One.Batch.internal", "spiffe://Internal/Batch"];
+    let expected = ["one.batch.internal", "spiffe://Internal/Batch"];
+    assert_eq!(proven(&authority, &names), expected);
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(vec!["x.internal".to_owned()]).expect("a name");
+    for uri in [
+        "payments.internal",
+        ":payments.internal",
+        "1a:b",
+        "a_b:c",
+        "urn:x",
+    ] {
+        let uri = uri.try_into().expect("ASCII");
+        params.subject_alt_names.push(SanType::URI(uri));
+    }
+    let made = params.signed_by(&key, &authority.issuer).expect("made");
+    let files = (
+        authority.files.file("odd.pem"),
+        authority.files.file("odd.key"),
+    );
+    std::fs::write(&files.0, made.pem()).expect("a file");
+    std::fs::write(&files.1, key.serialize_pem()).expect("a file");
+    let certificate = Certificate::new("odd-names");
+    let seen = Seen::default();
+    let mut server = server();
+    server.set_tls(asking(&certificate, &authority));
+    server
+        .handle("Test.add", noting(&seen, b"2"))
+        .expect("declared");
+    let running = start(server);
+    let calling = client(&running, trust(&certificate, Some(&files)));
+    assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
+    assert_eq!(
+        *seen.lock().expect("it has ended"),
+        [["x.internal", "urn:x"]]
+    );
+}
+
+/// A resumed connection would be its client's without a look at the certificate.
+#[test]
+fn servers_that_ask_give_no_tickets() {
+    let certificate = Certificate::new("tickets");
+    let authority = Authority::new("tickets-ca");
+    let (chain, key) = authority.vouch("batch", &["batch.internal"]);
+    for asks in [false, true] {
+        let mut server = server();
+        server.set_tls(match asks {
+            true => asking(&certificate, &authority),
+            false => certificate.identity(),
+        });
+        let running = start(server);
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.der()).expect("a certificate");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = TlsConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("versions")
+            .with_root_certificates(roots);
+        let chain = vec![CertificateDer::from_pem_file(&chain).expect("made")];
+        let key = PrivateKeyDer::from_pem_file(&key).expect("made");
+        let config = builder.with_client_auth_cert(chain, key).expect("a pair");
+        let name = ServerName::try_from("localhost").expect("a name");
+        let client = ClientConnection::new(Arc::new(config), name).expect("a client");
+        let mut stream = StreamOwned::new(client, connect(&running));
+        call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+        assert_eq!(stream.conn.tls13_tickets_received() == 0, asks);
+    }
 }
 
 #[test]
@@ -164,6 +251,19 @@ fn clients_that_nobody_vouches_for_are_refused() {
             matches!(refused, Err(CallError::Tls { .. } | CallError::Lost { .. })),
             "{refused:?}"
         );
+    }
+    let mut server = Server::grpc(grpc::schema());
+    server.set_tls(asking(&certificate, &authority));
+    let speaking_grpc = start(server);
+    for (own, why) in [
+        (None, "alert 116 (CertificateRequired)"),
+        // Its authority is called as ours, and has another key.
+        (Some(&stranger), "alert 51 (DecryptError)"),
+    ] {
+        let calling = grpc_client(&speaking_grpc, trust(&certificate, own));
+        let refused = calling.call("Echo", b"{}").expect_err("nobody vouches");
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert_eq!(refused.reason(), "tls");
     }
     await_count(
         &running,
@@ -250,7 +350,7 @@ fn tenants_are_known_by_what_their_clients_prove() {
         assert_eq!((passed("batch"), passed("")), (3, 0));
         third().expect("adds");
         assert_eq!((passed("batch"), passed("")), (3, 1));
-        // The place of one of nobody's connections is nobody's, and that of batch's is taken.
+        // Batch has its one place.
         let second = call(&batch);
         second().expect_err("one connection at once");
         let series = r#"accelflow_connections_total{end="too_many_of_tenant"}"#;
@@ -278,4 +378,42 @@ fn identities_need_a_server_that_asks() {
         error.to_string(),
         "tenant 'batch': has identities, but the server asks no client for a certificate"
     );
+}
+
+#[test]
+fn identities_that_nobody_can_have_are_refused() {
+    for identity in ["", "*.internal", "a b", "127.0.0.1"] {
+        let refused = server().set_tenants(vec![named("batch", &[identity])]);
+        let expected = TenantError::Identity {
+            name: "batch".to_owned(),
+            identity: identity.to_owned(),
+        };
+        assert_eq!(refused, Err(expected));
+    }
+}
+
+/// Whose a connection is, is known after its handshake: before that it takes nobody's place.
+#[test]
+fn a_tenant_without_room_keeps_nobody_else_out() {
+    let certificate = Certificate::new("room");
+    let authority = Authority::new("room-ca");
+    let mesh = authority.vouch("mesh", &["web.internal"]);
+    let other = authority.vouch("other", &["other.internal"]);
+    let here: std::net::IpAddr = [127, 0, 0, 1].into();
+    let office = Tenant {
+        max_connections: 1,
+        ..Tenant::new("office", vec![here.into()])
+    };
+    let mut server = server();
+    server.set_tls(asking(&certificate, &authority));
+    let told = server.set_tenants(vec![named("web", &["WEB.internal"]), office]);
+    told.expect("they can be told apart");
+    let running = start(server);
+    let full = client(&running, trust(&certificate, Some(&other)));
+    full.call("add", ADD).expect("it is the only one");
+    let web = client(&running, trust(&certificate, Some(&mesh)));
+    web.call("add", ADD)
+        .expect("the office is full, and not the web");
+    let series = r#"accelflow_tenant_requests_total{tenant="web"}"#;
+    assert_eq!(counted(&running, series), 1);
 }

@@ -11,7 +11,7 @@ use accelflow_runtime::trail::Exchanges;
 use accelflow_runtime::{Peer, PeerError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::Close;
+use crate::error::{Close, alert};
 use crate::inbound::{Inbound, frame_length, whole_records};
 use crate::tls::is_timeout;
 
@@ -64,7 +64,7 @@ impl From<Close> for Trouble {
             Close::Slow(during) => Trouble::Late(during),
             Close::Malformed(error) => Trouble::Malformed(error),
             Close::Handshake(error) => Trouble::Tls(error.to_string()),
-            Close::Alert(description) => Trouble::Tls(format!("alert {description}")),
+            Close::Alert(description) => Trouble::Tls(alert(description)),
             Close::Io(error) => Trouble::Lost(error.to_string()),
             Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
             Close::Idle

@@ -19,7 +19,7 @@ use super::setup::Setup;
 use crate::client::dial::{Dialled, dial};
 use crate::client::error::CallError;
 use crate::client::pool::PoolCounts;
-use crate::error::Close;
+use crate::error::{Close, alert};
 use crate::http2::Fault;
 
 /// How often connections are looked at that are idle, and calls that wait.
@@ -290,9 +290,14 @@ impl Hub {
         let dialled: Dialled = dialled.await.map_err(gone)??;
         let (line, driver, fault) = greet(&self.setup, dialled, left()).await?;
         let line = Rc::new(line);
-        spawn_local(self.clone().drive(line.clone(), driver, fault));
+        spawn_local(self.clone().drive(line.clone(), driver, fault.clone()));
         let greeted = timeout(left(), line.greeted.notified()).await;
         greeted.map_err(|_| failed(io::ErrorKind::TimedOut.into()))?;
+        if let Some(Close::Alert(description)) = &*fault.borrow() {
+            // TLS 1.3 tells a client so late that its certificate is refused.
+            let (address, why) = (self.setup.name.clone(), alert(*description));
+            return Err(CallError::Tls { address, why });
+        }
         if line.retired.get() {
             let why = "the service has closed the connection, or does not speak HTTP/2";
             return Err(failed(io::Error::other(why)));
