@@ -15,7 +15,7 @@ use serde::de::{Deserialize, DeserializeSeed};
 
 use crate::metadata::Metadata;
 use crate::outbound::QUICK;
-use crate::scope::with_deadline;
+use crate::scope::{with_abandonment, with_deadline};
 use crate::spare;
 use crate::wipe::Wiped;
 
@@ -64,20 +64,18 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Whether the client is known to wait no more, because its deadline has passed or it has
-    /// cancelled the call; gRPC alone tells. Work that goes on is for nothing then.
+    /// Whether the client is known to wait no more: its deadline has passed, it has cancelled the
+    /// call, or its connection is gone. Work that goes on is for nothing then. gRPC alone tells; a
+    /// handler on the connection's own thread ([`Config::handler_threads`](crate::Config) 0) learns
+    /// of the deadline alone.
     pub fn is_abandoned(&self) -> bool {
-        self.abandoned.is_some_and(|it| it.load(Ordering::Relaxed))
+        is_abandoned(self.deadline, self.abandoned)
     }
 
     /// A look at [`Request::is_abandoned`] that other threads can have.
     pub fn abandonment(&self) -> impl Fn() -> bool + Send + Sync + use<> {
-        let abandoned = self.abandoned.cloned();
-        move || {
-            abandoned
-                .as_ref()
-                .is_some_and(|it| it.load(Ordering::Relaxed))
-        }
+        let (deadline, abandoned) = (self.deadline, self.abandoned.cloned());
+        move || is_abandoned(deadline, abandoned.as_ref())
     }
 
     /// The arguments as a value of the application's own type, as serde reads it from their JSON;
@@ -134,6 +132,11 @@ impl<'a> Request<'a> {
     }
 }
 
+pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<AtomicBool>>) -> bool {
+    abandoned.is_some_and(|it| it.load(Ordering::Relaxed))
+        || deadline.is_some_and(|it| it <= Instant::now())
+}
+
 fn unfit(why: impl Display) -> HandlerError {
     HandlerError::Internal(format!("the arguments: {why}"))
 }
@@ -156,6 +159,11 @@ impl Returned {
     /// The JSON of the function's value, for a void function nothing.
     pub fn json(value: Vec<u8>) -> Returned {
         Returned(Value::Json(value))
+    }
+
+    /// A value that cannot be sent, and why: the client is told so.
+    pub fn unfit(why: String) -> Returned {
+        Returned(Value::Unfit(why))
     }
 
     /// What a void function returns.
@@ -240,9 +248,10 @@ impl AnyHandler {
     /// its trace.
     pub(crate) fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         let _attached = request.context.map(|context| context.clone().attach());
+        let call = || with_abandonment(request.abandoned, || self.call_now(request));
         match request.deadline {
-            Some(deadline) => with_deadline(deadline, || self.call_now(request)),
-            None => self.call_now(request),
+            Some(deadline) => with_deadline(deadline, call),
+            None => call(),
         }
     }
 

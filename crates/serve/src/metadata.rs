@@ -7,9 +7,13 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The most that names and values of a call's metadata may take together: the limit that gRPC suggests to
-/// servers (gRPC over HTTP2, "Requests").
+/// The most that a call's metadata may take, as HTTP/2 counts lists of headers: names and values, and
+/// 32 bytes for each (RFC 9113, section 6.5.2). It is the limit that gRPC suggests to servers (gRPC
+/// over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
+
+/// What HTTP/2 counts for each field of a list of headers.
+const FIELD: usize = 32;
 
 /// What the name of a value of bytes ends in.
 const BINARY: &str = "-bin";
@@ -36,9 +40,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The custom metadata of a call of gRPC: headers that are not the protocol's own, in the order in
-/// which they were added. Names may be there several times; they are lower case. Values are printable
-/// ASCII, or bytes where the name ends in `-bin`.
+/// The custom metadata of a call of gRPC: headers that are not the protocol's own. Names are lower case
+/// and may be there several times, with their values in the order in which they were added. Values are
+/// printable ASCII, or bytes where the name ends in `-bin`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Metadata {
     entries: Vec<(HeaderName, HeaderValue)>,
@@ -75,7 +79,7 @@ pub enum MetadataError {
     #[error("metadata '{0}': must be base64")]
     Base64(String),
     /// More than services can be expected to accept.
-    #[error("{0} bytes of metadata; allowed are {MAX_METADATA_BYTES}")]
+    #[error("{0} bytes of metadata, with 32 for each field; allowed are {MAX_METADATA_BYTES}")]
     TooLarge(usize),
 }
 
@@ -120,7 +124,7 @@ impl Metadata {
 
     /// The first text of a name; none of one that ends in `-bin`.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.values_of(name).find_map(|value| match value {
+        self.get_all(name).find_map(|value| match value {
             MetadataValue::Text(text) => Some(text),
             MetadataValue::Bytes(_) => None,
         })
@@ -128,10 +132,17 @@ impl Metadata {
 
     /// The first bytes of a name, which ends in `-bin`.
     pub fn get_bytes(&self, name: &str) -> Option<Vec<u8>> {
-        self.values_of(name).find_map(|value| match value {
+        self.get_all(name).find_map(|value| match value {
             MetadataValue::Bytes(bytes) => Some(bytes),
             MetadataValue::Text(_) => None,
         })
+    }
+
+    /// All values of a name.
+    pub fn get_all(&self, name: &str) -> impl Iterator<Item = MetadataValue<'_>> {
+        let named = move |(own, _): &&(HeaderName, HeaderValue)| own.as_str() == name;
+        let entries = self.entries.iter().filter(named);
+        entries.flat_map(|(name, value)| meanings(name, value))
     }
 
     /// All names with their values.
@@ -171,12 +182,6 @@ impl Metadata {
         self.entries.iter().map(|(name, value)| (name, value))
     }
 
-    fn values_of(&self, name: &str) -> impl Iterator<Item = MetadataValue<'_>> {
-        let named = move |(own, _): &&(HeaderName, HeaderValue)| own.as_str() == name;
-        let entries = self.entries.iter().filter(named);
-        entries.flat_map(|(name, value)| meanings(name, value))
-    }
-
     fn push(&mut self, name: HeaderName, value: HeaderValue) -> Result<(), MetadataError> {
         let lengths = self.headers().map(|(name, value)| length(name, value));
         let bytes = lengths.sum::<usize>() + length(&name, &value);
@@ -197,7 +202,7 @@ impl fmt::Debug for Metadata {
 }
 
 fn length(name: &HeaderName, value: &HeaderValue) -> usize {
-    name.as_str().len() + value.len()
+    name.as_str().len() + value.len() + FIELD
 }
 
 /// A name that a caller may use.
@@ -269,12 +274,12 @@ mod tests {
         let headers = sent.headers().map(|(n, v)| (n.clone(), v.clone()));
         let came = Metadata::of(&headers.collect()).expect("it was accepted");
         assert_eq!(came.get("authorization"), Some("Bearer one"));
-        let steps = came.values_of("x-step").collect::<Vec<_>>();
+        let steps = came.get_all("x-step").collect::<Vec<_>>();
         assert_eq!(
             steps,
             [MetadataValue::Text(" a ~ b "), MetadataValue::Text("")]
         );
-        let keys = came.values_of("x-key-bin").collect::<Vec<_>>();
+        let keys = came.get_all("x-key-bin").collect::<Vec<_>>();
         assert_eq!(keys.len(), 6);
         assert_eq!(keys[2], MetadataValue::Bytes(vec![250, 251]));
         assert_eq!(came.get_bytes("x-key-bin"), Some(vec![]));
@@ -286,7 +291,7 @@ mod tests {
     #[test]
     fn bytes_are_read_with_padding_and_several_at_once() {
         let came = received("x-bin", b"AQ==,AQI, AQID").expect("base64");
-        let values: Vec<_> = came.values_of("x-bin").collect();
+        let values: Vec<_> = came.get_all("x-bin").collect();
         let bytes = |bytes: &[u8]| MetadataValue::Bytes(bytes.to_vec());
         assert_eq!(values, [bytes(&[1]), bytes(&[1, 2]), bytes(&[1, 2, 3])]);
         assert_eq!(
@@ -326,7 +331,7 @@ mod tests {
         let error = received("x", "é".as_bytes());
         assert_eq!(error, Err(MetadataError::Text("x".to_owned())));
         let large = metadata.add("x", &"y".repeat(MAX_METADATA_BYTES));
-        assert_eq!(large, Err(MetadataError::TooLarge(MAX_METADATA_BYTES + 1)));
+        assert_eq!(large, Err(MetadataError::TooLarge(MAX_METADATA_BYTES + 33)));
         assert!(metadata.is_empty());
     }
 

@@ -1,13 +1,18 @@
 //! What a thread knows of the request that it handles, and calls from there keep.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use opentelemetry::Context;
 use opentelemetry::trace::TraceContextExt;
 
+use crate::handler::is_abandoned;
+
 thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
 /// Runs `work` with a deadline that the calls in it keep, on this thread: the earlier of `deadline`
@@ -32,24 +37,57 @@ pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// Deadline and OpenTelemetry context of a request, for other threads that work for it.
+/// Runs `work` for a request that may be abandoned; [`Scope::current`] tells.
+pub(crate) fn with_abandonment<T>(
+    abandoned: Option<&Arc<AtomicBool>>,
+    work: impl FnOnce() -> T,
+) -> T {
+    /// Puts the outer one back, also when `work` panics.
+    struct Outer(Option<Arc<AtomicBool>>);
+
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            ABANDONED.set(self.0.take());
+        }
+    }
+
+    let Some(abandoned) = abandoned else {
+        return work();
+    };
+    let _outer = Outer(ABANDONED.replace(Some(abandoned.clone())));
+    work()
+}
+
+/// What other threads that work for a request need of it: its deadline, its OpenTelemetry context, and
+/// whether it is abandoned.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,
     context: Option<Context>,
+    abandoned: Option<Arc<AtomicBool>>,
 }
 
 impl Scope {
-    /// That of the request that this thread handles; none if it has neither.
+    /// That of the request that this thread handles; none if there is nothing to take along.
     pub fn current() -> Option<Scope> {
-        let deadline = current_deadline();
-        let context = Context::map_current(|it| it.has_active_span().then(|| it.clone()));
-        (deadline.is_some() || context.is_some()).then_some(Scope { deadline, context })
+        let scope = Scope {
+            deadline: current_deadline(),
+            context: Context::map_current(|it| it.has_active_span().then(|| it.clone())),
+            abandoned: ABANDONED.with_borrow(Clone::clone),
+        };
+        let some = scope.deadline.is_some() || scope.context.is_some() || scope.abandoned.is_some();
+        some.then_some(scope)
+    }
+
+    /// As [`Request::is_abandoned`](crate::Request::is_abandoned).
+    pub fn is_abandoned(&self) -> bool {
+        is_abandoned(self.deadline, self.abandoned.as_ref())
     }
 
     /// Runs `work` as if this thread handled the request.
     pub fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
         let _attached = self.context.as_ref().map(|it| it.clone().attach());
+        let work = || with_abandonment(self.abandoned.as_ref(), work);
         match self.deadline {
             Some(deadline) => with_deadline(deadline, work),
             None => work(),

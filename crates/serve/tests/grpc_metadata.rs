@@ -6,10 +6,10 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use accelflow_serve::{
-    CallOptions, Cancel, Config, GrpcRequest, Metadata, MetadataValue, Request, Scope, Steering,
-    SteeringPolicy, current_deadline,
+    CallOptions, Cancel, Config, GrpcRequest, Metadata, MetadataValue, Request, Running, Scope,
+    Steering, SteeringPolicy, current_deadline,
 };
-use common::grpc::{connect, schema, server, start, text};
+use common::grpc::{connect, exchange, request, schema, server, start, text};
 use common::services::{client, config, eventually};
 
 fn with_and_without_steering() -> [Config; 2] {
@@ -88,32 +88,40 @@ fn what_is_no_metadata_is_refused_and_the_connection_goes_on() {
     assert!(running.metrics().contains(refused), "{}", running.metrics());
 }
 
+/// A server whose one handler says that it has begun, and whether it then learned that nobody waits.
+fn waiting(settings: Config) -> (Running, mpsc::Receiver<&'static str>) {
+    let (tell, told) = mpsc::channel();
+    let mut server = server();
+    let wait = move |request: &Request<'_>| {
+        tell.send("begun").expect("the test listens");
+        let (seen, scope) = (request.abandonment(), Scope::current());
+        let elsewhere = std::thread::spawn(move || eventually("abandoned", seen));
+        eventually("abandoned", || request.is_abandoned());
+        elsewhere.join().expect("it was told, too");
+        assert!(scope.is_some_and(|it| it.is_abandoned()));
+        tell.send("learned").expect("the test listens");
+        Ok(Vec::new())
+    };
+    server.handle("Unhandled", wait).expect("declared");
+    (start(server, settings), told)
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
 #[test]
 fn handlers_learn_that_nobody_waits_any_more() {
     for settings in with_and_without_steering() {
-        let (tell, told) = mpsc::channel();
-        let mut server = server();
-        let wait = move |request: &Request<'_>| {
-            assert!(!request.is_abandoned());
-            tell.send(None).expect("the test listens");
-            let seen = request.abandonment();
-            let elsewhere = std::thread::spawn(move || eventually("abandoned", seen));
-            eventually("abandoned", || request.is_abandoned());
-            tell.send(Some(elsewhere.join().is_ok()))
-                .expect("the test listens");
-            Ok(Vec::new())
-        };
-        server.handle("Unhandled", wait).expect("declared");
-        let running = start(server, settings);
+        let (running, told) = waiting(settings);
         let client = client(running.address(), None, config());
+        client.call("Echo", b"{}").expect("it is connected");
         let options = CallOptions {
-            deadline: Some(Instant::now() + Duration::from_millis(300)),
+            deadline: Some(Instant::now() + Duration::from_secs(2)),
             ..CallOptions::default()
         };
         let late = client.call_with("Unhandled", b"{}", &options);
         assert_eq!(late.expect_err("nobody answers").reason(), "timeout");
-        assert_eq!(told.recv(), Ok(None));
-        assert_eq!(told.recv(), Ok(Some(true)));
+        assert_eq!(told.recv_timeout(LONG), Ok("begun"));
+        assert_eq!(told.recv_timeout(LONG), Ok("learned"));
         let cancel = Cancel::new();
         let options = CallOptions {
             cancel: Some(cancel.clone()),
@@ -121,13 +129,47 @@ fn handlers_learn_that_nobody_waits_any_more() {
         };
         std::thread::scope(|threads| {
             let called = threads.spawn(|| client.call_with("Unhandled", b"{}", &options));
-            assert_eq!(told.recv(), Ok(None));
+            assert_eq!(told.recv_timeout(LONG), Ok("begun"));
             cancel.cancel();
             let called = called.join().expect("no panic");
             assert_eq!(called.expect_err("nobody answers").reason(), "cancelled");
         });
-        assert_eq!(told.recv(), Ok(Some(true)));
+        assert_eq!(told.recv_timeout(LONG), Ok("learned"));
     }
+}
+
+#[test]
+fn handlers_learn_that_their_connection_is_gone() {
+    for settings in with_and_without_steering() {
+        let (running, told) = waiting(settings);
+        let leaving = connect(running.address());
+        let asked = exchange(
+            leaving.requests.clone(),
+            request("/test.Calculator/Unhandled", &[]),
+            text("x"),
+        );
+        leaving.runtime.block_on(async {
+            tokio::select! {
+                _ = asked => panic!("nobody answers"),
+                () = async { while told.try_recv().is_err() { tokio::task::yield_now().await } } => {}
+            }
+        });
+        // The socket is closed, and nothing is said.
+        drop(leaving);
+        assert_eq!(told.recv_timeout(LONG), Ok("learned"));
+    }
+}
+
+#[test]
+fn handlers_on_the_connections_thread_learn_of_the_deadline() {
+    let (running, told) = waiting(Config {
+        handler_threads: 0,
+        ..Config::default()
+    });
+    let mut client = connect(running.address());
+    client.call_with("Unhandled", &[("grpc-timeout", "100m")], text("x"));
+    assert_eq!(told.recv_timeout(LONG), Ok("begun"));
+    assert_eq!(told.recv_timeout(LONG), Ok("learned"));
 }
 
 #[test]
@@ -162,5 +204,5 @@ fn a_scope_takes_the_deadline_to_other_threads() {
     );
     client.call_with("Unhandled", &[], text("x"));
     let without = told.recv().expect("the handler was called");
-    assert_eq!(without, (None, None), "nothing to take along");
+    assert_eq!(without, (None, None), "no deadline to take along");
 }

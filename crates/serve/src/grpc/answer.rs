@@ -179,7 +179,10 @@ impl Asked {
             Ok(Err(HandlerError::Declared { field, body })) => return Err(declared(&field, &body)),
         };
         match value {
-            Value::Unfit(why) => Err(failed(why)),
+            Value::Unfit(why) => {
+                let why = format!("the handler's result cannot be sent: {why}");
+                Err(Status::new(Code::Internal, "bad_result", why))
+            }
             Value::Record(record, bytes) => Ok(Body {
                 bytes: Wiped::new(bytes),
                 record: Some(record),

@@ -73,6 +73,15 @@ impl Drop for Coming<'_> {
     }
 }
 
+/// Tells those who work on a request that nobody waits for them, however that came.
+struct Leaving(Arc<AtomicBool>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// What becomes of a request.
 enum End {
     /// There is a response.
@@ -170,30 +179,28 @@ impl Streams {
     ) -> End {
         let deadline = head.timeout.and_then(|it| Instant::now().checked_add(it));
         let abandoned = Arc::new(AtomicBool::new(false));
-        let end = {
-            let expired = async {
-                match deadline {
-                    Some(deadline) => sleep_until(deadline.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let work = self.work(head, body, deadline, abandoned.clone());
-            tokio::select! {
-                biased;
-                _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
-                () = expired => End::Status(Status::new(
-                    Code::DeadlineExceeded,
-                    "deadline",
-                    "the deadline was exceeded",
-                )),
-                done = work => match done {
-                    Ok(answer) => End::Answer(answer),
-                    Err(status) => End::Status(status),
-                },
+        // Also if the connection ends first.
+        let _leaving = Leaving(abandoned.clone());
+        let expired = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
             }
         };
-        abandoned.store(true, Ordering::Relaxed);
-        end
+        let work = self.work(head, body, deadline, abandoned.clone());
+        tokio::select! {
+            biased;
+            _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
+            () = expired => End::Status(Status::new(
+                Code::DeadlineExceeded,
+                "deadline",
+                "the deadline was exceeded",
+            )),
+            done = work => match done {
+                Ok(answer) => End::Answer(answer),
+                Err(status) => End::Status(status),
+            },
+        }
     }
 
     async fn work(
