@@ -158,7 +158,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     [
         ({"text": {1}}, r"TypeError: \$\.text: set has no form in JSON"),
         ({"numbers": [float("nan")]}, r"ValueError: \$\.numbers\[0\]: NaN has no form"),
-        ({"numbers": [2**63]}, r"ValueError: \$\.numbers\[0\]: 9223372036854775808"),
+        ({"numbers": [2**63]}, "'numbers' is 9223372036854775808; allowed is at most"),
         ({1: 2}, "TypeError: .*a key is of type int"),
         ({"text": "\ud800"}, r"ValueError: \$\.text: a str with half a surrogate pair"),
         ({"text": 5}, "the handler's result cannot be sent"),

@@ -4,10 +4,11 @@ import re
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from accelflow import AccelflowError, Server, Shaping, Tenant
+from accelflow import AccelflowError, InputError, Server, Shaping, Tenant
 
 INTERFACE = "service Calculator { i32 next(1: i32 value) }"
 
@@ -66,6 +67,22 @@ def test_a_flood_waits_for_its_own_tokens_and_is_let_pass_later(interface: Path)
             server.reshape("none", Shaping())
         server.reshape("flood", Shaping())
         assert [_answer(flood) for _ in range(47)] == list(range(4, 51))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"networks": "127.0.0.0/8"}, "tenant 'a': networks = '127.0.0.0/8': must be a list"),
+        ({"identities": "a.internal"}, "tenant 'a': identities = 'a.internal': must be a list"),
+        ({"max_connections": 0}, "tenant 'a': max_connections = 0: must be a whole number from 1"),
+        ({"max_traces": -1}, "tenant 'a': max_traces = -1: must be a whole number from 1"),
+    ],
+)
+def test_settings_of_tenants_are_looked_at(
+    interface: Path, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        Server(interface, tenants=[Tenant(name="a", **settings)])
 
 
 @pytest.mark.parametrize(

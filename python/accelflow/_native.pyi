@@ -558,6 +558,10 @@ class Request:
 class Scope:
     """Deadline and trace of a request, for other threads that work for it."""
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether the client is known to wait no more."""
+
     def time_left_s(self) -> float | None:
         """Seconds that are left; None if the request has no deadline."""
 

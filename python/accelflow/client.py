@@ -16,7 +16,7 @@ from os import PathLike, fspath
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, CallError, DeclaredError, whole_number
+from accelflow.errors import AccelflowError, CallError, DeclaredError, texts, whole_number
 from accelflow.requests import Metadata, current_scope, pairs, within_request
 
 __all__ = [
@@ -110,17 +110,19 @@ class Client:
         limits: Limits = _DEFAULT,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
+        folders = texts("include_dirs", include_dirs)
+        repeatable = texts("idempotent", idempotent)
         self._native = _native.Client(
             fspath(interface),
             address,
-            include_dirs=[fspath(folder) for folder in include_dirs],
+            include_dirs=folders,
             protocol=protocol,
             ca=_path(ca),
             server_name=server_name,
             certificate=_path(certificate),
             key=_path(key),
             multiplexed=multiplexed,
-            idempotent=list(idempotent),
+            idempotent=repeatable,
             bounds=_bounds(limits, compress=compress),
         )
 
@@ -202,15 +204,17 @@ class GrpcClient:
         if async_threads < 1:
             message = f"async_threads = {async_threads}: must be 1 or more"
             raise AccelflowError(message)
+        folders = texts("include_dirs", include_dirs)
+        repeatable = texts("idempotent", idempotent)
         self._native = _native.GrpcClient(
             fspath(interface),
             address,
-            include_dirs=[fspath(folder) for folder in include_dirs],
+            include_dirs=folders,
             ca=_path(ca),
             server_name=server_name,
             certificate=_path(certificate),
             key=_path(key),
-            idempotent=list(idempotent),
+            idempotent=repeatable,
             bounds=_bounds(limits, compress=compress),
         )
         # It has no thread before the first coroutine calls.

@@ -1,5 +1,7 @@
 """What can go wrong, in a form that the command line turns into one line and an exit code."""
 
+from collections.abc import Iterable
+from os import PathLike, fspath
 from typing import ClassVar
 
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
@@ -10,6 +12,7 @@ __all__ = [
     "DeclaredError",
     "InputError",
     "TraceError",
+    "texts",
     "whole_number",
 ]
 
@@ -22,6 +25,17 @@ class InputError(AccelflowError):
     """
 
     exit_code: ClassVar[int] = 2
+
+
+def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
+    """Return `value`, the setting called `name`, as a list of texts.
+
+    Raises InputError for a single text, and for what is none.
+    """
+    found = [value] if isinstance(value, str | bytes) else list(value)
+    if isinstance(value, str | bytes) or not all(isinstance(it, str | PathLike) for it in found):
+        raise InputError(f"{name} = {value!r}: must be a list of texts")
+    return [fspath(it) for it in found]
 
 
 def whole_number(name: str, value: int, least: int, most: int) -> int:

@@ -9,13 +9,25 @@ threads that a handler starts, or has from a pool, there is :func:`within_reques
 """
 
 import functools
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
 from accelflow import _native
+from accelflow.errors import InputError
 
-__all__ = ["Metadata", "Request", "current_scope", "in_scope", "pairs", "within_request"]
+__all__ = [
+    "Metadata",
+    "Outcome",
+    "Request",
+    "current_scope",
+    "in_scope",
+    "pairs",
+    "within_request",
+]
 
 #: What a handler with a second parameter is given there.
 Request = _native.Request
@@ -33,21 +45,38 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that keeps this request's deadline and trace on any thread.
 
-    Outside handlers, and of requests that have neither, it is `work` itself.
+    Of a coroutine function it is one, too. Outside handlers, and of requests that have neither, it
+    is `work` itself. Raises InputError for generator functions, which work in between.
     """
+    if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
+        raise InputError(f"within_request({work!r}): must not be a generator function")
     scope = current_scope()
     if scope is None:
         return work
+    if inspect.iscoroutinefunction(work):
+
+        @functools.wraps(work)
+        async def awaited(*args: _P.args, **kwargs: _P.kwargs) -> Any:
+            with _entered(scope):
+                return await work(*args, **kwargs)
+
+        return cast(Callable[_P, _T], awaited)
 
     @functools.wraps(work)
     def within(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        token = _SCOPE.set(scope)
-        try:
+        with _entered(scope):
             return work(*args, **kwargs)
-        finally:
-            _SCOPE.reset(token)
 
     return within
+
+
+@contextmanager
+def _entered(scope: _native.Scope) -> Iterator[None]:
+    token = _SCOPE.set(scope)
+    try:
+        yield
+    finally:
+        _SCOPE.reset(token)
 
 
 def current_scope() -> _native.Scope | None:
@@ -55,14 +84,44 @@ def current_scope() -> _native.Scope | None:
     return _SCOPE.get() or _native.current_scope()
 
 
-async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> _T:
+@dataclass(frozen=True)
+class Outcome(Generic[_T]):
+    """What became of a coroutine: its value, or what it has raised."""
+
+    value: _T | None
+    raised: BaseException | None
+
+    def get(self) -> _T:
+        """Return the value, or raise what was raised."""
+        if self.raised is not None:
+            raise self.raised
+        return cast(_T, self.value)
+
+
+async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Outcome[_T]:
     """Await what handles the request of `scope`, in a task of its own."""
     _SCOPE.set(scope)
-    return await coroutine
+    try:
+        return Outcome(await coroutine, None)
+    except (KeyboardInterrupt, SystemExit) as raised:
+        # They would end the loop, and with it all other coroutines.
+        return Outcome(None, raised)
 
 
 def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
-    """Return metadata in either form as pairs of name and value."""
+    """Return metadata in either form as pairs of name and value.
+
+    Raises InputError for what is neither.
+    """
     if metadata is None:
         return []
-    return list(metadata.items() if isinstance(metadata, Mapping) else metadata)
+    found = list(metadata.items() if isinstance(metadata, Mapping) else metadata)
+    for number, entry in enumerate(found):
+        match entry:
+            case (str(), str() | bytes()):
+                pass
+            case (str() as name, _):
+                raise InputError(f"metadata '{name}': must be a str or bytes")
+            case _:
+                raise InputError(f"metadata: entry {number} must be a pair of name and value")
+    return found

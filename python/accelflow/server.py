@@ -9,19 +9,26 @@ Every request is received by trace T1 and answered by T2, or by T3 if it was com
 """
 
 import asyncio
+import contextlib
 import datetime
 import inspect
 import logging
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from os import PathLike, fspath
 from types import FrameType, TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, DeclaredError, InputError, whole_number
+from accelflow.errors import (
+    AccelflowError,
+    CallError,
+    DeclaredError,
+    InputError,
+    texts,
+    whole_number,
+)
 from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
 from accelflow.recordings import completed
 from accelflow.requests import Request, in_scope
@@ -40,6 +47,13 @@ Handler: TypeAlias = (
 )
 
 _LOG: Final = logging.getLogger(__name__)
+
+#: How often it is looked whether somebody still waits for a coroutine: at first, and later on.
+_FIRST_LOOK_S: Final = 0.02
+_LAST_LOOK_S: Final = 0.25
+
+#: How long coroutines may take to be cancelled when the server stops.
+_FAREWELL_S: Final = 5.0
 
 #: The arguments and the request.
 _MOST_PARAMETERS: Final = 2
@@ -104,9 +118,10 @@ class Server:
         pools = Pools(workers=workers) if isinstance(workers, int) else workers
         steered = Steering(policy=steering) if isinstance(steering, str) else steering
         _check_operations(pools, steered, faults)
+        _check_tenants(tenants)
         self._native = _native.Server(
             fspath(interface),
-            include_dirs=[fspath(folder) for folder in include_dirs],
+            include_dirs=texts("include_dirs", include_dirs),
             certificate=None if certificate is None else fspath(certificate),
             key=None if key is None else fspath(key),
             client_ca=None if client_ca is None else fspath(client_ca),
@@ -124,47 +139,62 @@ class Server:
             telemetry=telemetry,
             admin=admin,
         )
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._loop_thread: threading.Thread | None = None
+        self._coroutines = _Coroutines()
         self._port: int | None = None
 
     def handle(self, name: str, handler: Handler) -> None:
         """Set the handler of ``Service.method``, or of ``method`` where one service has it.
 
         A handler gets the dict of the arguments and returns the function's value; None for void.
-        With a second parameter it gets the :class:`Request`, too. It is called from several
-        threads; coroutine functions run in one event loop of the server's, and are cancelled when
-        the deadline of their request has passed. A DeclaredError becomes that exception of the
-        interface. Anything else that it raises is logged, and the client is told INTERNAL_ERROR
-        with its type and text.
+        With a second parameter that is needed, or called ``request``, it gets the
+        :class:`Request`, too. It is called from several threads. Coroutines that it returns run in
+        one event loop of the server's; they are cancelled when their client waits no more. A
+        DeclaredError becomes that exception of the interface. Anything else that is raised is
+        logged, and the client is told INTERNAL_ERROR with its type and text.
 
         Raises AccelflowError for no function of the interface, InputError for a handler that takes
         something else.
         """
         takes_request = _takes_request(name, handler)
-        if inspect.iscoroutinefunction(handler):
-            handler = self._awaited(handler)
-        self._native.handle(name, _logged(name, handler), takes_request)
+
+        def call(*given: Any) -> Any:
+            try:
+                value = handler(*given)
+                return self._coroutines.run(value) if inspect.iscoroutine(value) else value
+            except DeclaredError:
+                raise
+            except CallError as error:
+                # Where the call was made is of less use than what became of it.
+                _LOG.error("the handler of %s failed: %s", name, error)
+                raise
+            except BaseException:
+                _LOG.exception("the handler of %s failed", name)
+                raise
+
+        self._native.handle(name, call, takes_request)
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on an IP address, serve in threads of its own, and return the port.
 
-        Port 0 lets the system choose one. A server is started once.
+        Port 0 lets the system choose one. A server is started once. Raises AccelflowError for an
+        address that is not to be had, InputError for a port that is none.
         """
+        whole_number("port", port, 0, 65535)
         self._port = self._native.start(host, port)
         return self._port
 
     def stop(self, grace_s: float = 10.0) -> int:
         """Stop listening and wait up to `grace_s` for requests that have begun to arrive.
 
-        Return how many connections had to be cut off. A second call does nothing.
+        Return how many connections had to be cut off. Coroutines that still run then are cancelled.
+        A second call does nothing. Raises AccelflowError in a coroutine of the server's, for which
+        it would wait.
         """
+        if threading.current_thread() is self._coroutines.thread:
+            message = "a coroutine handler cannot stop its server: another thread can"
+            raise AccelflowError(message)
         cut_off = self._native.stop(grace_s)
-        loop, thread = self._loop, self._loop_thread
-        if loop is not None and thread is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
+        self._coroutines.stop()
         return cut_off
 
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
@@ -243,38 +273,75 @@ class Server:
         """Stop with the default grace."""
         self.stop()
 
-    def _awaited(self, handler: Callable[..., Coroutine[Any, Any, Json]]) -> Callable[..., Json]:
-        loop = self._event_loop()
 
-        def call(*given: Any) -> Json:
-            scope = _native.current_scope()
-            handled = in_scope(scope, handler(*given))
-            future: Future[Json] = asyncio.run_coroutine_threadsafe(handled, loop)
-            left = None if scope is None else scope.time_left_s()
+class _Coroutines:
+    """The event loop that coroutines of handlers run in, on a thread that the first one starts."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.thread: threading.Thread | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Json]) -> Json:
+        """Return what a coroutine returns, and cancel it once nobody waits for that any more."""
+        scope = _native.current_scope()
+        outcome = asyncio.run_coroutine_threadsafe(in_scope(scope, coroutine), self._running())
+        pause_s = _FIRST_LOOK_S
+        while True:
+            left_s = None if scope is None else _least(pause_s, scope.time_left_s())
             try:
-                return future.result(None if left is None else min(left, threading.TIMEOUT_MAX))
+                return outcome.result(left_s).get()
             except TimeoutError:
                 # It may be the handler's own.
-                if future.done() or not future.cancel():
-                    return future.result()
-                # The client has been told: nobody reads this.
-                raise DeclaredError("DEADLINE_EXCEEDED", {"message": "cancelled"}) from None
+                if outcome.done():
+                    return outcome.result().get()
+                pause_s = min(2 * pause_s, _LAST_LOOK_S)
+                if scope is not None and scope.abandoned and outcome.cancel():
+                    late = scope.time_left_s() == 0
+                    code = "DEADLINE_EXCEEDED" if late else "CANCELLED"
+                    raise DeclaredError(code, {"message": "nobody waits"}) from None
 
-        return call
+    def stop(self) -> None:
+        """Cancel what still runs, and end the thread."""
+        with self._lock:
+            loop, thread = self._loop, self.thread
+            if loop is None or thread is None or loop.is_closed():
+                return
+            ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
+            with contextlib.suppress(TimeoutError):
+                ended.result(_FAREWELL_S)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=loop.run_forever, name="accelflow-async", daemon=True)
-            self._loop, self._loop_thread = loop, thread
-            thread.start()
-        return self._loop
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                self._loop = loop
+                name = "accelflow-async"
+                self.thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
+                self.thread.start()
+            return self._loop
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _least(pause_s: float, left_s: float | None) -> float:
+    return pause_s if left_s is None else min(pause_s, left_s)
 
 
 def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
     """Whether a handler takes the request beside the arguments."""
+    if not callable(handler):
+        raise InputError(f"the handler of {name}, {handler!r}: must be a function")
     try:
-        parameters = inspect.signature(handler).parameters.values()
+        parameters = _parameters(handler)
     except (TypeError, ValueError):
         return False  # What is written in C need not tell.
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -286,20 +353,28 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
         raise InputError(
             f"the handler of {name}, {handler!r}: must take the arguments, and perhaps the request"
         )
-    return len(needed) == _MOST_PARAMETERS
+    second = places[1].name if len(places) > 1 else ""
+    return len(needed) == _MOST_PARAMETERS or second == "request"
 
 
-def _logged(name: str, handler: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*given: Any) -> Any:
-        try:
-            return handler(*given)
-        except DeclaredError:
-            raise
-        except Exception:
-            _LOG.exception("the handler of %s failed", name)
-            raise
+def _parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return those that it has itself, or of what it wraps if it passes on any."""
+    own = list(inspect.signature(handler, follow_wrapped=False).parameters.values())
+    if any(it.kind is it.VAR_POSITIONAL for it in own):
+        return list(inspect.signature(handler).parameters.values())
+    return own
 
-    return call
+
+def _check_tenants(tenants: Sequence[Tenant]) -> None:
+    """Raise InputError for settings that cannot be."""
+    for tenant in tenants:
+        place = f"tenant '{tenant.name}'"
+        texts(f"{place}: networks", tenant.networks)
+        texts(f"{place}: identities", tenant.identities)
+        for setting in ("max_traces", "max_connections"):
+            count = getattr(tenant, setting)
+            if count is not None:
+                whole_number(f"{place}: {setting}", count, 1, _MOST)
 
 
 def _check_operations(

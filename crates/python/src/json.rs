@@ -180,8 +180,11 @@ impl<'v, 'py> Value<'v, 'py> {
     }
 
     fn integer<S: Serializer>(&self, number: &Bound<'_, PyInt>, to: S) -> Result<S::Ok, S::Error> {
-        match number.extract::<i64>() {
-            Ok(small) => to.serialize_i64(small),
+        if let Ok(small) = number.extract::<i64>() {
+            return to.serialize_i64(small);
+        }
+        match number.extract::<u64>() {
+            Ok(large) => to.serialize_u64(large),
             Err(_) => {
                 let why = format!("{number} is no 64-bit integer");
                 Err(self.problem.is(Why::Value(why)))

@@ -104,8 +104,7 @@ impl PyRequest {
 
     /// The first value of a name; None if there is none.
     fn get(&self, name: &str) -> Option<Value> {
-        let mut named = self.metadata.iter().filter(|it| it.0 == name);
-        named.next().map(|it| it.1.into())
+        self.metadata.get_all(name).next().map(Value::from)
     }
 
     /// Seconds until the client gives up; None if it has not said when.
@@ -123,6 +122,12 @@ pub(crate) struct PyScope {
 
 #[pymethods]
 impl PyScope {
+    /// Whether the client is known to wait no more.
+    #[getter]
+    fn abandoned(&self) -> bool {
+        self.inner.is_abandoned()
+    }
+
     /// Seconds that are left; None if the request has no deadline.
     fn time_left_s(&self) -> Option<f64> {
         self.inner.time_left().map(|it| it.as_secs_f64())

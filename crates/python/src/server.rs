@@ -1,13 +1,15 @@
 //! The server (`accelflow_serve`) for `accelflow.server`.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, Execution, HandlerError, Request, Returned, Running, Server, TlsIdentity, ValueHandler,
+    Config, Execution, HandlerError, Request, Returned, Running, ServeError, Server, TlsIdentity,
+    ValueHandler,
 };
 use pyo3::prelude::*;
 
@@ -38,8 +40,11 @@ impl ValueHandler for PyHandler {
                 }
                 let problem = json::Problem::default();
                 let returned = request.returns(&json::Value::of(&value, &problem));
-                problem.raise()?;
-                Ok(returned)
+                // As any other result that does not fit.
+                Ok(match problem.raise() {
+                    Ok(()) => returned,
+                    Err(error) => Returned::unfit(error.to_string()),
+                })
             };
             answer().map_err(|error| failure(py, &error))
         })
@@ -54,7 +59,13 @@ fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
             let body = json::from_python(&members)?;
             Ok(HandlerError::Declared { field, body })
         };
-        return declared().unwrap_or_else(|error| HandlerError::Internal(error.to_string()));
+        return declared().unwrap_or_else(|why| {
+            let arguments = error.value(py).getattr("args");
+            let arguments = arguments.map_or_else(|it| it.to_string(), |it| it.to_string());
+            HandlerError::Internal(format!(
+                "DeclaredError{arguments}: must be a name and a dict of members: {why}"
+            ))
+        });
     }
     HandlerError::Internal(error.to_string())
 }
@@ -177,14 +188,20 @@ impl PyServer {
             .map_err(|_| refused(format!("host '{host}': must be an IP address")))?;
         py.detach(|| {
             let mut state = self.lock();
-            let server = match std::mem::replace(&mut *state, State::Stopped) {
-                State::New(server) => server,
-                other => {
-                    *state = other;
-                    return Err(refused("a server is started once"));
-                }
+            if !matches!(*state, State::New(_)) {
+                return Err(refused(
+                    "a server is started once, and not after it was stopped",
+                ));
+            }
+            // An address that is not to be had leaves the server for another.
+            let address = (ip, port).into();
+            let listener = TcpListener::bind(address);
+            let listener =
+                listener.map_err(|error| refused(ServeError::Listen { address, error }))?;
+            let State::New(server) = std::mem::replace(&mut *state, State::Stopped) else {
+                return Err(refused("a server is started once"));
             };
-            let running = server.start((ip, port).into()).map_err(refused)?;
+            let running = server.start_on(listener).map_err(refused)?;
             let port = running.address().port();
             *state = State::Running(running);
             Ok(port)
