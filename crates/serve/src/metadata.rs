@@ -18,20 +18,6 @@ const FIELD: usize = 32;
 /// What the name of a value of bytes ends in.
 const BINARY: &str = "-bin";
 
-/// Headers that are HTTP/2's or gRPC's, beside those that begin with `grpc-`.
-const RESERVED: [HeaderName; 10] = [
-    header::CONNECTION,
-    header::CONTENT_LENGTH,
-    header::CONTENT_TYPE,
-    header::HOST,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    header::TE,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    header::USER_AGENT,
-];
-
 /// Written without padding, read with or without.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -219,8 +205,23 @@ fn own_name(name: &str) -> Result<HeaderName, MetadataError> {
     }
 }
 
+/// Whether a header is HTTP/2's or gRPC's own.
 fn is_reserved(name: &HeaderName) -> bool {
-    name.as_str().starts_with("grpc-") || RESERVED.contains(name)
+    let name = name.as_str();
+    let of_http = matches!(
+        name,
+        "connection"
+            | "content-length"
+            | "content-type"
+            | "host"
+            | "keep-alive"
+            | "proxy-connection"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+            | "user-agent"
+    );
+    of_http || name.starts_with("grpc-")
 }
 
 fn is_binary(name: &HeaderName) -> bool {
