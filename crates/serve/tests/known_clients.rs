@@ -42,13 +42,12 @@ impl Authority {
         self.files.file("ca.pem")
     }
 
-    /// Certificate and key of a client with DNS names, and URIs among them.
-    fn vouch(&self, who: &str, names: &[&str]) -> (PathBuf, PathBuf) {
-        let (uris, names): (Vec<&str>, Vec<&str>) = names.iter().partition(|it| it.contains(':'));
+    /// Certificate and key of a client with these DNS names and URIs.
+    fn vouch(&self, who: &str, names: &[&str], uris: &[&str]) -> (PathBuf, PathBuf) {
         let names: Vec<String> = names.iter().map(|it| (*it).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("DNS names");
         for uri in uris {
-            let uri = uri.try_into().expect("ASCII");
+            let uri = (*uri).try_into().expect("ASCII");
             params.subject_alt_names.push(SanType::URI(uri));
         }
         let key = KeyPair::generate().expect("a key");
@@ -116,19 +115,23 @@ fn noting(seen: &Seen, answer: &'static [u8]) -> impl Fn(&Request<'_>) -> Handle
     }
 }
 
+/// A server of Thrift whose handler notes who asks.
+fn noting_server(certificate: &Certificate, authority: &Authority, seen: &Seen) -> Running {
+    let mut server = server();
+    server.set_tls(asking(certificate, authority));
+    let noting = server.handle("Test.add", noting(seen, b"2"));
+    noting.expect("declared");
+    start(server)
+}
+
 #[test]
 fn handlers_learn_who_their_clients_are() {
     let certificate = Certificate::new("known-clients");
     let authority = Authority::new("known-clients-ca");
     let names = ["batch.internal", "spiffe://internal/batch"];
-    let batch = authority.vouch("batch", &names);
+    let batch = authority.vouch("batch", &names[..1], &names[1..]);
     let seen = Seen::default();
-    let mut server = server();
-    server.set_tls(asking(&certificate, &authority));
-    server
-        .handle("Test.add", noting(&seen, b"2"))
-        .expect("declared");
-    let running = start(server);
+    let running = noting_server(&certificate, &authority, &seen);
     let calling = client(&running, trust(&certificate, Some(&batch)));
     for _ in 0..2 {
         assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
@@ -147,61 +150,24 @@ fn handlers_learn_who_their_clients_are() {
     assert_eq!(seen, vec![names.map(str::to_owned).to_vec(); 4]);
 }
 
-/// What the server says of a certificate that says these names.
-fn proven(authority: &Authority, names: &[&str]) -> Vec<String> {
-    let certificate = Certificate::new("proven");
-    let own = authority.vouch("own", names);
-    let seen = Seen::default();
-    let mut server = server();
-    server.set_tls(asking(&certificate, authority));
-    server
-        .handle("Test.add", noting(&seen, b"2"))
-        .expect("declared");
-    let running = start(server);
-    let calling = client(&running, trust(&certificate, Some(&own)));
-    assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
-    seen.lock().expect("it has ended").remove(0)
-}
-
 #[test]
 fn no_uri_can_be_taken_for_a_dns_name() {
-    let authority = Authority::new("proven-ca");
-    let names = ["One.Batch.internal", "spiffe://Internal/Batch"];
-    let expected = ["one.batch.internal", "spiffe://Internal/Batch"];
-    assert_eq!(proven(&authority, &names), expected);
-    let key = KeyPair::generate().expect("a key");
-    let mut params = CertificateParams::new(vec!["x.internal".to_owned()]).expect("a name");
-    for uri in [
+    let certificate = Certificate::new("odd-names");
+    let authority = Authority::new("odd-names-ca");
+    let uris = [
         "payments.internal",
         ":payments.internal",
         "1a:b",
         "a_b:c",
-        "urn:x",
-    ] {
-        let uri = uri.try_into().expect("ASCII");
-        params.subject_alt_names.push(SanType::URI(uri));
-    }
-    let made = params.signed_by(&key, &authority.issuer).expect("made");
-    let files = (
-        authority.files.file("odd.pem"),
-        authority.files.file("odd.key"),
-    );
-    std::fs::write(&files.0, made.pem()).expect("a file");
-    std::fs::write(&files.1, key.serialize_pem()).expect("a file");
-    let certificate = Certificate::new("odd-names");
+        "urn:X",
+    ];
+    let odd = authority.vouch("odd", &["One.Batch.internal"], &uris);
     let seen = Seen::default();
-    let mut server = server();
-    server.set_tls(asking(&certificate, &authority));
-    server
-        .handle("Test.add", noting(&seen, b"2"))
-        .expect("declared");
-    let running = start(server);
-    let calling = client(&running, trust(&certificate, Some(&files)));
+    let running = noting_server(&certificate, &authority, &seen);
+    let calling = client(&running, trust(&certificate, Some(&odd)));
     assert_eq!(calling.call("add", ADD).expect("adds"), b"2");
-    assert_eq!(
-        *seen.lock().expect("it has ended"),
-        [["x.internal", "urn:x"]]
-    );
+    let seen = seen.lock().expect("it has ended").clone();
+    assert_eq!(seen, [["one.batch.internal", "urn:X"]]);
 }
 
 /// A resumed connection would be its client's without a look at the certificate.
@@ -209,7 +175,7 @@ fn no_uri_can_be_taken_for_a_dns_name() {
 fn servers_that_ask_give_no_tickets() {
     let certificate = Certificate::new("tickets");
     let authority = Authority::new("tickets-ca");
-    let (chain, key) = authority.vouch("batch", &["batch.internal"]);
+    let (chain, key) = authority.vouch("batch", &["batch.internal"], &[]);
     for asks in [false, true] {
         let mut server = server();
         server.set_tls(match asks {
@@ -240,7 +206,7 @@ fn clients_that_nobody_vouches_for_are_refused() {
     let certificate = Certificate::new("unknown-clients");
     let authority = Authority::new("unknown-clients-ca");
     let other = Authority::new("unknown-clients-other");
-    let stranger = other.vouch("stranger", &["batch.internal"]);
+    let stranger = other.vouch("stranger", &["batch.internal"], &[]);
     let mut server = server();
     server.set_tls(asking(&certificate, &authority));
     let running = start(server);
@@ -299,9 +265,9 @@ fn named(name: &str, identities: &[&str]) -> Tenant {
 fn tenants_are_known_by_what_their_clients_prove() {
     let certificate = Certificate::new("named-tenants");
     let authority = Authority::new("named-tenants-ca");
-    let batch = authority.vouch("batch", &["one.batch.internal"]);
-    let mesh = authority.vouch("mesh", &["spiffe://internal/web"]);
-    let nobody = authority.vouch("nobody", &["one.batch.internal.org"]);
+    let batch = authority.vouch("batch", &["one.batch.internal"], &[]);
+    let mesh = authority.vouch("mesh", &[], &["spiffe://internal/web"]);
+    let nobody = authority.vouch("nobody", &["one.batch.internal.org"], &[]);
     // Two requests, and one more in an hour.
     let registers = Registers::new(1, 2, 3_600_000_000).expect("they fit");
     let tenants = vec![
@@ -397,8 +363,8 @@ fn identities_that_nobody_can_have_are_refused() {
 fn a_tenant_without_room_keeps_nobody_else_out() {
     let certificate = Certificate::new("room");
     let authority = Authority::new("room-ca");
-    let mesh = authority.vouch("mesh", &["web.internal"]);
-    let other = authority.vouch("other", &["other.internal"]);
+    let mesh = authority.vouch("mesh", &["web.internal"], &[]);
+    let other = authority.vouch("other", &["other.internal"], &[]);
     let here: std::net::IpAddr = [127, 0, 0, 1].into();
     let office = Tenant {
         max_connections: 1,
