@@ -38,11 +38,13 @@ impl Default for RecordingOptions {
 impl Profile {
     /// The costs that `recording` measured for `services`, operation by operation.
     ///
+    /// Services of the recording that `services` does not have are left aside.
+    ///
     /// A CPU phase that was not measured takes what makes application logic the paper's 20.7 % of
     /// the service's time, in equal parts of the service's CPU phases.
     ///
     /// # Errors
-    /// [`RecordingError`] if the recording lacks a service or has another one, if its operations
+    /// [`RecordingError`] if the recording lacks one of `services` or has one twice, if operations
     /// are not those of the service's path in `image`, or if a number is out of its range.
     pub fn from_recording(
         recording: &Recording,
@@ -51,7 +53,7 @@ impl Profile {
         options: &RecordingOptions,
     ) -> Result<Profile, RecordingError> {
         check_header(recording)?;
-        check_names(recording, services)?;
+        check_names(recording)?;
         let mut parameters = vec![];
         let mut profiles = Vec::with_capacity(services.len());
         for service in services {
@@ -59,9 +61,8 @@ impl Profile {
                 .services
                 .iter()
                 .find(|it| it.service == service.name());
-            let missing = || RecordingError::MissingService(service.name().to_owned());
             let reader = Reader {
-                recorded: recorded.ok_or_else(missing)?,
+                recorded: recorded.ok_or_else(|| missing(service, recording))?,
                 options,
             };
             let mut profile = reader.profile(service, &service.walk(image)?)?;
@@ -84,28 +85,27 @@ fn check_header(recording: &Recording) -> Result<(), RecordingError> {
     Err(RecordingError::Version(recording.version))
 }
 
-fn check_names(recording: &Recording, services: &[Service]) -> Result<(), RecordingError> {
-    for (index, recorded) in recording.services.iter().enumerate() {
+fn check_names(recording: &Recording) -> Result<(), RecordingError> {
+    let services = &recording.services;
+    for (index, recorded) in services.iter().enumerate() {
         let name = &recorded.service;
-        if !services.iter().any(|service| service.name() == name) {
-            let known = services
-                .iter()
-                .map(Service::name)
-                .collect::<Vec<_>>()
-                .join(", ");
-            return Err(RecordingError::UnknownService {
-                name: name.clone(),
-                known,
-            });
-        }
-        if recording.services[..index]
-            .iter()
-            .any(|before| before.service == *name)
-        {
+        if services[..index].iter().any(|it| it.service == *name) {
             return Err(RecordingError::DuplicateService(name.clone()));
         }
     }
     Ok(())
+}
+
+fn missing(service: &Service, recording: &Recording) -> RecordingError {
+    let names: Vec<&str> = recording.services.iter().map(|it| &*it.service).collect();
+    let found = match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    };
+    RecordingError::MissingService {
+        service: service.name().to_owned(),
+        found,
+    }
 }
 
 /// Reads one service of a recording.

@@ -207,17 +207,14 @@ pub enum RecordingError {
         /// Why not, and where.
         error: ServiceError,
     },
-    /// A service that was not asked for.
-    #[error("unknown service '{name}'; known are {known}")]
-    UnknownService {
-        /// Its name.
-        name: String,
-        /// Those that were asked for.
-        known: String,
-    },
     /// A service that was asked for.
-    #[error("service {0} is missing from the recording")]
-    MissingService(String),
+    #[error("service {service} is missing from the recording, which has {found}")]
+    MissingService {
+        /// Its name.
+        service: String,
+        /// Those that are there.
+        found: String,
+    },
     /// A service that is there twice.
     #[error("service {0} is in the recording twice")]
     DuplicateService(String),
