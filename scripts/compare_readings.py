@@ -18,8 +18,8 @@ from typing import Any
 
 from accelflow import simulation
 from accelflow.files import write_whole
+from accelflow.report.paper import PAPER_REDUCTIONS
 from accelflow.report.results import Comparison, mean_reduction
-from accelflow.report.table import PAPER_REDUCTIONS
 
 OTHERS = ("non_acc", "cpu_centric", "relief", "cohort")
 NAMES = dict(simulation.orchestrators())
@@ -108,13 +108,13 @@ def one(reading: dict[str, object], requests: int, seed: int) -> Comparison:
 
 
 def cell(other: str, results: list[Comparison]) -> str:
-    """Both reductions against `other`; a star if it was saturated in some run."""
+    """Both reductions against `other`; a star if one of the two was saturated in some run."""
     texts = []
     for statistic in ("p99_us", "mean_us"):
         found = [reduction(result, other, statistic) for result in results]
         half = STUDENT_T[len(found) - 1] * statistics.stdev(found) / math.sqrt(len(found))
         texts.append(f"{100 * statistics.fmean(found):.1f} ± {100 * half:.1f}")
-    systems = [result.system(other) for result in results]
+    systems = [result.system(name) for result in results for name in ("accelflow", other)]
     saturated = any(s.saturated for system in systems if system for s in system.services)
     return " / ".join(texts) + (" \\*" if saturated else "")
 

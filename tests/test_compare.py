@@ -88,6 +88,37 @@ def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> No
         assert printed in done.stdout
 
 
+def test_a_saturated_run_is_marked_where_its_reductions_stand(tmp_path: Path) -> None:
+    fast = ("--profile", "paper", "--rate", "60000", "--requests", "2000")
+    done = run("compare", "socialnetwork", *fast, "--out", str(tmp_path))
+    table = done.stdout[done.stdout.index("Against") :]
+    for name in ("Non-acc", "CPU-Centric", "RELIEF", "Cohort"):
+        (line,) = [line for line in table.splitlines() if line.startswith(name)]
+        assert all(cell.endswith("%*") for cell in line.split()[1:]), line
+    assert "cannot keep up" in table
+    assert "the rate is not 13,400" in table
+
+
+def test_other_workloads_do_not_stand_beside_the_papers_figures(tmp_path: Path) -> None:
+    done = run("compare", "serverless", "--requests", "400", "--out", str(tmp_path))
+    assert "the workload is serverless" in done.stdout
+    assert "68.8%" not in done.stdout
+
+
+def test_some_services_of_a_recording_can_be_chosen(tmp_path: Path) -> None:
+    recording = measure()
+    for service in ("CPost", "UniqId"):
+        results = simulation.compare(small(recording=recording, services=[service]))
+        found = {s["service"] for system in results["systems"] for s in system["services"]}
+        assert found == {service}
+    file = tmp_path / "recording.json"
+    file.write_text(recording)
+    chosen = ("--recording", str(file), "--service", "CPost", "--requests", "200", "--json")
+    done = run("compare", "socialnetwork", *chosen, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert [s["service"] for s in json.loads(done.stdout)["systems"][0]["services"]] == ["CPost"]
+
+
 def test_orchestrators_and_services_can_be_chosen(tmp_path: Path) -> None:
     done = run(
         "compare",

@@ -16,8 +16,9 @@ from accelflow.errors import InputError
 from accelflow.files import write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.report.export import to_json
+from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import mean_reduction
-from accelflow.report.table import PAPER_REDUCTIONS
+from conftest import SLOWNESS
 
 
 @pytest.fixture
@@ -66,13 +67,76 @@ def test_fallbacks_are_summed_by_reason(comparison: Comparison) -> None:
     assert "Fallbacks of Ideal by reason: 24 overflow_full, 32 enqueue_denied." in text
 
 
-def test_reductions_stand_beside_the_papers(comparison: Comparison) -> None:
-    text = printed(comparison)
+def of_the_paper(results: dict[str, Any]) -> dict[str, Any]:
+    """`results`, as if they were of the experiment that the paper reports."""
+    arrivals = {"kind": "alibaba", "rate_rps": 13_400.0, "rates": "equal"}
+    return results | {"profile": "paper", "arrivals": arrivals, "config": {}}
+
+
+def test_reductions_stand_beside_the_papers(made_up_results: dict[str, Any]) -> None:
+    text = printed(Comparison.from_dict(of_the_paper(made_up_results)))
     (cohort,) = [line for line in text.splitlines() if line.startswith("Cohort ")]
     # Means are 4 and 2 times the same number; P99 is that times 1.5 + ln of the factor.
     p99 = 1 - 2 * (1.5 + math.log(2)) / (4 * (1.5 + math.log(4)))
     assert cohort.split() == ["Cohort", f"{p99:.1%}", "70.1%", "50.0%", "37.9%"]
     assert "Differences from the paper" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"workload": "serverless"}, "the workload is serverless"),
+        ({"profile": "measured"}, "costs are those of the profile measured"),
+        ({"profile": "recording"}, "costs are those of the profile recording"),
+        ({"arrivals": {"kind": "alibaba", "rate_rps": 60_000.0}}, "the rate is not 13,400"),
+        ({"arrivals": {"kind": "short_bursts", "rate_rps": 13_400.0}}, "arrivals are short_bursts"),
+        ({"config": {"accelerator.pes": 4.0}}, "parameters of the server are set"),
+        ({"tenants": {"CPost": 1}}, "services are of tenants"),
+        ({"priorities": {"CPost": 1}}, "services are of tenants"),
+        ({"shaping": {"1": {}}}, "tenants are shaped"),
+    ],
+)
+def test_the_papers_figures_stand_beside_its_own_experiment_only(
+    made_up_results: dict[str, Any], change: dict[str, Any], why: str
+) -> None:
+    own = of_the_paper(made_up_results)
+    assert other_experiment(Comparison.from_dict(own)) is None
+    assert other_experiment(Comparison.from_dict(own | {"config": {"scheduling.policy": 0.0}})) is None
+    other = Comparison.from_dict(own | change)
+    assert why in str(other_experiment(other))
+    text = printed(other, width=300)
+    assert "P99 paper" not in text
+    for figure in ("90.7%", "81.2%", "68.8%", "70.1%"):
+        assert figure not in text
+    assert f"{why}" in text
+    assert EXPERIMENT in text
+
+
+def test_the_papers_figures_are_not_of_some_of_its_services(
+    made_up_results: dict[str, Any],
+) -> None:
+    own = of_the_paper(made_up_results)
+    for system in own["systems"]:
+        system["services"] = system["services"][1:]
+    assert "left out" in str(other_experiment(Comparison.from_dict(own)))
+
+
+@pytest.mark.parametrize("saturated", ["relief", "accelflow"])
+def test_reductions_of_saturated_systems_have_a_star_and_its_legend(
+    made_up_results: dict[str, Any], saturated: str
+) -> None:
+    for system in made_up_results["systems"]:
+        for service in system["services"]:
+            service["saturated"] = None
+    assert "cannot keep up" not in printed(Comparison.from_dict(made_up_results))
+    index = list(SLOWNESS).index(saturated)
+    made_up_results["systems"][index]["services"][2]["saturated"] = "manager"
+    text = printed(Comparison.from_dict(made_up_results), width=200)
+    table = text[text.index("Against") :]
+    starred = {line.split()[0] for line in table.splitlines() if "%*" in line}
+    every = {"Non-acc", "CPU-Centric", "RELIEF", "Cohort"}
+    assert starred == (every if saturated == "accelflow" else {"RELIEF"})
+    assert "\n* A system of the two cannot keep up" in table
 
 
 def test_paper_figures_are_those_of_the_papers_text() -> None:

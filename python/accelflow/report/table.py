@@ -7,16 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
-
-#: AccelFlow's mean reduction of (P99, mean) latency over each orchestrator, as the paper reports it
-#: (AccelFlow, Fig. 11 and section VII.A).
-PAPER_REDUCTIONS: Final = {
-    "non_acc": (0.907, 0.772),
-    "cpu_centric": (0.812, 0.539),
-    "relief": (0.688, 0.407),
-    "cohort": (0.701, 0.379),
-}
 
 _WHY_DIFFERENT: Final = (
     "Differences from the paper are expected: it leaves inputs open, and costs may be those of"
@@ -36,7 +28,8 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     if reductions is not None:
         console.print()
         _print_table(reductions, console)
-        console.print(_WHY_DIFFERENT, soft_wrap=True)
+        for note in _reduction_notes(comparison):
+            console.print(note, soft_wrap=True)
 
 
 def services_table(comparison: Comparison) -> Table:
@@ -65,19 +58,51 @@ def services_table(comparison: Comparison) -> Table:
 def reductions_table(comparison: Comparison) -> Table | None:
     """Build the table of AccelFlow's mean reductions.
 
-    None without AccelFlow, or without an orchestrator that the paper compares it with.
+    The paper's figures stand beside them if this is the paper's experiment
+    (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction that a saturated
+    system has a part in. None without AccelFlow, or without an orchestrator that the paper compares
+    it with.
     """
-    ours = comparison.system("accelflow")
-    rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
+    ours, rivals = _compared(comparison)
     if ours is None or not rivals:
         return None
+    papers = other_experiment(comparison) is None
     table = _plain_table("AccelFlow's reduction of latency, mean over the services")
     table.add_column("Against", no_wrap=True)
-    for heading in ("P99 here", "P99 paper", "Mean here", "Mean paper"):
-        table.add_column(heading, justify="right", no_wrap=True, min_width=12)
+    for heading in ("P99", "Mean"):
+        for whose in ("here", "paper") if papers else ("here",):
+            table.add_column(f"{heading} {whose}", justify="right", no_wrap=True, min_width=12)
     for rival in rivals:
-        table.add_row(rival.name, *_reduction_cells(ours, rival))
+        table.add_row(rival.name, *_reduction_cells(ours, rival, papers=papers))
     return table
+
+
+def _compared(comparison: Comparison) -> tuple[SystemResult | None, list[SystemResult]]:
+    """AccelFlow, if it took part, and those of whom the paper reports by how much it is better."""
+    rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
+    return comparison.system("accelflow"), rivals
+
+
+def _reduction_notes(comparison: Comparison) -> list[str]:
+    ours, rivals = _compared(comparison)
+    notes = []
+    if any(_saturated(system) for system in (ours, *rivals) if system is not None):
+        notes.append(
+            "* A system of the two cannot keep up: its latency, and the reduction with it, depends"
+            " on how long the run is."
+        )
+    other = other_experiment(comparison)
+    if other is None:
+        notes.append(_WHY_DIFFERENT)
+    else:
+        notes.append(
+            f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}."
+        )
+    return [escape(note) for note in notes]
+
+
+def _saturated(system: SystemResult) -> bool:
+    return any(result.saturated for result in system.services)
 
 
 def _plain_table(title: str) -> Table:
@@ -97,12 +122,14 @@ def _print_table(table: Table, console: Console) -> None:
     console.print(table)
 
 
-def _reduction_cells(ours: SystemResult, rival: SystemResult) -> list[str]:
+def _reduction_cells(ours: SystemResult, rival: SystemResult, *, papers: bool) -> list[str]:
     cells = []
-    papers = PAPER_REDUCTIONS[rival.orchestrator]
-    for statistic, paper in zip(("p99_us", "mean_us"), papers, strict=True):
+    mark = "*" if _saturated(ours) or _saturated(rival) else ""
+    both = zip(("p99_us", "mean_us"), PAPER_REDUCTIONS[rival.orchestrator], strict=True)
+    for statistic, paper in both:
         here = mean_reduction(ours, rival, statistic)
-        cells += ["-" if here is None else f"{here:.1%}", f"{paper:.1%}"]
+        cells.append("-" if here is None else f"{here:.1%}{mark}")
+        cells += [f"{paper:.1%}"] if papers else []
     return cells
 
 
