@@ -103,6 +103,7 @@ def row(reading: dict[str, object], requests: int, seeds: range) -> str:
 def one(reading: dict[str, object], requests: int, seed: int) -> Comparison:
     """One run of one reading."""
     fields: dict[str, Any] = {**reading, "requests": requests, "seed": seed}
+    fields |= {"profile": "paper", "slo_factor": None}
     experiment = simulation.Experiment(**fields)
     return Comparison.from_dict(simulation.compare(experiment))
 

@@ -1,5 +1,6 @@
 """`accelflow compare` from the command line and from Python."""
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -7,13 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow.parquet as pq
 import pytest
 
 from accelflow import AccelflowError, arcus, simulation
 from accelflow.calibration import measure
+from accelflow.cli.compare import compare as compare_command
 from accelflow.errors import InputError
 from accelflow.report import Comparison
+from accelflow.report.export import to_json
 
 SMALL = ("--profile", "paper", "--requests", "400")
 
@@ -34,7 +38,8 @@ def run(*arguments: str, cache: Path | None = None) -> subprocess.CompletedProce
 
 
 def small(**changes: Any) -> simulation.Experiment:
-    return simulation.Experiment(**{"requests": 400, **changes})
+    profile = {} if "recording" in changes else {"profile": "paper"}
+    return simulation.Experiment(**{"requests": 400, **profile, **changes})
 
 
 def test_json_is_byte_identical_for_a_seed_on_any_number_of_threads(tmp_path: Path) -> None:
@@ -86,6 +91,28 @@ def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> No
         assert name in done.stdout
     for printed in ("90.7%", "81.2%", "68.8%", "70.1%", "77.2%", "53.9%", "40.7%", "37.9%"):
         assert printed in done.stdout
+
+
+def test_the_defaults_of_python_and_of_the_command_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {one.name for one in dataclasses.fields(simulation.Experiment)}
+    default = simulation.Experiment()
+    options = {option.name: option for option in compare_command.params if option.name in fields}
+    assert {"profile", "placement", "slo_factor", "seed", "requests", "remote"} <= set(options)
+    for name, option in options.items():
+        if isinstance(option, click.Option):
+            found = option.get_default(click.Context(compare_command))
+            assert (found or None) == (getattr(default, name) or None), name
+    # And what they come to: the same results, of costs that were measured once.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    chosen = ("--orchestrator", "accelflow", "--requests", "200", "--json")
+    done = run("compare", "socialnetwork", *chosen, "--out", str(tmp_path), cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    ours = simulation.compare(simulation.Experiment(orchestrators=["accelflow"], requests=200))
+    assert to_json(Comparison.from_dict(ours)) == done.stdout
+    assert ours["profile"] == "measured"
+    assert ours["slo_factor"] == 5.0
 
 
 def test_a_saturated_run_is_marked_where_its_reductions_stand(tmp_path: Path) -> None:

@@ -20,7 +20,11 @@ BRANCHING = {
 
 
 def small(workload: str, **changes: Any) -> simulation.Experiment:
-    settings: dict[str, Any] = {"orchestrators": ["accelflow", "relief"], "requests": 200}
+    settings: dict[str, Any] = {
+        "orchestrators": ["accelflow", "relief"],
+        "requests": 200,
+        "profile": "paper",
+    }
     return simulation.Experiment(workload=workload, **{**settings, **changes})
 
 

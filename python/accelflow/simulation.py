@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from accelflow import _native, arcus
+from accelflow.calibration import calibrated
 from accelflow.errors import InputError
 from accelflow.files import parse_toml, read_text
 from accelflow.report.results import SCHEMA
@@ -19,6 +20,7 @@ __all__ = [
     "FACTS",
     "PLACEMENTS",
     "POLICIES",
+    "PROFILES",
     "RATES",
     "REMOTES",
     "SIZES",
@@ -43,11 +45,14 @@ __all__ = [
     "workloads",
 ]
 
-WORKLOADS = ("socialnetwork", "hotelreservation", "mediaservices", "trainticket", "serverless")
+#: The workload whose operations :mod:`accelflow.calibration` executes on real bytes.
+MEASURED_WORKLOAD = "socialnetwork"
+WORKLOADS = (MEASURED_WORKLOAD, "hotelreservation", "mediaservices", "trainticket", "serverless")
 PLACEMENTS = ("colocated", "isolated")
 ARRIVALS = ("poisson", "alibaba", "azure", "short_bursts")
 RATES = ("equal", "alibaba", "azure")
 FACTS = ("common", "drawn", "recorded")
+PROFILES = ("measured", "paper")
 SIZES = ("socialnetwork", "fleet", "fleet_whole", "hypercompressbench")
 POLICIES = ("fifo", "priority", "deadline")
 REMOTES = ("short", "socialnetwork", "short_drawn", "socialnetwork_drawn")
@@ -105,9 +110,12 @@ class Experiment:
 
     `orchestrators` and `services` are identifiers: if empty, those of :func:`orchestrators` and
     all services. Every one of :func:`systems` can be chosen, also in the paper's spelling.
-    `recording` is the text of a recording (docs/recording-format.md) that costs and sizes are
-    taken from; without one the costs follow from the paper's shares and `tcp_cost_ns`, what TCP
-    costs a core. `config` sets parameters of the server by key, `slo_us` when responses of
+    `profile` says where costs come from: ``measured``, what the services' operations take on real
+    bytes on this machine (:func:`accelflow.calibration.calibrated`), which socialnetwork has; or
+    ``paper``, the paper's shares and `tcp_cost_ns`, what TCP costs a core. By default it is the
+    first for socialnetwork, and the second for the others. `recording` is the text of a recording
+    (docs/recording-format.md) that costs and sizes are taken from instead; it goes with the profile
+    ``measured`` if it is this machine's. `config` sets parameters of the server by key, `slo_us` when responses of
     services are due after their requests.
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
@@ -118,7 +126,7 @@ class Experiment:
 
     `policy` is the order of input queues, fifo, priority or deadline, if the configuration is not
     to say it. Responses of services that `slo_us` does not name are due within `slo_factor` times
-    the mean response time of the service on an idle server with AccelFlow, if it is given.
+    the mean response time of the service on an idle server with AccelFlow, unless it is None.
     `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
     named. `shaping` puts tenants behind ARCUS's traffic shaper, by number: a trace that starts
     costs a token, or with the unit bytes what its first operation reads.
@@ -135,17 +143,26 @@ class Experiment:
     requests: int = 20_000
     seed: int = 1
     recording: str | None = None
-    profile_name: str = "paper"
+    profile: str | None = None
     tcp_cost_ns: float = ASSUMED_TCP_COST_NS
     remote: str = "short"
     sizes: str | None = None
     config: Mapping[str, float] = field(default_factory=dict)
     slo_us: Mapping[str, float] = field(default_factory=dict)
     policy: str | None = None
-    slo_factor: float | None = None
+    slo_factor: float | None = PAPER_SLO_FACTOR
     tenants: Mapping[str, int] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
     shaping: Mapping[int, arcus.RateLimiter] = field(default_factory=dict)
+
+    @property
+    def costs(self) -> str:
+        """Where costs come from: paper, measured, or recording for a given one."""
+        if self.profile is not None:
+            return self.profile
+        if self.recording is not None:
+            return "recording"
+        return "measured" if self.workload == MEASURED_WORKLOAD else "paper"
 
     @property
     def mean_rate_rps(self) -> float:
@@ -169,13 +186,16 @@ def compare(
     """Simulate `experiment` and return the results, an object of schema ``accelflow.compare/1``.
 
     `threads` (default: one a core) does not influence the results. `progress` is called with the
-    number of simulations that have ended and of all.
+    number of simulations that have ended and of all. The first comparison with measured costs
+    measures them, which takes some seconds.
 
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
     cannot be simulated.
     """
     threads = threads if threads is not None else os.cpu_count() or 1
     check(experiment, threads)
+    if experiment.costs == "measured" and experiment.recording is None:
+        experiment = replace(experiment, recording=calibrated()[0], profile="measured")
     own_sizes = experiment.recording is not None and experiment.workload == "socialnetwork"
     sizes = experiment.sizes or ("socialnetwork" if own_sizes else "fleet")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
@@ -186,7 +206,7 @@ def compare(
     return {
         "schema": SCHEMA,
         "workload": experiment.workload,
-        "profile": experiment.profile_name,
+        "profile": experiment.costs,
         "profile_parameters": simulated["profile_parameters"],
         "placement": experiment.placement,
         "arrivals": {
@@ -415,6 +435,7 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         ("facts", experiment.facts, FACTS),
         ("remote", experiment.remote, REMOTES),
         ("policy", experiment.policy or POLICIES[0], POLICIES),
+        ("profile", experiment.profile or PROFILES[0], PROFILES),
         ("sizes", experiment.sizes or SIZES[0], SIZES),
     ):
         if value not in allowed:
@@ -479,6 +500,13 @@ def _check_fit(experiment: Experiment) -> None:
     if experiment.facts == "recorded" and experiment.recording is None:
         raise InputError("facts 'recorded' need a recording with requests to take them from")
     workload = experiment.workload
+    if experiment.recording is not None and experiment.profile == "paper":
+        raise InputError("profile paper has no recording: leave out one of the two")
+    if experiment.costs == "measured" and workload != MEASURED_WORKLOAD:
+        raise InputError(
+            f"profile measured has the costs of {MEASURED_WORKLOAD} only; allowed for {workload} "
+            "are profile paper and a recording"
+        )
     own = {"socialnetwork": ("equal", "alibaba"), "serverless": ("equal", "azure")}
     allowed = own.get(workload, ("equal",))
     if experiment.rates not in allowed:

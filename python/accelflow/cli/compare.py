@@ -17,6 +17,9 @@ from accelflow.files import read_text, write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 
+#: The defaults of the options are those of :class:`accelflow.simulation.Experiment`.
+_DEFAULT = simulation.Experiment()
+
 
 @click.command("compare")
 @click.argument("workload")
@@ -33,7 +36,7 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--profile",
-    type=click.Choice(["measured", "paper"]),
+    type=click.Choice(simulation.PROFILES),
     help="Where costs come from: real bytes on this machine, or the paper's shares. "
     "Default: measured for socialnetwork, paper for the others.",
 )
@@ -54,14 +57,14 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--placement",
-    default="colocated",
+    default=_DEFAULT.placement,
     show_default=True,
     metavar="NAME",
     help="colocated: all services on one server; isolated: one server each.",
 )
 @click.option(
     "--arrivals",
-    default="poisson",
+    default=_DEFAULT.arrivals,
     show_default=True,
     metavar="NAME",
     help="poisson; alibaba, azure: bursty, fitted to their rates; short_bursts.",
@@ -75,14 +78,14 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--rates",
-    default="equal",
+    default=_DEFAULT.rates,
     show_default=True,
     metavar="NAME",
     help="How services share the rate: equal; alibaba (socialnetwork); azure (serverless).",
 )
 @click.option(
     "--facts",
-    default="common",
+    default=_DEFAULT.facts,
     show_default=True,
     metavar="NAME",
     help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
@@ -92,7 +95,7 @@ from accelflow.report.export import to_json
     "--tcp-cost",
     "tcp_cost_ns",
     type=float,
-    default=simulation.ASSUMED_TCP_COST_NS,
+    default=_DEFAULT.tcp_cost_ns,
     show_default=True,
     help="With --profile paper: what TCP costs a core, in ns; all other costs follow.",
 )
@@ -104,7 +107,7 @@ from accelflow.report.export import to_json
 )
 @click.option(
     "--remote",
-    default="short",
+    default=_DEFAULT.remote,
     show_default=True,
     metavar="NAME",
     help="Waits for other servers: short (5 us), socialnetwork (traced), or one of them drawn for "
@@ -113,7 +116,7 @@ from accelflow.report.export import to_json
 @click.option(
     "--requests",
     type=int,
-    default=20_000,
+    default=_DEFAULT.requests,
     show_default=True,
     help="Requests of each service; the first tenth is not counted.",
 )
@@ -125,11 +128,11 @@ from accelflow.report.export import to_json
 @click.option(
     "--slo-factor",
     type=float,
-    default=simulation.PAPER_SLO_FACTOR,
+    default=_DEFAULT.slo_factor,
     show_default=True,
     help="Responses are due within so many times the mean of their service on an idle server.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random.")
+@click.option("--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything random.")
 @click.option(
     "--threads",
     type=int,
@@ -152,28 +155,22 @@ def compare(workload: str, **options: Any) -> None:
     """
     started = time.monotonic()
     console = Console(stderr=True)
-    profile, out, threads = options.pop("profile"), options.pop("out"), options.pop("threads")
+    out, threads = options.pop("out"), options.pop("threads")
     as_json, anew = options.pop("as_json"), options.pop("recalibrate")
     config_file, recording_file = options.pop("config_file"), options.pop("recording_file")
     config = simulation.read_config(config_file) if config_file else {}
-    experiment = simulation.Experiment(workload=workload, config=config, **options)
-    simulation.check(experiment, threads)
-    if recording_file and profile:
+    if recording_file and options["profile"]:
+        profile = options["profile"]
         raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
-    if not recording_file:
-        profile = profile or ("measured" if workload == "socialnetwork" else "paper")
-    if profile == "measured" and workload != "socialnetwork":
-        raise InputError(
-            f"--profile measured has the costs of socialnetwork only; allowed for {workload} are "
-            "--profile paper and --recording"
-        )
+    recording = _recorded(recording_file) if recording_file else None
+    experiment = simulation.Experiment(
+        workload=workload, config=config, recording=recording, **options
+    )
+    simulation.check(experiment, threads)
     check_place(out)
-    if recording_file:
-        recording: str | None = _recorded(recording_file)
-    else:
-        recording = _measured(console, anew=anew) if profile == "measured" else None
-    if recording is not None:
-        experiment = replace(experiment, recording=recording, profile_name=profile or "recording")
+    if experiment.costs == "measured":
+        recording = _measured(console, anew=anew)
+        experiment = replace(experiment, recording=recording, profile="measured")
     with bar(console, "simulating") as advance:
         results = simulation.compare(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)

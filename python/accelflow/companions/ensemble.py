@@ -51,6 +51,8 @@ def _run(
 ) -> dict[str, float | None]:
     experiment = simulation.Experiment(
         orchestrators=("accelflow",),
+        profile="paper",
+        slo_factor=None,
         requests=requests,
         seed=seed,
         tcp_cost_ns=1e3 * tcp_cost_us,

@@ -26,7 +26,7 @@ DIRECTIONS = ("rises", "falls")
 #: Fields of a simulation that a file sets; the others are the scenario's or the budget's.
 SETTABLE = frozenset(one.name for one in fields(simulation.Experiment)) - {
     "orchestrators",
-    "profile_name",
+    "profile",
     "recording",
     "remote",
     "requests",

@@ -50,6 +50,8 @@ class Scenario:
             settings["arrivals"] = self.arrivals
         fields = {
             "orchestrators": (system,),
+            "profile": "paper",
+            "slo_factor": None,
             "placement": self.placement,
             "tcp_cost_ns": self.tcp_cost_ns,
             "sizes": self.sizes_of(settings.get("workload", _OF_ONE)),
