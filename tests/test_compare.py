@@ -250,9 +250,15 @@ def test_bad_arguments_are_one_line_and_a_failure(
     [
         ("[accelerator]\npes = 0", "accelerator.pes = 0; must be a whole number from 1 to 1024"),
         ("[accelerator]\npes = 1.5", "accelerator.pes = 1.5; must be a whole number"),
-        ("[accelerator]\nunits = 3", "unknown key 'accelerator.units'; known are accelerator."),
-        ("pes = 3", "unknown key 'pes'"),
-        ("[core]\ncount = true", "core.count = True; must be a number"),
+        ("[accelerator]\nunits = 3", "unknown key 'accelerator.units'; `accelflow explain` lists"),
+        ("pes = 3", "unknown key 'pes'; did you mean accelerator.pes?"),
+        ("[accelerator]\npse = 3", "unknown key 'accelerator.pse'; did you mean accelerator.pes?"),
+        ("[core]\nbalancng = 1", "unknown key 'core.balancng'; did you mean core.balancing?"),
+        ("[network]\nchiplets = 5", "network.chiplets = 5; must be 1, 2, 3, 4 or 6"),
+        ("[core]\nbalancing = 'rand'", "core.balancing = 'rand'; must be least_loaded (0), random"),
+        ("[core]\nbalancing = 7", "core.balancing = 7; must be least_loaded (0), random (1), "),
+        ("[core]\ncount = '36'", "core.count = '36'; must be a whole number from 1 to 1024"),
+        ("[core]\ncount = true", "core.count = True; must be a whole number from 1"),
         ("[core]\nenqueue_ns = -1", "core.enqueue_ns = -1; must be a number from 0"),
         ("[core\n", "Expected"),
     ],
@@ -264,6 +270,65 @@ def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, w
         simulation.read_config(file)
     assert str(file) in str(caught.value)
     assert words in str(caught.value)
+
+
+def test_choices_have_names_in_files_commands_and_python(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    named: dict[str, float | str] = {"core.balancing": "random", "scheduling.policy": "Deadline"}
+    numbers: dict[str, float | str] = {"core.balancing": 1.0, "scheduling.policy": 2.0}
+    lines = [f'"{key}" = "{name}"' for key, name in named.items()]
+    file.write_text("\n".join(lines))
+    assert simulation.read_config(file) == numbers
+    chosen = {"orchestrators": ["accelflow"], "services": ["UniqId"]}
+    by_name = simulation.compare(small(**chosen, config=named))
+    assert by_name == simulation.compare(small(**chosen, config=numbers))
+    assert by_name["config"] == numbers
+    settings = [part for key, name in named.items() for part in ("--set", f"{key}={name}")]
+    services = ("--orchestrator", "accelflow", "--service", "UniqId", "--json")
+    done = run("compare", "socialnetwork", *SMALL, *services, *settings, "--out", str(tmp_path))
+    assert json.loads(done.stdout)["config"] == numbers, done.stderr
+    policies = {p.key: p for p in simulation.parameters()}["scheduling.policy"].choices
+    assert simulation.POLICIES == tuple(choice.name for choice in policies)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("accelerator.pes", "'accelerator.pes' is not of the form KEY=VALUE"),
+        ("pes=4", "--set unknown key 'pes'; did you mean accelerator.pes?"),
+        ("accelerator.pes=many", "--set accelerator.pes = 'many'; must be a whole number from 1"),
+        ("core.balancing=fair", "--set core.balancing = 'fair'; must be least_loaded (0)"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(tmp_path: Path, setting: str, words: str) -> None:
+    out = tmp_path / "out"
+    done = run("compare", "socialnetwork", *SMALL, "--set", setting, "--out", str(out))
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not out.exists()
+
+
+def test_explain_says_what_is_allowed_and_what_may_be_meant() -> None:
+    chiplets = run("explain", "network.chiplets").stdout
+    assert "allowed     1, 2, 3, 4 or 6\n" in chiplets
+    balancing = run("explain", "core.balancing").stdout
+    assert balancing.startswith("core.balancing = least_loaded (0)\n")
+    assert "random (1)" in balancing
+    assert "fifo" in run("explain", "scheduling.policy").stdout
+    for wrong, right in (
+        ("pes", "accelerator.pes"),
+        ("acelerator.pes", "accelerator.pes"),
+        ("tlb.walker", "tlb.walkers"),
+        ("profile.tcp_cost", "profile.tcp_cost_ns"),
+    ):
+        done = run("explain", wrong)
+        assert done.returncode == 2
+        assert "did you mean" in done.stderr
+        assert right in done.stderr
+        assert done.stderr.count(" or ") <= 3
+    done = run("explain", "nothing.alike")
+    assert "unknown parameter 'nothing.alike'; `accelflow explain` lists them all" in done.stderr
+    assert len(done.stderr) < 200
 
 
 def test_a_configuration_changes_the_server(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What can go wrong, in a form that the command line turns into one line and an exit code."""
 
+import difflib
 from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import ClassVar
@@ -12,6 +13,7 @@ __all__ = [
     "DeclaredError",
     "InputError",
     "TraceError",
+    "did_you_mean",
     "texts",
     "whole_number",
 ]
@@ -25,6 +27,27 @@ class InputError(AccelflowError):
     """
 
     exit_code: ClassVar[int] = 2
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 4) -> str:
+    """``; did you mean A or B?`` with at most `most` of `known` like `name`; empty if none is.
+
+    Alike are those that end in the same part (``pes`` and ``accelerator.pes``), begin with it, or
+    are spelt nearly so, as a whole or in their last part.
+    """
+    names = list(known)
+    plain = name.casefold().replace("-", "_")
+    last = plain.rpartition(".")[2]
+
+    def ending(other: str) -> str:
+        return other.casefold().rpartition(".")[2]
+
+    same = [it for it in names if ending(it) == last or it.casefold().startswith(f"{plain}.")]
+    near = difflib.get_close_matches(plain, names, n=most, cutoff=0.7)
+    lasts = difflib.get_close_matches(last, {ending(it) for it in names}, n=most, cutoff=0.75)
+    spelt = [it for wanted in lasts for it in names if ending(it) == wanted]
+    found = list(dict.fromkeys([*same, *near, *spelt]))[:most]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:

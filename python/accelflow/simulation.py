@@ -6,13 +6,19 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from accelflow import _native, arcus
 from accelflow.calibration import calibrated
 from accelflow.errors import InputError
-from accelflow.files import parse_toml, read_text
+from accelflow.parameters import (
+    Choice,
+    Parameter,
+    configured,
+    parameters,
+    read_config,
+    settings,
+)
 from accelflow.report.results import SCHEMA
 
 __all__ = [
@@ -25,11 +31,13 @@ __all__ = [
     "REMOTES",
     "SIZES",
     "WORKLOADS",
+    "Choice",
     "Experiment",
     "Parameter",
     "Workload",
     "check",
     "compare",
+    "configured",
     "orchestrators",
     "parameters",
     "payloads",
@@ -73,25 +81,6 @@ MAX_REQUESTS = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """A parameter of the simulated server.
-
-    `provenance` is one of paper, derived, measured and assumed; `source` names the place and `why`
-    gives the arithmetic or the reason.
-    """
-
-    key: str
-    unit: str
-    default: float
-    min: float
-    max: float
-    whole: bool
-    provenance: str
-    source: str
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Workload:
     """A suite of services.
 
@@ -115,7 +104,8 @@ class Experiment:
     ``paper``, the paper's shares and `tcp_cost_ns`, what TCP costs a core. By default it is the
     first for socialnetwork, and the second for the others. `recording` is the text of a recording
     (docs/recording-format.md) that costs and sizes are taken from instead; it goes with the profile
-    ``measured`` if it is this machine's. `config` sets parameters of the server by key, `slo_us` when responses of
+    ``measured`` if it is this machine's. `config` sets
+    parameters of the server by key, choices also by name, `slo_us` when responses of
     services are due after their requests.
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
@@ -147,7 +137,7 @@ class Experiment:
     tcp_cost_ns: float = ASSUMED_TCP_COST_NS
     remote: str = "short"
     sizes: str | None = None
-    config: Mapping[str, float] = field(default_factory=dict)
+    config: Mapping[str, float | str] = field(default_factory=dict)
     slo_us: Mapping[str, float] = field(default_factory=dict)
     policy: str | None = None
     slo_factor: float | None = PAPER_SLO_FACTOR
@@ -260,7 +250,7 @@ def _request(
 
 
 def _config(experiment: Experiment) -> dict[str, float]:
-    config = dict(experiment.config)
+    config = configured(experiment.config, "config: ")
     if experiment.policy is not None:
         config["scheduling.policy"] = float(POLICIES.index(experiment.policy))
     return config
@@ -357,70 +347,10 @@ def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dic
     return {row["service"]: row["spent_ns"] for row in rows}
 
 
-def parameters() -> list[Parameter]:
-    """Every parameter of the simulated server."""
-    return [Parameter(**row) for row in json.loads(_native.simulation_parameters())]
-
-
 def profile_parameters() -> list[dict[str, Any]]:
     """The numbers that the profile `paper` rests on: name, value, provenance and note of each."""
     found: list[dict[str, Any]] = json.loads(_native.profile_parameters(ASSUMED_TCP_COST_NS))
     return found
-
-
-def read_config(path: Path) -> dict[str, float]:
-    """The parameters that the TOML file at `path` sets, by key.
-
-    ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. Raises InputError for a file that
-    cannot be read, is not TOML, or sets something that is no parameter or out of range.
-    """
-    try:
-        tree = parse_toml(read_text(path))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {error}") from error
-    return settings(tree, path)
-
-
-def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """The parameters that the content of a TOML file sets, by key, as :func:`read_config`."""
-    known = {parameter.key: parameter for parameter in parameters()}
-    found = _flatten(tree, "", path)
-    values = dict(found)
-    if len(values) < len(found):  # "a.b" in quotes and b in [a] are two keys to TOML
-        keys = [key for key, _ in found]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"{path}: {twice} is set twice")
-    for key, value in values.items():
-        if key not in known:
-            near = sorted(k for k in known if k.startswith(key.split(".")[0] + "."))
-            hint = f"; known are {', '.join(near)}" if near else f"; known are {', '.join(known)}"
-            raise InputError(f"{path}: unknown key '{key}'{hint}")
-        _check_range(known[key], value, path)
-    return values
-
-
-def _flatten(tree: Mapping[str, Any], prefix: str, path: Path) -> list[tuple[str, float]]:
-    found: list[tuple[str, float]] = []
-    for key, value in tree.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            found += _flatten(value, f"{name}.", path)
-        elif isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{path}: {name} = {value!r}; must be a number")
-        else:
-            found.append((name, float(value)))
-    return found
-
-
-def _check_range(parameter: Parameter, value: float, path: Path) -> None:
-    inside = parameter.min <= value <= parameter.max
-    if not inside or (parameter.whole and value != int(value)):
-        kind = "a whole number" if parameter.whole else "a number"
-        unit = f" {parameter.unit}" if parameter.unit else ""
-        raise InputError(
-            f"{path}: {parameter.key} = {value:g}; must be {kind} from {parameter.min:g} to "
-            f"{parameter.max:g}{unit}"
-        )
 
 
 def check(experiment: Experiment, threads: int = 1) -> None:
@@ -448,6 +378,7 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         if not 0 < due_us <= 1e9:
             raise InputError(f"slo_us of {name} is {due_us:g}; must be above 0, at most 1e9")
     _check_fit(experiment)
+    _config(experiment)
     if not 100 <= experiment.requests <= MAX_REQUESTS:
         raise InputError(
             f"requests is {experiment.requests}; must be from 100 to {MAX_REQUESTS}: a 99th "

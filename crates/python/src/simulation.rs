@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::compare::{Comparison, Placement, compare};
-use accelflow_sim::config::{PARAMETERS, Parameter};
+use accelflow_sim::config::{Choice, PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Operated;
@@ -354,6 +354,7 @@ fn names(systems: &[&dyn Orchestrator]) -> Vec<(&'static str, &'static str)> {
 /// All parameters of the simulated server, as a JSON list.
 #[pyfunction]
 pub(crate) fn simulation_parameters() -> String {
+    let choice = |it: &Choice| json!({"value": it.value, "name": it.name});
     let row = |p: &Parameter| {
         json!({
             "key": p.key,
@@ -362,6 +363,7 @@ pub(crate) fn simulation_parameters() -> String {
             "min": p.min,
             "max": p.max,
             "whole": p.whole,
+            "choices": p.choices().unwrap_or_default().iter().map(choice).collect::<Vec<_>>(),
             "provenance": p.provenance.name(),
             "source": p.source,
             "why": p.why,

@@ -86,7 +86,7 @@ proptest! {
         }
         let mut value = value.clamp(parameter.min, parameter.max);
         if let Some(choices) = parameter.choices() {
-            value = choices[value as usize % choices.len()];
+            value = choices[value as usize % choices.len()].value;
         }
         let mut config = Config::default();
         config.set(parameter.key, value).unwrap();
@@ -139,6 +139,31 @@ fn what_no_server_has_is_refused_with_key_value_and_range() {
     assert_eq!(
         config.set("speedup.TCP", 0.0).unwrap_err().to_string(),
         "speedup.TCP = 0: allowed is a number from 0.01 to 10000"
+    );
+}
+
+#[test]
+fn choices_are_the_whole_range_and_their_names_are_unique() {
+    for parameter in PARAMETERS {
+        let Some(choices) = parameter.choices() else {
+            continue;
+        };
+        let values: Vec<f64> = choices.iter().map(|it| it.value).collect();
+        assert_eq!(values[0], parameter.min, "{}", parameter.key);
+        assert_eq!(values[values.len() - 1], parameter.max, "{}", parameter.key);
+        assert!(values.contains(&parameter.default), "{}", parameter.key);
+        let names: BTreeSet<&str> = choices.iter().map(|it| it.name).collect();
+        if !names.contains("") {
+            // A name for each: what has one has no number that stands for nothing.
+            let range = (parameter.max - parameter.min) as usize + 1;
+            assert_eq!((names.len(), choices.len()), (range, range), "{}", parameter.key);
+        }
+    }
+    let error = Config::default().set("core.balancing", 5.0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "core.balancing = 5: allowed is least_loaded (0), random (1), round_robin (2), \
+         two_choices (3) or join_idle_queue (4)"
     );
 }
 

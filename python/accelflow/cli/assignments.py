@@ -1,10 +1,10 @@
-"""Options of the form NAME=NUMBER."""
+"""Options of the form NAME=NUMBER and KEY=VALUE."""
 
 from collections.abc import Sequence
 
 from accelflow.errors import InputError
 
-__all__ = ["read_assignments"]
+__all__ = ["read_assignments", "read_settings"]
 
 
 def read_assignments(texts: Sequence[str]) -> dict[str, float]:
@@ -19,4 +19,23 @@ def read_assignments(texts: Sequence[str]) -> dict[str, float]:
         if not equals or not name:
             raise InputError(f"'{text}' is not of the form NAME=NUMBER")
         found[name.strip()] = value
+    return found
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, float | str]:
+    """The values that `texts` assign, by key: numbers, and other texts as they are.
+
+    Raises InputError for one that assigns none, and for a key that is there twice.
+    """
+    found: dict[str, float | str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not key or not value:
+            raise InputError(f"'{text}' is not of the form KEY=VALUE")
+        if key in found:
+            raise InputError(f"'{text}': {key} is set twice")
+        try:
+            found[key] = float(value)
+        except ValueError:
+            found[key] = value
     return found

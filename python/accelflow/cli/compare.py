@@ -11,6 +11,7 @@ from rich.console import Console
 
 from accelflow import _native, report, simulation
 from accelflow.calibration import calibrated
+from accelflow.cli.assignments import read_settings
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, write_whole
@@ -54,6 +55,14 @@ _DEFAULT = simulation.Experiment()
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.toml",
     help="Parameters of the simulated server; `accelflow explain` lists them.",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a parameter of the server, beside --config: accelerator.pes=4, "
+    "core.balancing=random; repeatable.",
 )
 @click.option(
     "--placement",
@@ -159,6 +168,7 @@ def compare(workload: str, **options: Any) -> None:
     as_json, anew = options.pop("as_json"), options.pop("recalibrate")
     config_file, recording_file = options.pop("config_file"), options.pop("recording_file")
     config = simulation.read_config(config_file) if config_file else {}
+    config |= simulation.configured(read_settings(options.pop("changes")), "--set ")
     if recording_file and options["profile"]:
         profile = options["profile"]
         raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")

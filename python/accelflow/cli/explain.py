@@ -7,9 +7,10 @@ from dataclasses import asdict
 import click
 
 from accelflow import simulation
-from accelflow.errors import InputError
+from accelflow.errors import InputError, did_you_mean
 
 PROFILE = "profile"
+LIST_ALL = "; `accelflow explain` lists them all"
 
 
 @click.command("explain")
@@ -27,19 +28,21 @@ def explain(key: str | None, as_json: bool) -> None:
     table = simulation.parameters()
     found = [p for p in table if key is None or p.key == key or p.key.startswith(f"{key}.")]
     if not found:
-        names = ", ".join(p.key for p in table)
-        raise InputError(f"unknown parameter '{key}'; known are {names}")
+        hint = did_you_mean(str(key), (p.key for p in table))
+        raise InputError(f"unknown parameter '{key}'{hint or LIST_ALL}")
     if as_json:
         click.echo(json.dumps([asdict(p) for p in found], indent=2))
         return
     if len(found) > 1:
         width = max(len(p.key) for p in found)
         for p in found:
-            click.echo(f"{p.key:{width}}  {p.default:>10g} {p.unit:24} {p.provenance}".rstrip())
+            named = next((it.name for it in p.choices if it.value == p.default and it.name), None)
+            value = named or f"{p.default:g}"
+            click.echo(f"{p.key:{width}}  {value:>15} {p.unit:24} {p.provenance}".rstrip())
         return
     (p,) = found
-    click.echo(f"{p.key} = {p.default:g} {p.unit}".rstrip())
-    click.echo(f"allowed     {p.min:g} to {p.max:g}{', whole numbers' if p.whole else ''}")
+    click.echo(f"{p.key} = {p.text(p.default)} {p.unit}".rstrip())
+    click.echo(f"allowed     {p.allowed}")
     click.echo(f"provenance  {p.provenance}")
     click.echo(f"source      {p.source}")
     if p.why:
@@ -51,8 +54,9 @@ def _explain_profile(name: str, *, as_json: bool) -> None:
     rows = simulation.profile_parameters()
     found = [row for row in rows if name in {"", row["name"]}]
     if not found:
-        names = ", ".join(f"{PROFILE}.{row['name']}" for row in rows)
-        raise InputError(f"unknown parameter '{PROFILE}.{name}'; known are {names}")
+        hint = did_you_mean(f"{PROFILE}.{name}", (f"{PROFILE}.{row['name']}" for row in rows))
+        hint = hint or f"; `accelflow explain {PROFILE}` lists them all"
+        raise InputError(f"unknown parameter '{PROFILE}.{name}'{hint}")
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return

@@ -15,7 +15,7 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 pub use crate::hardware::{Balancing, InterruptPolicy, Looks, Policy};
 pub use facts::FactsConfig;
 pub use generation::Generation;
-pub use parameters::{Parameter, Provenance};
+pub use parameters::{Choice, Parameter, Provenance};
 pub use table::PARAMETERS;
 
 /// Bytes that are asked of memory, looked up in the last-level cache and moved as one: what a queue

@@ -1,5 +1,7 @@
 //! Parameters as users name them.
 
+use std::fmt;
+
 use super::table::PARAMETERS;
 use super::{Config, ConfigError};
 
@@ -68,7 +70,7 @@ impl Parameter {
     }
 
     /// The only values it can have, if not all of its range.
-    pub fn choices(&self) -> Option<&'static [f64]> {
+    pub fn choices(&self) -> Option<&'static [Choice]> {
         let known = CHOICES.iter().find(|(key, _)| *key == self.key);
         known.map(|(_, values)| *values)
     }
@@ -93,11 +95,12 @@ impl Parameter {
             allowed: allowed.trim_end().to_owned(),
         })
     }
-    fn check_choice(&self, value: f64, choices: &[f64]) -> Result<(), ConfigError> {
-        if choices.contains(&value) {
+
+    fn check_choice(&self, value: f64, choices: &[Choice]) -> Result<(), ConfigError> {
+        if choices.iter().any(|it| it.value == value) {
             return Ok(());
         }
-        let names: Vec<String> = choices.iter().map(f64::to_string).collect();
+        let names: Vec<String> = choices.iter().map(Choice::to_string).collect();
         let allowed = match names.split_last() {
             Some((last, others)) => format!("{} or {last}", others.join(", ")),
             None => String::new(),
@@ -110,5 +113,86 @@ impl Parameter {
     }
 }
 
+/// A value of a parameter that cannot have every value of its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The value.
+    pub value: f64,
+    /// What it is called in files, on command lines and in tables; empty if it is a mere number.
+    pub name: &'static str,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            "" => write!(f, "{}", self.value),
+            name => write!(f, "{name} ({})", self.value),
+        }
+    }
+}
+
+const fn named(value: f64, name: &'static str) -> Choice {
+    Choice { value, name }
+}
+
+const fn number(value: f64) -> Choice {
+    named(value, "")
+}
+
 /// Parameters that cannot have every value of their range.
-const CHOICES: &[(&str, &[f64])] = &[("network.chiplets", &[1.0, 2.0, 3.0, 4.0, 6.0])];
+const CHOICES: &[(&str, &[Choice])] = &[
+    (
+        "core.balancing",
+        &[
+            named(0.0, "least_loaded"),
+            named(1.0, "random"),
+            named(2.0, "round_robin"),
+            named(3.0, "two_choices"),
+            named(4.0, "join_idle_queue"),
+        ],
+    ),
+    (
+        "core.interrupt_policy",
+        &[
+            named(0.0, "queued"),
+            named(1.0, "first"),
+            named(2.0, "preempt"),
+        ],
+    ),
+    (
+        "core.notification",
+        &[
+            named(0.0, "periodic"),
+            named(1.0, "polling"),
+            named(2.0, "wake"),
+        ],
+    ),
+    (
+        "core.generation",
+        &[
+            named(0.0, "haswell"),
+            named(1.0, "skylake"),
+            named(2.0, "ice_lake"),
+            named(3.0, "sapphire_rapids"),
+            named(4.0, "emerald_rapids"),
+        ],
+    ),
+    (
+        "network.chiplets",
+        &[
+            number(1.0),
+            number(2.0),
+            number(3.0),
+            number(4.0),
+            number(6.0),
+        ],
+    ),
+    (
+        "scheduling.policy",
+        &[
+            named(0.0, "fifo"),
+            named(1.0, "priority"),
+            named(2.0, "deadline"),
+        ],
+    ),
+];
