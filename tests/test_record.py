@@ -147,6 +147,39 @@ def test_bad_arguments_are_one_line_and_write_nothing(
     assert not out.exists()
 
 
+def test_what_a_users_module_raises_is_named_with_its_place(
+    tmp_path: Path,
+    interface: Path,  # noqa: F811
+    certificate: tuple[Path, Path],  # noqa: F811
+) -> None:
+    cert, key = certificate
+    served = ["--interface", str(interface), "--certificate", str(cert), "--key", str(key)]
+    (tmp_path / "breaks.py").write_text("def setup(server):\n    raise ValueError('no database')\n")
+    (tmp_path / "worse.py").write_text("1 / 0\n")
+    (tmp_path / "syntax.py").write_text("def setup(:\n")
+    for text, words in [
+        ("breaks:setup", "'breaks:setup' raised ValueError: no database ("),
+        ("worse:setup", "importing worse raised ZeroDivisionError: division by zero ("),
+        ("syntax:setup", "importing syntax raised SyntaxError: "),
+    ]:
+        done = record(
+            text, "--service", ADD, *served, "--out", str(tmp_path / "x.json"), folder=tmp_path
+        )
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "line" in done.stderr
+        assert "internal error" not in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "nope" / "x.json"
+    done = record("a:b", "--service", ADD, "--out", str(out), folder=tmp_path)
+    assert done.returncode == 2
+    assert f"--out {out}: there is no folder {out.parent}" in done.stderr
+    assert not out.parent.exists()
+
+
 def test_modules_that_have_no_such_function_are_named(
     tmp_path: Path,
     interface: Path,  # noqa: F811

@@ -14,6 +14,7 @@ __all__ = [
     "InputError",
     "TraceError",
     "did_you_mean",
+    "positive_number",
     "texts",
     "whole_number",
 ]
@@ -55,8 +56,9 @@ def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
 
     Raises InputError for a single text, and for what is none.
     """
-    found = [value] if isinstance(value, str | bytes) else list(value)
-    if isinstance(value, str | bytes) or not all(isinstance(it, str | PathLike) for it in found):
+    single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
+    found = [] if single else list(value)
+    if single or not all(isinstance(it, str | PathLike) for it in found):
         raise InputError(f"{name} = {value!r}: must be a list of texts")
     return [fspath(it) for it in found]
 
@@ -68,4 +70,15 @@ def whole_number(name: str, value: int, least: int, most: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{name} = {value!r}: must be a whole number from {least} to {most}")
+    return value
+
+
+def positive_number(name: str, value: float, most: float) -> float:
+    """Return `value`, the setting called `name`.
+
+    Raises InputError unless it is a number above 0 and at most `most`; bools are none.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= most:
+        raise InputError(f"{name} = {value!r}: must be a number above 0, at most {most:g}")
     return value

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["parse_json", "parse_toml", "read_text", "write_whole"]
+__all__ = ["parse_json", "parse_toml", "read_text", "why", "write_whole"]
 
 #: Hundreds of times what a recording of all services takes.
 _MAX_TEXT_BYTES = 64 << 20
@@ -28,6 +28,15 @@ def read_text(path: Path) -> str:
     if len(data) > _MAX_TEXT_BYTES:
         raise OSError(errno.EFBIG, f"more than {_MAX_TEXT_BYTES} bytes", str(path))
     return data.decode()
+
+
+def why(error: Exception) -> str:
+    """The reason that `error` gives, for a message that names the file itself."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnicodeDecodeError):
+        return f"is no UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
+    return str(error)
 
 
 def parse_toml(text: str) -> dict[str, Any]:

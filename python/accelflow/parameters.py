@@ -7,12 +7,13 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from accelflow import _native
 from accelflow.errors import InputError, did_you_mean
-from accelflow.files import parse_toml, read_text
+from accelflow.files import parse_toml, read_text, why
 
 __all__ = ["Choice", "Parameter", "configured", "parameters", "read_config", "settings"]
 
@@ -82,17 +83,18 @@ def parameters() -> list[Parameter]:
     ]
 
 
-def read_config(path: Path) -> dict[str, float]:
+def read_config(path: str | PathLike[str]) -> dict[str, float]:
     """The parameters that the TOML file at `path` sets, by key.
 
     ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. A choice may be given by its name,
     such as ``core.balancing = "random"``. Raises InputError for a file that cannot be read, is not
     TOML, or sets something that is no parameter or out of range.
     """
+    path = Path(path)
     try:
         tree = parse_toml(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {why(error)}") from error
     return settings(tree, path)
 
 

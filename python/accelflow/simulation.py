@@ -10,7 +10,7 @@ from typing import Any
 
 from accelflow import _native, arcus
 from accelflow.calibration import calibrated
-from accelflow.errors import InputError
+from accelflow.errors import InputError, positive_number, texts, whole_number
 from accelflow.parameters import (
     Choice,
     Parameter,
@@ -78,6 +78,7 @@ ASSUMED_TCP_COST_NS = 7_000.0
 PAPER_SLO_FACTOR = 5.0
 
 MAX_REQUESTS = 10_000_000
+MAX_THREADS = 4_096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,8 +306,7 @@ def timeouts(
     do not depend on the load. Raises InputError for a time-out that is not positive,
     AccelflowError for an unknown name.
     """
-    if not 0 < timeout_us <= 1e9:
-        raise InputError(f"timeout_us is {timeout_us:g}; must be above 0, at most 1e9")
+    positive_number("timeout_us", timeout_us, 1e9)
     return dict(_native.timeouts_by_service(workload, remote, timeout_us))
 
 
@@ -355,8 +355,10 @@ def profile_parameters() -> list[dict[str, Any]]:
 
 def check(experiment: Experiment, threads: int = 1) -> None:
     """Raise InputError for the first value of `experiment` that is not allowed."""
-    if threads < 1:
-        raise InputError(f"threads is {threads}; must be at least 1")
+    if not isinstance(experiment, Experiment):
+        raise InputError(f"{experiment!r} is no Experiment")
+    whole_number("threads", threads, 1, MAX_THREADS)
+    _check_kinds(experiment)
     for name, value, allowed in (
         ("workload", experiment.workload, WORKLOADS),
         ("placement", experiment.placement, PLACEMENTS),
@@ -375,43 +377,52 @@ def check(experiment: Experiment, threads: int = 1) -> None:
     _check_names("service", experiment.services, services(experiment.workload))
     for name, due_us in experiment.slo_us.items():
         _check_names("service", [name], services(experiment.workload))
-        if not 0 < due_us <= 1e9:
-            raise InputError(f"slo_us of {name} is {due_us:g}; must be above 0, at most 1e9")
+        positive_number(f"slo_us['{name}']", due_us, 1e9)
     _check_fit(experiment)
     _config(experiment)
-    if not 100 <= experiment.requests <= MAX_REQUESTS:
-        raise InputError(
-            f"requests is {experiment.requests}; must be from 100 to {MAX_REQUESTS}: a 99th "
-            "percentile of fewer means nothing"
-        )
-    if not 0 <= experiment.seed < 2**64:
-        raise InputError(f"seed is {experiment.seed}; must be from 0 to 2**64 - 1")
-    if not 0.001 <= experiment.mean_rate_rps <= 1e9:
-        raise InputError(f"rate_rps = {experiment.mean_rate_rps:g}; must be from 0.001 to 1e9")
-    if not 0 < experiment.tcp_cost_ns <= 1e9:
-        raise InputError(f"tcp_cost_ns is {experiment.tcp_cost_ns}; must be above 0, at most 1e9")
+    # A 99th percentile of fewer than 100 means nothing.
+    whole_number("requests", experiment.requests, 100, MAX_REQUESTS)
+    whole_number("seed", experiment.seed, 0, 2**64 - 1)
+    rate_rps = positive_number("rate_rps", experiment.mean_rate_rps, 1e9)
+    if rate_rps < 0.001:
+        raise InputError(f"rate_rps = {rate_rps!r}: must be from 0.001 to 1e9")
+    positive_number("tcp_cost_ns", experiment.tcp_cost_ns, 1e9)
     _check_services(experiment)
 
 
+def _check_kinds(experiment: Experiment) -> None:
+    """Refuse what is no list, no mapping or no text where one is needed."""
+    texts("orchestrators", experiment.orchestrators)
+    texts("services", experiment.services)
+    for name in ("config", "slo_us", "tenants", "priorities", "shaping"):
+        value = getattr(experiment, name)
+        if not isinstance(value, Mapping):
+            raise InputError(f"{name} = {value!r}: must be a mapping, such as a dict")
+    recording = experiment.recording
+    if recording is not None and not isinstance(recording, str):
+        raise InputError(
+            f"recording = {recording!r}: must be the text of a recording, not where it is"
+        )
+
+
 def _check_services(experiment: Experiment) -> None:
-    factor = experiment.slo_factor
-    if factor is not None and not 0 < factor <= 1e6:
-        raise InputError(f"slo_factor is {factor:g}; must be above 0, at most 1e6")
+    if experiment.slo_factor is not None:
+        positive_number("slo_factor", experiment.slo_factor, 1e6)
     for what, numbers, most in (
         ("tenants", experiment.tenants, 65_535),
         ("priorities", experiment.priorities, 255),
     ):
         _check_names("service", list(numbers), services(experiment.workload))
         for name, number in numbers.items():
-            if not 0 <= number <= most:
-                raise InputError(f"{what}['{name}'] is {number}; must be from 0 to {most}")
+            whole_number(f"{what}['{name}']", number, 0, most)
     _check_shaping(experiment)
 
 
 def _check_shaping(experiment: Experiment) -> None:
     for tenant, limiter in experiment.shaping.items():
-        if not 0 <= tenant <= 65_535:
-            raise InputError(f"shaping of tenant {tenant}; must be from 0 to 65535")
+        whole_number("a tenant of shaping", tenant, 0, 65_535)
+        if not isinstance(limiter, arcus.RateLimiter):
+            raise InputError(f"shaping[{tenant}] = {limiter!r}: must be an arcus.RateLimiter")
         if limiter.unit not in arcus.UNITS:
             known = ", ".join(arcus.UNITS)
             raise InputError(f"shaping[{tenant}].unit is '{limiter.unit}'; known are {known}")

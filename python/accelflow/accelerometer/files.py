@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
 from accelflow.errors import InputError
-from accelflow.files import parse_toml
+from accelflow.files import parse_toml, why
 
 #: Seconds in a unit of time that may stand in for cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
@@ -53,7 +53,7 @@ def read(path: Path) -> Service:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {why(error)}") from error
     if path.suffix == ".toml" or re.search(r"^\s*\[", text, re.MULTILINE):
         return _from_toml(text, path)
     return _from_nine_lines(text, path)

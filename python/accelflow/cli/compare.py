@@ -14,7 +14,7 @@ from accelflow.calibration import calibrated
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text, write_whole
+from accelflow.files import read_text, why, write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 
@@ -199,7 +199,7 @@ def _recorded(file: Path) -> str:
         recording = read_text(file)
         _native.check_recording(recording)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--recording '{file}' cannot be read: {error}") from error
+        raise InputError(f"--recording '{file}' cannot be read: {why(error)}") from error
     except AccelflowError as error:
         raise InputError(f"--recording {file}: {error}") from error
     return recording
@@ -225,5 +225,5 @@ def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Pat
             write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))
             written.append(kept)
     except OSError as error:
-        raise InputError(f"--out {out}: {error}") from error
+        raise InputError(f"--out {out}: {why(error)}") from error
     return written

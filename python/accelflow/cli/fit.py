@@ -10,7 +10,7 @@ from rich.console import Console
 
 from accelflow.cli.output import bar, check_place
 from accelflow.errors import InputError
-from accelflow.files import write_whole
+from accelflow.files import why, write_whole
 from accelflow.fit import fit, to_json, to_toml
 from accelflow.reproduce import Runner, budget, targets
 
@@ -80,4 +80,4 @@ def _write(path: Path, text: str) -> None:
     try:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"--out {path.parent}: {error}") from error
+        raise InputError(f"--out {path.parent}: {why(error)}") from error

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from accelflow.errors import InputError
 
-__all__ = ["Output", "bar", "check_place"]
+__all__ = ["Output", "bar", "check_file", "check_place"]
 
 
 class Output(Console):
@@ -26,6 +26,18 @@ def check_place(out: Path) -> None:
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise InputError(f"--out {out}: {existing} is not a folder that can be written")
+
+
+def check_file(out: Path) -> None:
+    """Refuse a file whose folder is not there, or cannot be written, before any work is done.
+
+    A folder for results is made where it is missing; that of one file is more likely misspelt.
+    """
+    folder = out.absolute().parent
+    if not folder.exists():
+        raise InputError(f"--out {out}: there is no folder {folder}")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--out {out}: {folder} is not a folder that can be written")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import click
 from accelflow import chip
 from accelflow.cli.assignments import read_assignments
 from accelflow.errors import InputError
-from accelflow.files import parse_json, read_text
+from accelflow.files import parse_json, read_text, why
 from accelflow.report.paper import EXPERIMENT, other_experiment
 from accelflow.report.results import Comparison
 
@@ -102,7 +102,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         text = read_text(path)
     except (OSError, UnicodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+        raise InputError(f"cannot read {path}: {why(error)}") from error
     try:
         results = parse_json(text)
     except ValueError as error:

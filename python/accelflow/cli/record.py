@@ -2,14 +2,14 @@
 
 import datetime
 import importlib
-import os
 import signal
 import sys
 import threading
+import traceback
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,9 @@ from typing import Any, Final
 import click
 
 from accelflow import Server, _native
+from accelflow.cli.output import check_file
 from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text, write_whole
+from accelflow.files import read_text, why, write_whole
 from accelflow.recordings import completed
 
 #: How long a running server may take to tell its recording.
@@ -94,7 +95,7 @@ def record(
     """
     names = _names(services)
     filled = _read(base) if base else None
-    _check_place(out)
+    check_file(out)
     if (handlers is None) == (address is None):
         raise InputError("give either MODULE:FUNCTION or --from, the address of a running server")
     if address is not None:
@@ -106,7 +107,7 @@ def record(
     try:
         write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"--out {out}: {error}") from error
+        raise InputError(f"--out {out}: {why(error)}") from error
     click.echo(f"wrote {out}: {', '.join(names.values())}", err=True)
 
 
@@ -127,14 +128,8 @@ def _read(file: Path) -> str:
         text = read_text(file)
         _native.check_recording(text)
     except (OSError, UnicodeDecodeError, AccelflowError) as error:
-        raise InputError(f"--base {file}: {error}") from error
+        raise InputError(f"--base {file}: {why(error)}") from error
     return text
-
-
-def _check_place(out: Path) -> None:
-    folder = next(place for place in out.absolute().parents if place.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--out {out}: {folder} is not a folder that can be written")
 
 
 def _settings(**options: Any) -> _Served:
@@ -154,7 +149,7 @@ def _served(handlers: str, settings: _Served, names: dict[str, str]) -> str:
     server = Server(
         settings.interface, certificate=settings.certificate, key=settings.key, record=True
     )
-    setup(server)
+    _call(handlers, setup, server)
     with _until_signal() as stopped:
         server.start(settings.host, settings.port)
         try:
@@ -179,9 +174,28 @@ def _function(text: str) -> Any:
         found = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         raise InputError(f"'{text}': {error}") from error
+    except Exception as error:  # whatever a module of the user's raises
+        raise InputError(f"'{text}': importing {module} raised {_raised(error)}") from error
     if not callable(found):
         raise InputError(f"'{text}': {module} has no function '{name}'")
     return found
+
+
+def _call(text: str, setup: Callable[[Server], object], server: Server) -> None:
+    try:
+        setup(server)
+    except AccelflowError:
+        raise  # it says itself what is wrong
+    except Exception as error:
+        raise InputError(f"'{text}' raised {_raised(error)}") from error
+
+
+def _raised(error: Exception) -> str:
+    """What an exception of somebody else's code says, and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    told = isinstance(error, SyntaxError) or not frames
+    place = "" if told else f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    return f"{type(error).__name__}: {error}{place}"
 
 
 @contextmanager
@@ -210,7 +224,9 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         why = error.read(1_000).decode(errors="replace").strip()
         raise InputError(f"--from {address}: {why or error}") from error
     except (OSError, ValueError) as error:
-        raise InputError(f"--from {address}: {error}") from error
+        reason = getattr(error, "reason", error)
+        said = why(reason) if isinstance(reason, Exception) else str(reason)
+        raise InputError(f"--from {address}: {said}") from error
     try:
         text: str = data.decode()
         _native.check_recording(text)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from accelflow.cli.output import check_file
 from accelflow.errors import InputError, TraceError
 from accelflow.trace import LIBRARY, load, templates
 from accelflow.trace.text import ASCII, show
@@ -69,6 +70,8 @@ def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) ->
     """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
     if out is not None and out.suffix not in FORMATS:
         raise InputError(f"--out {out}: the name of a picture ends in {' or '.join(FORMATS)}")
+    if out is not None:
+        check_file(out)
     view = _view(name, file)
     if out is not None:
         from accelflow.trace.draw import write_picture  # noqa: PLC0415 (matplotlib is slow to load)

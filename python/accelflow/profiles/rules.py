@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
-from accelflow.files import parse_toml
+from accelflow.files import parse_toml, why
 from accelflow.profiles.categories import OTHER, Functionality, Leaf
 
 _KINDS: Final[Mapping[str, type[StrEnum]]] = {"leaf": Leaf, "functionality": Functionality}
@@ -38,7 +38,7 @@ class Rules:
         try:
             return cls.parse(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {error}") from error
+            raise InputError(f"{path}: {why(error)}") from error
 
     @classmethod
     def parse(cls, text: str, place: str) -> "Rules":

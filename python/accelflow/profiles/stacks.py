@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.errors import InputError
+from accelflow.files import why
 from accelflow.profiles import pprof
 from accelflow.profiles.frames import UNKNOWN, marked
 
@@ -76,7 +77,7 @@ def _bytes(path: Path) -> bytes:
             with gzip.open(path) as unpacked:
                 data = unpacked.read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {why(error)}") from error
     if len(data) > MAX_BYTES:
         raise InputError(f"{path}: more than {MAX_BYTES} bytes, which is the most that is read")
     return data

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from accelflow.errors import InputError
-from accelflow.files import write_whole
+from accelflow.files import why, write_whole
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names, parse
 from accelflow.reproduce.kept import PAGE, rewrite_page
@@ -103,5 +103,5 @@ def write_outcomes(
             written += write_pictures(outcome, stem)
         write(out / PAGE, markdown(outcomes, scenario, budget))
     except OSError as error:
-        raise InputError(f"--out {out}: {error}") from error
+        raise InputError(f"--out {out}: {why(error)}") from error
     return written

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
-from accelflow.files import parse_json, read_text, write_whole
+from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.reproduce.budgets import Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names
 from accelflow.reproduce.outcomes import Compared, Outcome, Told
@@ -58,7 +58,7 @@ def rewrite_page(folder: Path) -> Path:
     try:
         write_whole(page, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{page}: {error}") from error
+        raise InputError(f"{page}: {why(error)}") from error
     return page
 
 
@@ -66,7 +66,7 @@ def _tree(path: Path) -> dict[str, Any]:
     try:
         tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {why(error)}") from error
     schema = tree.get("schema") if isinstance(tree, dict) else None
     if schema != SCHEMA:
         raise InputError(f"{path}: schema is {schema!r}; must be {SCHEMA!r}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from accelflow import simulation
 from accelflow.errors import InputError
-from accelflow.files import parse_toml, read_text
+from accelflow.files import parse_toml, read_text, why
 from accelflow.reproduce.definitions import PRODUCTION, Point
 
 __all__ = ["OWN", "Scenario", "read_scenario"]
@@ -111,7 +111,7 @@ def read_scenario(path: Path) -> Scenario:
     try:
         tree = parse_toml(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {why(error)}") from error
     chosen = tree.pop("scenario", {})
     if not isinstance(chosen, dict):
         raise InputError(f"{path}: scenario is {chosen!r}; it must be a table")
