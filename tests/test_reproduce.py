@@ -294,6 +294,24 @@ def test_a_search_ends_at_the_last_rate_that_is_met() -> None:
     assert all(one.value and one.value.mean == pytest.approx(best) for one in outcome.shown)
 
 
+@pytest.mark.parametrize("slo_system", ["own", "accelflow"])
+@pytest.mark.parametrize("name", ["accelerator_speedups", "pe_throughput", "deadline_misses"])
+def test_a_sweep_owes_the_same_at_all_points(name: str, slo_system: str) -> None:
+    """The idle response time that counts is that of the server at the point which the file names."""
+    definition = lib.load(name)
+    assert definition.slo is not None
+    named = next(it for it in definition.points if it.label == definition.slo.point)
+    assert named.label in ("x1", "8 PEs")
+    scenario = lib.Scenario(slo_system=slo_system)
+    wanted = next(plan_of(definition, scenario, CI))
+    assert len(wanted) == len(definition.points) * len(definition.systems) * CI.replications
+    servers = [dict(one.config) for one in wanted]
+    expected = scenario.experiment("accelflow", definition.setup, named, CI.requests, 1)
+    assert servers == [dict(expected.config)] * len(wanted)
+    whose = set(definition.systems) if slo_system == "own" else {slo_system}
+    assert {one.orchestrators[0] for one in wanted} == whose
+
+
 def test_orders_and_trends_are_told() -> None:
     outcome = lib.reproduce([lib.parse("small", SMALL)], budget=CI, runner=Runner(2))[0]
     assert [one.holds for one in outcome.told] == [True, True]

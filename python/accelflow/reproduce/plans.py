@@ -164,15 +164,14 @@ def _owed(
     """What each service owes in each case: a multiple of its unloaded mean response time.
 
     It is the same at all points, that of the point which the SLO names: a server with fewer
-    elements does not owe less.
+    or slower elements does not owe less. Of which system is the scenario's to say.
     """
     named = next(point for point in definition.points if point.label == slo.point)
 
     def unloaded(case: _Case) -> simulation.Experiment:
-        point, system, seed = case
-        own = scenario.slo_system == OWN
-        chosen, place = (system, point) if own else (scenario.slo_system, named)
-        one = scenario.experiment(chosen, definition.setup, place, budget.requests, seed)
+        _, system, seed = case
+        chosen = system if scenario.slo_system == OWN else scenario.slo_system
+        one = scenario.experiment(chosen, definition.setup, named, budget.requests, seed)
         return replace(one, placement="isolated", arrivals="poisson", rate_rps=UNLOADED_RPS)
 
     results = yield [unloaded(case) for case in cases]
