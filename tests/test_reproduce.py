@@ -121,6 +121,37 @@ def test_what_a_file_may_not_say(old: str, new: str, said: str) -> None:
     assert said in str(refused.value)
 
 
+def test_production_arrivals_come_with_the_rates_of_services() -> None:
+    text = SMALL.replace('arrivals = "poisson"', 'arrivals = "production"')
+    said = (
+        r"small.toml.setup: arrivals = 'production' without rates; .* one of equal, alibaba, azure"
+    )
+    with pytest.raises(InputError, match=said):
+        lib.parse("small", text)
+    with pytest.raises(InputError, match="unknown rates 'alibabas'"):
+        lib.parse("small", text.replace('"production"', '"production"\nrates = "alibabas"'))
+    assert lib.parse("small", text.replace('"production"', '"production"\nrates = "equal"'))
+
+
+def test_the_experiments_at_production_load_have_the_rates_of_alibabas_services() -> None:
+    """Section VI: "we use the real-world invocation rates of those Alibaba services"."""
+    found = {
+        name: lib.load(name).setup["rates"]
+        for name in lib.names()
+        if lib.load(name).setup.get("arrivals") == "production"
+    }
+    assert {"fig11", "fig13", "fig18", "fig19", "fig20", "energy"} <= set(found)
+    assert set(found.values()) == {"alibaba"}
+    setup = lib.load("fig11").setup
+    one = lib.Scenario(arrivals="poisson").experiment(
+        "accelflow", setup, lib.load("fig11").points[0], 300, 1
+    )
+    rows = simulation.compare(one, threads=1)["systems"][0]["services"]
+    rates = {row["service"]: row["offered_rps"] for row in rows}
+    assert sum(rates.values()) / len(rates) == pytest.approx(13_400.0, rel=0.1)
+    assert rates["Follow"] > 3.0 * rates["CUrls"]
+
+
 def test_an_slo_has_a_range_of_loads() -> None:
     text = SMALL.replace('"simulation"', '"throughput"') + (
         "\n[slo]\nfactor = 5\nlow_rps = 10\nhigh_rps = 5\n"
@@ -297,7 +328,7 @@ def test_a_search_ends_at_the_last_rate_that_is_met() -> None:
 @pytest.mark.parametrize("slo_system", ["own", "accelflow"])
 @pytest.mark.parametrize("name", ["accelerator_speedups", "pe_throughput", "deadline_misses"])
 def test_a_sweep_owes_the_same_at_all_points(name: str, slo_system: str) -> None:
-    """The idle response time that counts is that of the server at the point which the file names."""
+    """What counts is the idle response time of the server at the point that the file names."""
     definition = lib.load(name)
     assert definition.slo is not None
     named = next(it for it in definition.points if it.label == definition.slo.point)

@@ -254,9 +254,16 @@ class _Scope:
 def _settings(table: _Table) -> Mapping[str, Any]:
     """Fields of a simulation; whether their values are right is the simulation's to say."""
     found = {key: table.take(key) for key in sorted(SETTABLE) if key in table}
-    if found.get("arrivals") == PRODUCTION:
-        return found
-    simulation.check(simulation.Experiment(**found))
+    checked = dict(found)
+    if checked.get("arrivals") == PRODUCTION:
+        # The scenario's, which it checks itself.
+        del checked["arrivals"]
+        if "rates" not in found:
+            raise InputError(
+                f"{table.place}: arrivals = '{PRODUCTION}' without rates; the paper gives each "
+                f"service a rate of its own, so rates must be one of {', '.join(simulation.RATES)}"
+            )
+    simulation.check(simulation.Experiment(**checked))
     return found
 
 
