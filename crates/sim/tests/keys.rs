@@ -172,8 +172,8 @@ const ROWS: &[Row] = &[
     ("tlb.walkers", 1.0, 2.0, AF, &[("tlb.entries", 4.0)]),
     ("tlb.walk_levels", 4.0, 3.0, AF, NONE),
     ("tlb.walk_cache_entries", 32.0, 0.0, AF, NONE),
-    ("tlb.buffers", 32.0, 31.0, AF, NONE),
-    ("tlb.faults_per_million", 1_100.0, 20_000.0, AF, NONE),
+    ("payload.heaps", 0.0, 1.0, AF, NONE),
+    ("tlb.faults_per_million", 334.0, 20_000.0, AF, NONE),
     (
         "tlb.fault_service_ns",
         2_000.0,

@@ -123,8 +123,8 @@ fn an_unloaded_request_takes_the_sum_of_its_parts() {
     }
 }
 
-/// The base server with one cache slice, at the corner of the mesh, one memory controller and one
-/// buffer, so that all ways to memory are known, and without page faults.
+/// The base server with one cache slice, at the corner of the mesh, and one memory controller, so
+/// that all ways to memory are known, and without page faults.
 fn one_slice() -> Config {
     let mut config = Config::default();
     set(
@@ -132,7 +132,6 @@ fn one_slice() -> Config {
         &[
             ("memory.llc_slices", 1.0),
             ("memory.controllers", 1.0),
-            ("tlb.buffers", 1.0),
             ("tlb.faults_per_million", 0.0),
         ],
     );
@@ -287,7 +286,6 @@ const STEPS: &[Row] = &[
     ("tlb.page_kib", 4.0, 8.0, [0; 6]),
     ("tlb.walkers", 4.0, 1.0, [0; 6]),
     ("tlb.walk_cache_entries", 32.0, 0.0, [0; 6]),
-    ("tlb.buffers", 1.0, 2.0, [0; 6]),
     ("tlb.fault_service_ns", 2_000.0, 2_001.0, [0; 6]),
     ("relief.queue_entries", 64.0, 1.0, [0; 6]),
     ("relief.deadline_ratio", 5.0, 1.0, [0; 6]),

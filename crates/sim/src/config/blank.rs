@@ -5,8 +5,9 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
     AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
-    ExceptionConfig, FactsConfig, Generation, InterruptPolicy, Looks, MemoryConfig, NetworkConfig,
-    PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
+    ExceptionConfig, FactsConfig, Generation, Heaps, InterruptPolicy, Looks, MemoryConfig,
+    NetworkConfig, PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig,
+    TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -77,6 +78,7 @@ pub(super) fn blank() -> Config {
         },
         payload: PayloadConfig {
             compression_ratio: 1.0,
+            heaps: Heaps::OfCores,
         },
         facts: FactsConfig {
             cache_miss: 0.0,
@@ -170,7 +172,6 @@ fn tlb() -> TlbConfig {
         walkers: 1,
         walk_levels: 0,
         walk_cache_entries: 0,
-        buffers: 1,
         faults_per_million: 0,
         fault_service: Time::ZERO,
     }

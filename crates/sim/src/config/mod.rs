@@ -298,8 +298,6 @@ pub struct TlbConfig {
     pub walk_levels: u32,
     /// Entries of the last but one level that an IOMMU keeps.
     pub walk_cache_entries: usize,
-    /// Payload buffers of a service.
-    pub buffers: u64,
     /// Operations of a million that meet a page fault.
     pub faults_per_million: u64,
     /// The operating system's work on a page fault.
@@ -341,6 +339,23 @@ pub struct CohortConfig {
 pub struct PayloadConfig {
     /// Size of a message over its size when compressed.
     pub compression_ratio: f64,
+    /// Whose heaps give out the buffers of payloads.
+    pub heaps: Heaps,
+}
+
+/// Whose heaps give out the buffers of payloads: each gives out what was freed last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heaps {
+    /// One of each core for each service.
+    #[default]
+    OfCores,
+    /// One of each service.
+    OfServices,
+}
+
+impl Heaps {
+    /// By their numbers in `payload.heaps`.
+    pub const ALL: [Heaps; 2] = [Heaps::OfCores, Heaps::OfServices];
 }
 
 impl Default for Config {

@@ -68,9 +68,14 @@ impl Engine<'_> {
         let mut jobs = Vec::with_capacity(chains.len());
         for (index, chain) in chains.iter().enumerate() {
             let job = self.new_job(id, index as u16, chain)?;
+            if !first && self.run.orchestrator.accelerated() {
+                let input = self.jobs.get(job).operation.input;
+                self.new_buffer(job, input);
+            }
             self.inherit(job, now);
             jobs.push(job);
         }
+        self.free_given(id);
         if !self.run.orchestrator.accelerated() {
             // The thread that the application ran in goes on with the first; each of the others
             // goes before what waits, so the last of them is put there first.
@@ -101,7 +106,8 @@ impl Engine<'_> {
     pub(super) fn told(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.follow(id, now);
         let request = self.jobs.get(id).request;
-        self.jobs.remove(id);
+        self.give_buffer(id);
+        self.remove_job(id);
         let core = self.requests.get(request).core;
         let cost = self.tell_core(core, now);
         self.orchestration.cores += cost;
@@ -251,6 +257,7 @@ impl Engine<'_> {
             let done = *self.jobs.get(job);
             match done.next {
                 Next::Park => {
+                    self.free_buffer(job);
                     self.jobs.get_mut(job).held = self.where_software_waits();
                     self.await_message(job, now);
                 }
@@ -259,7 +266,7 @@ impl Engine<'_> {
                         self.respond_if_last(&done, now);
                     }
                     self.follow(job, now);
-                    self.jobs.remove(job);
+                    self.remove_job(job);
                     self.execution_ended(done.request, true, now)?;
                 }
             }
@@ -282,6 +289,7 @@ impl Engine<'_> {
         if request.balanced {
             self.cores[usize::from(request.core)].disown();
         }
+        self.free_given(id);
         self.requests.remove(id);
     }
 

@@ -1,55 +1,38 @@
 //! Where data is, what moves it, and what an operation meets on the way: page faults.
 
-use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 
+use super::buffers::REGION;
 use super::engine::Engine;
 use super::state::{Job, JobId};
 use crate::hardware::{Movement, Place, Source, Way};
 
-/// Attributes of a request from this one on say which buffers it has; from [`FAULTS`] on, which
-/// operations meet a page fault.
-const BUFFERS: u64 = 1 << 62;
+/// Attributes of a request from this one on say which operations meet a page fault.
 const FAULTS: u64 = 1 << 63;
 
-/// Addresses of a buffer. Larger payloads reach into the next one.
-const BUFFER: u64 = 64 * 1024;
-/// Addresses of a service, and of an accelerator's overflow area.
-const REGION: u64 = 1 << 40;
 /// What a service's requests share lies at the end of the region before its buffers.
 const SHARED: u64 = 1 << 30;
-/// Overflow areas come after all services.
+/// Overflow areas come after all services, each in a region of its own.
 const OVERFLOW: u64 = 1 << 17;
 /// Addresses of an overflow entry.
 const OVERFLOW_ENTRY: u64 = 4 * 1024;
 
 const MILLION: u64 = 1_000_000;
 
-/// What a buffer is for.
-#[derive(Clone, Copy, Debug)]
-enum Purpose {
-    /// What a trace has been given.
-    Payload,
-    /// What this accelerator has written.
-    Output(Accel),
-    /// What the core is to have.
-    Result,
-}
-
 impl Engine<'_> {
     /// Moves the entry of a job to the queue of its accelerator, from a queue or from its payload
     /// in memory.
-    pub(super) fn entry_movement(&self, id: JobId, way: Way) -> Movement {
-        let job = self.jobs.get(id);
+    pub(super) fn entry_movement(&mut self, id: JobId, way: Way) -> Movement {
+        let job = *self.jobs.get(id);
         let address = match way {
             Way::Queues(..) => 0,
-            Way::Read(..) | Way::Write(_) => self.payload(job),
+            Way::Read(..) | Way::Write(_) => self.payload(id, job.operation.input),
         };
         Movement {
             way,
             address,
             size: self.entry_size(job.operation.input),
-            tenant: self.tenant(job),
+            tenant: self.tenant(&job),
         }
     }
 
@@ -66,13 +49,14 @@ impl Engine<'_> {
         }
     }
 
-    /// Moves what a queue entry holds of `payload` from `place` to memory, for the core.
-    pub(super) fn result_movement(&self, job: &Job, payload: Bytes, place: Place) -> Movement {
+    /// Moves what a queue entry holds of `payload` from `place` to memory, before what lies there
+    /// of it, for the core.
+    pub(super) fn result_movement(&mut self, id: JobId, payload: Bytes, place: Place) -> Movement {
         Movement {
             way: Way::Write(place),
-            address: self.buffer(job, Purpose::Result),
+            address: self.payload(id, payload),
             size: self.inline(payload),
-            tenant: self.tenant(job),
+            tenant: self.tenant(self.jobs.get(id)),
         }
     }
 
@@ -92,8 +76,7 @@ impl Engine<'_> {
         let job = *self.jobs.get(id);
         let inline = self.run.config.accelerator.inline;
         if job.operation.input > inline {
-            let buffer = self.buffer(&job, Purpose::Payload);
-            self.jobs.get_mut(id).buffer = Some(buffer);
+            let buffer = self.new_buffer(id, job.operation.input);
             let beyond = job.operation.input.beyond(inline);
             self.uncore.deliver(buffer + inline.get(), beyond, now);
         }
@@ -107,20 +90,20 @@ impl Engine<'_> {
     }
 
     /// Brings what lies beyond the queue entry to the element: when it is there.
-    pub(super) fn load_beyond(&mut self, job: &Job, now: Time) -> Time {
+    pub(super) fn load_beyond(&mut self, id: JobId, now: Time) -> Time {
+        let job = *self.jobs.get(id);
         if job.operation.input <= self.run.config.accelerator.inline {
             return now;
         }
-        let address = self.payload(job);
+        let address = self.payload(id, job.operation.input);
         let way = Way::Read(Source::Memory, job.unit().place());
-        self.move_beyond(job, way, address, job.operation.input, now)
+        self.move_beyond(&job, way, address, job.operation.input, now)
     }
 
     /// Writes what does not fit the queue entry to a new buffer: when it is there.
     pub(super) fn write_beyond(&mut self, id: JobId, now: Time) -> Time {
         let job = *self.jobs.get(id);
-        let buffer = self.buffer(&job, Purpose::Output(job.accel));
-        self.jobs.get_mut(id).buffer = Some(buffer);
+        let buffer = self.new_buffer(id, job.operation.output);
         let way = Way::Write(job.unit().place());
         self.move_beyond(&job, way, buffer, job.operation.output, now)
     }
@@ -152,28 +135,6 @@ impl Engine<'_> {
     /// The tenant whose memory traffic this is.
     fn tenant(&self, job: &Job) -> u16 {
         self.requests.get(job.request).tenant
-    }
-
-    /// Where the payload of a job is.
-    fn payload(&self, job: &Job) -> u64 {
-        job.buffer
-            .unwrap_or_else(|| self.buffer(job, Purpose::Payload))
-    }
-
-    /// A buffer of the service's pool: the same one in every system.
-    fn buffer(&self, job: &Job, purpose: Purpose) -> u64 {
-        let request = self.requests.get(job.request);
-        let purpose = match purpose {
-            Purpose::Payload => 0,
-            Purpose::Result => 1,
-            Purpose::Output(accel) => 2 + accel.index() as u64,
-        };
-        let which = self.attribute(
-            request,
-            BUFFERS | self.trace_of_request(job) << 16 | purpose,
-        );
-        let buffer = which % self.run.config.tlb.buffers;
-        REGION * (u64::from(request.service) + 1) + buffer * BUFFER
     }
 
     /// A number for the trace within the request.

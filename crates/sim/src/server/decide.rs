@@ -63,6 +63,10 @@ impl Engine<'_> {
 
     /// Adds an execution that `parent` has forked, to be started with the parent's next step.
     pub(super) fn add_arm(&mut self, parent: JobId, arm: Job) -> JobId {
+        let arm = Job {
+            buffer: None, // the parent's
+            ..arm
+        };
         self.requests.get_mut(arm.request).outstanding += 1;
         self.count_arm(&arm);
         let arm = self.jobs.insert(arm);

@@ -104,7 +104,8 @@ impl Engine<'_> {
             kind: TransferKind::Forward,
             source: None,
         };
-        self.transfer(transfer, self.entry_movement(job, way), now);
+        let movement = self.entry_movement(job, way);
+        self.transfer(transfer, movement, now);
     }
 
     /// The reserved input entry of `job` is ready when so many sources have delivered to it.
@@ -248,7 +249,7 @@ impl Engine<'_> {
             output,
         } = job.operation;
         let start = now + preparation;
-        let filled = self.load_beyond(&job, start).max(start + self.pad(input));
+        let filled = self.load_beyond(id, start).max(start + self.pad(input));
         let loaded = filled + self.more_pieces(job.accel, input);
         let computed = loaded + self.compute(job.accel, core, input);
         let ends = if output > self.run.config.accelerator.inline {
@@ -352,6 +353,9 @@ impl Engine<'_> {
         self.log(&entry, false, now);
         self.totals.on_accelerators[entry.accel.index()] += 1;
         self.jobs.get_mut(job).deposited = now;
+        if entry.operation.output <= self.run.config.accelerator.inline {
+            self.free_buffer(job);
+        }
         let owner = self.requests.get(entry.request).owner();
         if entry.due < Time::MAX {
             let stats = &mut self.services[usize::from(owner.service)];

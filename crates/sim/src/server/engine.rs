@@ -7,10 +7,12 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::arrivals::Source;
+use super::buffers::Buffers;
 use super::shaping::Shaped;
 use super::state::{CoreId, Event, Job, JobId, Letter, Request, RequestId, Task, Transfer, Unit};
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError};
+use crate::config::{Config, Heaps};
 use crate::hardware::{
     CentralQueue, Core, Dma, Movement, Policy, Sizes, SoftQueue, Station, Uncore,
 };
@@ -69,6 +71,7 @@ pub(super) struct Engine<'r> {
     pub(super) log: Option<Vec<Operated>>,
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
     pub(super) arms: Vec<(JobId, JobId)>,
+    pub(super) buffers: Buffers,
     pub(super) tenants: Vec<Tenant>,
     pub(super) shaped: Shaped,
     /// Tenants with fewer traces running than before, and others that wait.
@@ -125,6 +128,7 @@ impl<'r> Engine<'r> {
             stop: None,
             log: None,
             arms: Vec::new(),
+            buffers: Buffers::new(run.plan.services.len(), heaps(run.config)),
             shaped: Shaped::new(run.loads, &tenants)?,
             tenants,
             admissible: Vec::new(),
@@ -286,6 +290,14 @@ impl<'r> Engine<'r> {
         self.cores[core].own();
         self.requests.get_mut(id).balanced = true;
         core as CoreId
+    }
+}
+
+/// How many heaps the allocator of a service has.
+fn heaps(config: &Config) -> usize {
+    match config.payload.heaps {
+        Heaps::OfCores => config.core.count,
+        Heaps::OfServices => 1,
     }
 }
 

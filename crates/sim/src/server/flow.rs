@@ -47,7 +47,7 @@ impl Engine<'_> {
                 self.park(id, now);
             }
             Next::End => {
-                let movement = self.result_movement(&job, job.operation.output, here);
+                let movement = self.result_movement(id, job.operation.output, here);
                 let transfer = Transfer {
                     job: id,
                     kind: TransferKind::Result,
@@ -63,6 +63,7 @@ impl Engine<'_> {
     /// an entry there; otherwise the core has posted a buffer, and the message finds the TCP.
     pub(super) fn park(&mut self, id: JobId, now: Time) {
         self.trace_ended(id);
+        self.free_buffer(id);
         let here = Unit {
             accel: Accel::Tcp,
             instance: self.jobs.get(id).instance,
@@ -189,7 +190,7 @@ impl Engine<'_> {
         let Some(from) = source else {
             return self.run_software(job, false, now);
         };
-        let movement = self.result_movement(&moved, moved.operation.input, from.place());
+        let movement = self.result_movement(job, moved.operation.input, from.place());
         let transfer = Transfer {
             job,
             kind: TransferKind::Rescue,

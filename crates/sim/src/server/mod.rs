@@ -1,6 +1,7 @@
 //! The simulated server: requests, jobs and the events that move them.
 
 mod arrivals;
+mod buffers;
 mod central;
 mod cores;
 mod curve;

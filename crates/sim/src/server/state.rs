@@ -3,6 +3,7 @@
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::Time;
 
+use super::buffers::Buffer;
 use super::tenants::Waiting;
 use crate::hardware::{Owner, Place};
 use crate::orchestrators::{Decision, Next};
@@ -114,8 +115,9 @@ pub(super) struct Job {
     pub ends: Time,
     /// Operations begun.
     pub steps: u16,
-    /// Where in memory what does not fit a queue entry is, unless where the trace began.
-    pub buffer: Option<u64>,
+    /// What its payload has in memory: all of it that a core is to read or has written, or what
+    /// does not fit a queue entry.
+    pub buffer: Option<Buffer>,
     /// Whether a manager with a central queue knows that the current operation is wanted.
     pub known: bool,
     /// What its request has spent its time on, along the way of this job, until `since`.

@@ -45,7 +45,7 @@ impl Engine<'_> {
     /// The core knows that a message has not come.
     pub(super) fn terminated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         let request = self.jobs.get(id).request;
-        self.jobs.remove(id);
+        self.remove_job(id);
         if self.run.orchestrator.accelerated() {
             let core = self.requests.get(request).core;
             self.tell_core(core, now);
