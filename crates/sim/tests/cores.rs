@@ -8,7 +8,7 @@ use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
 use accelflow_units::Time;
 use common::{
-    SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, together, uniq_id,
+    SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, set, together, uniq_id,
 };
 
 /// UniqId with 100 us of application logic.
@@ -80,14 +80,40 @@ fn ldb_gives_requests_to_cores_as_it_is_told() {
 }
 
 #[test]
-fn systems_without_ldb_are_not_balanced() {
-    for balancing in [1.0, 2.0, 3.0, 4.0] {
-        let of = |balancing| {
-            let config = server(&[("core.count", 4.0), ("core.balancing", balancing)]);
-            responses(&config, &plan(), "non_acc", 8)
-        };
-        assert_eq!(of(balancing), of(0.0));
-    }
+fn ldb_in_software_gives_requests_to_cores_too() {
+    // T1 of each runs where its message was steered to. Eight requests on four cores: evenly, each
+    // core has the logic of two.
+    let of = |id: &str, values: &[(&str, f64)]| {
+        let mut config = server(&[("core.count", 4.0)]);
+        set(&mut config, values);
+        *responses(&config, &plan(), id, 8).last().unwrap()
+    };
+    // A core with the logic of three also has its T1, 27.55 us, and its T2, 19.45 us.
+    let three = Time::from_us(300 + 27 + 19);
+    let even = of("non_acc", &[]);
+    let random = of("non_acc", &[("core.balancing", 1.0)]);
+    assert!(even < three && random > three, "{even} {random}");
+    // The same where a trace falls back to a core: without entries, most T1 do.
+    let full = [
+        ("accelerator.input_entries", 1.0),
+        ("accelerator.overflow_entries", 0.0),
+    ];
+    let even = of("accelflow", &full);
+    let random = of("accelflow", &[full[0], full[1], ("core.balancing", 1.0)]);
+    assert!(even < three && random > three, "{even} {random}");
+}
+
+#[test]
+fn a_core_that_balances_keeps_a_request_among_equals() {
+    // No switch to another core's thread for a request that meets an idle server.
+    let config = server(&[("core.context_switch_ns", 1_000.0)]);
+    let at_once = server(&[("core.context_switch_ns", 1_000.0), ("core.count", 1.0)]);
+    let of = |config| response(config, &plan(), "non_acc");
+    assert_eq!(of(&config), of(&at_once));
+    // One after the other, the first goes to core 0 from the one that it was steered to.
+    let mut moved = config.clone();
+    moved.set("core.balancing", 2.0).unwrap();
+    assert_eq!(of(&moved), of(&at_once) + Time::from_us(1));
 }
 
 #[test]

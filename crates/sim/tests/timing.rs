@@ -343,8 +343,9 @@ const STEPS: &[Row] = &[
             -1_596_639 - 42_556,
         ],
     ),
-    // A single request meets idle cores.
-    ("core.balancing", 0.0, 1.0, [0; 6]),
+    // A single request meets idle cores, but in software another one than the core that it was
+    // steered to and has its thread.
+    ("core.balancing", 0.0, 1.0, [1_000_000, 0, 0, 0, 0, 0]),
     ("core.interrupt_policy", 0.0, 2.0, [0; 6]),
     // An idle core wakes up; core 0 looks after a whole number of periods, which is later than
     // the notification.

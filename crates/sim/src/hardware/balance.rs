@@ -3,7 +3,8 @@ use super::core::Core;
 /// How LdB chooses the core of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
-    /// The core with the fewest requests in flight, then the fewest tasks; the first of equals.
+    /// The core with the fewest requests in flight, then the fewest tasks; the first of equals,
+    /// counted from the core that chooses if it is one.
     #[default]
     LeastLoaded,
     /// Any.
@@ -27,15 +28,23 @@ impl Balancing {
     ];
 
     /// The core that a request with the random numbers `draws` is given. `turn` is how many
-    /// requests have been given cores before.
-    pub(crate) fn choose<T: Copy>(self, cores: &[Core<T>], draws: [u64; 2], turn: u64) -> usize {
+    /// requests have been given cores before, and `first` the core that comes first of equals.
+    pub(crate) fn choose<T: Copy>(
+        self,
+        cores: &[Core<T>],
+        draws: [u64; 2],
+        turn: u64,
+        first: usize,
+    ) -> usize {
         let count = cores.len();
         let of = |number: u64, count: usize| (number % count.max(1) as u64) as usize;
         let any = of(draws[0], count);
         match self {
             Balancing::LeastLoaded => {
-                let loads = cores.iter().map(Core::committed).enumerate();
-                loads.min_by_key(|&(_, load)| load).map_or(0, |it| it.0)
+                let from_first = (0..count).map(|place| (first + place) % count);
+                from_first
+                    .min_by_key(|&core| cores[core].committed())
+                    .unwrap_or(0)
             }
             Balancing::Random => any,
             Balancing::RoundRobin => of(turn, count),
@@ -82,13 +91,14 @@ mod tests {
     #[test]
     fn the_least_loaded_is_the_first_of_equals() {
         let cores = cores([(2, 1), (1, 1), (1, 1), (3, 1)]);
-        assert_eq!(Balancing::LeastLoaded.choose(&cores, [0, 0], 7), 1);
+        let choose = |first| Balancing::LeastLoaded.choose(&cores, [0, 0], 7, first);
+        assert_eq!([0, 1, 2, 3].map(choose), [1, 1, 2, 1]);
     }
 
     #[test]
     fn a_request_counts_until_it_ends() {
         let mut cores = cores([(0, 1), (0, 2), (1, 1), (1, 1)]);
-        let choose = |policy: Balancing, cores: &[Core<u32>]| policy.choose(cores, [2, 0], 0);
+        let choose = |policy: Balancing, cores: &[Core<u32>]| policy.choose(cores, [2, 0], 0, 0);
         for policy in [Balancing::LeastLoaded, Balancing::JoinIdleQueue] {
             assert_eq!(choose(policy, &cores), 0);
         }
@@ -104,7 +114,7 @@ mod tests {
     fn random_goes_by_the_first_draw_alone() {
         let cores = cores([(2, 1), (0, 1), (0, 1), (0, 1)]);
         for (draw, core) in [(0, 0), (3, 3), (4, 0), (u64::MAX, 3)] {
-            assert_eq!(Balancing::Random.choose(&cores, [draw, 1], 1), core);
+            assert_eq!(Balancing::Random.choose(&cores, [draw, 1], 1, 0), core);
         }
     }
 
@@ -112,7 +122,7 @@ mod tests {
     fn round_robin_goes_by_the_turn_alone() {
         let cores = cores([(2, 1), (0, 1), (0, 1), (0, 1)]);
         let chosen: Vec<usize> = (0..6)
-            .map(|turn| Balancing::RoundRobin.choose(&cores, [2, 2], turn))
+            .map(|turn| Balancing::RoundRobin.choose(&cores, [2, 2], turn, 0))
             .collect();
         assert_eq!(chosen, [0, 1, 2, 3, 0, 1]);
     }
@@ -129,22 +139,22 @@ mod tests {
             ([2, 1], 2),
         ] {
             assert_eq!(
-                Balancing::TwoChoices.choose(&cores, draws, 0),
+                Balancing::TwoChoices.choose(&cores, draws, 0, 0),
                 core,
                 "{draws:?}"
             );
         }
-        assert_eq!(Balancing::TwoChoices.choose(&cores[..1], [5, 5], 0), 0);
+        assert_eq!(Balancing::TwoChoices.choose(&cores[..1], [5, 5], 0, 0), 0);
     }
 
     #[test]
     fn the_core_that_is_idle_for_longest_is_the_head_of_the_idle_queue() {
         let busy = [(1, 1), (1, 1), (2, 1), (1, 1)];
         for draw in 0..4 {
-            let chosen = Balancing::JoinIdleQueue.choose(&cores(busy), [draw, 0], 0);
+            let chosen = Balancing::JoinIdleQueue.choose(&cores(busy), [draw, 0], 0, 0);
             assert_eq!(chosen, draw as usize, "none is idle");
         }
         let mixed = cores([(1, 1), (0, 30), (0, 20), (0, 20)]);
-        assert_eq!(Balancing::JoinIdleQueue.choose(&mixed, [0, 0], 0), 2);
+        assert_eq!(Balancing::JoinIdleQueue.choose(&mixed, [0, 0], 0, 0), 2);
     }
 }

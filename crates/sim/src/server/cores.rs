@@ -182,6 +182,7 @@ impl Engine<'_> {
                 total += self.run.config.tax_time(job.operation.core);
                 job.due = self.advance_deadline(&job);
                 self.totals.on_cores[accel.index()] += 1;
+                job.balances |= self.balances(&job);
                 let output = job.operation.output;
                 let (read, arms) = self.read_all(&mut job)?;
                 let kib = output.get() as f64 / 1024.0;
@@ -249,6 +250,7 @@ impl Engine<'_> {
 
     fn software_done(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.spend_software(id, now);
+        let running = !self.balanced_in_software(id);
         let arms = self.take_arms(id);
         for &arm in &arms {
             self.inherit_from(arm, id);
@@ -267,11 +269,23 @@ impl Engine<'_> {
                     }
                     self.follow(job, now);
                     self.remove_job(job);
-                    self.execution_ended(done.request, true, now)?;
+                    self.execution_ended(done.request, running, now)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// "Using a software or hardware algorithm, a load balancer picks a core to execute the
+    /// function" (AccelFlow, section II): if LdB was in the trace that a core has executed, it
+    /// gives the request to a core, its own before equals; whether to another.
+    fn balanced_in_software(&mut self, id: JobId) -> bool {
+        let job = self.jobs.get_mut(id);
+        if !std::mem::take(&mut job.balances) {
+            return false;
+        }
+        let request = job.request;
+        self.balance(request, self.requests.get(request).core)
     }
 
     /// A trace that fell back to a core is continued by the accelerators with the next message.

@@ -20,10 +20,8 @@ impl Engine<'_> {
         let from = job.accel;
         let here = job.unit();
         let size = job.operation.output;
-        // Only a new request is given to a core; responses go to the one that started it.
-        if from == Accel::Ldb && self.requests.get(job.request).phase == 0 {
-            let core = self.balance(job.request);
-            self.requests.get_mut(job.request).core = core;
+        if self.balances(&job) {
+            self.balance(job.request, 0);
         }
         let (read, arms) = self.read_all(&mut job)?;
         if from == Accel::Tcp && job.next == Next::End {

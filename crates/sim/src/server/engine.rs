@@ -280,16 +280,24 @@ impl<'r> Engine<'r> {
         &mut self.stations[unit.accel.index() * instances + usize::from(unit.instance)]
     }
 
-    /// The core that LdB gives a request. What is random in it is an attribute of the request.
-    pub(super) fn balance(&mut self, id: RequestId) -> CoreId {
+    /// Whether the operation of a job gives its request to a core: LdB's of a new request.
+    /// Responses go to the core that started it.
+    pub(super) fn balances(&self, job: &Job) -> bool {
+        job.accel == Accel::Ldb && self.requests.get(job.request).phase == 0
+    }
+
+    /// LdB gives a request to a core, of equals to the first from `first` on: whether to another
+    /// than had it. What is random in it is an attribute of the request.
+    pub(super) fn balance(&mut self, id: RequestId, first: CoreId) -> bool {
         let request = self.requests.get(id);
         let draws = LDB_DRAWS.map(|purpose| self.attribute(request, purpose));
         let policy = self.run.config.core.balancing;
-        let core = policy.choose(&self.cores, draws, self.balanced);
+        let core = policy.choose(&self.cores, draws, self.balanced, usize::from(first));
         self.balanced += 1;
         self.cores[core].own();
-        self.requests.get_mut(id).balanced = true;
-        core as CoreId
+        let request = self.requests.get_mut(id);
+        request.balanced = true;
+        std::mem::replace(&mut request.core, core as CoreId) != core as CoreId
     }
 }
 

@@ -61,6 +61,7 @@ impl Engine<'_> {
             held: Held::Nowhere,
             missing: 0,
             attempts: 0,
+            balances: false,
             counted: false,
             due: Time::MAX,
             stretch: 0.0,

@@ -104,6 +104,8 @@ pub(super) struct Job {
     pub missing: u8,
     /// How often its core has tried to enqueue it.
     pub attempts: u16,
+    /// Whether LdB has run in software, so that the core is chosen when the task ends.
+    pub balances: bool,
     /// Whether it counts as a running trace of its tenant.
     pub counted: bool,
     /// When the current step is to have ended; [`Time::MAX`] without deadlines.
