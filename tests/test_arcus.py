@@ -267,6 +267,24 @@ def test_a_flow_that_finds_no_room_while_others_run_is_rejected_with_what_is_lef
     assert arcus.plan({"flow": [first, later]})["admitted"] == planned["admitted"]
 
 
+def test_a_managed_burst_needs_nobody_who_comes_or_goes() -> None:
+    burst = FLOW | {
+        "message_bytes": 1500,
+        "slo_gbit_per_s": 3,
+        "policy": "managed-burst",
+        "burst_factor": 4,
+        "burst_us": 1_000,
+        "window_us": 2_000,
+    }
+    (alone,) = arcus.plan({"flow": [burst], "duration_us": 10_000})["admitted"]
+    # Four times the SLO for half of the time: 3 x (4 + 1) / 2.
+    assert alone["gbit_per_s"]["Arcus"] == pytest.approx(7.5, rel=0.03)
+    refused = FLOW | {"name": "late", "slo_gbit_per_s": 100, "from_us": 100}
+    beside = arcus.plan({"flow": [burst, refused], "duration_us": 10_000})
+    assert [it["name"] for it in beside["rejected"]] == ["late"]
+    assert beside["admitted"] == [alone]
+
+
 def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
     for wrong, message in [
         ({}, "plan: flow is missing"),

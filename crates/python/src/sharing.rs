@@ -258,6 +258,7 @@ fn plan(
 ) -> Result<Value, PlatformError> {
     let mut manager = Manager::new(platform.clone());
     let mut planned = Planned::default();
+    // Algorithm 1 runs in any case: bursts, moves and adjustments need nobody who comes or goes.
     let mut later = Vec::new();
     for it in flows {
         if it.from > Time::ZERO {
@@ -274,12 +275,6 @@ fn plan(
     }
     let (flows, arcus) = manager.deploy(|_| Arrivals::Backlogged);
     let none = Mechanism::NoShaping;
-    if later.is_empty() {
-        let shaped = simulate(&platform, &flows, &arcus, settings)?;
-        let turns = simulate(&platform, &flows, &none, settings)?;
-        planned.admitted = manager.flows().to_vec();
-        return Ok(planned_value(&planned, [&shaped, &turns]));
-    }
     let registered = manager.flows().to_vec();
     let mut runtime = Runtime::new(manager);
     for (time, command) in later {
