@@ -9,6 +9,7 @@ import pytest
 
 from accelflow import InputError
 from accelflow.profiles import OTHER, Functionality, Leaf, Rules, breakdown, read
+from conftest import ROOT
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
 
@@ -132,7 +133,7 @@ def test_rules_can_be_edited(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[leaves]", "mine: unknown table 'leaves'; known are leaf, functionality"),
+        ("[leaves]", "mine: unknown table 'leaves'; known are leaf, functionality, dispatcher"),
         ("[leaf]\ncopy = []", "mine: leaf: unknown category 'copy'; known are memory, kernel"),
         ("[leaf]\nmemory = 'x'", "mine: leaf.memory = 'x'; must be a list"),
         ("[leaf]\nmemory = [1]", "mine: leaf.memory[0] = 1; must be a text"),
@@ -168,6 +169,110 @@ def test_built_in_rules_know_common_functions(function: str, category: str) -> N
     assert Rules.default().leaf_of((function,)) == category
 
 
+STACKS = ROOT / "tests" / "data" / "stacks"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "handler"),
+    [
+        (
+            "thrift-cpp",
+            {
+                "serialization": 0.10,
+                "io_processing": 0.02,
+                "secure_and_insecure_io": 0.26,
+                "logging": 0.07,
+                "thread_pool_management": 0.11,
+                "other": 0.44,
+            },
+            {"function": "social_network::UserHandler::Login", "share_ratio": 0.44},
+        ),
+        (
+            "grpc-cpp",
+            {
+                "serialization": 0.15,
+                "io_processing": 0.10,
+                "secure_and_insecure_io": 0.24,
+                "logging": 0.03,
+                "thread_pool_management": 0.10,
+                "other": 0.38,
+            },
+            {"function": "GreeterServiceImpl::SayHello", "share_ratio": 0.38},
+        ),
+        (
+            "python-servers",
+            {
+                "serialization": 0.24,
+                "io_processing": 0.04,
+                "secure_and_insecure_io": 0.15,
+                "logging": 0.05,
+                "thread_pool_management": 0.03,
+                "other": 0.49,
+            },
+            {"function": "user_handler.py::Login", "share_ratio": 0.20},
+        ),
+    ],
+)
+def test_servers_do_not_claim_their_handlers(
+    name: str, expected: dict[str, float], handler: dict[str, object]
+) -> None:
+    """Stacks of Thrift's threaded, pooled and nonblocking servers, of gRPC's synchronous and
+    callback servers, and of both in Python, as py-spy and perf write them. The names are those of
+    the libraries; what handlers are called, and the weights, are made up."""
+    result = breakdown(read(STACKS / f"{name}.folded"))
+    assert result["weight"] == 100
+    assert shares(result["functionality"]) == expected
+    assert result["functionality"][-1]["functions"][0] == handler
+
+
+@pytest.mark.parametrize(
+    ("stack", "category"),
+    [
+        ("UserHandler::Login", "other"),
+        ("UserHandler::LogOut", "other"),
+        ("UserHandler::LogInUser", "other"),
+        ("Audit::LogInfo", "logging"),
+        ("AccessLogger::LogMessage;malloc", "logging"),
+        ("handle;log", "other"),  # the logarithm
+        ("handle;__ieee754_log_fma", "other"),
+        ("HtmlParser::parse", "other"),  # no multilayer perceptron
+        ("AudioBuffer::mix", "other"),  # no I/O buffer
+        ("KeyValueStore::read", "other"),
+        ("QueryExecutor::join", "other"),
+        ("WebSocketRouter::route", "other"),
+        ("decompress;ThreadPool::run;RouteDb::nearest", "other"),
+        ("ThreadPool::run;pthread_cond_wait", "thread_pool_management"),
+        ("handle;ThreadPool::submit;UnboundedQueue::insert", "thread_pool_management"),
+        ("f(apache::thrift::protocol::TProtocol*, zlib::Stream<encrypt>)", "other"),
+        ("std::unique_ptr<TProtocol> lookup<TBinaryProtocol>(int) const", "other"),
+    ],
+)
+def test_functionality_of(stack: str, category: str) -> None:
+    assert Rules.default().functionality_of(stack.split(";")).category == category
+
+
+def test_the_name_of_a_command_is_no_function(tmp_path: Path) -> None:
+    text = PERF.replace("my server", "tcp_logger").replace("ThriftSerializer::write", "work")
+    rows = breakdown(read(profile_of(text, tmp_path)))["functionality"]
+    assert shares(rows) == {"secure_and_insecure_io": 0.25, "other": 0.75}
+
+
+def test_a_dispatcher_of_ones_own(tmp_path: Path) -> None:
+    rules = Rules.parse(
+        "[leaf]\nmemory = ['^malloc$']\n[functionality]\nlogging = ['^main$']\n"
+        "[dispatcher]\nio_processing = ['^loop$']\nother = ['^silent$']\nruntime = ['^wait$']\n",
+        "mine",
+    )
+    text = "main;loop 1\nmain;loop;wait;malloc 2\nmain;loop;get;malloc 4\nmain;silent 8\nmain 16\n"
+    rows = breakdown(read(profile_of(text, tmp_path)), rules)["functionality"]
+    assert {row["category"]: row["weight"] for row in rows if row["weight"]} == {
+        "io_processing": 3,
+        "logging": 16,
+        "other": 12,
+    }
+    assert rows[-1]["functions"][1] == {"function": "get", "share_ratio": 4 / 31}
+
+
 def test_command(tmp_path: Path) -> None:
     path = str(profile_of(FOLDED, tmp_path))
 
@@ -179,7 +284,8 @@ def test_command(tmp_path: Path) -> None:
     done = run(path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "serialization" in done.stdout
-    assert "other is mostly lookup" in done.stdout
+    assert "  unclassified: 15.0 %, mostly lookup (15.0 %)\n" in done.stdout
+    assert "  unclassified: 25.0 %, mostly lookup (15.0 %), __strlen_avx2 (10.0 %)" in done.stdout
     assert json.loads(run(path, "--json").stdout)["schema"] == "accelflow.profile/1"
     own = tmp_path / "rules.toml"
     own.write_text(run("--print-rules").stdout)

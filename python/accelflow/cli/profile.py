@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -74,9 +75,16 @@ def profile(
         for row in result[view]:
             if row["weight"]:
                 click.echo(_line(row))
-        unclaimed = ", ".join(f["function"] for f in result[view][-1]["functions"][:5])
-        if unclaimed:
-            click.echo(f"  other is mostly {unclaimed}")
+        click.echo(_unclassified(result[view][-1]))
+
+
+def _unclassified(other: dict[str, Any]) -> str:
+    """Say how much no rule claims, and what, so that rules can be added until it is small."""
+    share = f"  unclassified: {100 * other['share_ratio']:.1f} %"
+    heaviest = [
+        f"{each['function']} ({100 * each['share_ratio']:.1f} %)" for each in other["functions"][:5]
+    ]
+    return f"{share}, mostly {', '.join(heaviest)}" if heaviest else share
 
 
 def _line(row: dict[str, float | str | None]) -> str:

@@ -1,12 +1,15 @@
 """A profile's weight in each category, and what accelerating each would buy."""
 
 from collections import Counter
+from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, Final
 
 from accelflow.accelerometer import sweep
 from accelflow.errors import InputError
 from accelflow.profiles.categories import OPPORTUNITIES, OTHER, Functionality, Leaf
-from accelflow.profiles.rules import Rules
+from accelflow.profiles.frames import function_name
+from accelflow.profiles.rules import Functional, Rules
 from accelflow.profiles.stacks import Profile
 
 #: The name and version of the object that :func:`breakdown` returns.
@@ -24,14 +27,19 @@ def breakdown(
     For each category its share, what removing it would buy (Amdahl), and what an accelerator of
     `acceleration_ratio` would that the host waits for, without any cost of an offload: upper
     bounds, for :func:`accelflow.accelerometer.evaluate` to correct. What has no category is in
-    `other`, with the heaviest of its leaf functions. Raises InputError unless the acceleration is
-    above 0.
+    `other`, which is always the last row, with the heaviest of its functions: leaves, or in
+    `functionality` what the innermost dispatcher called. Raises InputError unless the acceleration
+    is above 0.
     """
     if not acceleration_ratio > 0:
         raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
     rules = rules or Rules.default()
-    views = {
-        "leaf": (Leaf, rules.leaf_of),
+
+    def leaf(frames: tuple[str, ...]) -> Functional:
+        return Functional(rules.leaf_of(frames), function_name(frames[-1]))
+
+    views: dict[str, tuple[type[StrEnum], Callable[[tuple[str, ...]], Functional]]] = {
+        "leaf": (Leaf, leaf),
         "functionality": (Functionality, rules.functionality_of),
     }
     result: dict[str, Any] = {
@@ -43,11 +51,12 @@ def breakdown(
     for name, (categories, category_of) in views.items():
         weights: Counter[str] = Counter()
         unclaimed: Counter[str] = Counter()
-        for frames, weight in profile.stacks.items():
-            category = category_of(frames)
-            weights[category] += weight
-            if category == OTHER:
-                unclaimed[frames[-1]] += weight
+        for stack, weight in profile.stacks.items():
+            # A command is no function: a server called tcp-logger does not log by that.
+            found = category_of(stack[1:] if profile.has_commands else stack)
+            weights[found.category] += weight
+            if found.category == OTHER:
+                unclaimed[found.function] += weight
         rows = [_row(str(c), weights[c], profile.weight, acceleration_ratio) for c in categories]
         for row, category in zip(rows, categories, strict=True):
             row["opportunity"] = OPPORTUNITIES.get(category)

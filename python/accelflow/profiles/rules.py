@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -11,13 +10,31 @@ from typing import Any, Final
 from accelflow.errors import InputError
 from accelflow.files import parse_toml, why
 from accelflow.profiles.categories import OTHER, Functionality, Leaf
+from accelflow.profiles.frames import function_name
 
-_KINDS: Final[Mapping[str, type[StrEnum]]] = {"leaf": Leaf, "functionality": Functionality}
+#: In [dispatcher], functions that a dispatcher calls for itself.
+RUNTIME: Final = "runtime"
+
+#: The tables of a file, and the keys of each.
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "leaf": tuple(map(str, Leaf)),
+    "functionality": tuple(map(str, Functionality)),
+    "dispatcher": (*map(str, Functionality), OTHER, RUNTIME),
+}
 
 #: The built-in rules, in the form of a file.
 DEFAULT: Final = (Path(__file__).parent / "rules.toml").read_text(encoding="utf-8")
 
-Patterns = tuple[tuple[StrEnum, re.Pattern[str]], ...]
+Patterns = tuple[tuple[str, re.Pattern[str]], ...]
+
+
+@dataclass(frozen=True)
+class Functional:
+    """What a stack is for."""
+
+    category: str
+    #: What the innermost dispatcher called, else the leaf: whom rules for `other` are to name.
+    function: str
 
 
 @dataclass(frozen=True)
@@ -26,6 +43,7 @@ class Rules:
 
     leaf: Patterns
     functionality: Patterns
+    dispatcher: Patterns
 
     @classmethod
     def default(cls) -> "Rules":
@@ -42,11 +60,12 @@ class Rules:
 
     @classmethod
     def parse(cls, text: str, place: str) -> "Rules":
-        """Read TOML with the tables [leaf] and [functionality].
+        """Read TOML with the tables [leaf], [functionality] and [dispatcher].
 
         A key is a category, its value a list of regular expressions, searched for in the names of
-        functions. Raises InputError for text that is not TOML, unknown tables and categories, and
-        what is no list of regular expressions.
+        functions (see :func:`accelflow.profiles.frames.function_name`); in [dispatcher] also
+        ``other`` and ``runtime``. Raises InputError for text that is not TOML, unknown tables and
+        categories, and what is no list of regular expressions.
         """
         try:
             tree = parse_toml(text)
@@ -56,31 +75,44 @@ class Rules:
             if key not in _KINDS:
                 raise InputError(f"{place}: unknown table '{key}'; known are {', '.join(_KINDS)}")
         tables = {
-            kind: _patterns(tree.get(kind, {}), categories, f"{place}: {kind}")
-            for kind, categories in _KINDS.items()
+            kind: _patterns(tree.get(kind, {}), known, f"{place}: {kind}")
+            for kind, known in _KINDS.items()
         }
-        return cls(tables["leaf"], tables["functionality"])
+        return cls(tables["leaf"], tables["functionality"], tables["dispatcher"])
 
     def leaf_of(self, frames: Sequence[str]) -> str:
         """Return the category of the innermost of `frames`, which is the last."""
         return _category(self.leaf, frames[-1]) or OTHER
 
-    def functionality_of(self, frames: Sequence[str]) -> str:
-        """Return the category of the innermost frame that has one: whom a copy is made for."""
-        found = (_category(self.functionality, frame) for frame in reversed(frames))
-        return next((category for category in found if category), OTHER)
+    def functionality_of(self, frames: Sequence[str]) -> Functional:
+        """Return what `frames` are for: whom a copy is made for.
+
+        That is the category of the innermost frame that has one. A dispatcher, such as a server's
+        loop, calls handlers of whatever kind: nothing from there outwards says what they do. Its
+        own category counts only if all that is below it is known as a leaf or as `runtime`.
+        """
+        own, called = True, frames[-1]
+        for frame in reversed(frames):
+            if category := _category(self.functionality, frame):
+                return Functional(category, function_name(called))
+            kind = _category(self.dispatcher, frame)
+            if kind and kind != RUNTIME:
+                return Functional(kind if own else OTHER, function_name(called))
+            if kind != RUNTIME and _category(self.leaf, frame) is None:
+                own, called = False, frame
+        return Functional(OTHER, function_name(frames[-1]))
 
 
 @lru_cache(maxsize=1 << 16)
 def _category(patterns: Patterns, frame: str) -> str | None:
-    return next((str(name) for name, pattern in patterns if pattern.search(frame)), None)
+    name = function_name(frame)
+    return next((category for category, pattern in patterns if pattern.search(name)), None)
 
 
-def _patterns(table: Any, categories: type[StrEnum], place: str) -> Patterns:
+def _patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
     if not isinstance(table, Mapping):
         raise InputError(f"{place} = {table!r}; must be a table of categories")
-    known = [str(category) for category in categories]
-    found: list[tuple[StrEnum, re.Pattern[str]]] = []
+    found: list[tuple[str, re.Pattern[str]]] = []
     for name, expressions in table.items():
         if name not in known:
             raise InputError(f"{place}: unknown category '{name}'; known are {', '.join(known)}")
@@ -91,7 +123,7 @@ def _patterns(table: Any, categories: type[StrEnum], place: str) -> Patterns:
             if not isinstance(expression, str):
                 raise InputError(f"{where}; must be a text")
             try:
-                found.append((categories(name), re.compile(expression)))
+                found.append((name, re.compile(expression)))
             except (re.error, OverflowError, RecursionError) as error:
                 raise InputError(f"{where}; must be a regular expression: {error}") from error
     return tuple(found)

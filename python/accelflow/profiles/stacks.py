@@ -34,6 +34,8 @@ class Profile:
     #: Of a pprof profile, what the weights are (``cpu/nanoseconds``), and what else it has.
     sample_type: str | None = None
     sample_types: tuple[str, ...] = ()
+    #: Whether the first frame of each stack is the name of a command or thread, as in perf's.
+    has_commands: bool = False
 
     @property
     def weight(self) -> int:
@@ -56,7 +58,9 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
     weighed = pprof.parse(data, str(path), sample_type) if b"\0" in data else None
     if weighed is None and sample_type is not None:
         raise InputError(f"{path}: sample type '{sample_type}': only profiles of pprof have any")
-    samples = weighed.stacks if weighed else _text(data, path)
+    lines = [] if weighed else data.decode(errors="replace").splitlines()
+    parse = _perf if _is_perf(lines) else _folded
+    samples = weighed.stacks if weighed else parse(lines, path)
     for frames, weight in samples:
         stacks[frames] += weight
     if not stacks.total():
@@ -65,7 +69,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
             " of pprof"
         )
     if weighed is None:
-        return Profile(dict(stacks))
+        return Profile(dict(stacks), has_commands=parse is _perf)
     return Profile(dict(stacks), weighed.sample_type, weighed.sample_types)
 
 
@@ -83,11 +87,9 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _text(data: bytes, path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
-    lines = data.decode(errors="replace").splitlines()
+def _is_perf(lines: Iterable[str]) -> bool:
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    parse = _perf if _HEADER.match(first) else _folded
-    return parse(lines, path)
+    return _HEADER.match(first) is not None
 
 
 def _folded(lines: Iterable[str], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
