@@ -127,7 +127,7 @@ def test_types_of_samples_can_be_chosen() -> None:
     with pytest.raises(InputError, match="sample type 'cpu': must be one of alloc_objects/count, "):
         read(HEAP, sample_type="cpu")
     folded = ROOT / "examples" / "profiles" / "service.folded"
-    with pytest.raises(InputError, match="sample type 'cpu': only profiles of pprof have any"):
+    with pytest.raises(InputError, match="sample type 'cpu': folded stacks have none"):
         read(folded, sample_type="cpu")
 
 

@@ -65,6 +65,88 @@ def test_folded_stacks_by_leaf_and_functionality(tmp_path: Path) -> None:
     assert unclaimed == {"function": "lookup", "share_ratio": 0.15}
 
 
+TWO_EVENTS = """\
+server 7 [001] 1.000: 100 cycles:u:
+        7f01 __memmove_avx_unaligned_erms+0x4 (/usr/lib/libc.so.6)
+        55d0 copy_rows+0x10 (/opt/server)
+
+server 7 [001] 1.000: 50 instructions:u:
+        7f01 __memmove_avx_unaligned_erms+0x4 (/usr/lib/libc.so.6)
+        55d0 copy_rows+0x10 (/opt/server)
+
+server 7 [001] 1.002: 300 cycles:u:
+        7f02 ZSTD_compressBlock_fast+0x4 (/usr/lib/libzstd.so.1)
+
+server 7 [001] 1.003: 900 instructions:u:
+        7f02 ZSTD_compressBlock_fast+0x4 (/usr/lib/libzstd.so.1)
+"""
+
+
+def test_cycles_and_instructions_of_perf_are_not_added_but_divided(tmp_path: Path) -> None:
+    path = profile_of(TWO_EVENTS, tmp_path)
+    profile = read(path)
+    assert (profile.sample_type, profile.weight) == ("cycles:u", 400)
+    assert profile.sample_types == ("cycles:u", "instructions:u")
+    result = breakdown(profile)
+    assert shares(result["leaf"]) == {"memory": 0.25, "zstd": 0.75}
+    assert {row["category"]: row["ipc"] for row in result["leaf"] if row["weight"]} == {
+        "memory": 0.5,
+        "zstd": 3.0,
+    }
+    assert result["ipc"] == 950 / 400
+    assert {row["ipc"] for row in result["leaf"] if not row["weight"]} == {None}
+    by_instructions = breakdown(read(path, sample_type="instructions"))
+    assert shares(by_instructions["leaf"]) == {"memory": 50 / 950, "zstd": 900 / 950}
+    assert "ipc" not in by_instructions
+    # Samples without a period count themselves.
+    bare = TWO_EVENTS.replace(" 100 cycles", " cycles").replace(" 300 cycles", " cycles")
+    assert read(profile_of(bare, tmp_path)).instructions is None
+
+
+def test_events_of_perf_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
+    misses = TWO_EVENTS.replace("instructions:u", "cache-misses:u")
+    path = profile_of(misses, tmp_path)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: samples of 2 events, cycles:u, cache-misses:u: their counts do not add up; choose"
+        " one with --event"
+    )
+    assert read(path, sample_type="cache-misses").weight == 950
+    assert read(path, sample_type="cycles:u").weight == 400
+    with pytest.raises(InputError, match="event 'branches': must be one of cycles:u, cache-misses"):
+        read(path, sample_type="branches")
+
+
+def test_cycles_of_both_kinds_of_core_and_of_user_and_kernel_add_up(tmp_path: Path) -> None:
+    for other in ("cpu_atom/cycles/u", "cycles:k"):
+        path = profile_of(TWO_EVENTS.replace("cycles:u", other, 1), tmp_path)
+        profile = read(path)
+        assert (profile.sample_type, profile.weight) == ("cycles", 400)
+        assert breakdown(profile)["ipc"] == 950 / 400
+        assert read(path, sample_type=other).weight == 100
+
+
+def test_the_command_takes_an_event_and_prints_ipc(tmp_path: Path) -> None:
+    path = str(profile_of(TWO_EVENTS, tmp_path))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [SCRIPT, "profile", path, *arguments], capture_output=True, text=True, check=False
+        )
+
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        "weighed by cycles:u; there are also instructions:u\ninstructions per cycle (IPC): 2.38\n"
+    )
+    (zstd,) = [line for line in done.stdout.splitlines() if line.startswith("  zstd")]
+    assert zstd.split()[-1] == "3.00"
+    assert "IPC" not in run("--event", "instructions").stdout
+    wrong = run("--event", "branches")
+    assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (2, "", 1)
+
+
 def test_what_acceleration_buys(tmp_path: Path) -> None:
     result = breakdown(read(profile_of(FOLDED, tmp_path)), acceleration_ratio=3)
     memory = result["leaf"][0]

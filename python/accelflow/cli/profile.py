@@ -39,8 +39,10 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 )
 @click.option(
     "--sample-type",
+    "--event",
+    "sample_type",
     metavar="TYPE",
-    help="Of a pprof profile, what to weigh by: cpu, or cpu/nanoseconds.",
+    help="What to weigh by: of pprof, cpu or cpu/nanoseconds; of perf script, cycles.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def profile(
@@ -69,9 +71,12 @@ def profile(
         others = [name for name in read.sample_types if name != read.sample_type]
         more = f"; there are also {', '.join(others)}" if others else ""
         click.echo(f"weighed by {read.sample_type}{more}")
+    if "ipc" in result:
+        click.echo(f"instructions per cycle (IPC): {result['ipc']:.2f}")
     for view, title in (("leaf", "leaf functions"), ("functionality", "functionalities")):
         fast = f"{acceleration_ratio:g}x"
-        click.echo(f"{title:24}{'share':>9}{fast:>10}{'removed':>10}")
+        ipc = f"{'IPC':>8}" if "ipc" in result else ""
+        click.echo(f"{title:24}{'share':>9}{fast:>10}{'removed':>10}{ipc}")
         for row in result[view]:
             if row["weight"]:
                 click.echo(_line(row))
@@ -90,7 +95,8 @@ def _unclassified(other: dict[str, Any]) -> str:
 def _line(row: dict[str, float | str | None]) -> str:
     ideal = row["ideal_speedup_percent"]
     bound = f"{'-':>10}" if ideal is None else f"{ideal:8.1f} %"
+    ipc = f"{row['ipc']:8.2f}" if row.get("ipc") is not None else ""
     return (
         f"  {row['category']:22}{100 * float(row['share_ratio'] or 0):7.1f} %"
-        f"{row['speedup_percent']:8.1f} %{bound}"
+        f"{row['speedup_percent']:8.1f} %{bound}{ipc}"
     )

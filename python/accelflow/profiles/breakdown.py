@@ -12,6 +12,8 @@ from accelflow.profiles.frames import function_name
 from accelflow.profiles.rules import Functional, Rules
 from accelflow.profiles.stacks import Profile
 
+Stack = tuple[str, ...]
+
 #: The name and version of the object that :func:`breakdown` returns.
 SCHEMA: Final = "accelflow.profile/1"
 
@@ -28,17 +30,17 @@ def breakdown(
     `acceleration_ratio` would that the host waits for, without any cost of an offload: upper
     bounds, for :func:`accelflow.accelerometer.evaluate` to correct. What has no category is in
     `other`, which is always the last row, with the heaviest of its functions: leaves, or in
-    `functionality` what the innermost dispatcher called. Raises InputError unless the acceleration
-    is above 0.
+    `functionality` what the innermost dispatcher called. With cycles and instructions of perf,
+    `ipc` is the instructions for each cycle. Raises InputError unless the acceleration is above 0.
     """
     if not acceleration_ratio > 0:
         raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
     rules = rules or Rules.default()
 
-    def leaf(frames: tuple[str, ...]) -> Functional:
+    def leaf(frames: Stack) -> Functional:
         return Functional(rules.leaf_of(frames), function_name(frames[-1]))
 
-    views: dict[str, tuple[type[StrEnum], Callable[[tuple[str, ...]], Functional]]] = {
+    views: dict[str, tuple[type[StrEnum], Callable[[Stack], Functional]]] = {
         "leaf": (Leaf, leaf),
         "functionality": (Functionality, rules.functionality_of),
     }
@@ -48,26 +50,52 @@ def breakdown(
         "sample_type": profile.sample_type,
         "sample_types": list(profile.sample_types),
     }
+    if profile.instructions is not None:
+        result["ipc"] = sum(profile.instructions.values()) / profile.weight
     for name, (categories, category_of) in views.items():
-        weights: Counter[str] = Counter()
-        unclaimed: Counter[str] = Counter()
-        for stack, weight in profile.stacks.items():
-            # A command is no function: a server called tcp-logger does not log by that.
-            found = category_of(stack[1:] if profile.has_commands else stack)
-            weights[found.category] += weight
-            if found.category == OTHER:
-                unclaimed[found.function] += weight
-        rows = [_row(str(c), weights[c], profile.weight, acceleration_ratio) for c in categories]
+        shares = _Shares(profile, category_of)
+        rows = [shares.row(str(category), acceleration_ratio) for category in categories]
         for row, category in zip(rows, categories, strict=True):
             row["opportunity"] = OPPORTUNITIES.get(category)
         rows.sort(key=lambda row: -row["weight"])
-        rows.append(_row(OTHER, weights[OTHER], profile.weight, acceleration_ratio))
-        heaviest = sorted(unclaimed.items(), key=lambda item: (-item[1], item[0]))[:LISTED]
+        rows.append(shares.row(OTHER, acceleration_ratio))
+        heaviest = sorted(shares.unclaimed.items(), key=lambda item: (-item[1], item[0]))[:LISTED]
         rows[-1]["functions"] = [
             {"function": f, "share_ratio": w / profile.weight} for f, w in heaviest
         ]
         result[name] = rows
     return result
+
+
+class _Shares:
+    """The weight of each category, and of the functions that have none."""
+
+    def __init__(self, profile: Profile, category_of: Callable[[Stack], Functional]) -> None:
+        self.total = profile.weight
+        self.weights: Counter[str] = Counter()
+        self.unclaimed: Counter[str] = Counter()
+        self.instructions: Counter[str] | None = None
+
+        def found(stack: Stack) -> Functional:
+            # A command is no function: a server called tcp-logger does not log by that.
+            return category_of(stack[1:] if profile.has_commands else stack)
+
+        for stack, weight in profile.stacks.items():
+            one = found(stack)
+            self.weights[one.category] += weight
+            if one.category == OTHER:
+                self.unclaimed[one.function] += weight
+        if profile.instructions is not None:
+            self.instructions = Counter()
+            for stack, count in profile.instructions.items():
+                self.instructions[found(stack).category] += count
+
+    def row(self, category: str, acceleration: float) -> dict[str, Any]:
+        weight = self.weights[category]
+        row = _row(category, weight, self.total, acceleration)
+        if self.instructions is not None:
+            row["ipc"] = self.instructions[category] / weight if weight else None
+        return row
 
 
 def _row(category: str, weight: int, total: int, acceleration: float) -> dict[str, Any]:

@@ -1,0 +1,154 @@
+"""What `perf script` prints: samples of one event or of several."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.profiles.frames import UNKNOWN, marked
+
+Stack = tuple[str, ...]
+
+#: command, pid, [cpu], time, the period if there is one, the event, and the frame if only one.
+_HEADER = re.compile(
+    r"^(?P<comm>\S.*?)\s+(?P<pid>\d+(?:/\d+)?)\s+(?:\[\d+\]\s+)?(?:\S+\s+)?[\d.]+:"
+    r"\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[\w./,=-]+(?::[\w./,=-]*)*):\s*(?P<inline>\S.*)?$"
+)
+_FRAME = re.compile(r"^(?P<address>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\s+\((?P<object>[^()]*)\))?$")
+
+_CYCLES: Final = ("cycles", "cpu-cycles")
+_INSTRUCTIONS: Final = ("instructions",)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The stacks of a profile by one of its events."""
+
+    event: str
+    #: All that the profile has, in the order in which they appear.
+    events: tuple[str, ...]
+    stacks: dict[Stack, int]
+    #: Where the profile also counts instructions and `event` is cycles: the instructions of each.
+    instructions: dict[Stack, int] | None
+
+
+def is_perf(lines: Iterable[str]) -> bool:
+    """Whether `lines` begin as what ``perf script`` prints."""
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    return _HEADER.match(first) is not None
+
+
+def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed:
+    """Read the samples of `lines`, weighed by their period, or 1 where none is printed.
+
+    Counts of different events do not add up. `asked` says which to weigh by, with its modifiers
+    (``cycles:ppp``) or without, for all of ``cycles``. Unasked, cycles are taken of cycles and
+    instructions. Raises InputError for what is no sample, an event that is not there, and several
+    events without a choice.
+    """
+    stacks: dict[str, Counter[Stack]] = {}
+    unweighed = set[str]()
+    for sample in _samples(lines, place):
+        stacks.setdefault(sample.event, Counter())[sample.stack] += sample.weight
+        if not sample.has_period:
+            unweighed.add(sample.event)
+    events = tuple(stacks)
+    if not events:
+        return Weighed(asked or "", (), {}, None)
+    event, chosen = _chosen(events, asked, place)
+    counts = _of_kind(events, _INSTRUCTIONS) if _kind(chosen[0]) in _CYCLES else ()
+    # A sample without a period counts itself, not cycles or instructions.
+    known = counts and not unweighed & {*chosen, *counts}
+    instructions = _merged(stacks, counts) if known else None
+    return Weighed(event, events, _merged(stacks, chosen), instructions)
+
+
+def _kind(event: str) -> str:
+    """The event without modifiers and the kind of core that counts it.
+
+    What `cycles:u` and `cycles:k` count, or the `cycles` of two kinds of core, does add up.
+    """
+    unit = re.fullmatch(r"cpu\w*/([\w.-]+)/\w*", event)
+    return unit[1] if unit else event.partition(":")[0]
+
+
+def _of_kind(events: tuple[str, ...], kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(event for event in events if _kind(event) in kinds)
+
+
+def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[Stack, int]:
+    merged: Counter[Stack] = Counter()
+    for event in events:
+        merged.update(stacks[event])
+    return dict(merged)
+
+
+def _chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
+    """What to weigh by, and the events that count it."""
+    if asked in events:
+        return asked, (asked,)
+    kinds = tuple(dict.fromkeys(_kind(event) for event in events))
+    if asked is not None and asked not in kinds:
+        raise InputError(f"{place}: event '{asked}': must be one of {', '.join(events)}")
+    cycles = [kind for kind in kinds if kind in _CYCLES]
+    kind = asked
+    if len(kinds) == 1:
+        kind = kinds[0]
+    elif kind is None and len(cycles) == 1 and set(kinds) <= {*_CYCLES, *_INSTRUCTIONS}:
+        kind = cycles[0]
+    if kind is None:
+        raise InputError(
+            f"{place}: samples of {len(kinds)} events, {', '.join(events)}: their counts do not add"
+            " up; choose one with --event"
+        )
+    chosen = _of_kind(events, (kind,))
+    return (chosen[0] if len(chosen) == 1 else kind), chosen
+
+
+@dataclass(frozen=True)
+class _Sample:
+    event: str
+    stack: Stack
+    weight: int
+    has_period: bool
+
+
+def _samples(lines: Iterable[str], place: str) -> Iterator[_Sample]:
+    header: re.Match[str] | None = None
+    frames: list[str] = []
+
+    def sample() -> Iterator[_Sample]:
+        if header:
+            stack = (header["comm"], *(reversed(frames) if frames else [UNKNOWN]))
+            weight = 1 if header["period"] is None else int(header["period"])
+            yield _Sample(header["event"], stack, weight, header["period"] is not None)
+
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#"):
+            continue
+        if not line.strip():
+            yield from sample()
+            header, frames = None, []
+            continue
+        begun = None if line[0] in " \t" and header else _HEADER.match(line.strip())
+        if begun:
+            yield from sample()
+            header, frames = begun, [_frame(begun["inline"])] if begun["inline"] else []
+        elif header and _FRAME.match(line.strip()):
+            frames.append(_frame(line.strip()))
+        else:
+            raise InputError(
+                f"{place}:{number}: '{line.strip()[:80]}'; must be a sample of 'perf script' or a"
+                " frame of one"
+            )
+    yield from sample()
+
+
+def _frame(text: str) -> str:
+    found = _FRAME.match(text)
+    if not found:
+        return UNKNOWN
+    symbol = re.sub(r"\+0x[0-9a-f]+$", "", found["symbol"])
+    return marked(symbol, found["object"] or "")
