@@ -6,12 +6,32 @@ mod common;
 
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
-use accelflow_units::Time;
-use common::{fixed_plan, frictionless, responses, round_cost, run, set, sink, together, uniq_id};
+use accelflow_trace::source::seq;
+use accelflow_trace::{Accel, templates};
+use accelflow_units::{Bytes, Time};
+use accelflow_workload::profile::RecordingOptions;
+use accelflow_workload::services::{Chain, Phase, Service};
+use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
+use common::{
+    fixed_plan, frictionless, profile_on, responses, round_cost, run, set, together, uniq_id,
+};
 
-/// T1 alone. All of its pairs are linked, so that Dser's branch alone needs the core, and its end.
+/// A message that passes TCP, Decr, RPC and LdB: TCP and Decr are a pair, and RPC and LdB. So one
+/// hand-over needs the core, and the end.
 fn one_hand_over() -> Plan {
-    fixed_plan(&sink(), 0.001, 0, &round_cost)
+    let mut library = templates().unwrap();
+    let way = seq(&["TCP", "Decr", "RPC", "LdB"]).unwrap();
+    library.register("pass", way).unwrap();
+    let image = library.link().unwrap();
+    let path = vec![Phase::one(Chain::new("pass"))];
+    let service = Service::new("Pass", "Pass", path).unwrap();
+    let options = RecordingOptions::default();
+    let profile = profile_on(&image, &service, 0.001, 0, &options, &round_cost);
+    let sizes = PayloadSizes::same(SizeDistribution::Fixed(Bytes(0)));
+    let plan = Plan::new(&profile, &image, &sizes).unwrap();
+    let pairs: Vec<_> = plan.links.pairs().collect();
+    assert_eq!(pairs, [(Accel::Tcp, Accel::Decr), (Accel::Rpc, Accel::Ldb)]);
+    plan
 }
 
 /// One core, switches of 1 us, looks of 20 ns, and 150 and 100 ns to take an entry and to add one.

@@ -258,14 +258,14 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
 }
 
 #[test]
-fn links_are_the_most_frequent_pairs_one_a_queue() {
+fn links_are_the_most_frequent_pairs_and_no_accelerator_is_in_two() {
     use Accel::{Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
     let pairs = |transitions: &[((Accel, Accel), u64)]| {
         Links::most_frequent(transitions)
             .pairs()
             .collect::<Vec<_>>()
     };
-    // TCP's input is Encr's, its output Decr's; Ser finds TCP's input taken; Dser-Dser is no pair.
+    // TCP is Encr's, so that Decr is free for RPC; Dser-Dser is no pair.
     assert_eq!(
         pairs(&[
             ((Tcp, Decr), 9),
@@ -273,14 +273,15 @@ fn links_are_the_most_frequent_pairs_one_a_queue() {
             ((Dser, Dser), 99),
             ((Ser, Tcp), 8),
             ((Decr, Rpc), 3),
+            ((Rpc, Dser), 2),
             ((Dser, Ldb), 0),
         ]),
-        [(Tcp, Decr), (Encr, Tcp), (Decr, Rpc)]
+        [(Encr, Tcp), (Decr, Rpc)]
     );
     // Ties go to the lower accelerators.
     assert_eq!(
         pairs(&[((Ser, Rpc), 5), ((Rpc, Dser), 5), ((Rpc, Encr), 5)]),
-        [(Rpc, Encr), (Ser, Rpc)]
+        [(Rpc, Encr)]
     );
     assert_eq!(pairs(&[]), []);
 }
@@ -295,23 +296,15 @@ fn social(sizes: SizePreset) -> Plan {
 #[test]
 fn cohort_links_what_the_eight_services_do_most() {
     use Accel::{Cmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
-    // The pairs of a received and of a sent message, each queue once. (After Dser the traces
-    // mostly branch, so that its link to LdB is seldom of use.)
     let plan = social(SizePreset::SocialNetwork);
     let pairs: Vec<_> = plan.links.pairs().collect();
     assert_eq!(
         pairs,
-        [
-            (Tcp, Decr),
-            (Encr, Tcp),
-            (Decr, Rpc),
-            (Rpc, Encr),
-            (Dser, Ldb),
-            (Cmp, Ser)
-        ]
+        [(Tcp, Decr), (Rpc, Encr), (Dser, Ldb), (Cmp, Ser)],
+        "27, 17, 14 and 11 of the 192 hand-overs of the eight most common paths"
     );
     assert!(plan.links.linked(Tcp, Decr));
-    assert!(!plan.links.linked(Decr, Tcp) && !plan.links.linked(Ser, Rpc));
+    assert!(!plan.links.linked(Decr, Tcp) && !plan.links.linked(Decr, Rpc));
 }
 
 fn ten_us_each() -> Plan {
@@ -334,7 +327,9 @@ fn the_manager_serves_one_completion_after_the_other() {
 #[test]
 fn decisions_are_taken_by_the_requests_own_core() {
     let (base, plan) = (Config::default(), ten_us_each());
-    for (id, cost) in [("cpu_centric", 4.8), ("cohort", 1.25)] {
+    // Cohort's core is asked twice, after Decr and Dser. The second request comes when the first
+    // has been handed on, and by the second time the core has to go back to polling for it.
+    for (id, cost) in [("cpu_centric", 4.8), ("cohort", 1.25 + 1.0)] {
         let mut config = frictionless();
         for key in [
             "core.interrupt_ns",

@@ -241,20 +241,18 @@ pub struct Links(BTreeSet<(Accel, Accel)>);
 
 impl Links {
     /// Links the pairs that follow one another most often: "links pairs of accelerators that
-    /// frequently go together" (AccelFlow, section VI). An accelerator has one input and one
-    /// output queue, so each is linked to at most one before it and one behind it.
+    /// frequently go together" (AccelFlow, section VI). They are pairs: no accelerator is in two.
     ///
-    /// `transitions` counts how often the second follows the first; ties go to the lower nibbles.
+    /// `transitions` counts how often the second follows the first. The most frequent is linked,
+    /// then the most frequent of those without the two, and so on; ties go to the lower nibbles.
     pub fn most_frequent(transitions: &[((Accel, Accel), u64)]) -> Links {
         let mut ranked = transitions.to_vec();
         ranked.sort_by_key(|&(pair, count)| (std::cmp::Reverse(count), pair));
-        let mut linked = BTreeSet::new();
-        let (mut outputs, mut inputs) = (BTreeSet::new(), BTreeSet::new());
+        let (mut linked, mut taken) = (BTreeSet::new(), BTreeSet::new());
         for ((from, to), count) in ranked {
-            if count > 0 && from != to && !outputs.contains(&from) && !inputs.contains(&to) {
+            if count > 0 && from != to && !taken.contains(&from) && !taken.contains(&to) {
                 linked.insert((from, to));
-                outputs.insert(from);
-                inputs.insert(to);
+                taken.extend([from, to]);
             }
         }
         Links(linked)
