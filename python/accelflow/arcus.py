@@ -154,8 +154,8 @@ def experiment(name: str, *, seed: int = 1) -> dict[str, Any]:
     return {"schema": "accelflow.arcus.experiment/1", **report}
 
 
-#: What a flow of a plan may say, by type; those without a default must be there, except the SLO,
-#: of which one of the two is, or both.
+#: What a flow of a plan may say, by type; those without a default must be there. Of the SLO one of the
+#: two must, or both, unless the flow is opportunistic; only managed bursts say anything of bursts.
 _FLOW: Final[dict[str, tuple[type, Any]]] = {
     "name": (str, ...),
     "vm": (int, 0),
@@ -165,9 +165,9 @@ _FLOW: Final[dict[str, tuple[type, Any]]] = {
     "slo_gbit_per_s": (float, None),
     "slo_operations_per_s": (float, None),
     "policy": (str, "on-demand"),
-    "burst_factor": (float, 10.0),
-    "burst_us": (int, 0),
-    "window_us": (int, 1_000_000),
+    "burst_factor": (float, None),
+    "burst_us": (int, None),
+    "window_us": (int, None),
     "from_us": (int, 0),
     "until_us": (int, None),
 }
@@ -195,8 +195,9 @@ def plan(request: Mapping[str, Any]) -> dict[str, Any]:
     (SSDs; none by default), `duration_us`, `seed` and a list `flow` of objects; docs/arcus.md lists
     their fields. A flow that has `from_us` asks while the others run, and one that has `until_us`
     leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted` its
-    registers and what it got while it was there, for each in `rejected` the rate that is left.
-    Raises InputError for what cannot be.
+    registers, what it got while it was there, and the `verdict` on that: `kept`, `below`, `too short`
+    or `no promise`; for each in `rejected` the rate that is left; and `warnings` of what the run is
+    too short to show. Raises InputError for what cannot be.
     """
     given = _fields("plan", request, _PLAN)
     flows = given.pop("flow")

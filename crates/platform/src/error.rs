@@ -82,6 +82,14 @@ pub enum PlatformError {
         /// The path.
         path: &'static str,
     },
+    /// A flow whose policy is a promise, and that does not say what of.
+    #[error("flow '{name}': its policy is {policy}, which needs an SLO")]
+    NeedsSlo {
+        /// The flow.
+        name: String,
+        /// The policy.
+        policy: &'static str,
+    },
     /// A flow with two limits of the same unit.
     #[error("flow '{0}': its two limits must be one in bytes and one in operations")]
     SameUnit(String),

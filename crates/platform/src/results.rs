@@ -97,16 +97,26 @@ impl RunResult {
         self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
     }
 
+    /// From when to when of the measured time a flow was there.
+    fn presence(&self, flow: usize) -> (Time, Time) {
+        let it = &self.flows[flow];
+        let until = it.until.unwrap_or(Time::MAX);
+        let end = self.warmup + self.measured;
+        (it.since.max(self.warmup), until.min(end))
+    }
+
+    /// How long of the measured time a flow was there.
+    pub fn present(&self, flow: usize) -> Time {
+        let (from, to) = self.presence(flow);
+        to.saturating_sub(from)
+    }
+
     /// A flow's throughput in gigabits a second while it was there, of the measured time; `None` if it
     /// never was.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
         let it = &self.flows[flow];
-        let from = it.since.max(self.warmup);
-        let to = it
-            .until
-            .unwrap_or(Time::MAX)
-            .min(self.warmup + self.measured);
-        let there = to.saturating_sub(from);
+        let (from, to) = self.presence(flow);
+        let there = self.present(flow);
         let done = it.completions.iter();
         let bytes: u64 = done
             .filter(|done| (from..=to).contains(&done.at))

@@ -20,7 +20,7 @@ fn request(name: &str, gbit_per_s: f64) -> Request {
         accelerator: "ipsec".to_owned(),
         path: Path::InlineRx,
         size: Bytes(1_500),
-        slo: Rate::GbitPerS(gbit_per_s),
+        slo: Some(Rate::GbitPerS(gbit_per_s)),
         also: None,
         policy: Policy::OnDemand,
     }
@@ -99,7 +99,7 @@ fn a_flow_is_admitted_while_others_run_and_all_get_their_slos() {
     for it in runtime.manager().flows() {
         let measured = it.measured_gbit_per_s.unwrap();
         assert!(
-            (measured / it.slo_gbit_per_s() - 1.0).abs() < 0.05,
+            (measured / it.slo_gbit_per_s().unwrap() - 1.0).abs() < 0.05,
             "{it:?}"
         );
         assert_eq!(runtime.violations_of(&it.request.name), Some(0));
@@ -235,7 +235,7 @@ fn both_limits_hold_and_the_smaller_is_promised() {
         ..request("both", 20.0)
     };
     let status = manager.register(both.clone()).unwrap();
-    assert!((status.slo_gbit_per_s() - 12.0).abs() < 1e-9);
+    assert!((status.slo_gbit_per_s().unwrap() - 12.0).abs() < 1e-9);
     let units: Vec<Unit> = status.limits().map(|it| it.0).collect();
     assert_eq!(units, [Unit::Bytes, Unit::Operations]);
     let mut runtime = Runtime::new(manager.clone());
@@ -272,14 +272,13 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
         accelerator: STORAGE.to_owned(),
         path: Path::StorageRead,
         size: Bytes(4_096),
-        slo: Rate::OperationsPerS(per_s),
+        slo: Some(Rate::OperationsPerS(per_s)),
         ..request(name, 1.0)
     };
     let left = manager.left(&reader("all", 2.0 * most)).unwrap();
     let left_per_s = left * 1e9 / 8.0 / 4_096.0;
-    // To the grain of the search, a part in 128 of twice the most.
     assert!(
-        (left_per_s / most - 1.0).abs() < 0.05,
+        (left_per_s / most - 1.0).abs() < 0.02,
         "{left_per_s} of {most}"
     );
     manager.register(reader("reads", 300e3)).unwrap();

@@ -1,7 +1,7 @@
 //! Tenants who share accelerators, for `accelflow.arcus`: experiments and plans.
 
 use accelflow_platform::control::{
-    Command, FlowStatus, Manager, Outcome, Policy, Rate, Request, Runtime,
+    Command, FlowStatus, Manager, Outcome, Policy, Rate, Request, Runtime, Verdict,
 };
 use accelflow_platform::experiments::{self, EXPERIMENTS, Report};
 use accelflow_platform::{
@@ -69,9 +69,9 @@ struct FlowRequest {
     slo_gbit_per_s: Option<f64>,
     slo_operations_per_s: Option<f64>,
     policy: String,
-    burst_factor: f64,
-    burst_us: u64,
-    window_us: u64,
+    burst_factor: Option<f64>,
+    burst_us: Option<u64>,
+    window_us: Option<u64>,
     from_us: u64,
     until_us: Option<u64>,
 }
@@ -95,16 +95,16 @@ impl FlowRequest {
         }
     }
 
-    fn limits(&self) -> PyResult<(Rate, Option<Rate>)> {
+    fn limits(&self, policy: Policy) -> PyResult<(Option<Rate>, Option<Rate>)> {
         let gbit = self.slo_gbit_per_s.map(Rate::GbitPerS);
         let operations = self.slo_operations_per_s.map(Rate::OperationsPerS);
         match (gbit, operations) {
-            (Some(rate), also) => Ok((rate, also)),
-            (None, Some(rate)) => Ok((rate, None)),
-            (None, None) => Err(failure(format!(
+            (None, None) if policy != Policy::Opportunistic => Err(failure(format!(
                 "flow '{}': needs slo_gbit_per_s, slo_operations_per_s, or both",
                 self.name
             ))),
+            (Some(rate), also) => Ok((Some(rate), also)),
+            (None, rate) => Ok((rate, None)),
         }
     }
 
@@ -120,7 +120,8 @@ impl FlowRequest {
                     self.path
                 ))
             })?;
-        let (slo, also) = self.limits()?;
+        let policy = self.policy()?;
+        let (slo, also) = self.limits(policy)?;
         if !(1..=1 << 26).contains(&self.message_bytes) {
             let size = self.message_bytes;
             return Err(failure(format!(
@@ -136,15 +137,15 @@ impl FlowRequest {
             size: Bytes(self.message_bytes),
             slo,
             also,
-            policy: self.policy()?,
+            policy,
         })
     }
 
     fn policy(&self) -> PyResult<Policy> {
         let burst = Policy::ManagedBurst {
-            factor: self.burst_factor,
-            allowance: Time::from_us(self.burst_us),
-            window: Time::from_us(self.window_us),
+            factor: self.burst_factor.unwrap_or(10.0),
+            allowance: Time::from_us(self.burst_us.unwrap_or(0)),
+            window: Time::from_us(self.window_us.unwrap_or(1_000_000)),
         };
         let all = [
             Policy::Reserved,
@@ -152,15 +153,35 @@ impl FlowRequest {
             burst,
             Policy::Opportunistic,
         ];
-        all.into_iter()
-            .find(|it| it.name() == self.policy)
-            .ok_or_else(|| {
-                let known = all.map(Policy::name).join(", ");
-                let (name, policy) = (&self.name, &self.policy);
-                failure(format!(
-                    "flow '{name}': unknown policy '{policy}'; known are {known}"
-                ))
-            })
+        let found = all.into_iter().find(|it| it.name() == self.policy);
+        let policy = found.ok_or_else(|| {
+            let known = all.map(Policy::name).join(", ");
+            let (name, policy) = (&self.name, &self.policy);
+            failure(format!(
+                "flow '{name}': unknown policy '{policy}'; known are {known}"
+            ))
+        })?;
+        match self.burst_field() {
+            Some((field, value)) if policy != burst => Err(failure(format!(
+                "flow '{}': {field} = {value}: must be left out, or policy be 'managed-burst'; the flow's \
+                 is '{}', which has no bursts",
+                self.name, self.policy
+            ))),
+            _ => Ok(policy),
+        }
+    }
+
+    /// The first field given that says something of bursts.
+    fn burst_field(&self) -> Option<(&'static str, f64)> {
+        let us = |value: Option<u64>| value.map(|it| it as f64);
+        let given = [
+            ("burst_factor", self.burst_factor),
+            ("burst_us", us(self.burst_us)),
+            ("window_us", us(self.window_us)),
+        ];
+        given
+            .into_iter()
+            .find_map(|(field, value)| value.map(|value| (field, value)))
     }
 }
 
@@ -185,7 +206,7 @@ fn accelerators(names: &[String]) -> PyResult<Vec<Accelerator>> {
 /// Registers the flows of a request (JSON) one after the other on a platform, those that come later
 /// while it runs, and runs those that were admitted with and without shaping, each with a backlog while
 /// it is there. JSON: what was admitted, with which registers, what was rejected and what is left, and
-/// what each got. Raises AccelflowError for a value out of range.
+/// what each got, with a verdict and warnings. Raises AccelflowError for a value out of range.
 #[pyfunction]
 pub(crate) fn arcus_plan(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: PlanRequest = serde_json::from_str(request).map_err(failure)?;
@@ -299,7 +320,31 @@ fn plan(
 fn planned_value(planned: &Planned, runs: [&RunResult; 2]) -> Value {
     let each = planned.admitted.iter().enumerate();
     let admitted = each.map(|(number, it)| status_value(it, number, runs));
-    json!({"admitted": Value::from_iter(admitted), "rejected": planned.rejected})
+    let each = planned.admitted.iter().enumerate();
+    let warnings = each.filter_map(|(number, it)| warning(it, number, runs[0]));
+    json!({
+        "admitted": Value::from_iter(admitted),
+        "rejected": planned.rejected,
+        "warnings": Value::from_iter(warnings),
+    })
+}
+
+/// What a run is too short to show.
+fn warning(it: &FlowStatus, number: usize, run: &RunResult) -> Option<String> {
+    let needed = it.shown_within(run, number)?;
+    if it.verdict(run, number) != Verdict::TooShort {
+        return None;
+    }
+    let present = run.present(number);
+    Some(format!(
+        "flow '{}': is there for {} us, which is too short to show a promise of {:.3} Gbit/s in messages of {} \
+         bytes to 1 %: that takes {} us",
+        it.request.name,
+        present.as_us_f64().round(),
+        it.slo_gbit_per_s().unwrap_or(0.0),
+        it.request.size.get(),
+        needed.as_us_f64().ceil(),
+    ))
 }
 
 /// The names of the paper, as [`Mechanism::name`] has them.
@@ -326,18 +371,19 @@ fn status_value(it: &FlowStatus, number: usize, runs: [&RunResult; 2]) -> Value 
         "segment_bytes": it.segment.get(),
         "slo_gbit_per_s": it.slo_gbit_per_s(),
         "shaped_gbit_per_s": it.shaped_gbit_per_s,
-        "unit": it.request.slo.unit().name(),
+        "unit": it.request.unit().name(),
         "refill": it.registers.refill(),
         "bucket": it.registers.bucket(),
         "interval_cycles": it.registers.interval().0,
         "also": it.also.map(|also| json!({
-            "unit": it.request.slo.unit().other().name(),
+            "unit": it.request.unit().other().name(),
             "refill": also.refill(),
             "bucket": also.bucket(),
             "interval_cycles": also.interval().0,
         })),
         "registered_us": us(flow.since),
         "released_us": flow.until.map(us),
+        "verdict": by_run(&|run| json!(it.verdict(run, number).name())),
         "gbit_per_s": by_run(&|run| json!(run.gbit_per_s_present(number))),
         "operations_per_s": by_run(&|run| {
             json!(run.gbit_per_s_present(number).map(|rate| rate / bits))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -148,34 +148,54 @@ for _name, _title in shaping.experiments().items():
     arcus.add_command(_experiment(_name, _title))
 
 
-def _rate(gbit_per_s: float | None) -> str:
-    return "-" if gbit_per_s is None else f"{gbit_per_s:.3f}"
+#: How the verdicts of a plan are printed.
+_VERDICTS: Final = {"below": "BELOW ITS SLO"}
+
+
+def _got(flow: dict[str, Any], run: str, width: int) -> str:
+    """What a flow got in a run, with a mark if that is less than it was promised."""
+    gbit_per_s = flow["gbit_per_s"][run]
+    mark = "*" if flow["verdict"][run] == "below" else " "
+    return f"{'-' if gbit_per_s is None else f'{gbit_per_s:.3f}':>{width}}{mark}"
 
 
 @arcus.command("plan")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @AS_JSON
-def plan(file: Path, as_json: bool) -> None:
+@click.pass_context
+def plan(context: click.Context, file: Path, as_json: bool) -> None:
     """Admit the flows of FILE, choose their registers, and run them with and without shaping.
 
-    The columns at the end are what each flow was promised and what it got while it was there.
+    The columns at the end are what each flow was promised, what it got while it was there, and
+    whether ARCUS kept the promise. A star marks less than was promised. Exits with 1 if ARCUS kept
+    one of the promises not, or no flow was admitted.
     """
     result = shaping.plan(shaping.read_plan(file))
     if as_json:
         click.echo(json.dumps(result, indent=2))
-        return
+    else:
+        _print_plan(result)
+    for warning in result["warnings"]:
+        click.echo(f"accelflow: warning: {warning}", err=True)
+    verdicts = [it["verdict"]["Arcus"] for it in result["admitted"]]
+    if "below" in verdicts or not verdicts:
+        context.exit(1)
+
+
+def _print_plan(result: dict[str, Any]) -> None:
     click.echo(
         f"{'flow':12}{'accelerator':16}{'policy':15}{'refill':>8}{'bucket':>8}{'interval':>10}"
-        f"{'SLO':>10}{'Arcus':>10}{'no shaping':>12}  Gbit/s"
+        f"{'SLO':>10}{'Arcus':>10} {'no shaping':>12}  Gbit/s"
     )
     for it in result["admitted"]:
-        got = it["gbit_per_s"]
         number = "" if it["instance"] is None else f"#{it['instance']}"
         place = f"{it['accelerator']}{number}"
+        slo = "-" if it["slo_gbit_per_s"] is None else f"{it['slo_gbit_per_s']:.3f}"
+        verdict = it["verdict"]["Arcus"]
         click.echo(
             f"{it['name']:12}{place:16}{it['policy']:15}{it['refill']:8,}{it['bucket']:8,}"
-            f"{it['interval_cycles']:10,}{it['slo_gbit_per_s']:10.3f}"
-            f"{_rate(got['Arcus']):>10}{_rate(got['Host_noTS']):>12}"
+            f"{it['interval_cycles']:10,}{slo:>10}{_got(it, 'Arcus', 10)}{_got(it, 'Host_noTS', 12)}"
+            f" {_VERDICTS.get(verdict, verdict)}"
         )
         if it["also"]:
             also = it["also"]

@@ -3,7 +3,7 @@
 use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::{Bytes, Time};
 
-use super::{Context, ProfileTable, Rate, registers_for};
+use super::{ProfileTable, Rate, registers_for};
 use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError};
 
 /// What kind of promise a flow has (section 6).
@@ -24,7 +24,8 @@ pub enum Policy {
         /// The window.
         window: Time,
     },
-    /// Nothing: what others leave, up to the SLO, which is not counted.
+    /// Nothing: what others leave, however much or little. It needs no SLO; one that it has is what it
+    /// hopes for, and neither counted nor a limit.
     Opportunistic,
 }
 
@@ -40,6 +41,14 @@ impl Policy {
             Policy::OnDemand => "on-demand",
             Policy::ManagedBurst { .. } => "managed-burst",
             Policy::Opportunistic => "opportunistic",
+        }
+    }
+
+    /// The share of a capacity into which such a flow is admitted.
+    pub(super) fn admitted_share(self) -> f64 {
+        match self {
+            Policy::Reserved | Policy::Opportunistic => Policy::RESERVED_SHARE,
+            Policy::OnDemand | Policy::ManagedBurst { .. } => 1.0,
         }
     }
 
@@ -91,8 +100,8 @@ pub struct Request {
     pub path: Path,
     /// The size of its messages.
     pub size: Bytes,
-    /// Its SLO.
-    pub slo: Rate,
+    /// Its SLO, which only opportunistic flows may lack.
+    pub slo: Option<Rate>,
     /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
     pub also: Option<Rate>,
     /// The kind of promise.
@@ -100,24 +109,38 @@ pub struct Request {
 }
 
 impl Request {
-    /// What it asks to be promised, in gigabits a second.
-    pub fn asked_gbit_per_s(&self) -> f64 {
-        let slo = self.slo.gbit_per_s(self.size);
+    /// What it asks to be promised, or hopes for, in gigabits a second; none without an SLO.
+    pub fn asked_gbit_per_s(&self) -> Option<f64> {
+        let slo = self.slo.map(|rate| rate.gbit_per_s(self.size));
         let also = self.also.map(|rate| rate.gbit_per_s(self.size));
-        // Not `min`, which would hide a NaN from the check.
-        also.filter(|also| also.is_nan() || *also < slo)
-            .unwrap_or(slo)
+        match (slo, also) {
+            // Not `min`, which would hide a NaN from the check.
+            (Some(slo), Some(also)) if also.is_nan() || also < slo => Some(also),
+            (slo, also) => slo.or(also),
+        }
+    }
+
+    /// What the tokens of its first limit stand for.
+    pub fn unit(&self) -> Unit {
+        match self.slo {
+            Some(rate) if self.policy != Policy::Opportunistic => rate.unit(),
+            _ => Unit::Bytes,
+        }
     }
 
     fn check(&self) -> Result<(), PlatformError> {
         self.policy.check()?;
-        for rate in [Some(self.slo), self.also].into_iter().flatten() {
+        for rate in [self.slo, self.also].into_iter().flatten() {
             let asked = rate.gbit_per_s(self.size);
             let good = asked.is_finite() && asked > 0.0;
             PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
         }
-        match self.also {
-            Some(rate) if rate.unit() == self.slo.unit() => {
+        match (self.slo, self.also) {
+            (None, _) if self.policy != Policy::Opportunistic => Err(PlatformError::NeedsSlo {
+                name: self.name.clone(),
+                policy: self.policy.name(),
+            }),
+            (Some(slo), Some(also)) if also.unit() == slo.unit() => {
                 Err(PlatformError::SameUnit(self.name.clone()))
             }
             _ => Ok(()),
@@ -145,9 +168,15 @@ pub struct FlowStatus {
 }
 
 impl FlowStatus {
-    /// Its SLO in gigabits a second.
-    pub fn slo_gbit_per_s(&self) -> f64 {
-        self.request.asked_gbit_per_s()
+    /// What it was promised, in gigabits a second; none for an opportunistic flow.
+    pub fn slo_gbit_per_s(&self) -> Option<f64> {
+        let promised = self.request.policy != Policy::Opportunistic;
+        promised.then(|| self.request.asked_gbit_per_s()).flatten()
+    }
+
+    /// What a profile sees of it: its path, and the size of what reaches the accelerator.
+    pub(super) fn kind(&self) -> (Path, Bytes) {
+        (self.request.path, self.segment.min(self.request.size))
     }
 
     /// What the platform runs: the flow with these arrivals, and how it is shaped.
@@ -167,24 +196,21 @@ impl FlowStatus {
                 },
                 false => Splitting::Never,
             },
-            ..FlowConfig::new(request.slo.unit(), self.registers)
+            ..FlowConfig::new(request.unit(), self.registers)
         };
         (flow, shaping)
     }
 
     /// Its limits: what tokens stand for, and registers.
     pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
-        let unit = self.request.slo.unit();
+        let unit = self.request.unit();
         let also = self.also.map(|registers| (unit.other(), registers));
         std::iter::once((unit, self.registers)).chain(also)
     }
 
     /// What the SLO takes of the capacity that can be promised.
     pub fn counted_gbit_per_s(&self) -> f64 {
-        match self.request.policy {
-            Policy::Opportunistic => 0.0,
-            _ => self.slo_gbit_per_s(),
-        }
+        self.slo_gbit_per_s().unwrap_or(0.0)
     }
 }
 
@@ -198,12 +224,6 @@ pub struct Manager {
 
 /// What requests call the way to the storage that passes no accelerator.
 pub const STORAGE: &str = "storage";
-
-/// The least that an opportunistic flow is shaped to, as a share of its SLO: a rate cannot be zero.
-pub(super) const TRICKLE: f64 = 0.01;
-
-/// Rounds of halving in the search for what is left: to 2^-7 of what was asked.
-const ROUNDS: u32 = 7;
 
 impl Manager {
     /// A control plane without flows. Every accelerator of the platform is in the AccTable under its
@@ -268,7 +288,6 @@ impl Manager {
     /// [`PlatformError::DuplicateFlow`] and [`PlatformError::OutOfRange`].
     pub fn register(&mut self, request: Request) -> Result<&FlowStatus, PlatformError> {
         request.check()?;
-        let asked = request.asked_gbit_per_s();
         if self.flows.iter().any(|it| it.request.name == request.name) {
             return Err(PlatformError::DuplicateFlow(request.name));
         }
@@ -278,21 +297,9 @@ impl Manager {
             let (name, path) = (request.name, request.path.name());
             return Err(PlatformError::NeedsAccelerator { name, path });
         }
-        let mut best: Option<(RouteEntry, f64)> = None;
-        for route in routes {
-            let left = self.left_after(&request, route, asked)?;
-            if left >= 0.0 && best.is_none_or(|it| left > it.1) {
-                best = Some((route, left));
-            }
-        }
-        let Some((route, _)) = best else {
-            let left = self.left(&request)?;
-            return Err(PlatformError::NotAdmitted {
-                name: request.name,
-                accelerator: request.accelerator,
-                asked,
-                left,
-            });
+        let route = match request.policy {
+            Policy::Opportunistic => self.roomiest(&request, routes)?,
+            _ => self.admit(&request, routes)?,
         };
         let status = self.plan(request, route)?;
         self.flows.push(status);
@@ -312,52 +319,70 @@ impl Manager {
         Ok(released)
     }
 
+    /// The route with most left, if what is left there is enough.
+    fn admit(
+        &mut self,
+        request: &Request,
+        routes: Vec<RouteEntry>,
+    ) -> Result<RouteEntry, PlatformError> {
+        let asked = request.asked_gbit_per_s().unwrap_or(0.0);
+        match self.most_left(request, routes)? {
+            Some((route, left)) if asked <= left => Ok(route),
+            most => Err(PlatformError::NotAdmitted {
+                name: request.name.clone(),
+                accelerator: request.accelerator.clone(),
+                asked,
+                left: most.map_or(0.0, |it| it.1),
+            }),
+        }
+    }
+
+    /// The route with most left for one more opportunistic flow.
+    fn roomiest(
+        &mut self,
+        request: &Request,
+        routes: Vec<RouteEntry>,
+    ) -> Result<RouteEntry, PlatformError> {
+        let mut best: Option<(RouteEntry, f64)> = None;
+        for route in routes {
+            let left = self.room(request, route)?;
+            let left = left / (1 + self.opportunistic_on(route).len()) as f64;
+            if best.is_none_or(|it| left > it.1) {
+                best = Some((route, left));
+            }
+        }
+        best.map(|it| it.0)
+            .ok_or_else(|| self.unknown_accelerator(request))
+    }
+
+    fn most_left(
+        &mut self,
+        request: &Request,
+        routes: Vec<RouteEntry>,
+    ) -> Result<Option<(RouteEntry, f64)>, PlatformError> {
+        let mut best: Option<(RouteEntry, f64)> = None;
+        for route in routes {
+            let left = self.room(request, route)?;
+            if best.is_none_or(|it| left > it.1) {
+                best = Some((route, left));
+            }
+        }
+        Ok(best)
+    }
+
     /// Plans the opportunistic flows of a route: what the promised ones leave if they use all that they
     /// may, in equal parts. The runtime gives them more while the others use less.
     fn share_rest(&mut self, route: RouteEntry) -> Result<(), PlatformError> {
-        let here = |it: &FlowStatus| it.route == route;
-        let promised: f64 = self
-            .flows
-            .iter()
-            .filter(|it| here(it))
-            .map(|it| it.counted_gbit_per_s())
-            .sum();
-        let is_rest = |it: &FlowStatus| here(it) && it.request.policy == Policy::Opportunistic;
-        let rest: Vec<usize> = (0..self.flows.len())
-            .filter(|it| is_rest(&self.flows[*it]))
-            .collect();
+        let rest = self.opportunistic_on(route);
         if rest.is_empty() {
             return Ok(());
         }
-        let left = self.capacity_of(route)? * Policy::RESERVED_SHARE - promised;
-        for number in &rest {
-            let slo = self.flows[*number].slo_gbit_per_s();
-            let part = left / rest.len() as f64;
-            self.reshape(*number, part.clamp(TRICKLE * slo, slo))?;
+        let free = self.unused(route, |_, it| it.counted_gbit_per_s())?;
+        for number in rest {
+            let part = self.part_of_rest(number, free)?;
+            self.reshape(number, part)?;
         }
         Ok(())
-    }
-
-    /// The largest SLO that this flow could be admitted with, in gigabits a second, to a part in 128 of
-    /// what it asks for.
-    ///
-    /// # Errors
-    /// [`PlatformError::UnknownAccelerator`] and what the platform refuses.
-    pub fn left(&mut self, request: &Request) -> Result<f64, PlatformError> {
-        let asked = request.asked_gbit_per_s();
-        let mut best: f64 = 0.0;
-        for route in self.routes(request)? {
-            let (mut low, mut high) = (0.0, asked);
-            for _ in 0..ROUNDS {
-                let middle = (low + high) / 2.0;
-                match self.left_after(request, route, middle)? >= 0.0 {
-                    true => low = middle,
-                    false => high = middle,
-                }
-            }
-            best = best.max(low);
-        }
-        Ok(best)
     }
 
     /// Another route of a flow that has room for it beside what was promised there (line 18).
@@ -366,17 +391,12 @@ impl Manager {
     /// What the platform refuses.
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
         let it = self.flows[number].clone();
-        let mut best: Option<(RouteEntry, f64)> = None;
-        for route in self.routes(&it.request)? {
-            if route == it.route {
-                continue;
-            }
-            let left = self.left_after(&it.request, route, it.counted_gbit_per_s())?;
-            if left >= 0.0 && best.is_none_or(|it| left > it.1) {
-                best = Some((route, left));
-            }
-        }
-        Ok(best.map(|it| it.0))
+        let mut routes = self.routes(&it.request)?;
+        routes.retain(|route| *route != it.route);
+        let most = self.most_left(&it.request, routes)?;
+        Ok(most
+            .filter(|most| it.counted_gbit_per_s() <= most.1)
+            .map(|most| most.0))
     }
 
     /// What the platform runs: the flows with these arrivals, and ARCUS with their registers.
@@ -386,66 +406,29 @@ impl Manager {
         (flows, Mechanism::arcus(shaping))
     }
 
-    /// Gigabits a second that a context with these flows on `route` can deliver in all, of which
-    /// `more` are for `request`, less what it was promised to deliver.
-    fn left_after(
-        &mut self,
-        request: &Request,
-        route: RouteEntry,
-        more: f64,
-    ) -> Result<f64, PlatformError> {
-        let others = self.flows.iter().filter(|it| {
-            it.route == route && it.counted_gbit_per_s() > 0.0 && it.request.name != request.name
-        });
-        let mut flows: Vec<(Path, Bytes, f64)> = others
-            .map(|it| {
-                (
-                    it.request.path,
-                    it.segment.min(it.request.size),
-                    it.counted_gbit_per_s(),
-                )
-            })
-            .collect();
-        let counted = if request.policy == Policy::Opportunistic {
-            0.0
-        } else {
-            more
-        };
-        if counted > 0.0 {
-            let segment = self.segment(route.accelerator, request.size);
-            flows.push((request.path, segment.min(request.size), counted));
-        }
-        if flows.is_empty() {
-            return Ok(0.0);
-        }
-        let promised: f64 = flows.iter().map(|it| it.2).sum();
-        let context = Context::new(route.accelerator, route.engine, &flows);
-        let capacity = self.profiles.capacity(&context)?.gbit_per_s;
-        let share = if request.policy == Policy::Reserved {
-            Policy::RESERVED_SHARE
-        } else {
-            1.0
-        };
-        Ok(capacity * share - promised)
-    }
-
-    fn routes(&self, request: &Request) -> Result<Vec<RouteEntry>, PlatformError> {
+    pub(super) fn routes(&self, request: &Request) -> Result<Vec<RouteEntry>, PlatformError> {
         let found = self
             .accelerators
             .iter()
             .find(|it| it.name == request.accelerator);
-        found.map(|it| it.routes.clone()).ok_or_else(|| {
-            let known: Vec<&str> = self
-                .accelerators
-                .iter()
-                .map(|it| it.name.as_str())
-                .collect();
-            PlatformError::UnknownAccelerator {
-                name: request.name.clone(),
-                accelerator: request.accelerator.clone(),
-                known: known.join(", "),
-            }
-        })
+        found
+            .map(|it| it.routes.clone())
+            .ok_or_else(|| self.unknown_accelerator(request))
+    }
+
+    fn unknown_accelerator(&self, request: &Request) -> PlatformError {
+        let known = self.accelerators.iter().map(|it| it.name.as_str());
+        PlatformError::UnknownAccelerator {
+            name: request.name.clone(),
+            accelerator: request.accelerator.clone(),
+            known: known.collect::<Vec<&str>>().join(", "),
+        }
+    }
+
+    /// What a profile sees of a flow on this route.
+    pub(super) fn kind(&self, request: &Request, route: RouteEntry) -> (Path, Bytes) {
+        let segment = self.segment(route.accelerator, request.size);
+        (request.path, segment.min(request.size))
     }
 
     /// The piece that messages of `size` are best cut to (`ReshapeDecision`): the smallest power of two,
@@ -461,11 +444,20 @@ impl Manager {
         good.next().unwrap_or(size)
     }
 
-    fn plan(&self, request: Request, route: RouteEntry) -> Result<FlowStatus, PlatformError> {
+    fn plan(&mut self, request: Request, route: RouteEntry) -> Result<FlowStatus, PlatformError> {
         let segment = self.segment(route.accelerator, request.size);
-        let (registers, also) = registers_of(&request, segment, 1.0)?;
+        let promised = match request.policy {
+            // Until the rest is shared out, which is at once.
+            Policy::Opportunistic => None,
+            _ => request.asked_gbit_per_s(),
+        };
+        let gbit_per_s = match promised {
+            Some(promised) => promised,
+            None => self.alone(self.kind(&request, route), route)?,
+        };
+        let (registers, also) = registers_of(&request, segment, gbit_per_s)?;
         Ok(FlowStatus {
-            shaped_gbit_per_s: request.asked_gbit_per_s(),
+            shaped_gbit_per_s: gbit_per_s,
             route,
             segment,
             registers,
@@ -478,35 +470,27 @@ impl Manager {
     /// Sets a flow's rate to `gbit_per_s`: its new registers.
     pub(super) fn reshape(&mut self, number: usize, gbit_per_s: f64) -> Result<(), PlatformError> {
         let it = &mut self.flows[number];
-        let factor = gbit_per_s / it.slo_gbit_per_s();
-        (it.registers, it.also) = registers_of(&it.request, it.segment, factor)?;
+        (it.registers, it.also) = registers_of(&it.request, it.segment, gbit_per_s)?;
         it.shaped_gbit_per_s = gbit_per_s;
         Ok(())
     }
-
-    pub(super) fn capacity_of(&mut self, route: RouteEntry) -> Result<f64, PlatformError> {
-        let here = self.flows.iter().filter(|it| it.route == route);
-        let flows: Vec<(Path, Bytes, f64)> = here
-            .map(|it| {
-                (
-                    it.request.path,
-                    it.segment.min(it.request.size),
-                    it.slo_gbit_per_s(),
-                )
-            })
-            .collect();
-        let context = Context::new(route.accelerator, route.engine, &flows);
-        Ok(self.profiles.capacity(&context)?.gbit_per_s)
-    }
 }
 
-/// Registers of both limits for `factor` times what they are; operations are segments there.
+/// Registers of both limits for `gbit_per_s`: each as many times its SLO as that is of the promise, which
+/// is the smaller of them. Operations are segments there. An opportunistic flow has one limit, in bytes.
 fn registers_of(
     request: &Request,
     segment: Bytes,
-    factor: f64,
+    gbit_per_s: f64,
 ) -> Result<(Registers, Option<Registers>), PlatformError> {
     let pieces = request.size.get().div_ceil(segment.get()) as f64;
+    let promised = request.policy != Policy::Opportunistic;
+    let (Some(slo), Some(asked)) = (request.slo.filter(|_| promised), request.asked_gbit_per_s())
+    else {
+        let registers = registers_for(Rate::GbitPerS(gbit_per_s), segment, Clock::PAPER)?;
+        return Ok((registers, None));
+    };
+    let factor = gbit_per_s / asked;
     let registers = |rate: Rate| {
         let rate = match rate {
             Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * pieces * factor),
@@ -515,5 +499,5 @@ fn registers_of(
         registers_for(rate, segment, Clock::PAPER)
     };
     let also = request.also.map(registers).transpose()?;
-    Ok((registers(request.slo)?, also))
+    Ok((registers(slo)?, also))
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use accelflow_units::{Bytes, Time};
 
-use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
+use crate::{
+    Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, simulate,
+};
 
 /// A flow as a context sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,8 +15,9 @@ pub struct Pattern {
     pub path: Path,
     /// The size of what reaches the accelerator: of messages, or of the segments that they are cut to.
     pub size: Bytes,
-    /// Its part of the traffic of the context, in percent, at least 1.
-    pub percent: u32,
+    /// Its part of the traffic of the context, in thousandths, at least 10: to watch a smaller one
+    /// takes long, and tells little.
+    pub permille: u32,
 }
 
 /// Which flows share an accelerator, and how.
@@ -38,7 +41,7 @@ impl Context {
         let pattern = |it: &(Path, Bytes, f64)| Pattern {
             path: it.0,
             size: it.1,
-            percent: (it.2 / total * 100.0).round().max(1.0) as u32,
+            permille: (it.2 / total * 1_000.0).round().max(10.0) as u32,
         };
         let mut patterns: Vec<Pattern> = flows.iter().map(pattern).collect();
         patterns.sort();
@@ -49,6 +52,22 @@ impl Context {
         }
     }
 
+    /// The flows as a profile runs them, each with a backlog.
+    fn flows(&self) -> Vec<Flow> {
+        let flow = |(vm, it): (usize, &Pattern)| {
+            let flow = Flow::new(vm, it.path, it.size, Arrivals::Backlogged);
+            let flow = Flow {
+                queue_limit: 64,
+                port: (it.path == Path::InlineTx).then_some(0),
+                ..flow
+            };
+            flow.through(self.accelerator.as_slice())
+                .by_engine(self.engine)
+                .with_weight(f64::from(it.permille))
+        };
+        self.patterns.iter().enumerate().map(flow).collect()
+    }
+
     /// The flows, sorted.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
@@ -56,13 +75,11 @@ impl Context {
 }
 
 /// What a context delivers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// Gigabits a second of all flows in the proportions of the context, each of which always has
     /// something to send.
     pub gbit_per_s: f64,
-    /// What each flow gets if nobody shapes, in gigabits a second: with turns by message.
-    pub unshaped: Vec<f64>,
 }
 
 /// Whether a context keeps promises (section 4.3: the 1-bit tag).
@@ -91,11 +108,20 @@ pub struct ProfileTable {
     entries: BTreeMap<Context, Capacity>,
 }
 
-/// How long a context is watched: hundreds of the largest segments, and many round trips.
+/// How long a context is watched at least: many round trips.
 const WATCHED: Time = Time::from_us(200);
 /// The same with storage, whose writes keep a unit for milliseconds: after as long until its buffers
 /// are as full as they become.
 const WATCHED_STORAGE: Time = Time::from_us(20_000);
+/// A context is watched until each of its flows has passed as many messages. Between the first and the
+/// last of them a rate is known to a part in 31 of the time that one takes more or less than another.
+const MESSAGES: usize = 32;
+/// But for no more messages of all flows together if each has passed these few ...
+const ENOUGH: (usize, usize) = (300_000, 4);
+/// ... and no more in any case: a flow that passes nothing beside them has no rate.
+const MOST: usize = 4_000_000;
+/// And no longer than as many times the least.
+const LONGEST: u64 = 1_000;
 
 impl ProfileTable {
     /// An empty table of `platform`.
@@ -147,10 +173,10 @@ impl ProfileTable {
     /// What [`Platform::check`] refuses.
     pub fn capacity(&mut self, context: &Context) -> Result<Capacity, PlatformError> {
         if let Some(known) = self.entries.get(context) {
-            return Ok(known.clone());
+            return Ok(*known);
         }
         let measured = self.measure(context)?;
-        self.entries.insert(context.clone(), measured.clone());
+        self.entries.insert(context.clone(), measured);
         Ok(measured)
     }
 
@@ -166,47 +192,69 @@ impl ProfileTable {
         })
     }
 
+    /// What each flow of a context gets if nobody shapes, in gigabits a second: with turns by message.
+    ///
+    /// # Errors
+    /// What [`Platform::check`] refuses.
+    pub fn unshaped(&self, context: &Context) -> Result<Vec<f64>, PlatformError> {
+        let turns = self.watch(context, &Mechanism::NoShaping)?;
+        Ok(rates(&turns).collect())
+    }
+
     fn measure(&self, context: &Context) -> Result<Capacity, PlatformError> {
-        let flow = |(vm, it): (usize, &Pattern)| {
-            let flow = Flow::new(vm, it.path, it.size, Arrivals::Backlogged);
-            let flow = Flow {
-                queue_limit: 64,
-                port: (it.path == Path::InlineTx).then_some(0),
-                ..flow
-            };
-            flow.through(context.accelerator.as_slice())
-                .by_engine(context.engine)
-                .with_weight(f64::from(it.percent))
-        };
-        let flows: Vec<Flow> = context.patterns.iter().enumerate().map(flow).collect();
         // In proportion: the flow that falls behind its share is what limits all.
         let order = Order::WeightedFair;
         let buffer = 1 << 16;
-        let fair = Mechanism::Panic { order, buffer };
-        let settings = match flows.iter().any(|it| it.path.uses_storage()) {
-            true => Settings {
-                warmup: WATCHED_STORAGE,
-                ..Settings::lasting(WATCHED_STORAGE)
-            },
-            false => Settings::lasting(WATCHED),
-        };
-        let fair = simulate(&self.platform, &flows, &fair, &settings)?;
-        let total: f64 = context
-            .patterns
-            .iter()
-            .map(|it| f64::from(it.percent))
-            .sum();
-        let limits = context
-            .patterns
-            .iter()
-            .enumerate()
-            .map(|(number, it)| fair.gbit_per_s(number) * total / f64::from(it.percent));
+        let fair = self.watch(context, &Mechanism::Panic { order, buffer })?;
+        let shares = context.patterns.iter().map(|it| f64::from(it.permille));
+        let total: f64 = shares.clone().sum();
+        let limits = rates(&fair)
+            .zip(shares)
+            .map(|(rate, share)| rate * total / share);
         let gbit_per_s = limits.fold(f64::MAX, f64::min);
-        let turns = simulate(&self.platform, &flows, &Mechanism::NoShaping, &settings)?;
-        let unshaped = (0..flows.len()).map(|it| turns.gbit_per_s(it)).collect();
-        Ok(Capacity {
-            gbit_per_s,
-            unshaped,
-        })
+        Ok(Capacity { gbit_per_s })
     }
+
+    /// Runs a context until each flow has passed enough.
+    fn watch(&self, context: &Context, mechanism: &Mechanism) -> Result<RunResult, PlatformError> {
+        let flows = context.flows();
+        let (warmup, least) = match flows.iter().any(|it| it.path.uses_storage()) {
+            true => (WATCHED_STORAGE, WATCHED_STORAGE),
+            false => (WATCHED / 10, WATCHED),
+        };
+        let longest = least * LONGEST;
+        let mut duration = least;
+        loop {
+            let settings = Settings {
+                warmup,
+                ..Settings::lasting(duration)
+            };
+            let result = simulate(&self.platform, &flows, mechanism, &settings)?;
+            let passed = result.flows.iter().map(|it| it.completions.len());
+            let (total, fewest) = (passed.clone().sum::<usize>(), passed.min().unwrap_or(0));
+            let most = if fewest >= ENOUGH.1 { ENOUGH.0 } else { MOST };
+            if fewest >= MESSAGES || 2 * total > most || duration >= longest {
+                return Ok(result);
+            }
+            // As long as the slowest needs if it goes on so, and a quarter more.
+            let needed = (MESSAGES * 5 / 4).div_ceil(fewest.max(1));
+            let factor = needed.min(most / total.max(1)).max(2);
+            duration = (duration * factor as u64).min(longest);
+        }
+    }
+}
+
+/// Gigabits a second of each flow, from its first measured message to its last: whole messages, whatever
+/// part of one the measured time begins and ends with.
+fn rates(result: &RunResult) -> impl Iterator<Item = f64> {
+    result.flows.iter().map(|it| {
+        let [Some(first), Some(last)] = [it.completions.first(), it.completions.last()] else {
+            return 0.0;
+        };
+        let time = last.at.saturating_sub(first.at).as_ns_f64();
+        match time > 0.0 {
+            true => (it.bytes() - first.size.get()) as f64 * 8.0 / time,
+            false => 0.0,
+        }
+    })
 }

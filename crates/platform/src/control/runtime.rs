@@ -2,11 +2,10 @@
 
 use accelflow_units::Time;
 
-use super::manager::{FlowStatus, Manager, Policy, Request, RouteEntry, TRICKLE};
+use super::manager::{FlowStatus, Manager, Policy, Request, RouteEntry};
+use super::verdict::TOLERANCE;
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
-/// How far below its target a flow may be measured before it counts as violated: the paper's 1 %.
-const TOLERANCE: f64 = 0.01;
 /// The weight of the latest period in what a flow is measured at: periods hold few large messages.
 const SMOOTHING: f64 = 0.25;
 /// Changes of a rate that are worth a write.
@@ -202,13 +201,22 @@ impl Runtime {
         .collect()
     }
 
-    /// What the flow should be shaped to, in gigabits a second, if `spare` is what its route has left.
-    fn target(&mut self, flow: usize, now: Time, period: Time, waiting: bool, spare: f64) -> f64 {
-        let it = &self.manager.flows()[flow];
-        let slo = it.slo_gbit_per_s();
-        match it.request.policy {
-            Policy::Reserved | Policy::OnDemand => slo,
-            Policy::Opportunistic => spare.clamp(TRICKLE * slo, slo),
+    /// What the flow should be shaped to, in gigabits a second. What the others leave of its route is
+    /// asked for only where it matters.
+    fn target(
+        &mut self,
+        flow: usize,
+        now: Time,
+        period: Time,
+        waiting: bool,
+    ) -> Result<f64, PlatformError> {
+        let slo = self.manager.flows()[flow].counted_gbit_per_s();
+        match self.manager.flows()[flow].request.policy {
+            Policy::Reserved | Policy::OnDemand => Ok(slo),
+            Policy::Opportunistic => {
+                let free = self.unused(flow)?;
+                self.manager.part_of_rest(flow, free)
+            }
             Policy::ManagedBurst {
                 factor,
                 allowance,
@@ -218,50 +226,48 @@ impl Runtime {
                 if now.saturating_sub(*began) >= window {
                     (*began, *spent) = (now, Time::ZERO);
                 }
-                let allowed = waiting && *spent + period <= allowance;
-                let rate = (slo + spare).clamp(slo, slo * factor);
-                if !allowed || rate <= slo {
-                    return slo;
+                if !waiting || *spent + period > allowance {
+                    return Ok(slo);
                 }
-                *spent += period;
-                rate
+                let spare = self.spare(flow)?;
+                let rate = (slo + spare).clamp(slo, slo * factor);
+                if rate > slo {
+                    self.seats[flow].burst.1 += period;
+                }
+                Ok(rate)
             }
         }
     }
 
-    /// What the flows of a route leave of its capacity, given what they were measured at; `but` is not
-    /// counted.
-    fn spare(&mut self, route: RouteEntry, but: usize) -> f64 {
-        let capacity = self.manager.capacity_of(route).unwrap_or(0.0) * Policy::RESERVED_SHARE;
-        let others = self
-            .manager
-            .flows()
-            .iter()
-            .enumerate()
-            .filter(|(number, it)| {
-                *number != but && it.route == route && it.request.policy != Policy::Opportunistic
-            });
-        let used: f64 = others
-            .map(|(_, it)| it.measured_gbit_per_s.unwrap_or(it.slo_gbit_per_s()))
-            .sum();
-        let own = &self.manager.flows()[but];
-        let own = if own.request.policy == Policy::Opportunistic {
-            0.0
-        } else {
-            own.slo_gbit_per_s()
-        };
-        (capacity - used - own).max(0.0)
+    /// The share of a flow's route that the promised flows leave, given what they were measured at; its
+    /// own promise is counted whole.
+    fn unused(&mut self, flow: usize) -> Result<f64, PlatformError> {
+        let route = self.manager.flows()[flow].route;
+        self.manager.unused(route, |number, it| {
+            let promised = it.counted_gbit_per_s();
+            match number == flow {
+                true => promised,
+                false => it.measured_gbit_per_s.unwrap_or(promised),
+            }
+        })
+    }
+
+    /// The same in gigabits a second of the flow.
+    fn spare(&mut self, flow: usize) -> Result<f64, PlatformError> {
+        let it = &self.manager.flows()[flow];
+        let (kind, route) = (it.kind(), it.route);
+        Ok(self.unused(flow)? * self.manager.alone(kind, route)?)
     }
 
     /// Lines 4, 5 and 17 to 21 for one flow.
     fn adjust(&mut self, flow: usize, now: Time, period: Time, counters: Counters) -> Vec<Action> {
         let it = &self.manager.flows()[flow];
-        let (slo, shaped, route) = (it.slo_gbit_per_s(), it.shaped_gbit_per_s, it.route);
+        let (slo, shaped) = (it.counted_gbit_per_s(), it.shaped_gbit_per_s);
         let measured = it.measured_gbit_per_s.unwrap_or(0.0);
-        let promised = it.request.policy != Policy::Opportunistic;
         // A sender whose queue runs dry is not kept from its SLO by us.
         let waiting = counters.waiting > 1;
-        let violated = promised && waiting && measured < slo * (1.0 - TOLERANCE);
+        // An opportunistic flow was promised nothing, and nothing is not missed.
+        let violated = waiting && measured < slo * (1.0 - TOLERANCE);
         let mut actions = Vec::new();
         self.violations += u64::from(violated);
         self.seats[flow].violations += u64::from(violated);
@@ -274,8 +280,9 @@ impl Runtime {
                 engine,
             });
         }
-        let spare = self.spare(route, flow);
-        let mut target = self.target(flow, now, period, waiting, spare);
+        // What cannot be profiled was refused when the flow came.
+        let target = self.target(flow, now, period, waiting);
+        let mut target = target.unwrap_or(shaped);
         if violated && actions.is_empty() && measured > 0.0 {
             target = target.max(slo * (slo / measured).min(CATCH_UP));
         }

@@ -1,0 +1,75 @@
+//! Whether a promise was kept.
+
+use accelflow_units::Time;
+
+use super::FlowStatus;
+use crate::RunResult;
+
+/// How far below its SLO a flow may be: the paper's 1 %.
+pub(super) const TOLERANCE: f64 = 0.01;
+
+/// What a run shows of a flow's promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It got its SLO, to within a hundredth.
+    Kept,
+    /// It got less, by more than what was still under way could be.
+    Below,
+    /// Neither: a message more or less is more than a hundredth of what it was promised in this time.
+    TooShort,
+    /// It was promised nothing.
+    NoPromise,
+}
+
+impl Verdict {
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Kept => "kept",
+            Verdict::Below => "below",
+            Verdict::TooShort => "too short",
+            Verdict::NoPromise => "no promise",
+        }
+    }
+}
+
+impl FlowStatus {
+    /// What `run`, in which the flow always had something to send and has this number, shows of its promise.
+    pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
+        let Some(slo) = self.slo_gbit_per_s() else {
+            return Verdict::NoPromise;
+        };
+        let Some(got) = run.gbit_per_s_present(number) else {
+            return Verdict::TooShort;
+        };
+        let present = run.present(number).as_ns_f64();
+        let unseen = self.unseen_ns(slo, run, number) / present;
+        if got < slo * (1.0 - TOLERANCE - unseen) {
+            return Verdict::Below;
+        }
+        match unseen <= TOLERANCE {
+            true => Verdict::Kept,
+            false => Verdict::TooShort,
+        }
+    }
+
+    /// How long a flow has to be there for `run` to show its promise: a hundred times as long as a message
+    /// takes at its SLO, and as its first was under way. None without a promise.
+    pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
+        let slo = self.slo_gbit_per_s()?;
+        let needed = self.unseen_ns(slo, run, number) / TOLERANCE;
+        Some(Time::from_ns_f64(needed.ceil()))
+    }
+
+    /// The time in which a flow may do what a run does not count: a message that is not done at the end, and
+    /// for a flow that came while it ran what its first messages took on their way.
+    fn unseen_ns(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
+        let message = self.request.size.get() as f64 * 8.0 / slo;
+        let flow = &run.flows[number];
+        let first = match flow.since > run.warmup {
+            true => flow.completions.iter().map(|it| it.latency).min(),
+            false => None,
+        };
+        message + first.map_or(0.0, Time::as_ns_f64)
+    }
+}
