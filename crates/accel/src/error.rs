@@ -128,6 +128,8 @@ pub enum AccelError {
         at: usize,
         /// What is wrong with it.
         why: String,
+        /// The description of the alert that the protocol has for it (section 6).
+        alert: u8,
     },
     /// A TLS record is larger than the protocol allows (RFC 8446, sections 5.1 and 5.2).
     #[error("record at byte {at} holds {size} bytes; at most {limit} are allowed")]

@@ -14,6 +14,7 @@ use accelflow_runtime::{Conversation, Message, Terms, trail};
 use accelflow_trace::Accel;
 use serde_json::json;
 
+use crate::alerts;
 use crate::answer::{
     Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, PROTOCOL_ERROR, Refusal, UNKNOWN_METHOD, handle,
 };
@@ -101,7 +102,7 @@ impl<'s> Connection<'s> {
         // The client may be gone, which is no news by now.
         let _ = self.flush();
         if let Some(session) = &mut self.conversation.session.tls
-            && let Some(bye) = tls::close_notify(session, &self.shared.settings.limits)
+            && let Some(bye) = alerts::farewell(session, &close, &self.shared.settings.limits)
         {
             let _ = self.write(&bye);
         }

@@ -130,6 +130,9 @@ pub(crate) enum Close {
     /// The client has reported an error of TLS.
     #[error("TLS alert {0} from the client")]
     Alert(u8),
+    /// The other end has asked for new keys more often than it may.
+    #[error("TLS: more key updates than {}", crate::key_updates::ALLOWED)]
+    KeyUpdates,
     /// A reply could not be made.
     #[error("{0}")]
     Failed(String),
@@ -166,6 +169,7 @@ impl Close {
             Close::Malformed(error) => error.reason(),
             Close::Handshake(_) => "handshake",
             Close::Alert(_) => "alert",
+            Close::KeyUpdates => "key_updates",
             Close::Failed(_) => "failed",
             Close::Http2(_) => "http2",
             Close::Flood => "flood",

@@ -39,6 +39,7 @@
 //! ```
 
 mod admin;
+mod alerts;
 mod answer;
 mod client;
 mod config;
@@ -49,6 +50,7 @@ mod grpc;
 mod handler;
 mod http2;
 mod inbound;
+mod key_updates;
 mod ledger;
 mod metadata;
 mod metrics;

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use accelflow_accel::Limits;
 use accelflow_accel::tls::{CipherSuite, ContentType, RecordKeys, TlsSession, seal_as};
-use accelflow_accel::{AccelError, Limits};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, cipher_suite};
@@ -28,8 +28,10 @@ use rustls::{
 use webpki::EndEntityCert;
 use zeroize::Zeroizing;
 
+use crate::alerts;
 use crate::error::{Close, ServeError};
 use crate::inbound::Inbound;
+use crate::key_updates::KeyUpdates;
 
 /// Who the server is, and how it protects records: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
 /// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
@@ -193,6 +195,7 @@ pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, ServeError
 /// What remains of the handshake: the source of the keys after these.
 pub(crate) struct Control<D = ServerConnectionData> {
     pub(crate) kernel: KernelConnection<D>,
+    updates: KeyUpdates,
 }
 
 /// Either end of a handshake.
@@ -241,7 +244,7 @@ pub(crate) fn accept(
     let (secrets, kernel) = connection
         .dangerous_into_kernel_connection()
         .map_err(Close::Handshake)?;
-    Ok((session(secrets)?, Control { kernel }, names))
+    Ok((session(secrets)?, Control::new(kernel), names))
 }
 
 /// The record keys that a handshake has agreed on.
@@ -468,12 +471,16 @@ fn keys((sequence, secrets): (u64, ConnectionTrafficSecrets)) -> Result<RecordKe
 /// (RFC 8446, section 5.5: 2^24.5 records of full size).
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
-/// The descriptions of alerts that end a connection without an error (RFC 8446, section 6).
-const CLOSE_NOTIFY: u8 = 0;
-const USER_CANCELED: u8 = 90;
 const KEY_UPDATE: u8 = 24;
 
 impl<D> Control<D> {
+    pub(crate) fn new(kernel: KernelConnection<D>) -> Control<D> {
+        Control {
+            kernel,
+            updates: KeyUpdates::new(Instant::now()),
+        }
+    }
+
     /// Obeys what came in a record that is no application data. Returns what must be sent.
     pub(crate) fn obey(
         &mut self,
@@ -483,19 +490,16 @@ impl<D> Control<D> {
         limits: &Limits,
     ) -> Result<Vec<u8>, Close> {
         match (content, message) {
-            (ContentType::Alert, [_, CLOSE_NOTIFY | USER_CANCELED]) => Err(Close::Done),
-            (ContentType::Alert, [_, description]) => Err(Close::Alert(*description)),
+            (ContentType::Alert, [_, description]) => Err(alerts::received(*description)),
             (ContentType::Handshake, [KEY_UPDATE, 0, 0, 1, request @ (0 | 1)]) => {
+                self.updates.take(Instant::now())?;
                 session.read = keys(self.kernel.update_rx_secret().map_err(Close::Handshake)?)?;
                 match request {
                     1 => self.renew(session, limits),
                     _ => Ok(Vec::new()),
                 }
             }
-            _ => Err(Close::Malformed(AccelError::UnexpectedContentType {
-                at: 0,
-                found: content as u8,
-            })),
+            _ => Err(Close::Malformed(alerts::out_of_place(content, message))),
         }
     }
 
@@ -517,11 +521,4 @@ impl<D> Control<D> {
         session.write = keys(self.kernel.update_tx_secret().map_err(Close::Handshake)?)?;
         Ok(sealed)
     }
-}
-
-/// The record that says that nothing more will come.
-pub(crate) fn close_notify(session: &mut TlsSession, limits: &Limits) -> Option<Vec<u8>> {
-    const WARNING: u8 = 1;
-    let alert = [WARNING, CLOSE_NOTIFY];
-    seal_as(&mut session.write, ContentType::Alert, &alert, limits).ok()
 }

@@ -28,6 +28,12 @@ pub enum ContentType {
     /// What the accelerators read and write.
     ApplicationData = APPLICATION_DATA,
 }
+
+/// Alerts that a record's form calls for (RFC 8446, sections 5, 5.2, 5.4 and 6).
+const UNEXPECTED_MESSAGE: u8 = 10;
+const BAD_RECORD_MAC: u8 = 20;
+const DECODE_ERROR: u8 = 50;
+
 /// The frozen version of every record header (section 5.1).
 const LEGACY_VERSION: [u8; 2] = [3, 3];
 
@@ -249,11 +255,11 @@ fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let head = &records[at..at + HEADER];
     if head[0] != APPLICATION_DATA {
         let why = format!("outer content type {}, protected records have 23", head[0]);
-        return Err(AccelError::BadRecord { at, why });
+        return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     }
     if head[1..3] != LEGACY_VERSION {
         let why = format!("version {:#04x}{:02x}, must be 0x0303", head[1], head[2]);
-        return Err(AccelError::BadRecord { at: at + 1, why });
+        return Err(bad_record(at + 1, why, DECODE_ERROR));
     }
     let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
     if length > MAX_CIPHERTEXT {
@@ -268,9 +274,14 @@ fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
             "length {length}, below the {} of a tag and a content type",
             TAG + 1
         );
-        return Err(AccelError::BadRecord { at: at + 3, why });
+        // What is too short for a tag cannot have the right one.
+        return Err(bad_record(at + 3, why, BAD_RECORD_MAC));
     }
     Ok(length)
+}
+
+fn bad_record(at: usize, why: String, alert: u8) -> AccelError {
+    AccelError::BadRecord { at, why, alert }
 }
 
 /// The length of the content in an opened record, without zero padding and content type, and
@@ -285,7 +296,7 @@ fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), Accel
     }
     let Some(end) = opened.iter().rposition(|byte| *byte != 0) else {
         let why = "a record of zeros has no content type".to_owned();
-        return Err(AccelError::BadRecord { at, why });
+        return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     };
     match opened[end] {
         21 => Ok((end, ContentType::Alert)),

@@ -14,9 +14,9 @@ use super::metrics::ClientMetrics;
 use super::traces::CallTraces;
 use super::trust::ClientControl;
 use super::wire::{Framing, Trouble, Wire};
+use crate::alerts;
 use crate::error::Close;
 use crate::inbound::whole_records;
-use crate::tls::close_notify;
 
 /// A connection that calls are made over, one at a time.
 pub(super) struct Line {
@@ -129,7 +129,20 @@ impl Line {
             let ran = self.run_answer(trace, expected, &bytes);
             return self.answer(ran.map_err(Failed::Response)?).map(Some);
         }
-        self.receive_by_core(outgoing, before, &failure).map(Some)
+        let answer = self.receive_by_core(outgoing, before, &failure);
+        self.complain(answer).map(Some)
+    }
+
+    /// Tells the service of a record that TLS does not allow.
+    fn complain<T>(&mut self, done: Result<T, Failed>) -> Result<T, Failed> {
+        if let Err(Failed::Trouble(Trouble::Malformed(error))) = &done
+            && let Some(session) = &mut self.conversation.session.tls
+            && let Some(description) = alerts::of_record(error)
+            && let Some(record) = alerts::fatal(session, description, &self.wire.limits)
+        {
+            let _ = self.wire.write(&record);
+        }
+        done
     }
 
     /// Whether another call may be made over this connection.
@@ -161,7 +174,7 @@ impl Line {
     /// Says goodbye, if the service still listens.
     pub(super) fn close(mut self) {
         if let Some(session) = &mut self.conversation.session.tls
-            && let Some(bye) = close_notify(session, &self.wire.limits)
+            && let Some(bye) = alerts::farewell(session, &Close::Done, &self.wire.limits)
         {
             self.wire.deadline = Instant::now();
             let _ = self.wire.write(&bye);

@@ -146,7 +146,7 @@ pub(super) fn connect(
         .dangerous_into_kernel_connection()
         .map_err(Close::Handshake)?;
     let control = ClientControl {
-        control: Control { kernel },
+        control: Control::new(kernel),
         unfinished: Vec::new(),
     };
     Ok((session(secrets)?, control))

@@ -67,6 +67,7 @@ impl From<Close> for Trouble {
             Close::Alert(description) => Trouble::Tls(alert(description)),
             Close::Io(error) => Trouble::Lost(error.to_string()),
             Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
+            Close::KeyUpdates => Trouble::Tls(close.to_string()),
             Close::Idle
             | Close::Failed(_)
             | Close::Stopped

@@ -20,12 +20,12 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::outgoing::{COLLECTED, Outgoing};
+use crate::alerts;
 use crate::error::Close;
 use crate::grpc::traces::PipeTraces;
 use crate::inbound::{Inbound, whole_records};
 use crate::ledger::Ledger;
 use crate::recorder::{Ran, thread_time};
-use crate::tls;
 use crate::wipe::Wiped;
 
 /// Why a pipe has failed, once it has.
@@ -258,6 +258,28 @@ impl<E: End> Pipe<E> {
         error
     }
 
+    fn push_farewell(&mut self, close: &Close) {
+        let limits = *self.end.limits();
+        let session = self.conversation.session.tls.as_mut();
+        let bye = session.and_then(|session| alerts::farewell(session, close, &limits));
+        if let Some(bye) = bye {
+            self.sealed.push(&bye);
+        }
+    }
+
+    /// Sends the alert that an error of TLS calls for, as far as the other end takes it at once:
+    /// the library asks for nothing more once it knows of the error.
+    fn say_why(&mut self, cx: &mut Context<'_>, close: &Close) {
+        if self.said_bye || !alerts::is_fatal(close) {
+            return;
+        }
+        self.said_bye = true;
+        if let Poll::Ready(Ok(())) = self.poll_drain(cx) {
+            self.push_farewell(close);
+            let _ = self.poll_drain(cx);
+        }
+    }
+
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let allowed = self.end.patience();
         let patience = self
@@ -289,6 +311,7 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
                 return Poll::Ready(Ok(()));
             }
             if let Some(close) = pipe.last.take() {
+                pipe.say_why(cx, &close);
                 return Poll::Ready(Err(pipe.fail(close)));
             }
             match pipe.open() {
@@ -344,11 +367,7 @@ impl<E: End + Unpin> AsyncWrite for Pipe<E> {
         if !self.said_bye {
             self.said_bye = true;
             let pipe = &mut *self;
-            let limits = *pipe.end.limits();
-            let session = pipe.conversation.session.tls.as_mut();
-            if let Some(bye) = session.and_then(|session| tls::close_notify(session, &limits)) {
-                pipe.sealed.push(&bye);
-            }
+            pipe.push_farewell(&Close::Done);
             ready!(self.poll_drain(cx))?;
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)

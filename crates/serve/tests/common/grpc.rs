@@ -314,7 +314,7 @@ pub(crate) fn raw(running: &Running) -> TcpStream {
 }
 
 /// Reads one frame: type, flags, stream, payload. None at the end.
-pub(crate) fn read_frame(stream: &mut TcpStream) -> Option<(u8, u8, u32, Vec<u8>)> {
+pub(crate) fn read_frame(stream: &mut impl Read) -> Option<(u8, u8, u32, Vec<u8>)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head).ok()?;
     let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);

@@ -211,17 +211,40 @@ impl Certificate {
         running: &Running,
         versions: &[&'static rustls::SupportedProtocolVersion],
     ) -> StreamOwned<ClientConnection, TcpStream> {
+        self.connect_for(running, versions, &[])
+    }
+
+    /// As [`Certificate::connect`], for one of `protocols` (ALPN).
+    pub(crate) fn connect_for(
+        &self,
+        running: &Running,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+        protocols: &[&[u8]],
+    ) -> StreamOwned<ClientConnection, TcpStream> {
+        self.client_over(connect(running), versions, protocols)
+    }
+
+    /// As [`Certificate::connect_for`], over a connection that is there.
+    pub(crate) fn client_over(
+        &self,
+        stream: TcpStream,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+        protocols: &[&[u8]],
+    ) -> StreamOwned<ClientConnection, TcpStream> {
         let mut roots = RootCertStore::empty();
         roots.add(self.der()).expect("a certificate");
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
+        let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
             .expect("versions")
             .with_root_certificates(roots)
             .with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|it| it.to_vec()).collect();
+        // For tests that go on with records of their own.
+        config.enable_secret_extraction = true;
         let name = ServerName::try_from("localhost").expect("a name");
         let client = ClientConnection::new(Arc::new(config), name).expect("a client");
-        StreamOwned::new(client, connect(running))
+        StreamOwned::new(client, stream)
     }
 }
 
