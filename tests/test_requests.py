@@ -465,7 +465,9 @@ def test_results_that_do_not_fit_are_internal_errors(interface: Path, stubs: Any
         ({"none": 1}, "none"),
         ({"sum": 2**64}, "is no 64-bit integer"),
     ]:
-        with served(interface, stubs, "Add", lambda _, result=result: result) as client:
+        with served(
+            interface, stubs, "Add", lambda _, result=result: result, verbose_errors=True
+        ) as client:
             with pytest.raises(grpc.RpcError) as it:
                 client.Add(stubs[0].Pair(), timeout=60)
             assert it.value.code() is grpc.StatusCode.INTERNAL, result
@@ -477,7 +479,7 @@ def test_declared_errors_that_say_too_little_are_named(interface: Path, stubs: A
     def bad(_: dict[str, Any]) -> dict[str, Any]:
         raise DeclaredError("NOT_FOUND")
 
-    with served(interface, stubs, "Add", bad) as client:
+    with served(interface, stubs, "Add", bad, verbose_errors=True) as client:
         with pytest.raises(grpc.RpcError) as it:
             client.Add(stubs[0].Pair(), timeout=60)
         assert "DeclaredError('NOT_FOUND',): must be a name and a dict" in it.value.details()

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import logging
+import re
 import shutil
 import socket
 import struct
@@ -68,10 +69,10 @@ def served(
 ) -> Iterator[tuple[Server, Path | None]]:
     cert, key = certificate
     if request.param == "tls":
-        with calculator(interface, certificate=cert, key=key) as server:
+        with calculator(interface, certificate=cert, key=key, verbose_errors=True) as server:
             yield server, cert
     else:
-        with calculator(interface) as server:
+        with calculator(interface, verbose_errors=True) as server:
             yield server, None
 
 
@@ -121,6 +122,41 @@ def test_failures_reach_the_client(client: Client, caplog: pytest.LogCaptureFixt
     assert client.call("add", a=1, b=1) == 2
 
 
+def test_clients_are_told_codes_and_ids(interface: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What else there is to say is in the log, under the id."""
+
+    def told(client: Client, method: str, **arguments: Any) -> tuple[str, str]:
+        caplog.clear()
+        with pytest.raises(TApplicationException) as it:
+            client.call(method, **arguments)
+        found = re.fullmatch(r"(\w+) \(error ([0-9a-f]{16})\)", it.value.message or "")
+        assert found is not None, it.value.message
+        logged = [record for record in caplog.records if found[2] in record.getMessage()]
+        assert len(logged) == 1
+        return found[1], logging.getLevelName(logged[0].levelno) + ": " + caplog.text
+
+    server = calculator(interface)
+    server.handle("Calculator.echo", lambda _: {"text": 5})
+    with caplog.at_level(logging.INFO), server, connect(server.port) as client:
+        code, log = told(client, "slow", a=-1)
+        assert code == "handler_failed"
+        assert log.startswith("ERROR")
+        assert "no root of -1" in log
+        assert "Traceback" in log
+        code, log = told(client, "echo", value=Item())
+        assert code == "bad_result"
+        assert log.startswith("ERROR")
+        assert "cannot be sent" in log
+        code, log = told(client, "unhandled")
+        assert code == "no_handler"
+        assert "Calculator.unhandled" in log
+        code, log = told(client, "subtract", a=1)
+        assert code == "unknown_method"
+        assert log.startswith("INFO")
+        assert "known are" in log
+        assert client.call("add", a=1, b=1) == 2
+
+
 def test_calls_in_flight_are_answered_in_order(client: Client) -> None:
     for number in range(20):
         client.send("note", text="no reply")
@@ -167,7 +203,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     ],
 )
 def test_results_that_do_not_fit_are_named(interface: Path, value: Any, message: str) -> None:
-    server = Server(interface)
+    server = Server(interface, verbose_errors=True)
     server.handle("echo", lambda _: value)
     with server, connect(server.port) as client:
         with pytest.raises(TApplicationException, match=message) as it:

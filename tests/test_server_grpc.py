@@ -102,7 +102,7 @@ def served(
     """Connect to the server, with the options of a channel."""
     cert, key = certificate
     options = {"certificate": cert, "key": key} if request.param == "tls" else {}
-    with shop(interface, **options) as server:
+    with shop(interface, verbose_errors=True, **options) as server:
 
         def connect(**channel: Any) -> grpc.Channel:
             if request.param == "plain":

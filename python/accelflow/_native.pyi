@@ -596,6 +596,8 @@ class Server:
         faults: Sequence[Fault] = ...,
         telemetry: Telemetry | None = None,
         admin: str | None = None,
+        verbose_errors: bool = False,
+        error_log: Callable[[str, str, str, str, str, bool], None] | None = None,
     ) -> Server:
         """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
     def handle(self, name: str, handler: Callable[..., Any], takes_request: bool) -> None:

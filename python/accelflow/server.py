@@ -13,6 +13,7 @@ import contextlib
 import datetime
 import inspect
 import logging
+import secrets
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -85,6 +86,10 @@ class Server:
     requests go to a collector. With `admin`, an address such as "127.0.0.1:9100", operators are
     answered there over HTTP (/metrics, /recording). `faults` are injected into accelerators.
 
+    Of errors that it has not declared, a client is told a code and an id, under which the log
+    ``accelflow.server`` has the rest: at level ERROR, or INFO if the request is what is wrong. With
+    `verbose_errors` clients are told all: exceptions' texts, traces and steps, and known functions.
+
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
 
@@ -109,6 +114,7 @@ class Server:
         faults: Sequence[Fault] = (),
         telemetry: Telemetry | None = None,
         admin: str | None = None,
+        verbose_errors: bool = False,
     ) -> None:
         """Read the files; nothing listens yet."""
         whole_number("max_connections", max_connections, 1, _MOST)
@@ -138,6 +144,8 @@ class Server:
             faults=list(faults),
             telemetry=telemetry,
             admin=admin,
+            verbose_errors=verbose_errors,
+            error_log=_log_error,
         )
         self._coroutines = _Coroutines()
         self._port: int | None = None
@@ -150,7 +158,8 @@ class Server:
         :class:`Request`, too. It is called from several threads. Coroutines that it returns run in
         one event loop of the server's; they are cancelled when their client waits no more. A
         DeclaredError becomes that exception of the interface. Anything else that is raised is
-        logged, and the client is told INTERNAL_ERROR with its type and text.
+        logged, and the client is told INTERNAL_ERROR with the log's id for it (`verbose_errors`:
+        with its type and text).
 
         Raises AccelflowError for no function of the interface, InputError for a handler that takes
         something else.
@@ -163,12 +172,15 @@ class Server:
                 return self._coroutines.run(value) if inspect.iscoroutine(value) else value
             except DeclaredError:
                 raise
-            except CallError as error:
-                # Where the call was made is of less use than what became of it.
-                _LOG.error("the handler of %s failed: %s", name, error)
-                raise
-            except BaseException:
-                _LOG.exception("the handler of %s failed", name)
+            except BaseException as error:
+                # Where a call was made is of less use than what became of it.
+                shown = None if isinstance(error, CallError) else error
+                number = secrets.token_hex(8)
+                text = "error %s: the handler of %s failed: %s"
+                _LOG.error(text, number, name, error, exc_info=shown)
+                # With what has no place for it, the log has a second id.
+                with contextlib.suppress(AttributeError):
+                    error._accelflow_error_id = number  # type: ignore[attr-defined]
                 raise
 
         self._native.handle(name, call, takes_request)
@@ -272,6 +284,14 @@ class Server:
     ) -> None:
         """Stop with the default grace."""
         self.stop()
+
+
+def _log_error(  # noqa: PLR0913, PLR0917 (the native server calls it)
+    number: str, code: str, function: str, peer: str, text: str, by_client: bool
+) -> None:
+    """Log what the native server says of an error."""
+    level = logging.INFO if by_client else logging.ERROR
+    _LOG.log(level, "error %s: %s, %s from %s: %s", number, code, function, peer, text)
 
 
 class _Coroutines:

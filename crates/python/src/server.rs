@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, Execution, HandlerError, Request, Returned, Running, ServeError, Server, TlsIdentity,
-    ValueHandler,
+    Config, ErrorReport, Execution, HandlerError, Request, Returned, Running, ServeError, Server,
+    TlsIdentity, ValueHandler,
 };
 use pyo3::prelude::*;
 
@@ -67,7 +67,29 @@ fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
             ))
         });
     }
-    HandlerError::Internal(error.to_string())
+    let why = error.to_string();
+    match error.value(py).getattr("_accelflow_error_id") {
+        Ok(id) => HandlerError::Logged {
+            id: id.to_string(),
+            why,
+        },
+        Err(_) => HandlerError::Internal(why),
+    }
+}
+
+/// Has a callable of Python's told of errors: id, code, function, peer, text, and whether the client
+/// is to blame.
+fn error_log(callable: Py<PyAny>) -> impl Fn(&ErrorReport<'_>) + Send + Sync {
+    move |report| {
+        Python::attach(|py| {
+            let peer = report.peer.to_string();
+            let (id, code, function) = (report.id, report.code, report.function);
+            let told = (id, code, function, peer, report.text, report.by_client);
+            if let Err(error) = callable.call1(py, told) {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
 }
 
 /// A server runs its life through these; there is no way back.
@@ -102,7 +124,7 @@ impl PyServer {
         interface, *, include_dirs=Vec::new(), certificate=None, key=None, client_ca=None, max_connections,
         max_concurrent_streams, max_message_bytes, idle_timeout_s, message_timeout_s,
         handler_threads, pools=None, steering=None, record=false, tenants=Vec::new(),
-        faults=Vec::new(), telemetry=None, admin=None
+        faults=Vec::new(), telemetry=None, admin=None, verbose_errors=false, error_log=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -124,6 +146,8 @@ impl PyServer {
         faults: Vec<PyFault>,
         telemetry: Option<PyTelemetry>,
         admin: Option<&str>,
+        verbose_errors: bool,
+        error_log: Option<Py<PyAny>>,
     ) -> PyResult<PyServer> {
         let mut server = Server::from_interface(&interface, &include_dirs).map_err(refused)?;
         let mut config = Config {
@@ -132,6 +156,7 @@ impl PyServer {
             idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,
             message_timeout: seconds("message_timeout_s", message_timeout_s)?,
             handler_threads,
+            verbose_errors,
             ..Config::default()
         };
         config.handshake_timeout = config.message_timeout;
@@ -149,6 +174,9 @@ impl PyServer {
         config.admin = admin.map(port).transpose()?;
         server.set_config(config);
         server.set_recording(record);
+        if let Some(callable) = error_log {
+            server.set_error_log(self::error_log(callable));
+        }
         let tenants = tenants::tenants(&tenants)?;
         server.set_tenants(tenants).map_err(refused)?;
         let faults = operations::faults(&faults)?;

@@ -39,6 +39,8 @@ pub(crate) enum Refusal {
     Declared(Body),
     /// A `TApplicationException` of this type.
     Rpc(i32, String),
+    /// The handler has failed, and has told the log of it.
+    Logged { id: String, why: String },
     /// The handler's value is none that can be sent.
     Unfit(String),
 }
@@ -81,6 +83,7 @@ pub(crate) fn handle(
         Err(_) => return Err(internal("the handler panicked".to_owned())),
         Ok(Ok(value)) => value,
         Ok(Err(HandlerError::Internal(why))) => return Err(internal(why)),
+        Ok(Err(HandlerError::Logged { id, why })) => return Err(Refusal::Logged { id, why }),
         Ok(Err(HandlerError::Declared { field, body })) => {
             return Err(Refusal::Declared(Body::json(member(&field, &body))));
         }

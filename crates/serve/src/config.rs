@@ -82,6 +82,10 @@ pub struct Config {
     /// Where operators ask for metrics and recordings over HTTP; nowhere by default. Whoever
     /// reaches the address is told.
     pub admin: Option<SocketAddr>,
+    /// Whether clients are told what exactly went wrong: the text of handlers' errors, traces and
+    /// steps, and known functions. By default they are told a code and an id, and the log has the
+    /// rest ([`Server::set_error_log`](crate::Server::set_error_log)).
+    pub verbose_errors: bool,
     /// How many cores LdB balances over. Default: those that the process may use.
     pub cores: usize,
 }
@@ -110,6 +114,7 @@ impl Default for Config {
             handler_threads: 64,
             steering: None,
             admin: None,
+            verbose_errors: false,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

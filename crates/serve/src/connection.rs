@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::Call;
-use accelflow_accel::rpc::{self, MessageType, ThriftCall};
+use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_runtime::{Conversation, Message, Terms, trail};
@@ -15,9 +15,7 @@ use accelflow_trace::Accel;
 use serde_json::json;
 
 use crate::alerts;
-use crate::answer::{
-    Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, PROTOCOL_ERROR, Refusal, UNKNOWN_METHOD, handle,
-};
+use crate::answer::{Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, Refusal, UNKNOWN_METHOD, handle};
 use crate::config::Compression;
 use crate::error::Close;
 use crate::executors::RunError;
@@ -33,6 +31,8 @@ use crate::spare;
 use crate::tls::{self, Control, is_timeout, write_all};
 use crate::traces::{OVER_TLS, PLAIN, TraceNames};
 use crate::wipe::Wiped;
+
+mod refusals;
 
 pub(crate) struct Connection<'s> {
     shared: &'s Arc<Shared>,
@@ -443,7 +443,13 @@ impl<'s> Connection<'s> {
                     _ => "handler_failed",
                 };
                 self.ended(call, label);
-                self.send_exception(call, kind, &why)?;
+                self.report(call, kind, label, &why)?;
+                Ok(None)
+            }
+            Err(Refusal::Logged { id, why }) => {
+                self.ended(call, "handler_failed");
+                let told = self.shared.reports.told("handler_failed", &id, &why);
+                self.send_exception(call, INTERNAL_ERROR, &told)?;
                 Ok(None)
             }
         }
@@ -481,40 +487,11 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Says why the handler's value is none that can be sent.
-    fn send_unfit(&mut self, call: &ThriftCall, why: &str) -> Result<(), Close> {
-        self.ended(call, "bad_result");
-        let why = format!("the handler's result cannot be sent: {why}");
-        self.send_exception(call, INTERNAL_ERROR, &why)
-    }
-
     /// Whether nobody waits for a reply, by the interface: some libraries, as Apache Thrift's for
     /// Go, send every request as one that is answered.
     fn is_oneway(&self, function: FunctionId) -> bool {
         let function = self.shared.settings.schema.function(function);
         function.is_some_and(|function| function.oneway)
-    }
-
-    /// Tells the client why its request cannot be served; the connection ends if the request is
-    /// not even a message.
-    fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
-        let header = rpc::read_header(frame, &self.shared.settings.limits)?;
-        let (kind, reason) = match error {
-            RunError::Trace(failure) => match failure.error.reason {
-                reason @ ("unknown_method" | "unknown_service") => (UNKNOWN_METHOD, reason),
-                reason @ "panic" => (INTERNAL_ERROR, reason),
-                reason => (PROTOCOL_ERROR, reason),
-            },
-            RunError::Set(_) => (INTERNAL_ERROR, "no_executor"),
-        };
-        self.shared.metrics.request("", reason);
-        let function = self.shared.settings.schema.find(header.name);
-        if header.message_type == MessageType::Oneway || function.is_ok_and(|it| self.is_oneway(it))
-        {
-            return Ok(());
-        }
-        let call = header.exception();
-        self.send_exception(&call, kind, &error.to_string())
     }
 
     fn send_exception(&mut self, call: &ThriftCall, kind: i32, why: &str) -> Result<(), Close> {

@@ -184,10 +184,19 @@ pub enum HandlerError {
         /// The JSON object of its members.
         body: Vec<u8>,
     },
-    /// Anything else. The client is sent a `TApplicationException` INTERNAL_ERROR with
-    /// this text, of gRPC the status UNKNOWN.
+    /// Anything else. The client is sent a `TApplicationException` INTERNAL_ERROR, of gRPC the
+    /// status UNKNOWN, with the id under which the log has this text
+    /// ([`Config::verbose_errors`](crate::Config)).
     #[error("{0}")]
     Internal(String),
+    /// The same, of which the handler has told the log itself.
+    #[error("{why}")]
+    Logged {
+        /// What the log has it under.
+        id: String,
+        /// What went wrong.
+        why: String,
+    },
 }
 
 /// What a handler returns: the JSON of the function's value, for a void function nothing.

@@ -59,6 +59,7 @@ mod outbound;
 mod pages;
 mod peer;
 mod recorder;
+mod reports;
 mod scope;
 mod server;
 mod spare;
@@ -83,6 +84,7 @@ pub use handler::{Handler, HandlerError, HandlerResult, Request, Returned, Value
 pub use metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
 pub use otel::{Telemetry, TelemetryError};
 pub use recorder::{RecordedPath, RecordingError};
+pub use reports::ErrorReport;
 pub use scope::{Scope, current_deadline, with_deadline};
 pub use server::{Running, Server};
 pub use steering::{Steering, SteeringPolicy};

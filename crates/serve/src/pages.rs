@@ -1,9 +1,11 @@
 //! What the operators' port tells.
 
 use accelflow_runtime::record::machine;
+use accelflow_workload::profile::Recording;
 use hyper::StatusCode;
 
 use crate::admin::Answer;
+use crate::recorder::RecordingError;
 use crate::server::Shared;
 
 /// The text format that [`prometheus_client`] writes.
@@ -60,4 +62,23 @@ fn recording(shared: &Shared, query: &str) -> Result<String, (StatusCode, String
     let recording = shared.recording(&services, &machine(), date);
     let recording = recording.map_err(|error| conflict(error.to_string()))?;
     recording.to_json().map_err(|error| bad(error.to_string()))
+}
+
+impl Shared {
+    pub(crate) fn metrics_text(&self) -> String {
+        if let Some(tenants) = &self.tenants {
+            self.metrics.tenants_wait(tenants.waiting());
+        }
+        self.metrics.text()
+    }
+
+    pub(crate) fn recording(
+        &self,
+        services: &[(&str, &str)],
+        machine: &str,
+        date: &str,
+    ) -> Result<Recording, RecordingError> {
+        let recorder = self.recorder.as_ref().ok_or(RecordingError::Off)?;
+        recorder.recording(services, machine, date)
+    }
 }

@@ -30,6 +30,7 @@ use crate::otel::{Spans, Telemetry, TelemetryError};
 use crate::pages;
 use crate::peer::Guest;
 use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
+use crate::reports::Reports;
 use crate::steering::Steered;
 use crate::tenants::{self, Shaping, Tenant, TenantError, Tenants};
 use crate::tls::TlsIdentity;
@@ -54,6 +55,7 @@ pub struct Server {
     tenants: Vec<Tenant>,
     faults: Faults,
     telemetry: Option<Telemetry>,
+    pub(crate) reports: Reports,
 }
 
 impl fmt::Debug for Server {
@@ -82,6 +84,7 @@ impl Server {
             tenants: Vec::new(),
             faults: Faults::default(),
             telemetry: None,
+            reports: Reports::default(),
         }
     }
 
@@ -226,6 +229,7 @@ impl Server {
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         self.settings.limits = self.config.limits;
+        self.reports.verbose = self.config.verbose_errors;
         // A recording has the sizes of the JSON, which others read.
         if !self.records {
             self.settings.records = self.handlers.of_values();
@@ -316,6 +320,7 @@ impl Server {
             steered,
             spans: self.telemetry.map(|it| it.start()).transpose()?,
             metrics,
+            reports: self.reports,
             stopping: AtomicBool::new(false),
             open: Mutex::default(),
             closed: Condvar::new(),
@@ -339,6 +344,7 @@ pub(crate) struct Shared {
     pub(crate) spans: Option<Spans>,
     pub(crate) steered: Option<Arc<Steered>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) reports: Reports,
     pub(crate) stopping: AtomicBool,
     open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
     closed: Condvar,
@@ -347,23 +353,6 @@ pub(crate) struct Shared {
 impl Shared {
     fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn metrics_text(&self) -> String {
-        if let Some(tenants) = &self.tenants {
-            self.metrics.tenants_wait(tenants.waiting());
-        }
-        self.metrics.text()
-    }
-
-    pub(crate) fn recording(
-        &self,
-        services: &[(&str, &str)],
-        machine: &str,
-        date: &str,
-    ) -> Result<Recording, RecordingError> {
-        let recorder = self.recorder.as_ref().ok_or(RecordingError::Off)?;
-        recorder.recording(services, machine, date)
     }
 
     /// Has a handler called: here, or by the worker that LdB chose.

@@ -18,7 +18,7 @@ use common::grpc::{
     GOAWAY, HEADERS, PING, PREFACE, ask_for, connect, exchange, farewell, frame, message, prefixed,
     raw, read_frame, request, server, start, text,
 };
-use common::{Certificate, await_count, counted};
+use common::{Certificate, await_count, counted, verbose};
 
 /// Name, headers, body, and the code of the status.
 type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Vec<u8>, u8);
@@ -80,7 +80,7 @@ fn gzip_is_answered_with_gzip_if_the_client_takes_it() {
 
 #[test]
 fn failures_have_the_codes_of_grpc() {
-    let running = start(server(), Config::default());
+    let running = start(server(), verbose());
     let mut client = connect(running.address());
     let pair = message("test.Pair", &json!({"a": i64::MAX, "b": 1}));
     let declared = client.call("Add", prefixed(0, &pair));

@@ -11,8 +11,8 @@ use accelflow_serve::{
     Config, Execution, HandlerError, PoolSettings, Request, Returned, Running, Server, Steering,
     SteeringPolicy,
 };
-use common::counted;
 use common::grpc::{connect, message, prefixed, server, start, text};
+use common::{counted, verbose};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn what_only_json_can_give_is_read_from_json() {
     server.handle_values("Add", borrows).expect("known");
     let wrong = |request: &Request<'_>| request.read::<Pair>().map(|it| request.returns(&it));
     server.handle_values("Echo", wrong).expect("known");
-    let running = start(server, Config::default());
+    let running = start(server, verbose());
     let mut client = connect(running.address());
     let pair = message("test.Pair", &json!({"a": 40, "b": 2}));
     let reply = client.call("Add", prefixed(0, &pair));
@@ -162,7 +162,7 @@ fn what_only_json_can_give_is_read_from_json() {
 
 #[test]
 fn a_value_that_does_not_fit_is_told_and_counted() {
-    let running = start(value_server(), Config::default());
+    let running = start(value_server(), verbose());
     let mut client = connect(running.address());
     let reply = client.call("Broken", text("x"));
     assert_eq!(reply.code(), 13);

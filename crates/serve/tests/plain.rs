@@ -40,7 +40,9 @@ fn calls_are_answered_in_both_protocols() {
 
 #[test]
 fn failures_of_the_application_are_told() {
-    let running = start(server());
+    let mut server = server();
+    server.set_config(verbose());
+    let running = start(server);
     let mut client = connect(&running);
     let max = format!(r#"{{"a":{},"b":1}}"#, i64::MAX);
     let refused = call(&mut client, "add", Protocol::Binary, &max);

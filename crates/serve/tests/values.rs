@@ -137,7 +137,9 @@ fn values_are_on_the_wire_what_json_is() {
 
 #[test]
 fn a_value_that_does_not_fit_is_told_and_counted() {
-    let running = start(value_server());
+    let mut server = value_server();
+    server.set_config(verbose());
+    let running = start(server);
     let mut client = connect(&running);
     for protocol in BOTH {
         let (kind, body) = call(&mut client, "broken", protocol, "{}");

@@ -13,7 +13,7 @@ use accelflow_runtime::{Conversation, Message, Terms};
 use opentelemetry::Context;
 use serde_json::Value as Json;
 
-use super::status::{Code, Status};
+use super::status::{Code, Detail, Status};
 use super::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 use crate::config::Compression;
 use crate::executors::RunError;
@@ -88,7 +88,7 @@ impl Asked {
     }
 
     fn answer_within(&mut self, span: &mut Option<RequestSpan>) -> Result<Answer, Status> {
-        let status = |code, label, why: &str| Status::new(code, label, why);
+        let status = |code, label, why: &str| Status::private(code, label, why);
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(status(Code::Cancelled, "cancelled", "nobody waits"));
         }
@@ -145,11 +145,11 @@ impl Asked {
     ) -> Result<Body, Status> {
         let found = call.find();
         let (id, method) =
-            found.map_err(|error| Status::new(Code::Unimplemented, "unknown_method", error))?;
+            found.map_err(|error| Status::private(Code::Unimplemented, "unknown_method", error))?;
         let function = FunctionId(id.0);
         let Some(handler) = self.shared.handlers.get(function) else {
             let why = format!("no handler for {}", self.function);
-            return Err(Status::new(Code::Unimplemented, "no_handler", why));
+            return Err(Status::private(Code::Unimplemented, "no_handler", why));
         };
         let json = OnceLock::new();
         let request = Request {
@@ -170,18 +170,25 @@ impl Asked {
                 json: &json,
             }),
         };
-        let failed = |why: String| Status::new(Code::Unknown, "handler_failed", why);
+        let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
         let called = catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request)));
         let Returned(value) = match called {
             Err(_) => return Err(failed("the handler panicked".to_owned())),
             Ok(Ok(value)) => value,
             Ok(Err(HandlerError::Internal(why))) => return Err(failed(why)),
+            Ok(Err(HandlerError::Logged { id, why })) => {
+                let detail = Detail::Logged(id);
+                return Err(Status {
+                    detail,
+                    ..failed(why)
+                });
+            }
             Ok(Err(HandlerError::Declared { field, body })) => return Err(declared(&field, &body)),
         };
         match value {
             Value::Unfit(why) => {
                 let why = format!("the handler's result cannot be sent: {why}");
-                Err(Status::new(Code::Internal, "bad_result", why))
+                Err(Status::private(Code::Internal, "bad_result", why))
             }
             Value::Record(record, bytes) => Ok(Body {
                 bytes: Wiped::new(bytes),
@@ -215,7 +222,7 @@ impl Asked {
         let ran = executors.run_on(trace, payload, &message, &mut Conversation::default());
         let bad = |why: String| {
             let why = format!("the handler's result cannot be sent: {why}");
-            Status::new(Code::Internal, "bad_result", why)
+            Status::private(Code::Internal, "bad_result", why)
         };
         let mut ran = ran.map_err(|error| bad(error.to_string()))?;
         if let Some(span) = span {
@@ -246,14 +253,14 @@ fn refused(error: &RunError) -> Status {
         },
         RunError::Set(_) => (Code::Internal, "no_executor"),
     };
-    Status::new(code, label, error)
+    Status::private(code, label, error)
 }
 
 /// A status that the handler has chosen: what gRPC declares for every method are its codes.
 fn declared(name: &str, body: &[u8]) -> Status {
     let bad = |why: String| {
         let why = format!("the handler's result cannot be sent: {why}");
-        Status::new(Code::Internal, "bad_result", why)
+        Status::private(Code::Internal, "bad_result", why)
     };
     let Some(code) = Code::error_named(name) else {
         return bad(format!("'{name}' is no status code of an error"));

@@ -105,7 +105,7 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 fn find<'s>(schema: &'s Schema, path: &str) -> Result<&'s Method, Status> {
-    let unknown = |why: String| Status::new(Code::Unimplemented, "unknown_method", why);
+    let unknown = |why: String| Status::private(Code::Unimplemented, "unknown_method", why);
     let found = schema.find_path(path);
     let id = found.map_err(|error| unknown(error.to_string()))?;
     let method = schema.method(id);

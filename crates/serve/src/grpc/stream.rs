@@ -19,7 +19,7 @@ use tokio::time::{sleep_until, timeout};
 
 use super::answer::{Answer, Asked, Recorded};
 use super::head::{ENCODINGS, Head, Refusal};
-use super::status::{Code, Status, message_header};
+use super::status::{Code, Detail, Status, message_header};
 use super::workers::Workers;
 use crate::http2::{Activity, Frames};
 use crate::ledger::{Account, Answered};
@@ -119,7 +119,7 @@ impl Streams {
             }
             Err(Refusal::Grpc(status)) => {
                 metrics.request("", status.label);
-                send_status(&mut respond, &status);
+                send_status(&mut respond, &self.told(status, parts.uri.path()));
                 return;
             }
         };
@@ -141,11 +141,23 @@ impl Streams {
             }
             End::Status(status) => {
                 metrics.request(&head.function, status.label);
-                send_status(&mut respond, &status);
+                send_status(&mut respond, &self.told(status, &head.function));
                 self.frames.borrow_mut().answered();
             }
             End::Reset => metrics.request(&head.function, "cancelled"),
         }
+    }
+
+    /// What of a status the client is told; the log is told all.
+    fn told(&self, status: Status, function: &str) -> Status {
+        let (reports, peer) = (&self.shared.reports, self.peer.address);
+        let (label, why) = (status.label, &status.message);
+        let message = match &status.detail {
+            Detail::Open => return status,
+            Detail::Private => reports.tell(label, function, peer, why),
+            Detail::Logged(id) => reports.told(label, id, why),
+        };
+        Status { message, ..status }
     }
 
     /// What a response that is about to be sent will be recorded as.

@@ -75,6 +75,14 @@ pub(crate) fn server() -> Server {
     server
 }
 
+/// Clients are told all there is to say of errors.
+pub(crate) fn verbose() -> Config {
+    Config {
+        verbose_errors: true,
+        ..Config::default()
+    }
+}
+
 /// Time limits that tests of time limits can wait for.
 pub(crate) fn impatient() -> Config {
     let soon = Duration::from_secs(1);
