@@ -164,6 +164,8 @@ const ROWS: &[Row] = &[
     ("speedup.Dcmp", 4.1, 4.2, AF, NONE),
     ("speedup.LdB", 8.1, 8.2, AF, NONE),
     ("tcp.timeout_us", 10.0, 9.0, AF, NONE),
+    ("tcp.parking", 0.0, 1.0, "relief", SCARCE),
+    ("tcp.parking", 0.0, 2.0, AF, SCARCE),
     ("tenant.max_traces", 1.0, 2.0, AF, NONE),
     ("tlb.entries", 8.0, 12.0, AF, NONE),
     ("tlb.ways", 4.0, 1.0, AF, &[("tlb.entries", 8.0)]),

@@ -339,6 +339,8 @@ const STEPS: &[Row] = &[
     ("scheduling.policy", 1.0, 2.0, [0; 6]),
     ("tenant.max_traces", 0.0, 1.0, [0; 6]),
     ("tcp.timeout_us", 10_000_000.0, 1.0, [0; 6]),
+    ("tcp.parking", 0.0, 1.0, [0; 6]),
+    ("tcp.parking", 0.0, 2.0, [0; 6]),
     // Application logic over 1.19, operations in software over its root, switches, interrupts and
     // submissions over its fourth root; accelerators and queues in memory as before.
     (

@@ -6,8 +6,8 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 use super::{
     AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
     ExceptionConfig, FactsConfig, Generation, Heaps, InterruptPolicy, Looks, MemoryConfig,
-    NetworkConfig, PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig, TenantConfig,
-    TlbConfig,
+    NetworkConfig, Parking, PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig,
+    TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -50,6 +50,7 @@ pub(super) fn blank() -> Config {
         tenant: TenantConfig { max_traces: 0 },
         tcp: TcpConfig {
             timeout: Time::ZERO,
+            parking: Parking::Traces,
         },
         dispatcher: DispatcherConfig {
             plain: 0,

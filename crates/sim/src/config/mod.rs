@@ -210,6 +210,26 @@ pub struct TenantConfig {
 pub struct TcpConfig {
     /// How long a trace waits for a message before its request is terminated.
     pub timeout: Time,
+    /// Which systems keep what waits for a message in a queue.
+    pub parking: Parking,
+}
+
+/// Which systems keep what waits for a message in an entry of TCP's input queue, or of the queue
+/// that all accelerators share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parking {
+    /// Those that have traces.
+    #[default]
+    Traces,
+    /// All.
+    All,
+    /// None: the message asks for an entry when it comes.
+    None,
+}
+
+impl Parking {
+    /// By their numbers in `tcp.parking`.
+    pub const ALL: [Parking; 3] = [Parking::Traces, Parking::All, Parking::None];
 }
 
 /// Instructions of an output dispatcher (section VII.B.2).

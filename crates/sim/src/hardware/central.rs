@@ -71,6 +71,11 @@ impl<T: Copy> CentralQueue<T> {
         self.refill()
     }
 
+    /// Gives up a reserved overflow entry that never arrived.
+    pub(crate) fn release_overflow(&mut self) {
+        self.overflow_used -= 1;
+    }
+
     fn refill(&mut self) -> Option<T> {
         if self.overflow.is_empty() || !self.reserve() {
             return None;

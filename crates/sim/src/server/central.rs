@@ -142,7 +142,7 @@ impl Engine<'_> {
     }
 
     /// An overflow entry moves up, one memory transfer later.
-    fn recall(&mut self, id: JobId, now: Time) {
+    pub(super) fn recall(&mut self, id: JobId, now: Time) {
         self.spend(id, Part::Queueing, now);
         let way = Way::Read(Source::Memory, Place::Manager);
         let movement = self.overflow_movement(id, way);

@@ -7,6 +7,7 @@ use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Held, JobId, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
+use crate::config::Parking;
 use crate::hardware::{Movement, Way};
 use crate::orchestrators::Next;
 use crate::stats::{Fallback, Part};
@@ -59,8 +60,9 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The next trace waits at this TCP for a message. Where the accelerators keep it, it takes
-    /// an entry there; otherwise the core has posted a buffer, and the message finds the TCP.
+    /// The next trace waits at this TCP for a message. Where the accelerators keep it
+    /// (`tcp.parking`), it takes an entry there; otherwise the core has posted a buffer, and the
+    /// message finds the TCP.
     pub(super) fn park(&mut self, id: JobId, now: Time) {
         self.trace_ended(id);
         self.free_buffer(id);
@@ -68,12 +70,15 @@ impl Engine<'_> {
             accel: Accel::Tcp,
             instance: self.jobs.get(id).instance,
         };
-        let held = if !self.run.orchestrator.parks() {
+        let keeps = match self.run.config.tcp.parking {
+            Parking::Traces => self.run.orchestrator.parks(),
+            Parking::All => true,
+            Parking::None => false,
+        };
+        let held = if !keeps {
             Held::Nowhere
-        } else if self.station(here).reserve_input() {
-            Held::Input
-        } else if self.station(here).reserve_overflow() {
-            Held::Overflow
+        } else if let Some(entry) = self.hold_entry(here) {
+            entry
         } else {
             self.station(here).turned_away += 1;
             let request = self.jobs.get(id).request;
@@ -82,6 +87,41 @@ impl Engine<'_> {
         };
         self.jobs.get_mut(id).held = held;
         self.await_message(id, now);
+    }
+
+    /// Takes an entry for what waits at `unit`, or in the queue that all accelerators share.
+    fn hold_entry(&mut self, unit: Unit) -> Option<Held> {
+        let input = match &mut self.central {
+            Some(central) => central.reserve(),
+            None => self.station(unit).reserve_input(),
+        };
+        if input {
+            return Some(Held::Input);
+        }
+        let overflow = match &mut self.central {
+            Some(central) => central.reserve_overflow(),
+            None => self.station(unit).reserve_overflow(),
+        };
+        overflow.then_some(Held::Overflow)
+    }
+
+    /// Gives up the entry that a job has waited in for a message that does not come.
+    pub(super) fn release_held(&mut self, held: Held, unit: Unit, now: Time) {
+        match (held, &mut self.central) {
+            (Held::Input, Some(central)) => {
+                if let Some(next) = central.release() {
+                    self.recall(next, now);
+                }
+            }
+            (Held::Overflow, Some(central)) => central.release_overflow(),
+            (Held::Input, None) => {
+                if let Some(refill) = self.station(unit).release_input() {
+                    self.refill(refill, now);
+                }
+            }
+            (Held::Overflow, None) => self.station(unit).release_overflow(),
+            (Held::Core | Held::Nowhere, _) => {}
+        }
     }
 
     pub(super) fn await_message(&mut self, id: JobId, now: Time) {
@@ -119,12 +159,18 @@ impl Engine<'_> {
         match held {
             Held::Input => {
                 self.receive_beyond(id, now);
-                self.enqueue(id, now);
+                match self.central {
+                    Some(_) => self.entered(id, now),
+                    None => self.enqueue(id, now),
+                }
             }
             Held::Overflow => {
                 self.receive_beyond(id, now);
                 self.receive_overflow(id, now);
-                self.spilled(id, now);
+                match self.central {
+                    Some(_) => self.central_spilled(id, now),
+                    None => self.spilled(id, now),
+                }
             }
             Held::Core => self.run_software(id, false, now)?,
             Held::Nowhere => self.admit_message(id, now)?,

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Event, Held, JobId, Unit};
+use super::state::{Event, JobId, Unit};
 use crate::stats::Fallback;
 
 impl Engine<'_> {
@@ -18,15 +18,7 @@ impl Engine<'_> {
             accel: Accel::Tcp,
             instance: job.instance,
         };
-        match job.held {
-            Held::Input => {
-                if let Some(refill) = self.station(unit).release_input() {
-                    self.refill(refill, now);
-                }
-            }
-            Held::Overflow => self.station(unit).release_overflow(),
-            Held::Core | Held::Nowhere => {}
-        }
+        self.release_held(job.held, unit, now);
         self.count_fallback(job.request, Fallback::TimedOut);
         let mut at = now;
         if self.run.orchestrator.accelerated() {
