@@ -29,7 +29,7 @@ def test_one_request_at_a_time_is_the_analytic_model() -> None:
 
 
 def test_every_row_of_the_figures_is_near_or_has_its_reason() -> None:
-    result = cerebros.figures(requests=3_000)
+    result = cerebros.figures(requests=3_000, replications=2)
     rows = {row["what"]: row for row in result["rows"]}
     assert len(rows) == len(result["rows"])
     assert {row["figure"] for row in result["rows"]} == {"2a", "2b", "6", "7", "8a", "8b", "9"}
@@ -43,6 +43,24 @@ def test_every_row_of_the_figures_is_near_or_has_its_reason() -> None:
     assert rows["most: RPC layer, times fewer"]["ours"] == pytest.approx(64, rel=0.1)
     assert rows["most: all cycles, times fewer"]["ours"] == pytest.approx(14.2, rel=0.25)
     assert rows["USR: requests steered to an affine core"]["ours"] == pytest.approx(0.98, abs=0.03)
+
+
+def test_figures_are_of_several_seeds_and_say_how_sure_they_are() -> None:
+    result = cerebros.figures(requests=600, seed=4, replications=2)
+    assert (result["seed"], result["replications"]) == (4, 2)
+    single = [cerebros.figures(requests=600, seed=seed, replications=1) for seed in (4, 5)]
+    for number, row in enumerate(result["rows"]):
+        one, other = (run["rows"][number]["ours"] for run in single)
+        assert row["ours"] == pytest.approx((one + other) / 2)
+        # Student's 97.5th percentile of one degree of freedom, over two values.
+        assert row["half_width"] == pytest.approx(12.7062 * abs(one - other) / 2, abs=1e-9)
+        assert single[0]["rows"][number]["half_width"] is None
+    assert any(row["half_width"] for row in result["rows"])
+    assert len(result["bars"]) == len(single[0]["bars"])
+    text = run("figures", "--requests=600", "--replications=2", "--json")
+    assert json.loads(text)["replications"] == 2
+    with pytest.raises(InputError, match="replications = 0: must be a whole number from 1"):
+        cerebros.figures(replications=0)
 
 
 def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:

@@ -20,7 +20,7 @@ def outcomes() -> Mapping[str, Outcome]:
     patch = pytest.MonkeyPatch()
     short = ensemble.compare(requests=100)
     patch.setattr("accelflow.companions.outcome.ensemble.compare", lambda **_: short)
-    found = {paper: companions.run(paper) for paper in companions.PAPERS}
+    found = {paper: companions.run(paper, threads=2) for paper in companions.PAPERS}
     patch.undo()
     return found
 
@@ -60,6 +60,21 @@ def test_large_differences_have_reasons(paper: str, outcomes: Mapping[str, Outco
     assert dynamic
     far = [one for one in dynamic if abs(one.difference) > TOLERANCE]
     assert [one.row for one in far if not one.why] == []
+
+
+def test_every_outcome_of_a_simulation_has_its_interval(outcomes: Mapping[str, Outcome]) -> None:
+    for paper in ("cerebros", "arcus"):
+        for one in outcomes[paper].compared:
+            assert one.kind == "exact" or one.half_width is not None, one
+    figures = outcomes["cerebros"].results["figures"]
+    reports = outcomes["arcus"].results["reports"]
+    for result in (figures, *reports.values()):
+        assert result["replications"] > 1
+        assert all(row["half_width"] is not None for row in result["rows"])
+    # What is drawn differs from seed to seed.
+    for name in ("fig3", "fig6", "table3", "tail", "fig9", "fig11"):
+        assert any(row["half_width"] for row in reports[name]["rows"]), name
+    assert any(row["half_width"] for row in figures["rows"])
 
 
 @pytest.mark.parametrize(

@@ -728,9 +728,9 @@ def arcus_parameters() -> str:
     """Every number that the shaper and the shared platform rest on, as a JSON list."""
 
 def arcus_experiments() -> str:
-    """The paper's experiments as a JSON list: name and title."""
+    """The paper's experiments as a JSON list: name, title and number of seeds."""
 
-def arcus_experiment(name: str, seed: int) -> str:
+def arcus_experiment(name: str, seed: int, replications: int | None, threads: int) -> str:
     """Run an experiment; its report as JSON. Use `accelflow.arcus.experiment`."""
 
 def arcus_plan(request: str) -> str:

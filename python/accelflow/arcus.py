@@ -38,6 +38,7 @@ UNITS: Final = ("bytes", "operations")
 #: What flows that pass no accelerator on their way to the storage call it.
 STORAGE: Final = "storage"
 MAX_STORAGE_DEVICES: Final = 64
+MAX_REPLICATIONS: Final = 1_000
 #: The clock of the paper's prototype (section 5.1).
 CLOCK_MHZ: Final = 250.0
 
@@ -138,24 +139,33 @@ def experiments() -> dict[str, str]:
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 
-def experiment(name: str, *, seed: int = 1) -> dict[str, Any]:
-    """Run one of the paper's experiments.
+def experiment(
+    name: str, *, seed: int = 1, replications: int | None = None, threads: int = 1
+) -> dict[str, Any]:
+    """Run one of the paper's experiments with `replications` seeds from `seed` on.
 
-    An object of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number of ours
-    beside the paper's, which is a number, a pair (from, to), or None where the text has none;
-    `difference` is relative, or absolute between shares, and `why` explains a large one. `series`
-    are the curves. Raises InputError for a name that none has.
+    By default they are as many as the experiment needs, at least five; `threads` says how many run
+    at a time. An object of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number
+    of ours beside the paper's, which is a number, a pair (from, to), or None where the text has
+    none: `ours` is the mean over the seeds, `half_width` half its 95 % interval (None for one
+    seed); `difference` is relative, or absolute between shares, and `why` explains a large one.
+    `series` are the curves, with `half_widths` of their second numbers. Raises InputError for a
+    name that none has and for a number out of range.
     """
     _whole("seed", seed)
+    if replications is not None:
+        whole_number("replications", replications, 1, MAX_REPLICATIONS)
+    whole_number("threads", threads, 1, 256)
     try:
-        report: dict[str, Any] = json.loads(_native.arcus_experiment(name, seed))
+        text = _native.arcus_experiment(name, seed, replications, threads)
     except AccelflowError as error:
         raise InputError(str(error)) from error
+    report: dict[str, Any] = json.loads(text)
     return {"schema": "accelflow.arcus.experiment/1", **report}
 
 
-#: What a flow of a plan may say, by type; those without a default must be there. Of the SLO one of the
-#: two must, or both, unless the flow is opportunistic; only managed bursts say anything of bursts.
+#: What a flow of a plan may say, by type; those without a default must be there. Of the SLO one of
+#: the two must, or both, unless the flow is opportunistic; only managed bursts speak of bursts.
 _FLOW: Final[dict[str, tuple[type, Any]]] = {
     "name": (str, ...),
     "vm": (int, 0),
@@ -195,9 +205,9 @@ def plan(request: Mapping[str, Any]) -> dict[str, Any]:
     (SSDs; none by default), `duration_us`, `seed` and a list `flow` of objects; docs/arcus.md lists
     their fields. A flow that has `from_us` asks while the others run, and one that has `until_us`
     leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted` its
-    registers, what it got while it was there, and the `verdict` on that: `kept`, `below`, `too short`
-    or `no promise`; for each in `rejected` the rate that is left; and `warnings` of what the run is
-    too short to show. Raises InputError for what cannot be.
+    registers, what it got while it was there, and the `verdict` on that: `kept`, `below`,
+    `too short` or `no promise`; for each in `rejected` the rate that is left; and `warnings` of
+    what the run is too short to show. Raises InputError for what cannot be.
     """
     given = _fields("plan", request, _PLAN)
     flows = given.pop("flow")

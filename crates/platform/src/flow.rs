@@ -110,6 +110,15 @@ pub enum Arrivals {
     Backlogged,
     /// At exponential intervals of this mean.
     Poisson(Time),
+    /// The same with an interval that changes once.
+    PoissonStep {
+        /// The mean before.
+        before: Time,
+        /// When it changes, from the flow's beginning on.
+        at: Time,
+        /// The mean from then on.
+        after: Time,
+    },
     /// At equal intervals.
     Paced(Time),
     /// `burst` messages at once at exponential intervals of mean `every`.
@@ -139,10 +148,18 @@ impl Arrivals {
         Arrivals::Poisson(Time::from_s_f64(1.0 / rate))
     }
 
-    /// From one arrival, or burst, to the next.
-    pub(crate) fn next(self, stream: &mut Stream) -> Option<Time> {
+    /// From one arrival, or burst, so long after the flow's beginning, to the next.
+    pub(crate) fn next(self, since: Time, stream: &mut Stream) -> Option<Time> {
         match self {
             Arrivals::Poisson(mean) => Some(stream.exponential_time(mean)),
+            Arrivals::PoissonStep { before, at, after } => {
+                let first = stream.exponential_time(before);
+                Some(match since + first < at {
+                    true => first,
+                    // Without memory: what comes after the change is as if one had waited from there.
+                    false => at.saturating_sub(since) + stream.exponential_time(after),
+                })
+            }
             Arrivals::Paced(every) => Some(every),
             Arrivals::Bursts { every, .. } => Some(stream.exponential_time(every)),
             Arrivals::Backlogged | Arrivals::Closed { .. } => None,
@@ -153,6 +170,9 @@ impl Arrivals {
         let (good, value) = match self {
             Arrivals::Backlogged => (true, 0.0),
             Arrivals::Poisson(every) | Arrivals::Paced(every) => (every > Time::ZERO, 0.0),
+            Arrivals::PoissonStep { before, after, .. } => {
+                (before > Time::ZERO && after > Time::ZERO, 0.0)
+            }
             Arrivals::Bursts { burst, every } => {
                 (burst > 0 && every > Time::ZERO, f64::from(burst))
             }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::experiments::{EXPERIMENTS, Paper, Report, Row, run};
+use accelflow_platform::experiments::{EXPERIMENTS, Paper, Report, Row, Series, replicate, run};
 
 fn report(name: &str) -> Report {
     run(name, 1).unwrap().unwrap()
@@ -78,7 +78,25 @@ fn sizes_and_flows_matter_as_fig_7_says() {
     assert!(unexplained(&report).is_empty());
     let fair = value(&report, "", "16 flows of 1 KB over 4 of 4 KB");
     assert!((fair - 1.0).abs() < 0.01, "{fair}");
-    assert_eq!(report.series.len(), 4);
+    let of = |x| {
+        let found = report.series.iter().filter(|it| it.x == x);
+        found.collect::<Vec<&Series>>()
+    };
+    assert_eq!(of("message bytes").len(), 4);
+    // Fig. 7(b) shows throughput by the number of flows, 7(c) who gets how much.
+    let [flows] = of("flows")[..] else {
+        panic!("{:?}", report.series);
+    };
+    let (first, last) = (flows.points[0], flows.points[flows.points.len() - 1]);
+    assert_eq!((first.0, last.0), (1.0, 16.0));
+    assert!(first.1 > 0.95 * last.1, "{flows:?}");
+    let shares = of("flows of VM1");
+    assert_eq!(shares.len(), 4);
+    let rx = &shares[0];
+    for (flows, ratio) in &rx.points {
+        assert!((ratio / (flows / 16.0) - 1.0).abs() < 0.02, "{rx:?}");
+    }
+    assert!(shares.iter().all(|it| it.points.len() == rx.points.len()));
 }
 
 #[test]
@@ -101,10 +119,76 @@ fn arcus_keeps_the_microsecond_that_panic_breaks() {
         "{:?}",
         unexplained(&report)
     );
+    let panic = "Bypassed_noTS_panic";
     let tail = |system| value(&report, system, "64 B 99th percentile, first 200 us");
-    assert!(tail("Arcus") < 1.0 && tail("Bypassed_noTS_panic") > 1.0);
+    assert!(tail("Arcus") < 1.0 && tail(panic) > 1.0);
     let rate = value(&report, "Arcus", "1500 B, first 200 us");
-    assert!((rate - 32.0).abs() < 0.05, "{rate}");
+    assert!((rate - 32.0).abs() < 0.5, "{rate}");
+    assert!(value(&report, panic, "1500 B, first 200 us") > 40.0);
+    assert!(value(&report, panic, "1500 B, from 380 us") < 32.0);
+}
+
+/// Rows of a time are statistics of that time, and the curves show what the rows say.
+#[test]
+fn fig_9s_rows_are_of_the_times_that_they_name() {
+    let report = report("fig9");
+    for system in ["Bypassed_noTS_panic", "Arcus"] {
+        let curve = |what: &str| {
+            let name = format!("{system} {what}");
+            let found = report.series.iter().find(|it| it.name == name);
+            found.map(|it| it.points.clone()).unwrap()
+        };
+        let during = |what: &str, from: f64, to: f64| -> Vec<f64> {
+            let all = curve(what).into_iter();
+            let there = all.filter(|it| (from..to).contains(&it.0));
+            there.map(|it| it.1).collect()
+        };
+        for (phase, from, to) in [("first 200 us", 0.0, 200.0), ("from 380 us", 380.0, 500.0)] {
+            let rates = during("1500 B", from, to);
+            let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+            let row = value(&report, system, &format!("1500 B, {phase}"));
+            assert!(
+                (row - mean).abs() < 1e-6,
+                "{system}, {phase}: {row} and {mean}"
+            );
+            let tails = during("64 B 99th percentile", from, to);
+            let late = tails.iter().filter(|it| **it > 1.0).count() as f64;
+            let what = format!("10 us whose 99th percentile is above 1 us, {phase}");
+            assert_eq!(value(&report, system, &what), late / tails.len() as f64);
+        }
+    }
+    let late = |system| {
+        let what = "10 us whose 99th percentile is above 1 us, first 200 us";
+        value(&report, system, what)
+    };
+    assert!(late("Arcus") < 0.2 && late("Bypassed_noTS_panic") > 0.5);
+}
+
+#[test]
+fn replications_are_means_with_intervals_on_any_number_of_threads() {
+    let of = |replications, threads| replicate("fig9", 3, Some(replications), threads);
+    let report = of(3, 1).unwrap().unwrap();
+    assert_eq!((report.seed, report.replications), (3, 3));
+    let each = [3, 4, 5].map(|seed| run("fig9", seed).unwrap().unwrap());
+    for (number, row) in report.rows.iter().enumerate() {
+        let values = each.each_ref().map(|it| it.rows[number].ours);
+        let mean = values.iter().sum::<f64>() / 3.0;
+        assert!((row.ours - mean).abs() < 1e-9, "{row:?}");
+        let spread = values.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / 2.0;
+        // Student's 97.5th percentile of two degrees of freedom.
+        let half_width = 4.302_653 * (spread / 3.0).sqrt();
+        assert!(
+            (row.half_width.unwrap() - half_width).abs() < 1e-5,
+            "{row:?}"
+        );
+    }
+    let ratio = report.rows.iter().find(|it| it.what.contains("over Arcus"));
+    assert!(ratio.unwrap().half_width.unwrap() > 0.0);
+    assert_eq!(report, of(3, 2).unwrap().unwrap());
+    assert!(replicate("fig10", 1, None, 1).is_none());
+    assert!(EXPERIMENTS.iter().all(|it| it.replications >= 2));
+    let single = of(1, 1).unwrap().unwrap();
+    assert!(single.rows.iter().all(|it| it.half_width.is_none()));
 }
 
 #[test]
@@ -119,6 +203,10 @@ fn end_to_end_users_get_their_slos_only_with_arcus() {
         assert!(value(&report, "Arcus", user).abs() < 0.01);
         assert!(value(&report, "Bypassed_noTS_panic", user).abs() > 0.2);
     }
+    // What needs no SLO: the paper's 1.48 over 0.39 is 3.79.
+    let ratio = |system| value(&report, system, "user 1 over user 2");
+    assert!((ratio("Bypassed_noTS_panic") / 3.795 - 1.0).abs() < 0.1);
+    assert!((ratio("Arcus") - 1.0).abs() < 0.01);
     for kind in ["reads over their SLO", "writes over their SLO"] {
         assert!((value(&report, "Arcus", kind) - 1.0).abs() < 0.01);
     }

@@ -6,7 +6,7 @@ use accelflow_platform::control::{
 use accelflow_platform::experiments::{self, EXPERIMENTS, Report};
 use accelflow_platform::{
     Accelerator, Arrivals, Mechanism, Path, Platform, PlatformError, RunResult, Settings,
-    StorageConfig, parameters, simulate, simulate_with,
+    StorageConfig, parameters, simulate_with,
 };
 use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
@@ -19,17 +19,25 @@ fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-/// The paper's experiments as a JSON list: name and title.
+/// The paper's experiments as a JSON list: name, title and how many seeds they run with.
 #[pyfunction]
 pub(crate) fn arcus_experiments() -> String {
-    let row = |it: &experiments::Experiment| json!({"name": it.name, "title": it.title});
+    let row = |it: &experiments::Experiment| json!({"name": it.name, "title": it.title, "replications": it.replications});
     Value::from_iter(EXPERIMENTS.iter().map(row)).to_string()
 }
 
-/// Runs an experiment; its report as JSON. Raises AccelflowError for a name that none has.
+/// Runs an experiment with so many seeds, by default its own number, on so many threads; its report as JSON.
+/// Raises AccelflowError for a name that none has.
 #[pyfunction]
-pub(crate) fn arcus_experiment(py: Python<'_>, name: &str, seed: u64) -> PyResult<String> {
-    let report = py.detach(|| experiments::run(name, seed)).ok_or_else(|| {
+pub(crate) fn arcus_experiment(
+    py: Python<'_>,
+    name: &str,
+    seed: u64,
+    replications: Option<u64>,
+    threads: usize,
+) -> PyResult<String> {
+    let run = || experiments::replicate(name, seed, replications, threads);
+    let report = py.detach(run).ok_or_else(|| {
         let known: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
         failure(format!(
             "unknown experiment '{name}'; known are {}",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
+from accelflow.cerebros.replications import estimate, mean_bars
 from accelflow.cerebros.server import SERVICES, Load, services, simulate
+from accelflow.errors import whole_number
 
 #: The name and version of the object that :func:`figures` returns.
 SCHEMA: Final = "accelflow.cerebros-figures/1"
+
+#: Seeds that each number is the mean over.
+REPLICATIONS: Final = 5
 
 #: Load for Figs. 7 to 9, as a share of what the cores can serve: the paper does not print one, and
 #: notes that cores see far less than they could serve.
@@ -61,12 +66,37 @@ class Row:
         return abs(self.ours - bound) / bound if bound != self.ours else 0.0
 
 
-def figures(*, requests: int = 12_000, seed: int = 1) -> dict[str, Any]:
+def figures(
+    *, requests: int = 6_000, seed: int = 1, replications: int = REPLICATIONS
+) -> dict[str, Any]:
     """Run what the figures need and return their rows, with differences and reasons.
 
-    `bars` are the figures themselves, which the paper's text does not have: for each figure, group
-    of bars and bar, the parts that it is stacked of.
+    Each number is the mean over the seeds from `seed` on, with half its 95 % interval as
+    `half_width` (None for one seed). `bars` are the figures themselves, which the paper's text does
+    not have: for each figure, group of bars and bar, the parts that it is stacked of. Raises
+    InputError for a value that is not allowed.
     """
+    whole_number("replications", replications, 1, 1_000)
+    runs = [_run(requests, seed + number) for number in range(replications)]
+    told = []
+    for same in zip(*(rows for rows, _ in runs), strict=True):
+        ours, half_width = estimate([row.ours for row in same])
+        row = replace(same[0], ours=ours)
+        off = row.difference()
+        reason = _REASONS.get(row.what, "") if off > TOLERANCE else None
+        more = {"half_width": half_width, "difference_ratio": off, "reason": reason}
+        told.append({**asdict(row), **more})
+    return {
+        "schema": SCHEMA,
+        "requests": requests,
+        "seed": seed,
+        "replications": replications,
+        "rows": told,
+        "bars": mean_bars([bars for _, bars in runs]),
+    }
+
+
+def _run(requests: int, seed: int) -> tuple[list[Row], list[dict[str, Any]]]:
     load = Load(load_ratio=LOAD_RATIO, requests=requests, seed=seed)
     runs = {name: _by_design(simulate(name, load, designs=("None", "Full"))) for name in SERVICES}
     affinity = simulate("USR", load, designs=("Full",), affinity=True)["runs"][0]
@@ -78,13 +108,7 @@ def figures(*, requests: int = 12_000, seed: int = 1) -> dict[str, Any]:
         *_figure8(runs),
         *_figure9(runs["USR"]["Full"], affinity),
     ]
-    told = []
-    for row in rows:
-        off = row.difference()
-        reason = _REASONS.get(row.what, "") if off > TOLERANCE else None
-        told.append({**asdict(row), "difference_ratio": off, "reason": reason})
-    bars = _bars(runs, alone, affinity)
-    return {"schema": SCHEMA, "requests": requests, "seed": seed, "rows": told, "bars": bars}
+    return rows, _bars(runs, alone, affinity)
 
 
 def _bars(

@@ -114,7 +114,10 @@ def _print_report(report: dict[str, Any]) -> None:
     systems = max(len(row["system"]) for row in report["rows"])
     if systems:
         width += systems + 2
-    click.echo(f"{'':{width}}{'ours':>10}{'paper':>14}{'difference':>12}")
+    seeds = [report["seed"] + number for number in range(report["replications"])]
+    if len(seeds) > 1:
+        click.echo(f"means over seeds {seeds[0]} to {seeds[-1]}, +/- half of the 95 % interval")
+    click.echo(f"{'':{width}}{'ours':>10}{'+/-':>9}{'paper':>14}{'difference':>12}")
     reasons: dict[str, None] = {}
     for row in report["rows"]:
         name = f"{row['system']:{systems}}  {row['what']}" if systems else row["what"]
@@ -124,7 +127,8 @@ def _print_report(report: dict[str, Any]) -> None:
             reasons.setdefault(row["why"])
             mark = f"  [{list(reasons).index(row['why']) + 1}]"
         paper = _paper(row["paper"])
-        line = f"{name:{width}}{row['ours']:10,.4g}{paper:>14}{difference:>12}"
+        sure = "" if row["half_width"] is None else f"{row['half_width']:.2g}"
+        line = f"{name:{width}}{row['ours']:10,.4g}{sure:>9}{paper:>14}{difference:>12}"
         click.echo(f"{line}  {row['unit']}{mark}".rstrip())
     for number, why in enumerate(reasons, start=1):
         click.echo(f"[{number}] {why}")
@@ -132,10 +136,12 @@ def _print_report(report: dict[str, Any]) -> None:
 
 def _experiment(name: str, title: str) -> click.Command:
     @click.command(name, help=f"{title}.", short_help=title)
-    @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulation.")
+    @click.option("--seed", type=int, default=1, show_default=True, help="First seed.")
+    @click.option("--replications", type=int, help="Seeds; by default what the experiment needs.")
+    @click.option("--threads", type=int, default=1, show_default=True, help="Runs at a time.")
     @AS_JSON
-    def command(seed: int, as_json: bool) -> None:
-        report = shaping.experiment(name, seed=seed)
+    def command(seed: int, replications: int | None, threads: int, as_json: bool) -> None:
+        report = shaping.experiment(name, seed=seed, replications=replications, threads=threads)
         if as_json:
             click.echo(json.dumps(report, indent=2))
         else:
@@ -192,10 +198,10 @@ def _print_plan(result: dict[str, Any]) -> None:
         place = f"{it['accelerator']}{number}"
         slo = "-" if it["slo_gbit_per_s"] is None else f"{it['slo_gbit_per_s']:.3f}"
         verdict = it["verdict"]["Arcus"]
+        got = _got(it, "Arcus", 10) + _got(it, "Host_noTS", 12)
         click.echo(
             f"{it['name']:12}{place:16}{it['policy']:15}{it['refill']:8,}{it['bucket']:8,}"
-            f"{it['interval_cycles']:10,}{slo:>10}{_got(it, 'Arcus', 10)}{_got(it, 'Host_noTS', 12)}"
-            f" {_VERDICTS.get(verdict, verdict)}"
+            f"{it['interval_cycles']:10,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
         )
         if it["also"]:
             also = it["also"]

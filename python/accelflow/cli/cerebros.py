@@ -136,25 +136,28 @@ _ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
 
 
 @cerebros.command("figures")
-@click.option("--requests", default=12_000, show_default=True, help="Requests of each run.")
-@click.option("--seed", default=1, show_default=True, help="Seed of arrivals and functions.")
+@click.option("--requests", default=6_000, show_default=True, help="Requests of each run.")
+@click.option("--seed", default=1, show_default=True, help="First seed of arrivals and functions.")
+@click.option("--replications", default=model.REPLICATIONS, show_default=True, help="Seeds.")
 @_AS_JSON
-def figures(requests: int, seed: int, as_json: bool) -> None:
+def figures(requests: int, seed: int, replications: int, as_json: bool) -> None:
     """Print what the paper's text says about Figs. 2 and 6 to 9 beside our results.
 
     Marked `in` is what our services were given, `fit` what parameters were chosen by; the rest is
-    what came out. A difference above a quarter has its reason below it.
+    what came out: means over the seeds with half their 95 % intervals. A difference above a quarter
+    has its reason below it.
     """
-    result = model.figures(requests=requests, seed=seed)
+    result = model.figures(requests=requests, seed=seed, replications=replications)
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
-    click.echo(f"{'Fig.':5}{'':44}{'paper':>13}{'ours':>9}{'off by':>8}")
+    click.echo(f"{'Fig.':5}{'':44}{'paper':>13}{'ours':>9}{'+/-':>9}{'off by':>8}")
     for row in result["rows"]:
+        sure = "" if row["half_width"] is None else f"{row['half_width']:.2g}"
         low, high = f"{row['low']:g}", f"{row['high']:g}"
         paper = low if low == high else f"{low} to {high}"
         click.echo(
-            f"{row['figure']:5}{row['what']:44}{paper:>13}{row['ours']:9.4g}"
+            f"{row['figure']:5}{row['what']:44}{paper:>13}{row['ours']:9.4g}{sure:>9}"
             f"{row['difference_ratio']:8.0%} {_ROLES[row['role']]}".rstrip()
         )
         if row["difference_ratio"] > model.TOLERANCE:

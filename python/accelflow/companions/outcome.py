@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from accelflow import arcus, cerebros
 from accelflow.companions import case_studies, ensemble
@@ -29,6 +29,8 @@ class Compared:
     paper: float
     ours: float
     why: str = ""
+    #: Half the 95 % interval, if ours is the mean of several seeds.
+    half_width: float | None = None
 
     @property
     def difference(self) -> float:
@@ -70,17 +72,28 @@ def run(paper: str, *, seed: int = 1, threads: int = 1) -> Outcome:
     compared = []
     for row, target in targets().items():
         if row.startswith(f"{paper}."):
-            value, why = ours[row]
-            compared.append(Compared(row, target.kind, target.value, value, why))
+            mine = ours[row]
+            compared.append(Compared(row, target.kind, target.value, *mine))
     return Outcome(paper, tuple(compared), results)
 
 
-_Ours = dict[str, tuple[float, str]]
+class _Mine(NamedTuple):
+    value: float
+    why: str = ""
+    half_width: float | None = None
+
+
+_Ours = dict[str, _Mine]
+
+
+def _mine(row: Mapping[str, Any], why: str) -> _Mine:
+    """A row of an experiment."""
+    return _Mine(row["ours"], row[why] or "", row["half_width"])
 
 
 def _accelerometer(_seed: int, _threads: int) -> tuple[_Ours, Mapping[str, Any]]:
     estimates = case_studies.estimates()
-    ours: _Ours = {f"accelerometer.{row}": (value, "") for row, value in estimates.items()}
+    ours: _Ours = {f"accelerometer.{row}": _Mine(value) for row, value in estimates.items()}
     for case in case_studies.MEASURED:
         estimate = ours[f"accelerometer.case_studies.{case}"]
         ours[f"accelerometer.case_studies_measured.{case}"] = estimate
@@ -93,21 +106,20 @@ def _cerebros(seed: int, threads: int) -> tuple[_Ours, Mapping[str, Any]]:
     offloads = layer["cycles_per_offload"] / layer["coalesced_cycles_per_offload"]
     section = "cerebros.rpc_layer_speedup"
     ours: _Ours = {
-        f"{section}.payload_only": (by_name["OP: P-Only"]["speedup_ratio"], ""),
-        f"{section}.payload_and_header": (by_name["P+H"]["speedup_ratio"], ""),
-        f"{section}.full_over_cpu": (by_name["Full"]["speedup_ratio"], ""),
-        f"{section}.full_over_payload_and_header": (
-            layer["full_over_payload_and_header_ratio"],
-            "",
+        f"{section}.payload_only": _Mine(by_name["OP: P-Only"]["speedup_ratio"]),
+        f"{section}.payload_and_header": _Mine(by_name["P+H"]["speedup_ratio"]),
+        f"{section}.full_over_cpu": _Mine(by_name["Full"]["speedup_ratio"]),
+        f"{section}.full_over_payload_and_header": _Mine(
+            layer["full_over_payload_and_header_ratio"]
         ),
-        f"{section}.offload_overhead_cycles_per_request": (by_name["P+H"]["offload_cycles"], ""),
-        f"{section}.accelerator_cycles_per_request": (by_name["P+H"]["accelerator_cycles"], ""),
-        f"{section}.coalesced_overhead_reduction": (offloads, ""),
+        f"{section}.offload_overhead_cycles_per_request": _Mine(by_name["P+H"]["offload_cycles"]),
+        f"{section}.accelerator_cycles_per_request": _Mine(by_name["P+H"]["accelerator_cycles"]),
+        f"{section}.coalesced_overhead_reduction": _Mine(offloads),
     }
     figures = cerebros.figures(seed=seed)
     rows = {row["what"]: row for row in figures["rows"]}
     for row, what in _CEREBROS.items():
-        ours[f"cerebros.{row}"] = (rows[what]["ours"], rows[what]["reason"] or "")
+        ours[f"cerebros.{row}"] = _mine(rows[what], "reason")
     together = ensemble.compare(seed=seed, threads=threads)
     return ours, {"designs": layer, "figures": figures, "ensemble": together}
 
@@ -126,13 +138,15 @@ _CEREBROS: Final = {
 }
 
 
-def _arcus(seed: int, _threads: int) -> tuple[_Ours, Mapping[str, Any]]:
+def _arcus(seed: int, threads: int) -> tuple[_Ours, Mapping[str, Any]]:
     table2 = arcus.table2()
-    reports = {name: arcus.experiment(name, seed=seed) for name in arcus.experiments()}
+    reports = {
+        name: arcus.experiment(name, seed=seed, threads=threads) for name in arcus.experiments()
+    }
     ours: _Ours = {}
     for row in table2["rows"]:
         registers = (row["refill_bytes"], row["bucket_bytes"], row["interval_cycles"])
-        ours[f"arcus.table2.{','.join(map(str, registers))}"] = (row["gbit_per_s"], "")
+        ours[f"arcus.table2.{','.join(map(str, registers))}"] = _Mine(row["gbit_per_s"])
     for name, section, percents in (
         ("table3", "table3", ("25th", "50th", "75th", "99th")),
         ("tail", "tail_latency_us", ("95th", "99th", "99.9th")),
@@ -144,13 +158,13 @@ def _arcus(seed: int, _threads: int) -> tuple[_Ours, Mapping[str, Any]]:
                 continue
             for place, percent in enumerate(percents):
                 if row["what"] == f"{percent} percentile":
-                    ours[f"arcus.{section}.{system}[{place}]"] = (row["ours"], row["why"])
+                    ours[f"arcus.{section}.{system}[{place}]"] = _mine(row, "why")
     rocksdb = {row["what"]: row for row in reports["table4"]["rows"]}
     for name, what in (
         ("throughput_gain", "throughput over ext4's"),
         ("cpu_saving", "cores saved"),
     ):
-        ours[f"arcus.rocksdb.{name}"] = (rocksdb[what]["ours"], rocksdb[what]["why"])
+        ours[f"arcus.rocksdb.{name}"] = _mine(rocksdb[what], "why")
     return ours, {"table2": table2, "reports": reports}
 
 

@@ -46,6 +46,7 @@ def markdown(outcome: Outcome, pictures: Mapping[str, str]) -> str:
         "",
         "`exact` rows follow from stated inputs and come out to the printed digit, rounded or cut "
         f"off. Of the others, a row that is off by more than {TOLERANCE:.0%} has its reason below.",
+        "With ± ours is a mean over several seeds, and what follows half its 95 % interval.",
         "",
         *_reported(outcome),
         *{"cerebros": _cerebros, "arcus": _arcus}.get(outcome.paper, _nothing)(
@@ -67,10 +68,20 @@ def _reported(outcome: Outcome) -> list[str]:
             mark = f"[{list(reasons).index(one.why or NO_REASON) + 1}]"
         row = one.row.partition(".")[2]
         lines.append(
-            f"| `{row}` | {one.kind} | {one.paper:,.5g} | {one.ours:,.5g} | {one.difference:+.0%} |"
-            f" {mark} |"
+            f"| `{row}` | {one.kind} | {one.paper:,.5g} | {_ours(one.ours, one.half_width, 5)} |"
+            f" {one.difference:+.0%} | {mark} |"
         )
     return [*lines, "", *_numbered(reasons)]
+
+
+def _ours(mean: float, half_width: float | None, digits: int) -> str:
+    """Ours in a cell; a number that no seed changes has no interval."""
+    sure = f" ± {half_width:.2g}" if half_width else ""
+    return f"{mean:,.{digits}g}{sure}"
+
+
+def _seeds(result: Mapping[str, Any]) -> str:
+    return f"Seeds {result['seed']} to {result['seed'] + result['replications'] - 1}."
 
 
 def _numbered(reasons: Mapping[str, None]) -> list[str]:
@@ -85,7 +96,8 @@ def _nothing(_results: Mapping[str, Any], _pictures: Mapping[str, str]) -> list[
 def _cerebros(results: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]:
     lines = ["## Figures", ""]
     lines += [
-        "Black marks are what the paper's text says; its bars themselves are not in the text.",
+        "Black marks are what the paper's text says; its bars themselves are not in the text. "
+        + _seeds(results["figures"]),
         "",
     ]
     reasons: dict[str, None] = {}
@@ -102,7 +114,8 @@ def _cerebros(results: Mapping[str, Any], pictures: Mapping[str, str]) -> list[s
                 mark += f" [{list(reasons).index(row['reason'] or NO_REASON) + 1}]"
             lines.append(
                 f"| {row['what']} | {low if low == high else f'{low} to {high}'} |"
-                f" {row['ours']:.4g} | {row['difference_ratio']:.0%} | {mark.strip()} |"
+                f" {_ours(row['ours'], row['half_width'], 4)} | {row['difference_ratio']:.0%} |"
+                f" {mark.strip()} |"
             )
         lines.append("")
     return [*lines, *_numbered(reasons), *_ensemble(results["ensemble"])]
@@ -144,7 +157,7 @@ def _arcus(results: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]
     ]
     reasons: dict[str, None] = {}
     for name, report in results["reports"].items():
-        lines += [f"### {report['title']}", ""]
+        lines += [f"### {report['title']}", "", _seeds(report), ""]
         if name in pictures:
             lines += [f"![{report['title'].partition(':')[0]}]({pictures[name]})", ""]
         lines += [
@@ -159,7 +172,8 @@ def _arcus(results: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]
                 mark = f"[{list(reasons).index(row['why']) + 1}]"
             paper = paper_text(row["paper"])
             lines.append(
-                f"| {row['system']} | {row['what']} | {row['ours']:,.4g} | {paper} |"
+                f"| {row['system']} | {row['what']} |"
+                f" {_ours(row['ours'], row['half_width'], 4)} | {paper} |"
                 f" {difference} | {row['unit']} | {mark} |"
             )
         lines.append("")

@@ -41,7 +41,8 @@ impl Run<'_> {
 
     fn schedule_arrival(&mut self, now: Time, flow: usize) {
         let it = &mut self.flows[flow];
-        let Some(pause) = it.spec.arrivals.next(&mut it.times) else {
+        let since = it.due.saturating_sub(it.result.since);
+        let Some(pause) = it.spec.arrivals.next(since, &mut it.times) else {
             return;
         };
         it.due += pause;

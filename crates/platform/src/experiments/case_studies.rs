@@ -41,6 +41,7 @@ fn throughput(name: String, points: Vec<(f64, f64)>) -> Series {
         x: "load of VM2",
         y: "Gbit/s",
         points,
+        ..Series::default()
     }
 }
 

@@ -87,6 +87,15 @@ fn key_value_result(name: &'static str, result: &RunResult) -> Vec<Row> {
             Paper::Within(0.0, 10.0),
         ));
     }
+    // The ratio needs no SLO: 1.48 and 0.39 of one and the same.
+    let [over, under] = paper;
+    rows.push(Row::new(
+        name,
+        "user 1 over user 2",
+        "times",
+        result.per_s(0) / result.per_s(1),
+        Paper::Is((1.0 + over) / (1.0 + under)),
+    ));
     rows.push(Row::new(
         name,
         "live migration",

@@ -4,101 +4,148 @@ use accelflow_units::{Bytes, Time};
 
 use super::report::{Paper, Report, Row, Series};
 use crate::parameters::{aes_cbc, compression, datapath, ipsec, sha1_hmac, sha3_512};
-use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, simulate};
+use crate::{
+    Accelerator, Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, simulate,
+};
 
 pub(super) fn fig7(seed: u64) -> Result<Report, PlatformError> {
-    let mut rows = flow_rows(seed)?;
-    rows.push(fair_row(seed)?);
+    let (flows, mut rows) = flow_numbers(seed)?;
+    let (shares, fair) = shares(seed)?;
+    rows.push(fair);
     rows.extend(egress_rows(seed)?);
+    let mut series = curves();
+    series.push(flows);
+    series.extend(shares);
     Ok(Report {
         rows,
-        series: curves(),
+        series,
         ..Report::default()
     })
 }
 
+fn settings(seed: u64) -> Settings {
+    Settings::lasting(Time::from_us(500)).seeded(seed)
+}
+
 /// Panel (a): throughput against message size.
 fn curves() -> Vec<Series> {
-    let of = |it: crate::Accelerator| Series {
+    let sizes = || (5..=14).map(|power| 1 << power);
+    let of = |it: Accelerator| Series {
+        points: sizes()
+            .map(|size: u32| (f64::from(size), it.curve.gbit_per_s(Bytes(size.into()))))
+            .collect(),
         name: it.name,
         x: "message bytes",
         y: "Gbit/s",
-        points: (5..=14)
-            .map(|power| {
-                (
-                    f64::from(1 << power),
-                    it.curve.gbit_per_s(Bytes(1 << power)),
-                )
-            })
-            .collect(),
+        ..Series::default()
     };
     [ipsec(), aes_cbc(), sha1_hmac(), compression()]
         .map(of)
         .to_vec()
 }
 
-/// Panel (b): all flows together, from 1 to 16 of 4 KB, over one flow's link.
-fn flow_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
+/// Panel (b): what all flows of 4 KB get together, from 1 to 16, and of what 16 get.
+fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
     let platform = Platform::prototype(vec![datapath()]);
-    let settings = Settings::lasting(Time::from_us(500)).seeded(seed);
-    let total = |count: usize| -> Result<f64, PlatformError> {
-        let flow = |vm| Flow::new(vm, Path::FunctionCall, Bytes(4_096), Arrivals::Backlogged);
-        let flows: Vec<Flow> = (0..count).map(flow).collect();
-        Ok(simulate(&platform, &flows, &Mechanism::NoShaping, &settings)?.total_gbit_per_s())
-    };
-    let most = total(16)?;
-    let row = |count| {
-        let share = total(count)? / most;
-        let paper = if count == 1 {
-            Paper::Is(1.0)
-        } else {
-            Paper::Silent(())
+    let total = |count: u32| -> Result<(f64, f64), PlatformError> {
+        let flow = |vm| {
+            Flow::new(
+                vm as usize,
+                Path::FunctionCall,
+                Bytes(4_096),
+                Arrivals::Backlogged,
+            )
         };
-        Ok(Row::new(
-            "",
-            format!("{count} flows, of what 16 get"),
-            "times",
-            share,
-            paper,
-        ))
+        let flows: Vec<Flow> = (0..count).map(flow).collect();
+        let result = simulate(&platform, &flows, &Mechanism::NoShaping, &settings(seed))?;
+        Ok((f64::from(count), result.total_gbit_per_s()))
     };
-    [1, 2, 4, 8].into_iter().map(row).collect()
+    let points = [1, 2, 4, 8, 12, 16].map(total).into_iter();
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let most = points.last().map_or(f64::NAN, |it| it.1);
+    let rows = points[..4].iter().map(|(count, total)| {
+        let paper = match *count as u32 {
+            1 => Paper::Is(1.0),
+            _ => Paper::Silent(()),
+        };
+        let what = format!("{count} flows, of what 16 get");
+        Row::new("", what, "times", total / most, paper)
+    });
+    let rows = rows.collect();
+    let series = Series {
+        name: "all flows of 4 KB".to_owned(),
+        x: "flows",
+        y: "Gbit/s",
+        points,
+        ..Series::default()
+    };
+    Ok((series, rows))
 }
 
-/// Panel (c): 16 flows of 1 KB beside 4 flows of 4 KB from the network.
-fn fair_row(seed: u64) -> Result<Row, PlatformError> {
-    let platform = Platform::prototype(vec![datapath()]);
-    let settings = Settings::lasting(Time::from_us(500)).seeded(seed);
-    let flow = |vm, size| Flow::new(vm, Path::InlineRx, Bytes(size), Arrivals::Backlogged);
-    let flows: Vec<Flow> = (0..20)
-        .map(|it| {
-            if it < 16 {
-                flow(0, 1_024)
-            } else {
-                flow(1, 4_096)
-            }
-        })
-        .collect();
-    let result = simulate(&platform, &flows, &Mechanism::NoShaping, &settings)?;
-    let of = |range: std::ops::Range<usize>| range.map(|it| result.gbit_per_s(it)).sum::<f64>();
-    let ratio = of(0..16) / of(16..20);
-    Ok(Row::new(
+/// Panel (c): flows of 1 KB of VM1 beside 4 of 4 KB of VM2, by their number, their paths and the
+/// accelerator: what VM1 gets over what VM2 gets, without shaping.
+fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
+    let (rx, tx, call) = (Path::InlineRx, Path::InlineTx, Path::FunctionCall);
+    let cases = [
+        ("RX beside RX", rx, rx, datapath()),
+        ("RX beside calls", rx, call, datapath()),
+        ("TX beside RX", tx, rx, datapath()),
+        ("RX beside calls, compression", rx, call, compression()),
+    ];
+    let mut series = Vec::new();
+    for (name, first, second, accelerator) in cases {
+        let platform = Platform::prototype(vec![accelerator]);
+        let point = |flows: u32| -> Result<(f64, f64), PlatformError> {
+            let ratio = share(&platform, seed, flows as usize, (first, second))?;
+            Ok((f64::from(flows), ratio))
+        };
+        let points = [1, 2, 4, 8, 16, 32].map(point).into_iter();
+        series.push(Series {
+            name: name.to_owned(),
+            x: "flows of VM1",
+            y: "VM1 over VM2",
+            points: points.collect::<Result<_, _>>()?,
+            ..Series::default()
+        });
+    }
+    let fair = series[0].points.iter().find(|it| it.0 == 16.0);
+    let row = Row::new(
         "",
         "16 flows of 1 KB over 4 of 4 KB",
         "times",
-        ratio,
+        fair.map_or(f64::NAN, |it| it.1),
         Paper::Is(1.0),
-    ))
+    );
+    Ok((series, row))
+}
+
+fn share(
+    platform: &Platform,
+    seed: u64,
+    count: usize,
+    (first, second): (Path, Path),
+) -> Result<f64, PlatformError> {
+    let flow = |vm, path, size| {
+        let it = Flow::new(vm, path, Bytes(size), Arrivals::Backlogged);
+        Flow {
+            port: (path == Path::InlineTx).then_some(0),
+            ..it
+        }
+    };
+    let mut flows = vec![flow(0, first, 1_024); count];
+    flows.extend(vec![flow(1, second, 4_096); 4]);
+    let result = simulate(platform, &flows, &Mechanism::NoShaping, &settings(seed))?;
+    let of = |range: std::ops::Range<usize>| range.map(|it| result.gbit_per_s(it)).sum::<f64>();
+    Ok(of(0..count) / of(count..count + 4))
 }
 
 /// What crosses the link in each direction for a byte of input: where accelerators interfere.
 fn egress_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
-    let settings = Settings::lasting(Time::from_us(500)).seeded(seed);
-    let row = |it: crate::Accelerator| {
+    let row = |it: Accelerator| {
         let what = format!("{}, bytes up for a byte down", it.name);
         let platform = Platform::prototype(vec![it]);
         let flow = Flow::new(0, Path::FunctionCall, Bytes(4_096), Arrivals::Backlogged);
-        let result = simulate(&platform, &[flow], &Mechanism::NoShaping, &settings)?;
+        let result = simulate(&platform, &[flow], &Mechanism::NoShaping, &settings(seed))?;
         let ratio = result.up_bytes.get() as f64 / result.down_bytes.get() as f64;
         Ok(Row::new("", what, "", ratio, Paper::Silent(())))
     };

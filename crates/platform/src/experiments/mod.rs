@@ -3,9 +3,11 @@
 //! All of them run on the one set of values of [`crate::parameters`]. What an experiment states itself
 //! is its load: who sends what, along which path, under which mechanism.
 
+mod bursts;
 mod case_studies;
 mod end_to_end;
 mod heterogeneity;
+mod replications;
 mod report;
 mod storage_users;
 mod use_cases;
@@ -19,57 +21,89 @@ pub const EXPERIMENTS: [Experiment; 9] = [
     Experiment {
         name: "fig3",
         title: "Table 1 and Fig. 3: what two tenants get without traffic shaping",
+        replications: 5,
         run: case_studies::fig3,
     },
     Experiment {
         name: "fig6",
         title: "Fig. 6: throughput of two users of an SSD, promised 300 K and 200 K operations a second",
+        replications: 5,
         run: storage_users::fig6,
     },
     Experiment {
         name: "table3",
         title: "Table 3: deviation of VM1's throughput from its rate, over 500 requests each",
+        replications: 5,
         run: storage_users::table3,
     },
     Experiment {
         name: "tail",
         title: "Section 5.2: tail latency of the users of Fig. 6",
+        replications: 5,
         run: storage_users::tail,
     },
     Experiment {
         name: "fig7",
         title: "Fig. 7: accelerators against message size, flows, and the share of two VMs",
+        replications: 2,
         run: heterogeneity::fig7,
     },
     Experiment {
         name: "fig8",
         title: "Fig. 8: 4 KB messages beside messages of 1 to 512 KB",
+        replications: 2,
         run: use_cases::fig8,
     },
     Experiment {
         name: "fig9",
         title: "Fig. 9: bursts of 64 B beside 1500 B",
-        run: use_cases::fig9,
+        replications: 5,
+        run: bursts::fig9,
     },
     Experiment {
         name: "fig11",
         title: "Fig. 11: key-value stores beside a live migration; reads beside writes of a RAID-0",
+        replications: 5,
         run: end_to_end::fig11,
     },
     Experiment {
         name: "table4",
         title: "Table 4: RocksDB with and without its compression on an accelerator",
+        replications: 2,
         run: end_to_end::table4,
     },
 ];
 
-/// Runs the experiment of this name; `None` if there is no such.
+/// Runs the experiment of this name once; `None` if there is no such.
 pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
-    let found = EXPERIMENTS.iter().find(|it| it.name == name)?;
-    Some((found.run)(seed).map(|report| Report {
-        name: found.name,
-        title: found.title,
+    let found = find(name)?;
+    Some((found.run)(seed).map(|report| named(found, seed, 1, report)))
+}
+
+/// Runs it with `replications` seeds from `seed` on, by default as many as the experiment says, on so many
+/// threads: means, with half their 95 % intervals. A number that not every run has is left out.
+pub fn replicate(
+    name: &str,
+    seed: u64,
+    replications: Option<u64>,
+    threads: usize,
+) -> Option<Result<Report, PlatformError>> {
+    let found = find(name)?;
+    let count = replications.unwrap_or(found.replications).max(1);
+    let report = replications::replicate(found, seed, count, threads);
+    Some(report.map(|report| named(found, seed, count, report)))
+}
+
+fn find(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|it| it.name == name)
+}
+
+fn named(experiment: &Experiment, seed: u64, replications: u64, report: Report) -> Report {
+    Report {
+        name: experiment.name,
+        title: experiment.title,
         seed,
+        replications,
         ..report
-    }))
+    }
 }

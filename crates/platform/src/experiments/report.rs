@@ -11,6 +11,9 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it is, in a line.
     pub title: &'static str,
+    /// Seeds that its numbers are means over, unless another number is asked for: two where nothing is drawn
+    /// and no seed changes anything, which two show.
+    pub replications: u64,
     /// Runs it with a seed. Its report has no name yet: [`super::run`] gives it one.
     pub run: fn(u64) -> Result<Report, PlatformError>,
 }
@@ -41,8 +44,10 @@ pub struct Row {
     pub what: String,
     /// Its unit; empty for a ratio.
     pub unit: &'static str,
-    /// Ours.
+    /// Ours; of several replications the mean.
     pub ours: f64,
+    /// Half the 95 % interval of that mean; none of a single run.
+    pub half_width: Option<f64>,
     /// The paper's.
     pub paper: Paper,
     /// Why the two differ; empty if they hardly do.
@@ -63,6 +68,7 @@ impl Row {
             what: what.into(),
             unit,
             ours,
+            half_width: None,
             paper,
             why: "",
         }
@@ -93,7 +99,7 @@ impl Row {
 }
 
 /// Points of a curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
     /// What the curve is of.
     pub name: String,
@@ -101,8 +107,10 @@ pub struct Series {
     pub x: &'static str,
     /// What the second numbers are.
     pub y: &'static str,
-    /// The points.
+    /// The points; of several replications the means.
     pub points: Vec<(f64, f64)>,
+    /// Half the 95 % intervals of the second numbers; empty of a single run.
+    pub half_widths: Vec<f64>,
 }
 
 /// The outcome of an experiment.
@@ -112,8 +120,10 @@ pub struct Report {
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// The seed that it ran with.
+    /// The seed that it ran with, the first of several replications.
     pub seed: u64,
+    /// Replications, each with the seed after the one before.
+    pub replications: u64,
     /// Numbers.
     pub rows: Vec<Row>,
     /// Curves.

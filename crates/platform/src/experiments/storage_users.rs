@@ -105,6 +105,7 @@ pub(super) fn fig6(seed: u64) -> Result<Report, PlatformError> {
                 points: points
                     .map(|it| (slo * (1.0 + percentile(&all, it)), it / 100.0))
                     .collect(),
+                ..Series::default()
             });
         }
     }

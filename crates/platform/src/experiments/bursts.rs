@@ -1,0 +1,228 @@
+//! Fig. 9: bursts of tiny messages beside a stream that sends too much at first.
+
+use accelflow_kernel::Samples;
+use accelflow_units::{Bytes, Time};
+
+use super::report::{Paper, Report, Row, Series};
+use super::use_cases::shaped;
+use crate::control::Rate;
+use crate::parameters::datapath;
+use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
+
+/// The slices of time that the figure's curves are over.
+const SLICE: Time = Time::from_us(10);
+/// As many of them: the figure's axis.
+const SLICES: usize = 50;
+/// Episodes of one seed, each from an idle platform on: a slice of one holds some 50 of the tiny messages,
+/// too few for a 99th percentile.
+const EPISODES: u64 = 50;
+/// When VM2 begins to send less than it was promised.
+const CALMER: Time = Time::from_us(200);
+/// Slices before that, and those from where the paper says that both systems are alike.
+const PHASES: [(&str, std::ops::Range<usize>); 2] =
+    [("first 200 us", 0..20), ("from 380 us", 38..SLICES)];
+/// What VM1's 99th percentile is to stay within.
+const SLO_US: f64 = 1.0;
+
+/// Bursts of 64 B, which must be through within 1 us, beside 1500 B promised 32 Gbit/s. VM2 sends
+/// more than that for 200 us, and less afterwards.
+pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
+    let platform = Platform::prototype(vec![datapath()]);
+    let weighted = Mechanism::Panic {
+        order: Order::WeightedFair,
+        buffer: 256,
+    };
+    let arcus = Mechanism::arcus(vec![
+        shaped(Rate::GbitPerS(8.0), 64 * 8, 4_096)?,
+        shaped(Rate::GbitPerS(32.0), 1_500, 4_096)?,
+    ]);
+    let panic = Course::of(&platform, &weighted, seed)?;
+    let arcus = Course::of(&platform, &arcus, seed)?;
+    let mut rows = Vec::new();
+    for (phase, slices) in PHASES {
+        for it in [&panic, &arcus] {
+            rows.extend(phase_rows(it, phase, slices.clone()));
+        }
+    }
+    rows.extend(ratio_rows(&panic, &arcus));
+    let series = [&panic, &arcus].into_iter().flat_map(curves).collect();
+    Ok(Report {
+        rows,
+        series,
+        ..Report::default()
+    })
+}
+
+/// What both VMs got in each slice, over all episodes.
+struct Course {
+    name: &'static str,
+    /// Latencies of VM1.
+    tiny: Vec<Samples>,
+    /// Gigabits a second of VM2.
+    large: Vec<f64>,
+}
+
+impl Course {
+    fn of(platform: &Platform, mechanism: &Mechanism, seed: u64) -> Result<Course, PlatformError> {
+        let mut course = Course {
+            name: mechanism.name(),
+            tiny: vec![Samples::new(); SLICES],
+            large: vec![0.0; SLICES],
+        };
+        let flows = flows();
+        for episode in 0..EPISODES {
+            let seed = seed.wrapping_mul(EPISODES).wrapping_add(episode);
+            let settings = Settings {
+                warmup: Time::ZERO,
+                ..Settings::lasting(SLICE * SLICES as u64).seeded(seed)
+            };
+            let result = simulate(platform, &flows, mechanism, &settings)?;
+            let of = |flow: usize| result.flows[flow].slices(Time::ZERO, SLICE, SLICES);
+            for (number, (tiny, large)) in of(0).iter().zip(of(1)).enumerate() {
+                course.tiny[number].merge(&tiny.1);
+                course.large[number] += large.0 / EPISODES as f64;
+            }
+        }
+        Ok(course)
+    }
+
+    fn latencies(&self, slices: std::ops::Range<usize>) -> Samples {
+        let mut all = Samples::new();
+        for slice in &self.tiny[slices] {
+            all.merge(slice);
+        }
+        all
+    }
+
+    /// VM1's 99th percentile over these slices, in microseconds.
+    fn p99_us(&self, slices: std::ops::Range<usize>) -> f64 {
+        p99_us(self.latencies(slices))
+    }
+}
+
+fn p99_us(mut latencies: Samples) -> f64 {
+    latencies.percentile(99.0).unwrap_or(Time::ZERO).as_us_f64()
+}
+
+fn flows() -> [Flow; 2] {
+    // Bursts of 4 that make 2.5 Gbit/s.
+    let tiny = Arrivals::Bursts {
+        burst: 4,
+        every: Time::from_ns(819),
+    };
+    let every = |gbit_per_s: f64| Time::from_ns_f64(1_500.0 * 8.0 / gbit_per_s);
+    let large = Arrivals::PoissonStep {
+        before: every(48.0),
+        at: CALMER,
+        after: every(28.0),
+    };
+    [
+        Flow::new(0, Path::InlineRx, Bytes(64), tiny).over_port(0),
+        Flow::new(1, Path::InlineRx, Bytes(1_500), large).over_port(1),
+    ]
+}
+
+fn phase_rows(course: &Course, phase: &str, slices: std::ops::Range<usize>) -> Vec<Row> {
+    let name = course.name;
+    let (arcus, first) = (name == "Arcus", slices.start == 0);
+    let latencies = course.latencies(slices.clone());
+    let mean = latencies.mean_ps().unwrap_or(0.0) / 1e6;
+    let p99 = p99_us(latencies);
+    let late = |it: &&Samples| p99_us(Samples::clone(it)) > SLO_US;
+    let late = course.tiny[slices.clone()].iter().filter(late).count() as f64;
+    let rate = course.large[slices.clone()].iter().sum::<f64>() / slices.len() as f64;
+    let silent = Paper::Silent(());
+    let (mean_paper, p99_paper, late_paper, rate_paper) = match (arcus, first) {
+        (true, _) => (
+            Paper::Is(0.5),
+            Paper::Within(0.0, 0.74),
+            Paper::Is(0.0),
+            if first { Paper::Is(32.0) } else { silent },
+        ),
+        (false, true) => (
+            silent,
+            Paper::Within(SLO_US, 1.41),
+            silent,
+            Paper::Within(32.0, 50.0),
+        ),
+        (false, false) => (silent, silent, silent, silent),
+    };
+    let why = match arcus {
+        true => {
+            "0.3 us are the link's one-way latency and the memory's, of which the text says nothing, nor \
+             where a latency ends."
+        }
+        false => "",
+    };
+    let row = |what: &str, unit, ours, paper| {
+        Row::new(name, format!("{what}, {phase}"), unit, ours, paper)
+    };
+    vec![
+        row("64 B mean", "us", mean, mean_paper).because(why),
+        row("64 B 99th percentile", "us", p99, p99_paper),
+        row(
+            "10 us whose 99th percentile is above 1 us",
+            "",
+            late / slices.len() as f64,
+            late_paper,
+        ),
+        row("1500 B", "Gbit/s", rate, rate_paper),
+    ]
+}
+
+/// How much longer VM1's tail is without shaping.
+fn ratio_rows(panic: &Course, arcus: &Course) -> Vec<Row> {
+    let row = |what: &str, ours, paper| Row::new("Arcus", what, "times", ours, paper);
+    let [(_, first), (_, last)] = PHASES;
+    let times = |slices: &std::ops::Range<usize>| {
+        panic.p99_us(slices.clone()) / arcus.p99_us(slices.clone())
+    };
+    let each = (0..SLICES).map(|it| times(&(it..it + 1)));
+    let most = each.fold(0.0, f64::max);
+    let why = "Which accelerator, how large the bursts and how deep the baseline's buffers are is not \
+               printed.";
+    vec![
+        row(
+            "99th percentile, baseline over Arcus, first 200 us",
+            times(&first),
+            Paper::Is(1.9),
+        )
+        .because(why),
+        row(
+            "99th percentile, baseline over Arcus, most in any 10 us",
+            most,
+            Paper::Is(1.9),
+        )
+        .because(why),
+        row(
+            "99th percentile, baseline over Arcus, from 380 us",
+            times(&last),
+            Paper::Is(1.0),
+        ),
+    ]
+}
+
+fn curves(course: &Course) -> Vec<Series> {
+    let at = |number: usize| number as f64 * SLICE.as_us_f64();
+    let rate = course.large.iter().enumerate();
+    let tail = course.tiny.iter().enumerate();
+    let series = |what: &str, y, points| Series {
+        name: format!("{} {what}", course.name),
+        x: "us",
+        y,
+        points,
+        ..Series::default()
+    };
+    vec![
+        series(
+            "1500 B",
+            "Gbit/s",
+            rate.map(|it| (at(it.0), *it.1)).collect(),
+        ),
+        series(
+            "64 B 99th percentile",
+            "us",
+            tail.map(|it| (at(it.0), p99_us(it.1.clone()))).collect(),
+        ),
+    ]
+}
