@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
+from matplotlib.figure import Figure
 
 from accelflow import AccelflowError, InputError, accelerometer, cerebros
 from accelflow.accelerometer import Kernel, Queue, Range, Service, Sizes, break_even, sweep
@@ -250,11 +251,107 @@ def test_queue_of_a_shared_accelerator() -> None:
 
 
 def test_selection_from_sizes() -> None:
-    sizes = Sizes(bytes=[100, 1_000], cumulative_ratio=[0.5, 1], interpolation="step")
+    sizes = Sizes(bytes=[100, 8_000], cumulative_ratio=[0.5, 1], interpolation="step")
     some = replace(COMPRESSION, sizes=sizes, selection="lucrative", scaling="cycles")
     kernel = accelerometer.evaluate(replace(FEED1, kernels=[some]))["kernels"][0]
     assert kernel["lucrative_offloads_ratio"] == 0.5
-    assert kernel["offloaded_share_ratio"] == pytest.approx(0.15 * 10 / 11)
+    assert kernel["offloaded_share_ratio"] == pytest.approx(0.15 * 80 / 81)
+
+
+def test_inputs_that_say_one_thing_twice_must_agree(tmp_path: Path) -> None:
+    sizes = "{ bytes = [100, 8_000], cumulative_ratio = [0.5, 1], interpolation = 'step' }"
+    agreeing = TOML.replace("5.62", f"5.62\nsizes = {sizes}")
+    from_file(agreeing, tmp_path)
+    with pytest.raises(InputError) as caught:
+        from_file(agreeing.replace("15_008", "15_008e5"), tmp_path)
+    assert str(caught.value) == (
+        "compression.kernel_share_ratio = 0.15: contradicts the rest: 1500800000 offloads a second"
+        " of these sizes at 5.62 cycles per byte would be 14852.0473 of the host's cycles. Both"
+        " must agree to a factor of 1.25; leave cycles_per_byte out to have it derived"
+    )
+    path = tmp_path / "wrong.toml"
+    path.write_text(agreeing.replace("= 0.15", "= 0.3"))
+    done = command("accelerometer", str(path))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"{path}: compression.kernel_share_ratio = 0.3: contradicts the rest" in done.stderr
+
+
+def test_sensitivities_are_of_independent_inputs() -> None:
+    sizes = Sizes(bytes=[100, 8_000], cumulative_ratio=[0.5, 1], interpolation="step")
+
+    def swings(kernel: Kernel) -> dict[str, tuple[float, float]]:
+        service = replace(FEED1, kernels=[kernel])
+        found = accelerometer.evaluate(service, around_ratio=0.1)["sensitivity"]
+        return {
+            s["parameter"]: (s["low"]["speedup_ratio"], s["high"]["speedup_ratio"]) for s in found
+        }
+
+    tied = swings(replace(COMPRESSION, sizes=sizes))
+    assert set(tied) == {
+        "offloads_per_s",
+        "cycles_per_byte",
+        "transfer_cycles",
+        "acceleration_ratio",
+    }
+    # Ten per cent more compressions are ten per cent more compressing.
+    more = sweep(
+        threading="sync",
+        host_cycles_per_s=2.3e9,
+        kernel_share_ratio=[0.135, 0.165],
+        offloads_per_s=[0.9 * 15_008, 1.1 * 15_008],
+        transfer_cycles=2_300,
+        acceleration_ratio=27,
+    ).speedup_ratio
+    assert tied["offloads_per_s"] == pytest.approx(tuple(more))
+    measured = swings(replace(COMPRESSION, sizes=sizes, cycles_per_byte=None))
+    assert set(measured) == {
+        "kernel_share_ratio",
+        "offloads_per_s",
+        "transfer_cycles",
+        "acceleration_ratio",
+    }
+    twice = replace(
+        COMPRESSION,
+        sizes=sizes,
+        kernel_share_ratio=Range(min=0.1, max=0.2),
+        cycles_per_byte=Range(min=5, max=6.24),
+    )
+    with pytest.raises(InputError, match="cycles_per_byte = a range: follows from kernel_share"):
+        accelerometer.evaluate(replace(FEED1, kernels=[twice]))
+
+
+def test_heat_maps_are_of_the_neighbourhood_of_the_point(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limits: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {}
+
+    def keep(figure: Figure, path: Path, **_: object) -> None:
+        axes = figure.axes[0]
+        limits[path.name.partition(".png")[0]] = (axes.get_xlim(), axes.get_ylim())
+        path.write_bytes(b"")
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    named = {
+        "near": COMPRESSION,
+        "slow": replace(COMPRESSION, acceleration_ratio=1.5),
+        "free": replace(COMPRESSION, transfer_cycles=0),
+        "ideal": replace(COMPRESSION, acceleration_ratio=float("inf")),
+    }
+    for name, kernel in named.items():
+        service = replace(FEED1, kernels=[replace(kernel, name=name)])
+        accelerometer.write_plots(service, tmp_path)
+    found = {name: limits[key] for name in named for key in limits if f"heatmap-{name}" in key}
+    assert set(found) == set(named)
+    work = 0.15 * 2.3e9 / 15_008
+    for name, (middle, most) in {
+        "near": (27, 4 * 2_300),
+        "slow": (1.5, 4 * 2_300),
+        "free": (27, work / 4),
+        "ideal": (25, 4 * 2_300),
+    }.items():
+        across, up = found[name]
+        assert across == pytest.approx((middle / 4, middle * 4), rel=0.05)
+        assert up == pytest.approx((0, most), rel=0.05, abs=0.05 * most)
 
 
 def test_ranges_give_intervals_that_depend_on_the_seed_alone() -> None:
@@ -382,7 +479,7 @@ def test_command_says_what_limits(tmp_path: Path) -> None:
         "17.65 %",
         "speedup above 425.",
         "limited by moving data (L)",
-        "host_cycles_per_s",
+        "offloads_per_s",
     ):
         assert part in done.stdout
 
@@ -403,7 +500,7 @@ def test_errors_are_one_line_and_exit_codes(tmp_path: Path) -> None:
 
 
 def test_plots_are_equal_bytes_for_equal_services(tmp_path: Path) -> None:
-    sizes = Sizes(bytes=[64, 512, 4_096, 65_536], cumulative_ratio=[0, 0.4, 0.8, 1])
+    sizes = Sizes(bytes=[64, 512, 4_096, 8_192], cumulative_ratio=[0, 0.4, 0.8, 1])
     other = replace(COMPRESSION, name="a/b", kernel_share_ratio=0.1, sizes=sizes)
     service = replace(FEED1, kernels=[COMPRESSION, other])
     first = accelerometer.write_plots(service, tmp_path / "first")

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from accelflow.accelerometer.arrays import sweep
 from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
@@ -46,6 +46,11 @@ _LOSSES: Final = {
 
 #: By how much inputs without a range are varied for the picture of sensitivities.
 AROUND_RATIO: Final = 0.2
+
+#: How many times larger and smaller than the point as given a heat map's axes reach.
+AROUND_POINT: Final = 4.0
+#: The acceleration in the middle of a heat map of an ideal accelerator, which has no place on it.
+IDEAL_AROUND: Final = 25.0
 
 
 def write_plots(service: Service, directory: Path) -> list[Path]:
@@ -171,13 +176,14 @@ def _central(value: float | Range | None) -> float:
 def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure:
     """Draw the speedup over acceleration and transfer, for the offloads that are made."""
     given_a, given_l = _central(kernel.acceleration_ratio), row["transfer_cycles"]
-    top = max(100.0, 4 * given_a) if np.isfinite(given_a) else 100.0
-    acceleration = np.geomspace(1.0, top, 160)
     host = _central(service.host_cycles_per_s)
     offloads = row["offloads_per_s"]
-    # Far enough for a transfer that eats the gain, where offloads are that dear.
-    most = 1.5 * row["offloaded_share_ratio"] * host / offloads if offloads > 0 else 1e3
-    transfer = np.linspace(0.0, max(most, 1.5 * given_l, 1.0), 160)
+    # Around the point, which is what is asked about; an ideal accelerator is no point of the axis.
+    middle = given_a if np.isfinite(given_a) else IDEAL_AROUND
+    acceleration = np.geomspace(middle / AROUND_POINT, middle * AROUND_POINT, 160)
+    # Without a transfer, up to what costs a quarter of the host's own work for an offload.
+    work = row["offloaded_share_ratio"] * host / offloads if offloads > 0 else 0.0
+    transfer = np.linspace(0.0, AROUND_POINT * given_l or work / AROUND_POINT or 1.0, 160)
     points = sweep(
         threading=kernel.threading,
         placement=kernel.placement,
@@ -201,10 +207,12 @@ def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure
     if gain.min() < 0 < gain.max():
         axes.contour(acceleration, transfer, gain, levels=[0.0], colors="black")
     if np.isfinite(given_a):
-        axes.plot(given_a, given_l, marker="*", markersize=12, color="black", clip_on=False)
+        star: dict[str, Any] = {"marker": "*", "markersize": 13, "markeredgecolor": "white"}
+        axes.plot(given_a, given_l, color="black", clip_on=False, **star)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    ticks = [middle * factor for factor in (1 / AROUND_POINT, 0.5, 1.0, 2.0, AROUND_POINT)]
+    axes.set_xticks(ticks, [f"{value:.3g}" for value in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("acceleration A (star: as given; line: no gain)")
     axes.set_ylabel("transfer L (cycles an offload)")
     axes.set_title(f"{kernel.name} alone: {kernel.threading}, {kernel.placement}", fontsize=9.5)

@@ -89,9 +89,11 @@ class Kernel:
     `kernel_share_ratio` is alpha, `offloads_per_s` n, `setup_cycles` o0, `transfer_cycles` L,
     `queue_cycles` Q (a mean, a list of waits, or a queue), `thread_switch_cycles` o1,
     `acceleration_ratio` A (None if it is not known), `cycles_per_byte` C_b and
-    `complexity_exponent` beta. With `all_offloads_per_s`, `offloads_per_s` are those out of it that
-    pay, and alpha is scaled by the ratio. With `selection` lucrative, the model picks from `sizes`
-    what pays, and scales alpha by the number of `offloads` or by their `cycles`.
+    `complexity_exponent` beta. With `cycles_per_byte` and `sizes` alpha is said twice, as alpha C =
+    n C_b E(g^beta), and both must agree to a factor of 1.25. With `all_offloads_per_s`,
+    `offloads_per_s` are those out of it that pay, and alpha is scaled by the ratio. With
+    `selection` lucrative, the model picks from `sizes` what pays, and scales alpha by the number of
+    `offloads` or by their `cycles`.
     """
 
     threading: str
@@ -132,7 +134,8 @@ def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
     Ranges count with their central value, and add `intervals`. With `around_ratio`, the speedups
-    with each input that much lower and higher (or at the ends of its range) are in `sensitivity`.
+    with each independent input that much lower and higher (or at the ends of its range) are in
+    `sensitivity`; what follows from an input follows it, also in the draws.
 
     Raises InputError for a value of the wrong kind, out of range or missing, and for values that
     contradict each other.

@@ -3,7 +3,7 @@
 use accelflow_kernel::Stream;
 
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
-use super::scenario::{Queueing, Scenario};
+use super::scenario::{Kernel, Queueing, Scenario, Selection};
 use crate::ModelError;
 
 /// What is known of an input.
@@ -227,10 +227,12 @@ pub struct Samples {
 }
 
 /// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments
-/// give equal bits; each input has a stream of random numbers of its own.
+/// give equal bits; each input has a stream of random numbers of its own. Where alpha, C, n, C_b and
+/// sizes are all given, what is not drawn follows, so that alpha C = n C_b E(g^beta) as before.
 ///
 /// # Errors
-/// [`ModelError`] for a distribution that is none, and if every draw is rejected.
+/// [`ModelError`] for a distribution that is none, for two uncertain inputs of which one follows from
+/// the other, and if every draw is rejected.
 pub fn sample(
     scenario: &Scenario,
     uncertain: &[Uncertain],
@@ -239,6 +241,10 @@ pub fn sample(
 ) -> Result<Samples, ModelError> {
     for input in uncertain {
         input.distribution.check(input.field.name())?;
+    }
+    for (number, kernel) in scenario.kernels.iter().enumerate() {
+        check_independent(kernel, |field| is_uncertain(uncertain, field, number))
+            .map_err(|error| error.within(&kernel.name))?;
     }
     let mut dice: Vec<Stream> = (0..uncertain.len() as u64)
         .map(|stream| Stream::new(seed, stream))
@@ -255,6 +261,9 @@ pub fn sample(
             let value = input.distribution.draw(dice);
             input.field.set(&mut drawn, input.kernel, value);
         }
+        keep_relation(&mut drawn, scenario, |field, number| {
+            is_uncertain(uncertain, field, number)
+        });
         match drawn.evaluate() {
             Ok(outcome) => {
                 samples.speedup.push(outcome.speedup);
@@ -274,6 +283,68 @@ pub fn sample(
     samples.speedup.sort_by(f64::total_cmp);
     samples.latency_reduction.sort_by(f64::total_cmp);
     Ok(samples)
+}
+
+fn is_uncertain(uncertain: &[Uncertain], field: Field, kernel: usize) -> bool {
+    let shared = field == Field::HostCycles;
+    let mut all = uncertain.iter();
+    all.any(|input| input.field == field && (shared || input.kernel == kernel))
+}
+
+fn check_independent(
+    kernel: &Kernel,
+    is_uncertain: impl Fn(Field) -> bool,
+) -> Result<(), ModelError> {
+    let given = kernel.host_cost.cycles_per_byte.is_some();
+    let refuse = |field: Field, why: &str| Err(ModelError::new(field.name(), "a range", why));
+    if is_uncertain(Field::Complexity) && given {
+        return refuse(
+            Field::Complexity,
+            "would change the unit of cycles_per_byte; leave that out, and give sizes",
+        );
+    }
+    let tied = given && kernel.sizes.is_some();
+    if tied && is_uncertain(Field::KernelShare) && is_uncertain(Field::CyclesPerByte) {
+        return refuse(
+            Field::CyclesPerByte,
+            "follows from kernel_share_ratio, which is a range as well, offloads_per_s, sizes and \
+             host_cycles_per_s; leave one of the two out",
+        );
+    }
+    Ok(())
+}
+
+/// Lets alpha follow what has changed in `changed` since `given`, or C_b where alpha itself has, in
+/// every kernel where all of alpha C = n C_b E(g^beta) is given: what a byte costs is a property of
+/// kernel and host, so that more offloads are more work.
+fn keep_relation(
+    changed: &mut Scenario,
+    given: &Scenario,
+    has_changed: impl Fn(Field, usize) -> bool,
+) {
+    let host = changed.host;
+    for (number, (kernel, before)) in changed.kernels.iter_mut().zip(&given.kernels).enumerate() {
+        let Some(counted_before) = before.counted_share(given.host) else {
+            continue;
+        };
+        if !has_changed(Field::CyclesPerByte, number) {
+            kernel.host_cost.cycles_per_byte = before.host_cost.cycles_per_byte;
+        }
+        let Some(ratio) = kernel
+            .counted_share(host)
+            .map(|counted| counted / counted_before)
+            .filter(|ratio| *ratio >= 0.0 && ratio.is_finite())
+        else {
+            continue;
+        };
+        if !has_changed(Field::KernelShare, number) {
+            kernel.share = before.share * ratio;
+        } else if let Some(cost) = &mut kernel.host_cost.cycles_per_byte
+            && before.share * ratio > 0.0
+        {
+            *cost *= kernel.share / before.share / ratio;
+        }
+    }
 }
 
 /// The value that the share `quantile` of `sorted` is at most, interpolated linearly; `None` for
@@ -308,42 +379,73 @@ impl Swing {
     }
 }
 
-/// The swing of every input that is not zero: between the ends of its distribution where it is
-/// uncertain, and by the share `around` to both sides where it is not; largest first.
+/// The swing of every independent input that is not zero: between the ends of its distribution where
+/// it is uncertain, and by the share `around` to both sides where it is not; largest first.
+///
+/// What follows from the others is no input of its own. Where alpha, C, n, C_b and sizes are all given,
+/// alpha follows from the others (or C_b, if it is alpha that is uncertain), also while they vary.
+/// C is what the host has, and counts only by n / C; beta is a property of the algorithm, and C_b
+/// has a unit by it. So these two vary only if they are uncertain.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
-    let with = |field: Field, kernel, value| {
-        let mut changed = scenario.clone();
-        field.set(&mut changed, kernel, value);
-        changed.evaluate().ok().map(|outcome| outcome.speedup)
-    };
     let mut swings = Vec::new();
-    for kernel in 0..scenario.kernels.len() {
+    for (number, kernel) in scenario.kernels.iter().enumerate() {
         for field in Field::ALL {
             let shared = field == Field::HostCycles;
             let known = uncertain
                 .iter()
-                .find(|u| u.field == field && (shared || u.kernel == kernel));
-            let Some(value) = field.get(scenario, kernel) else {
+                .find(|u| u.field == field && (shared || u.kernel == number));
+            let Some(value) = field.get(scenario, number) else {
                 continue;
             };
-            if (shared && kernel > 0) || (known.is_none() && value == 0.0) || value.is_infinite() {
+            let skipped = match known {
+                Some(_) => shared && number > 0,
+                None => {
+                    value == 0.0
+                        || !varies_by_itself(field, kernel, |field| {
+                            is_uncertain(uncertain, field, number)
+                        })
+                }
+            };
+            if skipped || value.is_infinite() {
                 continue;
             }
-            let (low, high) = match known {
-                Some(input) => input.distribution.ends(),
-                None if field == Field::KernelShare => {
-                    (value * (1.0 - around), (value * (1.0 + around)).min(1.0))
-                }
-                None => (value * (1.0 - around), value * (1.0 + around)),
+            let around = || (value * (1.0 - around), value * (1.0 + around));
+            let (low, high) = known.map_or_else(around, |input| input.distribution.ends());
+            // More than there are cannot be: all of the host, all offloads.
+            let high = match (field, kernel.selection, known) {
+                (Field::KernelShare, _, None) => high.min(1.0),
+                (Field::Offloads, Selection::OutOf(all), None) => high.min(all.0),
+                _ => high,
             };
             swings.push(Swing {
-                kernel,
+                kernel: number,
                 field,
-                low: (low, with(field, kernel, low)),
-                high: (high, with(field, kernel, high)),
+                low: (low, with(scenario, field, number, low)),
+                high: (high, with(scenario, field, number, high)),
             });
         }
     }
     swings.sort_by(|a, b| b.size().total_cmp(&a.size()));
     swings
+}
+
+/// Whether `field` is an input that varies although nothing is said of its uncertainty.
+fn varies_by_itself(field: Field, kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> bool {
+    let tied = kernel.host_cost.cycles_per_byte.is_some() && kernel.sizes.is_some();
+    match field {
+        Field::HostCycles | Field::Complexity => false,
+        Field::KernelShare => !tied,
+        Field::CyclesPerByte => tied && !is_uncertain(Field::KernelShare),
+        _ => true,
+    }
+}
+
+/// The speedup with one input changed; `None` if no service could have that.
+fn with(scenario: &Scenario, field: Field, kernel: usize, value: f64) -> Option<f64> {
+    let mut changed = scenario.clone();
+    field.set(&mut changed, kernel, value);
+    keep_relation(&mut changed, scenario, |it, number| {
+        it == field && (number == kernel || it == Field::HostCycles)
+    });
+    changed.evaluate().ok().map(|outcome| outcome.speedup)
 }

@@ -47,6 +47,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<Outcome, ModelError> {
 
 fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelOutcome), ModelError> {
     check(kernel)?;
+    kernel.check_relation(host)?;
     let (host_side, request_side) = kernel.design.coefficients();
     let solver = Solver {
         kernel,
@@ -310,8 +311,7 @@ impl Losses {
 
 fn cycles_per_byte(kernel: &Kernel, host: CyclesPerSecond) -> Option<f64> {
     kernel.host_cost.cycles_per_byte.or_else(|| {
-        let sizes = kernel.sizes.as_ref()?;
-        let work = kernel.offloads.0 * sizes.mean_power(kernel.host_cost.complexity);
+        let work = kernel.candidates().0 * kernel.mean_work()?;
         (work > 0.0).then(|| kernel.share * host.0 / work)
     })
 }

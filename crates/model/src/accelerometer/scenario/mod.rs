@@ -1,6 +1,9 @@
 //! A service with the accelerators that its kernels are offloaded to.
 
 mod evaluate;
+mod relation;
+
+pub use relation::RELATION_TOLERANCE;
 
 use super::design::Design;
 use super::granularity::Lucrative;
@@ -204,7 +207,8 @@ impl Scenario {
     ///
     /// # Errors
     /// [`ModelError`] for a value outside its range, shares that add up to more than 1, an
-    /// accelerator that cannot keep up, and a value that is missing for what is asked.
+    /// accelerator that cannot keep up, a value that is missing for what is asked, and a share that
+    /// differs by more than [`RELATION_TOLERANCE`] from what the offloads cost, where that is given.
     pub fn evaluate(&self) -> Result<Outcome, ModelError> {
         evaluate::scenario(self)
     }
