@@ -123,7 +123,7 @@ pub fn limits() -> Limits {
     Limits {
         max_message_bytes: 64 * 1024,
         max_decompressed_bytes: 256 * 1024,
-        max_container_elements: 4_096,
+        max_elements: 4_096,
         ..Limits::default()
     }
 }

@@ -26,6 +26,54 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     rest.map_or(bytes.len(), |more| at + more)
 }
 
+/// How many bytes [`write_string`] appends at most.
+pub(crate) fn most_string_len(text: &str) -> usize {
+    text.len().saturating_mul(6).saturating_add(2)
+}
+
+/// How many bytes [`write_string`] appends.
+pub(crate) fn string_len(text: &str) -> usize {
+    let (mut rest, mut escaped) = (text.as_bytes(), 0);
+    loop {
+        rest = &rest[plain_prefix(rest)..];
+        let Some((byte, tail)) = rest.split_first() else {
+            return text.len() + escaped + 2;
+        };
+        escaped += match byte {
+            b'"' | b'\\' | 0x08 | 0x09 | 0x0a | 0x0c | 0x0d => 1,
+            _ => 5,
+        };
+        rest = tail;
+    }
+}
+
+/// How many fields and elements JSON text has, its value itself not counted: at least as many, since
+/// an empty list or object counts as if it had one. Text that is no JSON is counted somehow.
+pub(crate) fn elements(json: &[u8]) -> usize {
+    let (mut found, mut at) = (0, 0);
+    while let Some(byte) = json.get(at) {
+        at = match byte {
+            b'"' => string_end(json, at + 1),
+            _ => at + 1,
+        };
+        found += usize::from(matches!(byte, b'{' | b'[' | b','));
+    }
+    found
+}
+
+/// Where what follows the string begins whose content begins at `at`.
+pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at += bytes.get(at..).map_or(0, plain_prefix);
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return at,
+        }
+    }
+}
+
 /// Appends `text` as a JSON string, quotes included; escapes are those that `serde_json` writes.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
@@ -81,6 +129,7 @@ mod tests {
             for before in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 5] {
                 let text = format!("{}{}y", "x".repeat(before), char::from(byte));
                 assert_eq!(written(&text), serde_json::to_vec(&text).expect("a string"));
+                assert_eq!(written(&text).len(), string_len(&text));
             }
         }
     }

@@ -72,9 +72,25 @@ impl Record {
         value: &T,
         out: &mut Vec<u8>,
     ) -> Result<Record, AccelError> {
+        self.result_within(function, value, usize::MAX, out)
+    }
+
+    /// As [`Record::result`], of at most `most` bytes.
+    ///
+    /// # Errors
+    /// Those of [`Record::result`], and `too_large` before more than `most` bytes are written.
+    pub fn result_within<T: Serialize + ?Sized>(
+        &self,
+        function: FunctionId,
+        value: &T,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<Record, AccelError> {
         match self {
-            Record::Thrift(record) => record.result(function, value, out).map(Record::Thrift),
-            Record::Protobuf(record) => record.result(value, out).map(Record::Protobuf),
+            Record::Thrift(record) => record
+                .result(function, value, most, out)
+                .map(Record::Thrift),
+            Record::Protobuf(record) => record.result(value, most, out).map(Record::Protobuf),
         }
     }
 

@@ -307,7 +307,7 @@ pub fn read_header<'a>(
 
 /// Checks that `message` is exactly one frame and returns a cursor behind the length.
 pub(crate) fn read_frame<'a>(message: &'a [u8], limits: &Limits) -> Result<Cursor<'a>, AccelError> {
-    let mut cursor = Cursor::new(message);
+    let mut cursor = Cursor::new(message, limits);
     let length = i32::from_be_bytes(cursor.array("frame length")?);
     let found = i64::from(length);
     let length = usize::try_from(length).map_err(|_| AccelError::NegativeLength {

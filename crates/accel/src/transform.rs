@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use crate::error::AccelError;
 use crate::job::Job;
-use crate::json::plain_prefix;
-use crate::limits::Limits;
+use crate::json::string_end;
+use crate::limits::{Budget, Limits};
 
 /// Transforms the payload of a job. A payload that already is in the format asked for stays as
 /// it is, so that one trace serves messages with and without an envelope.
@@ -112,7 +112,7 @@ fn envelope_data(json: &[u8]) -> Result<Vec<u8>, AccelError> {
 
 /// Checks that `bytes` are one JSON text within the depth limit.
 fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
-    check_json_depth(bytes, limits)?;
+    check_json_bounds(bytes, limits)?;
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(AccelError::from_json)?;
     // The parser need not look inside the strings it ignores.
     std::str::from_utf8(bytes)
@@ -123,8 +123,10 @@ fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
         })
 }
 
-pub(crate) fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
-    let (mut depth, mut at) = (0usize, 0);
+/// Checks how deeply JSON text is nested and how many members and elements it has, before a tree is
+/// made of it.
+pub(crate) fn check_json_bounds(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+    let (mut depth, mut at, mut budget) = (0usize, 0, Budget::new(limits));
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
@@ -137,7 +139,10 @@ pub(crate) fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), Acce
                     let limit = limits.max_depth;
                     return Err(AccelError::TooDeep { at, limit });
                 }
+                let is_empty = matches!(after_space(bytes, at + 1), Some(b'}' | b']'));
+                budget.elements(usize::from(!is_empty))?;
             }
+            b',' => budget.elements(1)?,
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -146,21 +151,15 @@ pub(crate) fn check_json_depth(bytes: &[u8], limits: &Limits) -> Result<(), Acce
     Ok(())
 }
 
-/// Where what follows the string begins whose content begins at `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    loop {
-        at += bytes.get(at..).map_or(0, plain_prefix);
-        match bytes.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
-            None => return at,
-        }
-    }
+/// The first byte from `at` on that is no space.
+fn after_space(bytes: &[u8], at: usize) -> Option<u8> {
+    let rest = bytes.get(at..)?.iter();
+    rest.copied()
+        .find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
-    check_json_depth(bytes, limits)?;
+    check_json_bounds(bytes, limits)?;
     let value: Value = serde_json::from_slice(bytes).map_err(AccelError::from_json)?;
     match Bson::try_from(value).map_err(bad_bson)? {
         Bson::Document(document) => document.to_vec().map_err(bad_bson),
@@ -176,7 +175,7 @@ fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
 
 fn bson_to_json(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
     let raw = RawDocument::from_bytes(bytes).map_err(bad_bson)?;
-    check_document(raw, 1, limits)?;
+    check_document(raw, 1, limits, &mut Budget::new(limits))?;
     let document = Document::try_from(raw).map_err(bad_bson)?;
     serde_json::to_vec(&relaxed(Bson::Document(document))).map_err(AccelError::from_json)
 }
@@ -204,29 +203,48 @@ fn relaxed(value: Bson) -> Value {
     }
 }
 
-/// Walks a document before anything recursive does: depth, and every element readable.
-fn check_document(raw: &RawDocument, depth: usize, limits: &Limits) -> Result<(), AccelError> {
+/// Walks a document before anything recursive does: depth, number of elements, and every element
+/// readable.
+fn check_document(
+    raw: &RawDocument,
+    depth: usize,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<(), AccelError> {
     check_depth(depth, limits)?;
     for element in raw {
         let (_, value) = element.map_err(bad_bson)?;
-        check_value(value, depth, limits)?;
+        check_value(value, depth, limits, budget)?;
     }
     Ok(())
 }
 
-fn check_array(raw: &RawArray, depth: usize, limits: &Limits) -> Result<(), AccelError> {
+fn check_array(
+    raw: &RawArray,
+    depth: usize,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<(), AccelError> {
     check_depth(depth, limits)?;
     for value in raw {
-        check_value(value.map_err(bad_bson)?, depth, limits)?;
+        check_value(value.map_err(bad_bson)?, depth, limits, budget)?;
     }
     Ok(())
 }
 
-fn check_value(value: RawBsonRef<'_>, depth: usize, limits: &Limits) -> Result<(), AccelError> {
+fn check_value(
+    value: RawBsonRef<'_>,
+    depth: usize,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<(), AccelError> {
+    budget.elements(1)?;
     match value {
-        RawBsonRef::Document(inner) => check_document(inner, depth + 1, limits),
-        RawBsonRef::Array(inner) => check_array(inner, depth + 1, limits),
-        RawBsonRef::JavaScriptCodeWithScope(code) => check_document(code.scope, depth + 1, limits),
+        RawBsonRef::Document(inner) => check_document(inner, depth + 1, limits, budget),
+        RawBsonRef::Array(inner) => check_array(inner, depth + 1, limits, budget),
+        RawBsonRef::JavaScriptCodeWithScope(code) => {
+            check_document(code.scope, depth + 1, limits, budget)
+        }
         _ => Ok(()),
     }
 }

@@ -228,7 +228,7 @@ fn hostile_lengths_and_depths() {
     );
     assert_eq!(binary(&[15, 0, 2, 10, 0x80, 0, 0, 0]), "negative_length");
     assert_eq!(binary(&[15, 0, 2, 10, 0x7f, 0xff, 0xff, 0xff]), "too_large");
-    assert_eq!(binary(&[15, 0, 2, 10, 0, 0x0f, 0, 0]), "truncated");
+    assert_eq!(binary(&[15, 0, 2, 10, 0, 1, 0, 0]), "truncated");
     assert_eq!(binary(&[11, 0, 3, 0x7f, 0xff, 0xff, 0xff]), "truncated");
     assert_eq!(binary(&[13, 0, 4, 8, 8, 0xff, 0, 0, 0]), "negative_length");
     assert_eq!(binary(&[12, 0, 1].repeat(100)), "too_deep");

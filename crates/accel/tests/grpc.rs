@@ -169,7 +169,7 @@ fn messages_are_bounded() {
     }
     assert_eq!(reason(&nested), "too_deep");
     let few = Limits {
-        max_container_elements: 3,
+        max_elements: 3,
         ..Limits::default()
     };
     let many = json_of(b"\x1a\x04\x01\x02\x03\x04", &few).unwrap_err();
@@ -183,7 +183,7 @@ fn messages_are_bounded() {
     // Ten bytes each of which takes six in JSON.
     let grows = [&b"\x0a\x28"[..], &[1; 40]].concat();
     assert_eq!(json_of(&grows, &small).unwrap_err().reason(), "too_large");
-    let deep = "[".repeat(100) + &"]".repeat(100);
+    let deep = "[".repeat(200) + &"]".repeat(200);
     let text = format!("{{\"any\":{deep}}}");
     let kind = schema().message("shop.v1.Item").expect("declared");
     let error = message_from_json(&kind, text.as_bytes(), &Limits::default()).unwrap_err();

@@ -1,5 +1,6 @@
 //! Messages to JSON text and back.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use super::shape::{Builder, ShapeId, Shapes};
 use super::{fields, read, scan, sorted, write};
 use crate::error::{AccelError, ValueError};
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 /// Turns one message on the wire into JSON text. Fields that the interface does not know are
 /// skipped.
@@ -49,6 +50,9 @@ pub(crate) struct MessageKind {
     kind: MessageDescriptor,
     /// Whether such a message can have a map anywhere.
     maps: bool,
+    /// Whether the library's writer loses nothing and gives equal bytes each time: it leaves out a
+    /// -0.0 where the default value is 0.0, and has maps in any order.
+    exact: bool,
     shapes: Arc<Shapes>,
     id: ShapeId,
     plain: bool,
@@ -75,8 +79,10 @@ impl MessageKind {
     }
 
     fn at(kind: MessageDescriptor, shapes: Arc<Shapes>, id: ShapeId) -> MessageKind {
+        let [maps, floats] = sorted::find(&kind);
         MessageKind {
-            maps: sorted::has_maps(&kind),
+            maps,
+            exact: !maps && !floats,
             plain: shapes.is_plain(id),
             kind,
             shapes,
@@ -110,21 +116,31 @@ impl MessageKind {
 
 /// As [`message_from_json`].
 pub(crate) fn from_json(
-    MessageKind { kind, maps, .. }: &MessageKind,
+    kind: &MessageKind,
     json: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    crate::transform::check_json_depth(json, limits)?;
+    // Within a message may be a list or a map of messages, which counts in JSON alone.
+    let brackets = Limits {
+        max_depth: limits.max_depth.saturating_mul(2),
+        ..*limits
+    };
+    crate::transform::check_json_bounds(json, &brackets)?;
     let mut text = serde_json::Deserializer::from_slice(json);
+    // It has been checked, by a limit that one may set.
+    text.disable_recursion_limit();
     let options = DeserializeOptions::new().deny_unknown_fields(true);
-    let read = DynamicMessage::deserialize_with_options(kind.clone(), &mut text, &options);
+    let read = DynamicMessage::deserialize_with_options(kind.kind.clone(), &mut text, &options);
     let message = read.map_err(AccelError::from_json)?;
     text.end().map_err(AccelError::from_json)?;
     AccelError::check_size("message", message.encoded_len(), limits)?;
-    Ok(match maps {
-        true => sorted::encode(&message),
-        false => message.encode_to_vec(),
-    })
+    let bytes = match kind.exact {
+        true => message.encode_to_vec(),
+        false => sorted::encode(&message),
+    };
+    // Whoever has the same limits can read it.
+    scan::check(&kind.shapes, kind.id, &bytes, limits)?;
+    Ok(bytes)
 }
 
 /// As [`message_to_json`].
@@ -141,7 +157,7 @@ pub(super) fn to_json(
         at: 0,
         why: error.to_string(),
     })?;
-    write_json(&message, kind.maps, bytes.len(), limits)
+    write_json(&message, kind, bytes.len(), limits)
 }
 
 /// A message as JSON; `fact` is told its integers, enums and bools by the names in the interface.
@@ -179,24 +195,34 @@ fn tell_facts(
 
 fn write_json(
     message: &DynamicMessage,
-    maps: bool,
+    kind: &MessageKind,
     size: usize,
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
     let mut out = Bounded {
-        bytes: Vec::with_capacity(size + size / 2),
+        bytes: Vec::with_capacity((size + size / 2).min(limits.max_message_bytes)),
         limit: limits.max_message_bytes,
         full: false,
     };
     let options = SerializeOptions::new().skip_default_fields(false);
-    let mut text = serde_json::Serializer::with_formatter(&mut out, Floats);
+    let refused = Cell::new(None);
+    let form = Form {
+        // What plain messages have in JSON was counted on the wire.
+        budget: (!kind.plain).then(|| Budget::new(limits)),
+        refused: &refused,
+    };
+    let mut text = serde_json::Serializer::with_formatter(&mut out, form);
     let failed = |error: serde_json::Error| AccelError::BadFrame {
         what: "protobuf message",
         at: 0,
         why: error.to_string(),
     };
-    match message.serialize_with_options(&mut text, &options) {
-        Ok(()) => match maps {
+    let written = message.serialize_with_options(&mut text, &options);
+    if let Some(error) = refused.take() {
+        return Err(error);
+    }
+    match written {
+        Ok(()) => match kind.maps {
             true => sorted::json(&message.descriptor(), &out.bytes).map_err(failed),
             false => Ok(out.bytes),
         },
@@ -210,10 +236,43 @@ fn write_json(
 }
 
 /// Compact JSON in which every `float` can be read again: the shortest decimals of the largest one
-/// are, as the 64-bit number that a reader makes of them, beyond its range.
-struct Floats;
+/// are, as the 64-bit number that a reader makes of them, beyond its range. Counts what it writes, if
+/// there is a budget: members and elements.
+struct Form<'f> {
+    budget: Option<Budget>,
+    /// Why it went no further.
+    refused: &'f Cell<Option<AccelError>>,
+}
 
-impl Formatter for Floats {
+impl Form<'_> {
+    fn count(&mut self) -> io::Result<()> {
+        let Some(Err(error)) = self.budget.as_mut().map(|it| it.elements(1)) else {
+            return Ok(());
+        };
+        self.refused.set(Some(error));
+        Err(io::Error::other("too many elements"))
+    }
+}
+
+impl Formatter for Form<'_> {
+    fn begin_array_value<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.count()?;
+        CompactFormatter.begin_array_value(out, first)
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.count()?;
+        CompactFormatter.begin_object_key(out, first)
+    }
+
     fn write_f32<W: io::Write + ?Sized>(&mut self, out: &mut W, value: f32) -> io::Result<()> {
         match value.abs() == f32::MAX {
             true => CompactFormatter.write_f64(out, value.into()),

@@ -62,6 +62,7 @@ impl Record {
     pub(crate) fn result<T: Serialize + ?Sized>(
         &self,
         value: &T,
+        most: usize,
         out: &mut Vec<u8>,
     ) -> Result<Record, AccelError> {
         let role = Role::Response;
@@ -69,7 +70,9 @@ impl Record {
             role,
             ..self.clone()
         };
-        record.kind()?.write(value, &self.limits, out)?;
+        record
+            .kind()?
+            .write(value, &self.limits.of_at_most(most), out)?;
         Ok(record)
     }
 }

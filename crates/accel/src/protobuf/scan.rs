@@ -1,14 +1,16 @@
 //! Checks a message on the wire before a tree is made of it.
 
+use std::ops::Range;
+
 use simdutf8::compat::from_utf8;
 
-use super::shape::{Field, Holds, ShapeId, Shapes, Ty};
+use super::shape::{Field, Holds, Shape, ShapeId, Shapes, Ty};
 use crate::error::AccelError;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 /// Checks that `bytes` are one message of a type: whole fields of the right wire types, text in
-/// UTF-8, not nested deeper than [`Limits::max_depth`], and at most
-/// [`Limits::max_container_elements`] fields and elements in all.
+/// UTF-8, not nested deeper than [`Limits::max_depth`], and within the message's budget: fields and
+/// elements on the wire, fields that values have without being there, text and binary data.
 ///
 /// # Errors
 /// `truncated`, `bad_varint`, `bad_wire_type`, `wrong_field_type`, `bad_utf8`, `bad_frame`,
@@ -24,7 +26,7 @@ pub(super) fn check(
         shapes,
         bytes,
         at: 0,
-        elements: 0,
+        budget: Budget::new(limits),
         limits,
     };
     scan.message(Some(id), bytes.len(), None, 0)
@@ -42,7 +44,7 @@ struct Scan<'b> {
     shapes: &'b Shapes,
     bytes: &'b [u8],
     at: usize,
-    elements: usize,
+    budget: Budget,
     limits: &'b Limits,
 }
 
@@ -62,26 +64,42 @@ impl Scan<'_> {
         }
         let shapes = self.shapes;
         let shape = id.map(|id| shapes.message(id));
+        let mut found = 0;
+        let mut any = Any::default();
         while self.at < end {
             let start = self.at;
             let (number, wire) = self.key(end)?;
             if wire == END_GROUP {
                 return match group == Some(number) {
-                    true => Ok(()),
+                    true => self.absent(shape, found),
                     false => Err(self.malformed(start, "the end of a group that did not begin")),
                 };
             }
-            self.count(1)?;
+            self.budget.elements(1)?;
+            found += 1;
             let place = shape.and_then(|shape| Some((shape, shape.place(number)?)));
             match place {
                 Some((shape, place)) => {
                     self.known(&shape.fields[place], wire, start, end, depth)?;
+                    any.note(number, start..self.at);
                 }
-                None => self.skip(number, wire, start, end, depth)?,
+                None => {
+                    self.skip(number, wire, start, end, depth)?;
+                    if shape.is_some_and(|it| it.extensible) {
+                        // What is in an extension the library knows alone: no more than its bytes.
+                        self.budget.elements(self.at - start)?;
+                    }
+                }
             }
         }
         match group {
-            None => Ok(()),
+            None => {
+                self.absent(shape, found)?;
+                match shape.is_some_and(|it| it.is_any) {
+                    true => self.within_any(&any, depth),
+                    false => Ok(()),
+                }
+            }
             Some(_) => Err(AccelError::Truncated {
                 what: "group",
                 at: end,
@@ -133,7 +151,15 @@ impl Scan<'_> {
                     at: from + (self.at - from) + error.valid_up_to(),
                 });
                 self.at = end;
-                checked.map(drop)
+                checked?;
+                self.budget.bytes(text.len())
+            }
+            Ty::Bytes => {
+                let end = self.length(end)?;
+                let bytes = &self.bytes[self.at..end];
+                self.at = end;
+                self.budget.bytes(bytes.len())?;
+                self.budget.base64(bytes)
             }
             _ if packed => self.packed(expected, end),
             _ => self.skip(field.number, wire, start, end, depth),
@@ -144,7 +170,7 @@ impl Scan<'_> {
     fn packed(&mut self, wire: u8, end: usize) -> Result<(), AccelError> {
         let end = self.length(end)?;
         while self.at < end {
-            self.count(1)?;
+            self.budget.elements(1)?;
             self.scalar(wire, end)?;
         }
         Ok(())
@@ -250,17 +276,39 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn count(&mut self, more: usize) -> Result<(), AccelError> {
-        self.elements += more;
-        let limit = self.limits.max_container_elements;
-        match self.elements <= limit {
-            true => Ok(()),
-            false => Err(AccelError::TooLarge {
-                what: "number of fields and elements",
-                size: self.elements,
-                limit,
-            }),
+    /// Charges the fields that a message's value has beyond the `found` ones on the wire: those that
+    /// have no presence are always there.
+    fn absent(&mut self, shape: Option<&Shape>, found: usize) -> Result<(), AccelError> {
+        let always = shape.map_or(0, |shape| shape.always);
+        self.budget.elements(always.saturating_sub(found))
+    }
+
+    /// Checks the message that a `google.protobuf.Any` holds, which JSON has as its own fields.
+    fn within_any(&mut self, any: &Any, depth: usize) -> Result<(), AccelError> {
+        let end = self.at;
+        let url = self.content(&any.url)?;
+        let url = std::str::from_utf8(&self.bytes[url]).unwrap_or_default();
+        let name = url.rsplit('/').next().unwrap_or_default();
+        // Of others there is no JSON.
+        let id = self.shapes.named(name);
+        let content = self.content(&any.value)?;
+        if let Some(id) = id {
+            self.at = content.start;
+            self.message(Some(id), content.end, None, depth + 1)?;
         }
+        self.at = end;
+        Ok(())
+    }
+
+    /// Where the content of the length-delimited field is that lies at `place`.
+    fn content(&mut self, place: &Range<usize>) -> Result<Range<usize>, AccelError> {
+        if place.is_empty() {
+            return Ok(0..0);
+        }
+        self.at = place.start;
+        self.key(place.end)?;
+        let end = self.length(place.end)?;
+        Ok(self.at..end)
     }
 
     fn malformed(&self, at: usize, why: &str) -> AccelError {
@@ -268,6 +316,23 @@ impl Scan<'_> {
             what: "protobuf message",
             at,
             why: why.to_owned(),
+        }
+    }
+}
+
+/// Where the fields of a `google.protobuf.Any` lie, the last ones if there are several.
+#[derive(Default)]
+struct Any {
+    url: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Any {
+    fn note(&mut self, number: u32, place: Range<usize>) {
+        match number {
+            1 => self.url = place,
+            2 => self.value = place,
+            _ => {}
         }
     }
 }

@@ -11,6 +11,9 @@ use prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageD
 pub(super) struct Shapes {
     messages: Vec<Shape>,
     enums: Vec<Names>,
+    /// All that a `google.protobuf.Any` may hold, if there can be one.
+    most_always: usize,
+    within_any: HashMap<String, ShapeId>,
 }
 
 /// A type of messages; its place in [`Shapes`].
@@ -30,6 +33,11 @@ pub(super) struct Shape {
     names: HashMap<Box<str>, usize>,
     /// Whether its JSON says no more than its fields do.
     plain: bool,
+    /// How many fields are there whatever is on the wire: those without presence.
+    pub(super) always: usize,
+    /// Whether there may be fields that other files declare.
+    pub(super) extensible: bool,
+    pub(super) is_any: bool,
     /// How many oneofs there may be.
     pub(super) oneofs: usize,
 }
@@ -142,6 +150,17 @@ impl Shapes {
         &self.messages[place]
     }
 
+    /// How many elements a byte on the wire can stand for at most: a message without fields has those
+    /// that are always there.
+    pub(super) fn most_always(&self) -> usize {
+        self.most_always
+    }
+
+    /// The message of this name that an `Any` may hold.
+    pub(super) fn named(&self, name: &str) -> Option<ShapeId> {
+        self.within_any.get(name).copied()
+    }
+
     pub(super) fn names(&self, EnumId(place): EnumId) -> &Names {
         &self.enums[place]
     }
@@ -200,6 +219,13 @@ impl Builder {
         while !self.left.is_empty() {
             for kind in std::mem::take(&mut self.left) {
                 let shape = self.shape(&kind);
+                if shape.is_any {
+                    for other in kind.parent_pool().all_messages() {
+                        let id = self.place(&other);
+                        let name = other.full_name().to_owned();
+                        self.shapes.within_any.insert(name, id);
+                    }
+                }
                 self.shapes.messages.push(shape);
             }
         }
@@ -207,7 +233,9 @@ impl Builder {
     }
 
     /// What was made, and the places by name.
-    pub(super) fn finish(self) -> (Arc<Shapes>, HashMap<String, ShapeId>) {
+    pub(super) fn finish(mut self) -> (Arc<Shapes>, HashMap<String, ShapeId>) {
+        let always = self.shapes.messages.iter().map(|shape| shape.always);
+        self.shapes.most_always = always.max().unwrap_or_default().max(1);
         (Arc::new(self.shapes), self.known)
     }
 
@@ -235,6 +263,9 @@ impl Builder {
         let is_known = name.starts_with("google.protobuf.") && name != "google.protobuf.Empty";
         Shape {
             plain: !is_known && kind.extension_ranges().len() == 0 && !fields.iter().any(groups),
+            always: fields.iter().filter(|it| !it.presence).count(),
+            extensible: kind.extension_ranges().len() > 0,
+            is_any: name == "google.protobuf.Any",
             oneofs: kind.oneofs().len(),
             names,
             fields,

@@ -1,7 +1,8 @@
 //! Maps in the order of their keys: the library keeps them in hash tables, whose order is another
-//! each time, and equal input is to give equal bytes.
+//! each time, and equal input is to give equal bytes. And -0.0, which the library takes for the
+//! default value 0.0 and does not write, though it is another value.
 //!
-//! Only messages whose type has a map, or has one somewhere within, take this way.
+//! Only messages whose type has a map or such a number, or has one somewhere within, take this way.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,15 +16,18 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Whether a message of this type can have a map anywhere. `google.protobuf.Any`, which can hold
-/// anything, counts.
-pub(super) fn has_maps(kind: &MessageDescriptor) -> bool {
+/// Whether a message of this type can have a map anywhere, and a floating-point number without
+/// presence. `google.protobuf.Any`, which can hold anything, counts as both.
+pub(super) fn find(kind: &MessageDescriptor) -> [bool; 2] {
     let mut seen = vec![kind.clone()];
-    let mut next = 0;
+    let (mut next, mut maps, mut floats) = (0, false, false);
     while let Some(kind) = seen.get(next).cloned() {
         next += 1;
-        if kind.full_name() == "google.protobuf.Any" || kind.fields().any(|it| it.is_map()) {
-            return true;
+        let any = kind.full_name() == "google.protobuf.Any";
+        maps |= any || kind.fields().any(|it| it.is_map());
+        floats |= any || kind.fields().any(|it| may_lose_sign(&it));
+        if maps && floats {
+            break;
         }
         for field in kind.fields() {
             if let Kind::Message(inner) = field.kind()
@@ -33,14 +37,37 @@ pub(super) fn has_maps(kind: &MessageDescriptor) -> bool {
             }
         }
     }
-    false
+    [maps, floats]
+}
+
+fn may_lose_sign(field: &FieldDescriptor) -> bool {
+    let float = matches!(field.kind(), Kind::Double | Kind::Float);
+    float && !field.is_list() && !field.supports_presence()
+}
+
+/// Writes a number that the library does not write: -0.0 without presence.
+fn encode_negative_zero(field: &FieldDescriptor, value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::F64(value) if value.to_bits() == (-0.0f64).to_bits() => {
+            prost_reflect::prost::encoding::double::encode(field.number(), value, out);
+        }
+        Value::F32(value) if value.to_bits() == (-0.0f32).to_bits() => {
+            prost_reflect::prost::encoding::float::encode(field.number(), value, out);
+        }
+        _ => {}
+    }
 }
 
 /// The wire form of a message.
 pub(super) fn encode(message: &DynamicMessage) -> Vec<u8> {
     let mut out = Vec::with_capacity(message.encoded_len());
-    for (field, value) in message.fields() {
-        encode_field(message, &field, value, &mut out);
+    for field in message.descriptor().fields() {
+        let value = message.get_field(&field);
+        match message.has_field(&field) {
+            true => encode_field(message, &field, &value, &mut out),
+            false if may_lose_sign(&field) => encode_negative_zero(&field, &value, &mut out),
+            false => {}
+        }
     }
     for (extension, value) in message.extensions() {
         let mut alone = DynamicMessage::new(message.descriptor());

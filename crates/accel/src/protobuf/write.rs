@@ -11,7 +11,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::ser::{Impossible, Serialize, SerializeStruct, Serializer};
 
 use super::read::widened;
-use super::scan::{FIXED32, FIXED64, LENGTH, VARINT};
+use super::scan::{self, FIXED32, FIXED64, LENGTH, VARINT};
 use super::shape::{Field, Holds, ShapeId, Shapes, Ty};
 use super::write_parts::{Array, Object};
 use crate::error::{AccelError, ValueError};
@@ -51,7 +51,12 @@ pub(super) fn whole_message<T: Serialize + ?Sized>(
         depth: 0,
     };
     value.serialize(whole).map_err(|error| error.0)?;
-    AccelError::check_size("message", sink.out.len(), limits)
+    AccelError::check_size("message", out.len(), limits)?;
+    // Whoever has the same limits can read it. Most messages are too small to have too many elements.
+    match out.len().saturating_mul(shapes.most_always()) > limits.max_elements {
+        true => scan::check(shapes, id, out, limits),
+        false => Ok(()),
+    }
 }
 
 /// Where values are written.
@@ -100,7 +105,17 @@ impl Sink<'_> {
         self.out.truncate(end - 1 + size);
     }
 
-    fn enter(&self, depth: usize) -> Result<(), ValueError> {
+    /// Checks that `more` bytes fit into the message, before they are written.
+    pub(super) fn check_room(&self, more: usize) -> Result<(), ValueError> {
+        Ok(AccelError::check_size(
+            "message",
+            self.out.len() + more,
+            self.limits,
+        )?)
+    }
+
+    /// Messages and entries of maps count, as where they are read.
+    pub(super) fn enter(&self, depth: usize) -> Result<(), ValueError> {
         let (at, limit) = (self.out.len(), self.limits.max_depth);
         match depth < limit {
             true => Ok(()),
@@ -193,6 +208,7 @@ impl<'v, 'c> Value<'v, 'c> {
     }
 
     fn bytes(mut self, bytes: &[u8]) -> Done {
+        self.sink.check_room(bytes.len())?;
         if self.begin(LENGTH, bytes.is_empty())? {
             self.sink.varint(bytes.len() as u64);
             self.sink.out.extend_from_slice(bytes);
@@ -201,11 +217,12 @@ impl<'v, 'c> Value<'v, 'c> {
     }
 
     fn float(self, value: f32) -> Done {
-        self.fixed32(value.to_bits(), value == 0.0)
+        // -0.0 is another value than the default.
+        self.fixed32(value.to_bits(), value.to_bits() == 0)
     }
 
     fn double(self, value: f64) -> Done {
-        self.fixed64(value.to_bits(), value == 0.0)
+        self.fixed64(value.to_bits(), value.to_bits() == 0)
     }
 
     pub(super) fn integer(self, value: i128) -> Done {
@@ -248,17 +265,15 @@ impl<'v, 'c> Value<'v, 'c> {
     }
 
     fn array(self) -> Result<Array<'v, 'c>, ValueError> {
-        self.sink.enter(self.depth)?;
         match self.at {
             At::Member(field) if matches!(field.holds, Holds::List { .. }) => {
-                Ok(Array::begin(self.sink, field, self.depth + 1))
+                Ok(Array::begin(self.sink, field, self.depth))
             }
             _ => Err(refused()),
         }
     }
 
     fn object(self) -> Result<Object<'v, 'c>, ValueError> {
-        self.sink.enter(self.depth)?;
         let (id, field) = match (self.ty, self.at) {
             (Ty::Message(_), At::Member(field)) if field.holds == Holds::Map => {
                 return Object::map(self.sink, field, self.depth + 1);
@@ -272,6 +287,7 @@ impl<'v, 'c> Value<'v, 'c> {
             }
             _ => return Err(refused()),
         };
+        self.sink.enter(self.depth)?;
         Ok(Object::message(self.sink, id, field, self.depth + 1))
     }
 }

@@ -43,7 +43,8 @@ impl<'v, 'c> Array<'v, 'c> {
             at: At::Element(self.field),
             depth: self.depth,
         };
-        value.serialize(element).map(drop)
+        value.serialize(element)?;
+        self.sink.check_room(0)
     }
 
     fn finish(self) -> Done {
@@ -186,6 +187,7 @@ impl<'v, 'c> Object<'v, 'c> {
         };
         let (key_field, value_field) = (entries.key, entries.value);
         let key = text.into_key(key_field.ty)?;
+        self.sink.enter(self.depth - 1)?;
         let begin = self.sink.out.len();
         let start = self.sink.open(entries.number);
         let of_key = of_entry(self.sink, key_field, self.depth);

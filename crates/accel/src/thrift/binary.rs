@@ -2,7 +2,7 @@
 
 use super::wire::{Cursor, Reader, WireType, Writer};
 use crate::error::AccelError;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 const STOP: u8 = 0;
 
@@ -57,14 +57,12 @@ fn least_bytes(ty: WireType) -> usize {
 /// Reads the binary protocol.
 pub(crate) struct BinaryReader<'a> {
     cursor: Cursor<'a>,
-    limits: Limits,
 }
 
 impl<'a> BinaryReader<'a> {
     pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> BinaryReader<'a> {
         BinaryReader {
-            cursor: Cursor::new(bytes),
-            limits: *limits,
+            cursor: Cursor::new(bytes, limits),
         }
     }
 
@@ -75,6 +73,10 @@ impl<'a> BinaryReader<'a> {
 }
 
 impl<'a> Reader<'a> for BinaryReader<'a> {
+    fn budget(&mut self) -> &mut Budget {
+        self.cursor.budget()
+    }
+
     fn at(&self) -> usize {
         self.cursor.at()
     }
@@ -99,6 +101,7 @@ impl<'a> Reader<'a> for BinaryReader<'a> {
         if byte == STOP {
             return Ok(None);
         }
+        self.cursor.budget().elements(1)?;
         let ty = decode_type(byte, at)?;
         let id = i16::from_be_bytes(self.cursor.array("field number")?);
         Ok(Some((ty, id)))
@@ -134,7 +137,7 @@ impl<'a> Reader<'a> for BinaryReader<'a> {
         let (what, found) = ("string length", i64::from(length));
         let length =
             usize::try_from(length).map_err(|_| AccelError::NegativeLength { what, at, found })?;
-        self.cursor.take("string", length)
+        self.cursor.string(length)
     }
 
     fn list(&mut self) -> Result<(WireType, usize), AccelError> {
@@ -144,8 +147,7 @@ impl<'a> Reader<'a> for BinaryReader<'a> {
         let least = least_bytes(element);
         Ok((
             element,
-            self.cursor
-                .check_count(at, count.into(), least, &self.limits)?,
+            self.cursor.check_count(at, count.into(), least, 1)?,
         ))
     }
 
@@ -165,8 +167,7 @@ impl<'a> Reader<'a> for BinaryReader<'a> {
         let least = least_bytes(types.0) + least_bytes(types.1);
         Ok((
             Some(types),
-            self.cursor
-                .check_count(at, count.into(), least, &self.limits)?,
+            self.cursor.check_count(at, count.into(), least, 2)?,
         ))
     }
 

@@ -2,7 +2,7 @@
 
 use super::wire::{Cursor, Reader, WireType, Writer};
 use crate::error::AccelError;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 const STOP: u8 = 0;
 const TRUE: u8 = 1;
@@ -104,7 +104,6 @@ impl Cursor<'_> {
 /// Reads the compact protocol.
 pub(crate) struct CompactReader<'a> {
     cursor: Cursor<'a>,
-    limits: Limits,
     last_field: i16,
     /// The value of a bool field whose header has been read.
     pending_bool: Option<bool>,
@@ -112,10 +111,9 @@ pub(crate) struct CompactReader<'a> {
 
 impl<'a> CompactReader<'a> {
     pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> CompactReader<'a> {
-        let cursor = Cursor::new(bytes);
+        let cursor = Cursor::new(bytes, limits);
         CompactReader {
             cursor,
-            limits: *limits,
             last_field: 0,
             pending_bool: None,
         }
@@ -143,6 +141,10 @@ impl<'a> CompactReader<'a> {
 }
 
 impl<'a> Reader<'a> for CompactReader<'a> {
+    fn budget(&mut self) -> &mut Budget {
+        self.cursor.budget()
+    }
+
     fn at(&self) -> usize {
         self.cursor.at()
     }
@@ -169,6 +171,7 @@ impl<'a> Reader<'a> for CompactReader<'a> {
         if header == STOP {
             return Ok(None);
         }
+        self.cursor.budget().elements(1)?;
         let ty = decode_type(header & 0x0f, at)?;
         let id = match header >> 4 {
             0 => self.i16()?,
@@ -219,7 +222,7 @@ impl<'a> Reader<'a> for CompactReader<'a> {
 
     fn bytes(&mut self) -> Result<&'a [u8], AccelError> {
         let length = self.cursor.length("string length")?;
-        self.cursor.take("string", length as usize)
+        self.cursor.string(length as usize)
     }
 
     fn list(&mut self) -> Result<(WireType, usize), AccelError> {
@@ -230,10 +233,7 @@ impl<'a> Reader<'a> for CompactReader<'a> {
             LONG_LIST => self.cursor.length("list size")?,
             short => short as i64,
         };
-        Ok((
-            element,
-            self.cursor.check_count(at, count, 1, &self.limits)?,
-        ))
+        Ok((element, self.cursor.check_count(at, count, 1, 1)?))
     }
 
     fn map(&mut self) -> Result<(Option<(WireType, WireType)>, usize), AccelError> {
@@ -248,10 +248,7 @@ impl<'a> Reader<'a> for CompactReader<'a> {
             decode_type(types >> 4, types_at)?,
             decode_type(types & 0x0f, types_at)?,
         );
-        Ok((
-            Some(types),
-            self.cursor.check_count(at, count, 2, &self.limits)?,
-        ))
+        Ok((Some(types), self.cursor.check_count(at, count, 2, 2)?))
     }
 
     fn uuid(&mut self) -> Result<(), AccelError> {

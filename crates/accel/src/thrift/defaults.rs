@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::idl::{Constant, ConstantValue, Fault, FieldDecl, File, Place};
 use super::names::{Meaning, Names};
 use super::schema::{FieldDefault, Schema, StructId, Ty};
+use crate::json::elements;
 
 /// How deeply values may be nested, constants that stand for others counted.
 const MAX_DEPTH: usize = 64;
@@ -83,6 +84,7 @@ impl Defaults<'_, '_> {
             let structure = &mut self.schema.structs[id.0];
             structure.defaults |= 1 << place;
             structure.fields[place].default = Some(FieldDefault {
+                elements: 1 + elements(&json),
                 json: json.into(),
                 number,
             });

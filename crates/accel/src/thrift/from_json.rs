@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::schema::{Schema, Struct, StructId, Ty};
 use super::wire::{WireType, Writer};
 use crate::error::AccelError;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 /// Writes the struct `id` that `json` describes.
 pub(super) fn write<W: Writer>(
@@ -23,6 +23,7 @@ pub(super) fn write<W: Writer>(
         schema,
         writer,
         limits,
+        budget: Budget::new(limits),
         failure: None,
     };
     let mut parser = serde_json::Deserializer::from_slice(json);
@@ -47,6 +48,7 @@ struct Context<'c, W> {
     schema: &'c Schema,
     writer: &'c mut W,
     limits: &'c Limits,
+    budget: Budget,
     failure: Option<AccelError>,
 }
 
@@ -65,19 +67,13 @@ impl<W: Writer> Context<'_, W> {
         Err(self.fail(AccelError::TooDeep { at, limit }))
     }
 
-    fn count<E: Error>(&mut self, size: usize) -> Result<(), E> {
-        let limit = self.limits.max_container_elements;
-        if size > limit {
-            return Err(self.fail(AccelError::TooLarge {
-                what: "container",
-                size,
-                limit,
-            }));
-        }
-        match AccelError::check_size("Thrift struct", self.writer.len(), self.limits) {
-            Ok(()) => Ok(()),
-            Err(failure) => Err(self.fail(failure)),
-        }
+    /// Counts so many more fields or elements, after which the text may not have become too large.
+    fn count<E: Error>(&mut self, more: usize) -> Result<(), E> {
+        let counted = self
+            .budget
+            .elements(more)
+            .and_then(|()| AccelError::check_size("Thrift struct", self.writer.len(), self.limits));
+        counted.map_err(|failure| self.fail(failure))
     }
 }
 
@@ -237,7 +233,7 @@ impl<'de, W: Writer> Visitor<'de> for Value<'_, '_, W> {
                     .is_some()
                 {
                     count += 1;
-                    self.context.count(count)?;
+                    self.context.count(1)?;
                 }
                 self.context.writer.list_end(mark, wire, count);
             }
@@ -254,7 +250,7 @@ impl<'de, W: Writer> Visitor<'de> for Value<'_, '_, W> {
                     .is_some()
                 {
                     count += 1;
-                    self.context.count(count)?;
+                    self.context.count(2)?;
                 }
                 self.context.writer.map_end(mark, key, value, count);
             }
@@ -293,7 +289,7 @@ impl<'de, W: Writer> Visitor<'de> for Value<'_, '_, W> {
                         depth,
                     })?;
                     count += 1;
-                    self.context.count(count)?;
+                    self.context.count(2)?;
                 }
                 self.context.writer.map_end(mark, key, value, count);
             }
@@ -329,6 +325,7 @@ fn write_struct<'de, W: Writer, A: MapAccess<'de>>(
         };
         if members.next_value_seed(seed)? {
             present |= 1 << place;
+            context.count(1)?;
         }
     }
     for (place, field, default) in structure.absent_defaults(seen) {
@@ -344,6 +341,7 @@ fn write_struct<'de, W: Writer, A: MapAccess<'de>>(
         // A refusal of ours, such as of its depth, is kept beside the parser's error.
         seed.deserialize(&mut value).map_err(A::Error::custom)?;
         present |= 1 << place;
+        context.count(1)?;
     }
     if let Err(failure) = super::to_json::check_presence(structure, present) {
         return Err(context.fail(failure));

@@ -169,7 +169,11 @@ impl<'a, R: Reader<'a>> Deserializer<'a> for Value<'_, '_, '_, 'a, R> {
             Ty::I64 => visitor.visit_i64(reader.i64()?),
             Ty::Double => visitor.visit_f64(reader.double()?),
             Ty::String => visitor.visit_borrowed_str(self.source.text()?),
-            Ty::Binary => visitor.visit_string(STANDARD.encode(reader.bytes()?)),
+            Ty::Binary => {
+                let bytes = reader.bytes()?;
+                reader.budget().base64(bytes)?;
+                visitor.visit_string(STANDARD.encode(bytes))
+            }
             Ty::List(element) | Ty::Set(element) => self.list(element, visitor),
             Ty::Map(types) => self.map(types, visitor),
             Ty::Struct(id) => {
@@ -376,6 +380,8 @@ impl<'a, R: Reader<'a>> Members<'_, '_, 'a, R> {
             let source = &mut *self.source;
             let Some((wire, id)) = source.reader.field()? else {
                 source.reader.struct_end(self.outer);
+                let budget = source.reader.budget();
+                self.structure.charge_defaults(self.seen, budget)?;
                 self.absent = Some(0);
                 break;
             };

@@ -11,7 +11,7 @@ use super::schema::{FunctionId, Schema, StructId, Ty};
 use super::wire::Writer;
 use super::{Protocol, decode_struct, read, write};
 use crate::error::AccelError;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 /// What the bytes of a record are: a struct of a schema, in the layout of one of Thrift's
 /// protocols.
@@ -74,9 +74,10 @@ impl Record {
         &self,
         function: FunctionId,
         value: &T,
+        most: usize,
         out: &mut Vec<u8>,
     ) -> Result<Record, AccelError> {
-        let (schema, limits) = (&*self.schema, &self.limits);
+        let (schema, limits) = (&*self.schema, &self.limits.of_at_most(most));
         let found = schema.function(function).map(|it| it.result);
         let id = found.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("function {}", function.0),
@@ -131,6 +132,7 @@ fn success<W: Writer, T: Serialize + ?Sized>(
         schema,
         writer,
         limits,
+        budget: Budget::new(limits),
     };
     let result = write::Value {
         sink: &mut sink,

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use super::build::build;
 use super::idl::{self, IdlError, InterfaceError};
 use crate::error::AccelError;
+use crate::limits::Budget;
 
 /// The type of a field or element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub struct FieldDefault {
     pub json: Box<[u8]>,
     /// The value if it is an integer, an enum or a bool: as a fact for branches.
     pub number: Option<i64>,
+    /// How many fields and elements it is, the field itself included.
+    pub(super) elements: usize,
 }
 
 /// A struct, union, exception, or the arguments or result of a function.
@@ -154,6 +157,18 @@ impl Struct {
             .enumerate()
             .filter(move |(place, _)| absent >> place & 1 == 1)
             .filter_map(|(place, field)| Some((place, field, field.default.as_ref()?)))
+    }
+
+    /// Charges what the default values of the fields that are not in `seen` will take.
+    pub(super) fn charge_defaults(
+        &self,
+        seen: u128,
+        budget: &mut Budget,
+    ) -> Result<(), AccelError> {
+        self.absent_defaults(seen).try_for_each(|(.., default)| {
+            budget.elements(default.elements)?;
+            budget.bytes(default.json.len())
+        })
     }
 
     pub(super) fn field_names(&self) -> String {

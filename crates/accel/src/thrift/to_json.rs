@@ -11,7 +11,7 @@ use simdutf8::compat::from_utf8;
 use super::schema::{Field, Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
 use crate::error::AccelError;
-use crate::json::write_string;
+use crate::json::{most_string_len, string_len, write_string};
 use crate::limits::Limits;
 
 /// Field number of the envelope's codec; no interface uses it (`docs/message-conventions.md`).
@@ -40,6 +40,10 @@ trait Output {
     fn base64(&mut self, value: &[u8]);
     /// The size of the text so far.
     fn len(&self) -> usize;
+    /// What `text` will add to it, or more if that is no more than `room`.
+    fn text_len(&self, value: &str, room: usize) -> usize;
+    /// What `base64` will add to it.
+    fn base64_len(&self, value: &[u8]) -> usize;
 }
 
 impl Output for Vec<u8> {
@@ -66,6 +70,17 @@ impl Output for Vec<u8> {
     fn len(&self) -> usize {
         Vec::len(self)
     }
+
+    fn text_len(&self, value: &str, room: usize) -> usize {
+        match most_string_len(value) {
+            most if most <= room => most,
+            _ => string_len(value),
+        }
+    }
+
+    fn base64_len(&self, value: &[u8]) -> usize {
+        value.len().div_ceil(3) * 4 + 2
+    }
 }
 
 /// No text.
@@ -85,6 +100,14 @@ impl Output for Checked {
     fn base64(&mut self, _: &[u8]) {}
 
     fn len(&self) -> usize {
+        0
+    }
+
+    fn text_len(&self, _: &str, _: usize) -> usize {
+        0
+    }
+
+    fn base64_len(&self, _: &[u8]) -> usize {
         0
     }
 }
@@ -121,7 +144,8 @@ pub(crate) fn one_struct<'a, R: Reader<'a>>(
     limits: &Limits,
 ) -> Result<Decoded<'a>, AccelError> {
     // Names and quotes make JSON about half as long again as binary Thrift.
-    let out = Vec::with_capacity(reader.remaining() / 2 * 3);
+    let room = (reader.remaining() / 2 * 3).min(limits.max_message_bytes);
+    let out = Vec::with_capacity(room);
     let (decoded, json) = transcode(schema, id, reader, limits, out)?;
     Ok(Decoded { json, ..decoded })
 }
@@ -197,6 +221,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         }
         // A compressed body's fields are in its data.
         if top.as_ref().is_none_or(|top| top.envelope.is_none()) {
+            structure.charge_defaults(seen, self.reader.budget())?;
             structure.write_defaults(seen, |json| self.out.put(json));
             let defaults = structure.absent_defaults(seen);
             let numbers = defaults.filter_map(|(_, it, default)| Some((it, default.number?)));
@@ -292,14 +317,18 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
             what: format!("'{name}'"),
             at: start + error.valid_up_to(),
         })?;
+        let room = self.limits.max_message_bytes.saturating_sub(self.out.len());
+        self.check_room(self.out.text_len(text, room))?;
         self.out.text(text);
-        self.check_output()
+        Ok(())
     }
 
     fn binary(&mut self) -> Result<(), AccelError> {
         let bytes = self.reader.bytes()?;
+        self.reader.budget().base64(bytes)?;
+        self.check_room(self.out.base64_len(bytes))?;
         self.out.base64(bytes);
-        self.check_output()
+        Ok(())
     }
 
     fn list(&mut self, ty: &'s Ty, name: &Arc<str>, depth: usize) -> Result<(), AccelError> {
@@ -365,7 +394,12 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
     }
 
     fn check_output(&self) -> Result<(), AccelError> {
-        AccelError::check_size("JSON", self.out.len(), self.limits)
+        self.check_room(0)
+    }
+
+    /// Checks that `more` bytes fit into the text, before they are written.
+    fn check_room(&self, more: usize) -> Result<(), AccelError> {
+        AccelError::check_size("JSON", self.out.len() + more, self.limits)
     }
 }
 

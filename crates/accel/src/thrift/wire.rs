@@ -2,7 +2,7 @@
 
 use super::schema::Ty;
 use crate::error::AccelError;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 
 /// A type as the wire names it: enums are `I32`, text and binary are both `Bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +56,26 @@ impl WireType {
     }
 }
 
-/// A position in the input that never reads past the end.
+/// A position in the input that never reads past the end, and what of the message's budget is left
+/// there.
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    budget: Budget,
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor { bytes, at: 0 }
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Cursor<'a> {
+        let budget = Budget::new(limits);
+        Cursor {
+            bytes,
+            at: 0,
+            budget,
+        }
+    }
+
+    pub(crate) fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
     }
 
     pub(crate) fn at(&self) -> usize {
@@ -87,6 +98,13 @@ impl<'a> Cursor<'a> {
         }
         self.at += need;
         Ok(&self.bytes[at..self.at])
+    }
+
+    /// Takes the bytes of a string.
+    pub(crate) fn string(&mut self, length: usize) -> Result<&'a [u8], AccelError> {
+        let taken = self.take("string", length)?;
+        self.budget.bytes(length)?;
+        Ok(taken)
     }
 
     pub(crate) fn array<const N: usize>(
@@ -114,13 +132,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks a container's element count before anything is allocated for it.
+    /// Checks and charges the number of a container's entries, of so many elements each, before
+    /// anything is allocated for them.
     pub(crate) fn check_count(
-        &self,
+        &mut self,
         at: usize,
         count: i64,
         least_bytes_each: usize,
-        limits: &Limits,
+        elements_each: usize,
     ) -> Result<usize, AccelError> {
         let what = "container size";
         let size = usize::try_from(count).map_err(|_| AccelError::NegativeLength {
@@ -128,14 +147,7 @@ impl<'a> Cursor<'a> {
             at,
             found: count,
         })?;
-        let limit = limits.max_container_elements;
-        if size > limit {
-            return Err(AccelError::TooLarge {
-                what: "container",
-                size,
-                limit,
-            });
-        }
+        self.budget.elements(size.saturating_mul(elements_each))?;
         let need = size.saturating_mul(least_bytes_each);
         if need > self.remaining() {
             let have = self.remaining();
@@ -150,8 +162,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads values of one protocol. Containers are read by their parts, in wire order.
+/// Reads values of one protocol. Containers are read by their parts, in wire order. Fields, elements
+/// and the bytes of strings are charged to the message's budget as they are met, skipped ones too.
 pub(crate) trait Reader<'a> {
+    /// What of the message's budget is left: for what readers add to what is on the wire.
+    fn budget(&mut self) -> &mut Budget;
     fn at(&self) -> usize;
     fn remaining(&self) -> usize;
     fn finish(&self, what: &'static str) -> Result<(), AccelError>;

@@ -13,7 +13,7 @@ use super::schema::{Schema, Ty};
 use super::wire::{WireType, Writer};
 use super::write_parts::{Array, Object};
 use crate::error::{AccelError, ValueError};
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::values::written_as_json;
 
 pub(super) type Done = Result<bool, ValueError>;
@@ -23,6 +23,7 @@ pub(super) struct Sink<'c, W> {
     pub(super) schema: &'c Schema,
     pub(super) writer: &'c mut W,
     pub(super) limits: &'c Limits,
+    pub(super) budget: Budget,
 }
 
 impl<W: Writer> Sink<'_, W> {
@@ -34,12 +35,9 @@ impl<W: Writer> Sink<'_, W> {
         }
     }
 
-    pub(super) fn check(&self, elements: usize) -> Result<(), ValueError> {
-        let (size, limit) = (elements, self.limits.max_container_elements);
-        if size > limit {
-            let what = "container";
-            return Err(AccelError::TooLarge { what, size, limit }.into());
-        }
+    /// Counts so many more fields or elements, after which the struct may not have become too large.
+    pub(super) fn count(&mut self, more: usize) -> Result<(), ValueError> {
+        self.budget.elements(more)?;
         Ok(AccelError::check_size(
             "Thrift struct",
             self.writer.len(),
@@ -186,6 +184,8 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
     }
 
     fn serialize_str(mut self, value: &str) -> Done {
+        let size = self.sink.writer.len() + value.len();
+        AccelError::check_size("Thrift struct", size, self.sink.limits)?;
         match self.ty {
             Ty::String => {
                 self.header();

@@ -61,9 +61,11 @@ impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
     }
 
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
+        let mut elements = 1;
         match self.ty {
             Ty::List(element) | Ty::Set(element) => self.part(element, value)?,
             Ty::Map(types) => {
+                elements = 2;
                 // Pairs of any type; such maps are rare.
                 match serde_json::to_value(value).map_err(ValueError::custom)? {
                     Json::Array(pair) if pair.len() == 2 => {
@@ -76,7 +78,7 @@ impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
             _ => {}
         }
         self.count += 1;
-        self.sink.check(self.count)
+        self.sink.count(elements)
     }
 
     fn finish(self) -> Done {
@@ -205,7 +207,7 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                     depth,
                 })?;
                 members.present |= u128::from(there) << place;
-                Ok(())
+                self.sink.count(there.into())
             }
             Body::Map {
                 value: ty,
@@ -222,7 +224,7 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                     depth,
                 })?;
                 *count += 1;
-                self.sink.check(*count)
+                self.sink.count(2)
             }
         }
     }
@@ -242,10 +244,11 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                         depth,
                     })?;
                     members.present |= u128::from(there) << place;
+                    sink.count(1)?;
                 }
                 check_presence(members.structure, members.present)?;
                 sink.writer.struct_end(members.outer);
-                sink.check(0)?;
+                sink.count(0)?;
             }
             Body::Map {
                 value, mark, count, ..
