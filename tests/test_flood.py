@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -121,3 +122,64 @@ def test_memory_is_bounded_under_a_flood(tmp_path: Path) -> None:
     print(f"held {held / MIB:.1f} MiB, in all {flooded / MIB:.1f} MiB above {before / MIB:.1f} MiB")
     assert CONNECTIONS * MESSAGE_BYTES <= held <= CONNECTIONS * COPIES * MESSAGE_BYTES
     assert flooded <= CONNECTIONS * COPIES * MESSAGE_BYTES
+
+
+HUNGRY = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (192, 192))
+from accelflow import Server
+server = Server(
+    sys.argv[1], admin="127.0.0.1:0", first_byte_timeout_s=600.0, message_timeout_s=600.0
+)
+server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
+server.start()
+print(server.port, server.admin_port, flush=True)
+sys.stdin.read()
+server.stop(0.0)
+"""
+
+PROTO = """
+syntax = "proto3";
+message Pair { int64 a = 1; int64 b = 2; }
+message Sum { int64 sum = 1; }
+service Calculator { rpc add(Pair) returns (Sum); }
+"""
+
+
+def counted(metrics: str, series: str) -> int:
+    found = re.search(rf"^{re.escape(series)} (\d+)$", metrics, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+@pytest.mark.parametrize(("name", "text"), [("c.thrift", INTERFACE), ("c.proto", PROTO)])
+def test_operators_are_answered_when_connections_have_taken_all_descriptors(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    interface = tmp_path / name
+    interface.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-c", HUNGRY, str(interface)]
+    with (
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process,
+        ExitStack() as stack,
+    ):
+        stack.callback(process.kill)
+        assert process.stdout is not None
+        port, admin = map(int, process.stdout.readline().split())
+
+        def metrics() -> str:
+            return urlopen(f"http://127.0.0.1:{admin}/metrics", timeout=60).read().decode()
+
+        for _ in range(200):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        refused = 'accelflow_connections_total{end="no_descriptors"}'
+        open_now = "accelflow_connections_open"
+        for _ in range(600):
+            seen = metrics()
+            if counted(seen, refused) + counted(seen, open_now) == 200:
+                break
+            time.sleep(0.05)
+        assert counted(seen, refused) > 0
+        assert counted(seen, open_now) > 10
+        assert counted(seen, 'accelflow_connections_total{end="accept_failed"}') == 0

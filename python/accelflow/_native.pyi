@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -569,6 +569,20 @@ def current_scope() -> Scope | None:
     """That of the request that this thread handles; None if it has neither deadline nor trace."""
 
 @final
+class Promise:
+    """Where the answer of a coroutine goes.
+
+    It is kept once; what is dropped is answered with an error.
+    """
+
+    def keep(self, value: Any) -> None:
+        """Answer the request with a value."""
+    def fail(self, raised: BaseException) -> None:
+        """Answer the request with what was raised."""
+    def when_abandoned(self, tell: Callable[[], object]) -> None:
+        """Have `tell` called, once, from any thread, when nobody waits for the answer any more."""
+
+@final
 class Server:
     """A server of the functions that a `.thrift` file declares.
 
@@ -584,9 +598,12 @@ class Server:
         key: str | None = None,
         client_ca: str | None = None,
         max_connections: int,
+        max_connections_per_address: int | None = None,
+        reserved_descriptors: int,
         max_concurrent_streams: int,
         max_message_bytes: int,
         idle_timeout_s: float,
+        first_byte_timeout_s: float,
         message_timeout_s: float,
         handler_threads: int,
         pools: Pools | None = None,
@@ -600,11 +617,18 @@ class Server:
         error_log: Callable[[str, str, str, str, str, bool], None] | None = None,
     ) -> Server:
         """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
-    def handle(self, name: str, handler: Callable[..., Any], takes_request: bool) -> None:
+    def handle(
+        self,
+        name: str,
+        handler: Callable[..., Any],
+        takes_request: bool,
+        begin: Callable[[Coroutine[Any, Any, Any], Promise], object],
+    ) -> None:
         """Set the handler of `Service.method`.
 
-        It is given the dict of arguments, and the request if it takes that, and returns the value.
-        Raises AccelflowError for no function of the interface, and once the server was started.
+        It is given the dict of arguments, and the request if it takes that, and returns the value
+        or a coroutine; `begin` is given each coroutine and the promise of its value. Raises
+        AccelflowError for no function of the interface, and once the server was started.
         """
     def start(self, host: str, port: int) -> int:
         """Listen on an IP address and return the port; 0 asks the system for one.

@@ -11,6 +11,7 @@ Every request is received by trace T1 and answered by T2, or by T3 if it was com
 import asyncio
 import contextlib
 import datetime
+import functools
 import inspect
 import logging
 import secrets
@@ -32,7 +33,7 @@ from accelflow.errors import (
 )
 from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
 from accelflow.recordings import completed
-from accelflow.requests import Request, in_scope
+from accelflow.requests import Outcome, Request, in_scope
 from accelflow.tenants import Shaping, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Request", "Server"]
@@ -48,10 +49,6 @@ Handler: TypeAlias = (
 )
 
 _LOG: Final = logging.getLogger(__name__)
-
-#: How often it is looked whether somebody still waits for a coroutine: at first, and later on.
-_FIRST_LOOK_S: Final = 0.02
-_LAST_LOOK_S: Final = 0.25
 
 #: How long coroutines may take to be cancelled when the server stops.
 _FAREWELL_S: Final = 5.0
@@ -71,20 +68,25 @@ class Server:
     Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
     `key` (files in PEM form), over TLS 1.3 and nothing else. With `client_ca`, a file of
     authorities, clients must prove who they are by a certificate that one of these has signed.
-    Connections beyond `max_connections` are closed at once, and so are those that pause longer than
-    `idle_timeout_s` between messages, or `message_timeout_s` within one. Clients of gRPC have up to
-    `max_concurrent_streams` requests at once on a connection.
+    Connections beyond `max_connections` are closed at once, and so are those beyond
+    `max_connections_per_address` from one address (by default a quarter of all, and any number from
+    this machine), those that would take one of the last `reserved_descriptors` descriptors that
+    the process may have, and those that send nothing for `first_byte_timeout_s`, then pause longer
+    than `idle_timeout_s` between messages, or `message_timeout_s` within one. Clients of gRPC have
+    up to `max_concurrent_streams` requests at once on a connection.
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
     threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has more
     settings); the results are the same. Handlers are called on the threads of connections, those
-    of gRPC on up to `handler_threads` threads that all connections share; if that is 0, on the
-    threads of connections, too, which is faster for handlers that do not block. With `steering`,
-    they are called on workers that LdB chooses (:class:`Steering`, or its policy alone).
-    With `record`, the costs of the latest requests are kept for :meth:`recording`. With `tenants`,
-    what each of them sends is shaped before anything is done for it. With `telemetry`, spans of
-    requests go to a collector. With `admin`, an address such as "127.0.0.1:9100", operators are
-    answered there over HTTP (/metrics, /recording). `faults` are injected into accelerators.
+    of gRPC on up to `handler_threads` threads that all connections share, and on as many more for
+    connections that have none of these. With `handler_threads` 0, they are called on the threads of
+    connections, too, which is faster for handlers that do not block. Coroutines that they return
+    hold no thread. With `steering`, handlers are called on workers that LdB chooses
+    (:class:`Steering`, or its policy alone). With `record`, the costs of the latest requests are
+    kept for :meth:`recording`. With `tenants`, what each of them sends is shaped before anything is
+    done for it. With `telemetry`, spans of requests go to a collector. With `admin`, an address
+    such as "127.0.0.1:9100", operators are answered there over HTTP (/metrics, /recording).
+    `faults` are injected into accelerators.
 
     Of errors that it has not declared, a client is told a code and an id, under which the log
     ``accelflow.server`` has the rest: at level ERROR, or INFO if the request is what is wrong. With
@@ -102,9 +104,12 @@ class Server:
         key: str | PathLike[str] | None = None,
         client_ca: str | PathLike[str] | None = None,
         max_connections: int = 1024,
+        max_connections_per_address: int | None = None,
+        reserved_descriptors: int = 64,
         max_concurrent_streams: int = 100,
         max_message_bytes: int = 16 << 20,
         idle_timeout_s: float = 300.0,
+        first_byte_timeout_s: float = 10.0,
         message_timeout_s: float = 10.0,
         workers: int | Pools | None = None,
         steering: SteeringPolicy | Steering | None = None,
@@ -118,6 +123,9 @@ class Server:
     ) -> None:
         """Read the files; nothing listens yet."""
         whole_number("max_connections", max_connections, 1, _MOST)
+        if max_connections_per_address is not None:
+            whole_number("max_connections_per_address", max_connections_per_address, 1, _MOST)
+        whole_number("reserved_descriptors", reserved_descriptors, 0, _MOST)
         whole_number("max_concurrent_streams", max_concurrent_streams, 1, _MOST)
         whole_number("max_message_bytes", max_message_bytes, 1, _MOST)
         whole_number("handler_threads", handler_threads, 0, _MOST)
@@ -132,9 +140,12 @@ class Server:
             key=None if key is None else fspath(key),
             client_ca=None if client_ca is None else fspath(client_ca),
             max_connections=max_connections,
+            max_connections_per_address=max_connections_per_address,
+            reserved_descriptors=reserved_descriptors,
             max_concurrent_streams=max_concurrent_streams,
             max_message_bytes=max_message_bytes,
             idle_timeout_s=idle_timeout_s,
+            first_byte_timeout_s=first_byte_timeout_s,
             message_timeout_s=message_timeout_s,
             pools=pools,
             handler_threads=handler_threads,
@@ -168,22 +179,13 @@ class Server:
 
         def call(*given: Any) -> Any:
             try:
-                value = handler(*given)
-                return self._coroutines.run(value) if inspect.iscoroutine(value) else value
-            except DeclaredError:
-                raise
-            except BaseException as error:
-                # Where a call was made is of less use than what became of it.
-                shown = None if isinstance(error, CallError) else error
-                number = secrets.token_hex(8)
-                text = "error %s: the handler of %s failed: %s"
-                _LOG.error(text, number, name, error, exc_info=shown)
-                # With what has no place for it, the log has a second id.
-                with contextlib.suppress(AttributeError):
-                    error._accelflow_error_id = number  # type: ignore[attr-defined]
+                return handler(*given)
+            except BaseException as raised:
+                _log_failure(name, raised)
                 raise
 
-        self._native.handle(name, call, takes_request)
+        begin = functools.partial(self._coroutines.begin, name)
+        self._native.handle(name, call, takes_request, begin)
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on an IP address, serve in threads of its own, and return the port.
@@ -302,24 +304,12 @@ class _Coroutines:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.thread: threading.Thread | None = None
 
-    def run(self, coroutine: Coroutine[Any, Any, Json]) -> Json:
-        """Return what a coroutine returns, and cancel it once nobody waits for that any more."""
-        scope = _native.current_scope()
-        outcome = asyncio.run_coroutine_threadsafe(in_scope(scope, coroutine), self._running())
-        pause_s = _FIRST_LOOK_S
-        while True:
-            left_s = None if scope is None else _least(pause_s, scope.time_left_s())
-            try:
-                return outcome.result(left_s).get()
-            except TimeoutError:
-                # It may be the handler's own.
-                if outcome.done():
-                    return outcome.result().get()
-                pause_s = min(2 * pause_s, _LAST_LOOK_S)
-                if scope is not None and scope.abandoned and outcome.cancel():
-                    late = scope.time_left_s() == 0
-                    code = "DEADLINE_EXCEEDED" if late else "CANCELLED"
-                    raise DeclaredError(code, {"message": "nobody waits"}) from None
+    def begin(
+        self, name: str, coroutine: Coroutine[Any, Any, Json], promise: _native.Promise
+    ) -> None:
+        """Have a coroutine run, and cancelled once nobody waits for its value any more."""
+        answering = in_scope(_native.current_scope(), coroutine)
+        self._running().call_soon_threadsafe(_begin, name, answering, promise)
 
     def stop(self) -> None:
         """Cancel what still runs, and end the thread."""
@@ -345,15 +335,49 @@ class _Coroutines:
             return self._loop
 
 
+def _begin(
+    name: str, answering: Coroutine[Any, Any, Outcome[Json]], promise: _native.Promise
+) -> None:
+    """Run what handles a request, in the loop that this is called in."""
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(answering)
+    promise.when_abandoned(functools.partial(loop.call_soon_threadsafe, task.cancel))
+    task.add_done_callback(functools.partial(_keep, name, promise))
+
+
+def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Outcome[Json]]) -> None:
+    """Answer a request with what its coroutine has returned or raised."""
+    if task.cancelled() and task.cancelling() > 0:
+        # By the server: nobody waits, or it stops. The handler has not failed.
+        promise.fail(asyncio.CancelledError("the handler was cancelled"))
+        return
+    try:
+        value = task.result().get()
+    except BaseException as raised:
+        _log_failure(name, raised)
+        promise.fail(raised)
+    else:
+        promise.keep(value)
+
+
+def _log_failure(name: str, raised: BaseException) -> None:
+    """Log what a handler has raised under an id, which it is given, unless that is a result."""
+    if isinstance(raised, DeclaredError):
+        return
+    # Where a call was made is of less use than what became of it.
+    shown = None if isinstance(raised, CallError) else raised
+    number = secrets.token_hex(8)
+    _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
+    # With what has no place for it, the log has a second id.
+    with contextlib.suppress(AttributeError):
+        raised._accelflow_error_id = number  # type: ignore[attr-defined]
+
+
 async def _cancel_all() -> None:
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _least(pause_s: float, left_s: float | None) -> float:
-    return pause_s if left_s is None else min(pause_s, left_s)
 
 
 def _takes_request(name: str, handler: Callable[..., Any]) -> bool:

@@ -16,6 +16,7 @@ mod errors;
 mod execution;
 mod json;
 mod operations;
+mod promise;
 mod recording;
 mod rpc_processor;
 mod scope;
@@ -56,6 +57,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
+
+    #[pymodule_export]
+    use crate::promise::PyPromise;
 
     #[pymodule_export]
     use crate::recording::{check_recording, executed_operations, machine_name, record_services};

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::errors::{AccelflowError, DeclaredError, seconds};
 use crate::json;
 use crate::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
+use crate::promise::{self, PyPromise};
 use crate::scope::PyRequest;
 use crate::tenants::{self, PyShaping, PyTenant};
 
@@ -23,6 +24,9 @@ use crate::tenants::{self, PyShaping, PyTenant};
 struct PyHandler {
     callable: Py<PyAny>,
     takes_request: bool,
+    /// The type of coroutines, and what runs one and keeps the promise of its value.
+    coroutine: Py<PyAny>,
+    begin: Py<PyAny>,
 }
 
 impl ValueHandler for PyHandler {
@@ -35,23 +39,19 @@ impl ValueHandler for PyHandler {
                     false => callable.call1((arguments,))?,
                     true => callable.call1((arguments, PyRequest::of(request)))?,
                 };
-                if value.is_none() {
-                    return Ok(Returned::nothing());
+                if value.is_instance(self.coroutine.bind(py))? {
+                    let (promise, later) = request.later();
+                    self.begin.call1(py, (value, PyPromise::new(promise)))?;
+                    return Ok(later);
                 }
-                let problem = json::Problem::default();
-                let returned = request.returns(&json::Value::of(&value, &problem));
-                // As any other result that does not fit.
-                Ok(match problem.raise() {
-                    Ok(()) => returned,
-                    Err(error) => Returned::unfit(error.to_string()),
-                })
+                Ok(promise::returned(&value, |it| request.returns(it)))
             };
             answer().map_err(|error| failure(py, &error))
         })
     }
 }
 
-fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
+pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
     if error.is_instance_of::<DeclaredError>(py) {
         let declared = || -> PyResult<HandlerError> {
             let arguments = error.value(py).getattr("args")?;
@@ -122,7 +122,8 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (
         interface, *, include_dirs=Vec::new(), certificate=None, key=None, client_ca=None, max_connections,
-        max_concurrent_streams, max_message_bytes, idle_timeout_s, message_timeout_s,
+        max_connections_per_address=None, reserved_descriptors, max_concurrent_streams,
+        max_message_bytes, idle_timeout_s, first_byte_timeout_s, message_timeout_s,
         handler_threads, pools=None, steering=None, record=false, tenants=Vec::new(),
         faults=Vec::new(), telemetry=None, admin=None, verbose_errors=false, error_log=None
     ))]
@@ -134,9 +135,12 @@ impl PyServer {
         key: Option<PathBuf>,
         client_ca: Option<PathBuf>,
         max_connections: usize,
+        max_connections_per_address: Option<usize>,
+        reserved_descriptors: usize,
         max_concurrent_streams: u32,
         max_message_bytes: usize,
         idle_timeout_s: f64,
+        first_byte_timeout_s: f64,
         message_timeout_s: f64,
         handler_threads: usize,
         pools: Option<PyPools>,
@@ -152,8 +156,11 @@ impl PyServer {
         let mut server = Server::from_interface(&interface, &include_dirs).map_err(refused)?;
         let mut config = Config {
             max_connections,
+            max_connections_per_address,
+            reserved_descriptors,
             max_concurrent_streams,
             idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,
+            first_byte_timeout: seconds("first_byte_timeout_s", first_byte_timeout_s)?,
             message_timeout: seconds("message_timeout_s", message_timeout_s)?,
             handler_threads,
             verbose_errors,
@@ -195,12 +202,23 @@ impl PyServer {
     }
 
     /// Sets the handler of `Service.method`: a callable from the dict of arguments, and the request
-    /// if it takes that, to the value. Raises AccelflowError for no function of the interface, and
-    /// once the server was started.
-    fn handle(&self, name: &str, handler: Py<PyAny>, takes_request: bool) -> PyResult<()> {
+    /// if it takes that, to the value or a coroutine; `begin` is given each coroutine and the promise of
+    /// its value. Raises AccelflowError for no function of the interface, and once the server was
+    /// started.
+    fn handle(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        handler: Py<PyAny>,
+        takes_request: bool,
+        begin: Py<PyAny>,
+    ) -> PyResult<()> {
+        let coroutine = py.import("types")?.getattr("CoroutineType")?;
         let handler = PyHandler {
             callable: handler,
             takes_request,
+            coroutine: coroutine.unbind(),
+            begin,
         };
         match &mut *self.lock() {
             State::New(server) => server.handle_values(name, handler).map_err(refused),

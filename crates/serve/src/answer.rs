@@ -7,7 +7,7 @@ use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Job, Record};
 use opentelemetry::Context;
 
-use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
+use crate::handler::{Arguments, HandlerError, Made, Request, Returned, Value};
 use crate::metadata::Metadata;
 use crate::peer::Peer;
 use crate::server::Shared;
@@ -77,9 +77,14 @@ pub(crate) fn handle(
             json: &json,
         }),
     };
-    let called = catch_unwind(AssertUnwindSafe(|| shared.call(handler, &request)));
+    let call = || match shared.call(handler, &request)? {
+        // The calls of a connection are answered in order: its thread has nothing else to do.
+        Returned(Made::Later(pending)) => pending.wait(),
+        Returned(Made::Now(value)) => Ok(value),
+    };
+    let called = catch_unwind(AssertUnwindSafe(call));
     let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
-    let Returned(value) = match called {
+    let value = match called {
         Err(_) => return Err(internal("the handler panicked".to_owned())),
         Ok(Ok(value)) => value,
         Ok(Err(HandlerError::Internal(why))) => return Err(internal(why)),

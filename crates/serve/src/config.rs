@@ -7,6 +7,7 @@ use accelflow_accel::Limits;
 use accelflow_runtime::PoolSettings;
 
 use crate::error::ServeError;
+use crate::places::descriptor_limit;
 use crate::steering::Steering;
 
 /// The longest time limit: what is longer than 30 years is no limit, and more than clocks count to.
@@ -54,11 +55,24 @@ pub struct Config {
     /// Most connections at once; further ones are closed as soon as they are accepted. With
     /// `limits.max_message_bytes` it bounds the server's memory. Default 1,024.
     pub max_connections: usize,
+    /// Most connections at once from one address (of IPv6, from one network of 64 bits). Default
+    /// `None`: a quarter of `max_connections`, since one client must not lock all others out, but
+    /// behind one address there may be many; and no limit for this machine's own addresses,
+    /// where proxies have all their clients' connections. What is set holds for those, too.
+    pub max_connections_per_address: Option<usize>,
+    /// How many of the descriptors that the process may have connections leave alone: for the
+    /// operators' port, which has 16 connections at most, and for what handlers open. Default 64,
+    /// of which the rest is an assumption.
+    pub reserved_descriptors: usize,
     /// Bounds on messages, of which `max_message_bytes` is the largest frame. Default
     /// [`Limits::default`].
     pub limits: Limits,
     /// The longest pause between two messages. Default 5 minutes.
     pub idle_timeout: Duration,
+    /// From the connection to the first byte of the first message; over TLS, from the end of the
+    /// handshake. Of gRPC the first bytes are the preface, for which there is `handshake_timeout`. Default
+    /// 10 seconds: a connection that has never been used takes a place and a thread like any other.
+    pub first_byte_timeout: Duration,
     /// From the first byte of a message to its last. Default 10 seconds.
     pub message_timeout: Duration,
     /// From the connection to the end of the TLS handshake. Default 10 seconds.
@@ -93,9 +107,19 @@ pub struct Config {
 impl Config {
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         check_time_limit("idle_timeout", self.idle_timeout)?;
+        check_time_limit("first_byte_timeout", self.first_byte_timeout)?;
         check_time_limit("message_timeout", self.message_timeout)?;
         check_time_limit("handshake_timeout", self.handshake_timeout)?;
-        check_time_limit("write_timeout", self.write_timeout)
+        check_time_limit("write_timeout", self.write_timeout)?;
+        let most = descriptor_limit();
+        if self.reserved_descriptors < most {
+            return Ok(());
+        }
+        Err(ServeError::Setting {
+            name: "reserved_descriptors",
+            value: self.reserved_descriptors.to_string(),
+            allowed: format!("below {most}, the number that the process may have (RLIMIT_NOFILE)"),
+        })
     }
 }
 
@@ -103,7 +127,10 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             max_connections: 1_024,
+            max_connections_per_address: None,
+            reserved_descriptors: 64,
             limits: Limits::default(),
+            first_byte_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(300),
             message_timeout: Duration::from_secs(10),
             handshake_timeout: Duration::from_secs(10),

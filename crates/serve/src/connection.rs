@@ -25,6 +25,7 @@ use crate::metrics::{Counters, name};
 use crate::otel::RequestSpan;
 use crate::outbound::Outbound;
 use crate::peer::Guest;
+use crate::places::Place;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::spare;
@@ -36,6 +37,7 @@ mod refusals;
 
 pub(crate) struct Connection<'s> {
     shared: &'s Arc<Shared>,
+    place: &'s Arc<Place>,
     stream: &'s TcpStream,
     guest: Guest<'s>,
     names: TraceNames,
@@ -70,10 +72,11 @@ enum Next {
 }
 
 impl<'s> Connection<'s> {
-    pub(crate) fn new(shared: &'s Arc<Shared>, stream: &'s TcpStream, guest: Guest<'s>) -> Self {
+    pub(crate) fn new(shared: &'s Arc<Shared>, place: &'s Arc<Place>, guest: Guest<'s>) -> Self {
         Connection {
             shared,
-            stream,
+            place,
+            stream: &place.stream,
             names: PLAIN,
             inbound: Inbound::new(),
             conversation: Conversation::default(),
@@ -129,21 +132,29 @@ impl<'s> Connection<'s> {
         if let Some(gateway) = &self.shared.gateway {
             let inbound = std::mem::replace(&mut self.inbound, Inbound::new());
             let conversation = std::mem::take(&mut self.conversation);
-            let (shared, stream, control) = (self.shared, self.stream, self.control.take());
+            let (shared, place, control) = (self.shared, self.place, self.control.take());
             return http2::serve(
                 shared,
                 gateway,
-                stream,
+                place,
                 &self.guest.peer,
                 inbound,
                 conversation,
                 control,
             );
         }
-        let patience = Some(config.idle_timeout);
+        let patience = Some(config.first_byte_timeout.min(config.idle_timeout));
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
+        let mut is_first = true;
         loop {
-            let next = self.next()?;
+            let next = self.next().map_err(|close| match close {
+                Close::Idle if is_first => Close::Silent,
+                close => close,
+            })?;
+            if std::mem::take(&mut is_first) {
+                let patience = Some(config.idle_timeout);
+                self.stream.set_read_timeout(patience).map_err(Close::Io)?;
+            }
             let (Next::Received(bytes) | Next::Opened(bytes)) = next;
             self.pass(bytes)?;
             let answered = match next {
@@ -155,7 +166,7 @@ impl<'s> Connection<'s> {
             }
             answered?;
             if self.shared.stopping.load(Ordering::Relaxed) && self.is_between_messages() {
-                return Err(Close::Done);
+                return Err(Close::Drained);
             }
         }
     }
@@ -164,7 +175,8 @@ impl<'s> Connection<'s> {
     fn pass(&mut self, bytes: usize) -> Result<(), Close> {
         if let Some(tenants) = &self.shared.tenants {
             self.flush()?;
-            let terms = tenants.pass(self.terms.tenant, bytes);
+            let pass = || tenants.pass(self.terms.tenant, bytes);
+            let terms = self.place.busy(pass);
             self.terms = terms.ok_or(Close::Stopped)?;
         }
         Ok(())
@@ -385,7 +397,7 @@ impl<'s> Connection<'s> {
         let (shared, peer) = (self.shared, &self.guest.peer);
         let context = self.span.as_ref().map(RequestSpan::context);
         let handle = || handle(shared, peer, &call, &job, context);
-        let (result, trail) = trail::follow(recorded, handle);
+        let (result, trail) = self.place.busy(|| trail::follow(recorded, handle));
         let app = start.elapsed();
         shared.metrics.handler(app);
         shared.handlers.took(call.function, app);

@@ -115,6 +115,12 @@ pub(crate) enum Close {
     /// The client has ended it within a message.
     #[error("closed by the client within a message")]
     Cut,
+    /// The server stops, and has answered what had come.
+    #[error("the server stops")]
+    Drained,
+    /// Nothing has ever come.
+    #[error("silent for too long")]
+    Silent,
     /// Nothing came for too long.
     #[error("idle for too long")]
     Idle,
@@ -160,9 +166,31 @@ pub(crate) fn alert(description: u8) -> String {
 }
 
 impl Close {
+    /// Whether the client may have sent what is not read any more, and has yet to read what it was told.
+    pub(crate) fn leaves_unread(&self) -> bool {
+        match self {
+            Close::Drained
+            | Close::Stopped
+            | Close::Malformed(_)
+            | Close::Handshake(_)
+            | Close::Failed(_) => true,
+            Close::Done
+            | Close::Cut
+            | Close::Idle
+            | Close::Silent
+            | Close::Slow(_)
+            | Close::Alert(_)
+            | Close::Http2(_)
+            | Close::Flood
+            | Close::TooManyOfTenant
+            | Close::Io(_) => false,
+        }
+    }
+
     pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Close::Done => "done",
+            Close::Done | Close::Drained => "done",
+            Close::Silent => "silent",
             Close::Cut => "cut",
             Close::Idle => "idle",
             Close::Slow(_) => "slow",

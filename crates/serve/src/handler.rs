@@ -15,6 +15,7 @@ use serde::de::{Deserialize, DeserializeSeed};
 
 use crate::metadata::Metadata;
 use crate::outbound::QUICK;
+use crate::promise::{Pending, Promise};
 use crate::scope::{with_abandonment, with_deadline};
 use crate::spare;
 use crate::wipe::Wiped;
@@ -113,22 +114,41 @@ impl<'a> Request<'a> {
     /// What a handler returns whose value is `value`. A value that does not fit the interface is
     /// reported to the client once it is returned.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
-        if let Some(it) = self.record {
-            // Many results are about as large as their arguments.
-            let mut bytes = spare::take(LEAST_RESULT.max(self.arguments.len()));
-            let refused = match it.record.result(it.function, value, &mut bytes) {
-                Ok(record) => return Returned(Value::Record(record, bytes)),
-                Err(error) => error,
-            };
-            spare::give(bytes);
-            if !it.record.may_fit_as_json() {
-                return Returned(Value::Unfit(refused.to_string()));
-            }
+        let form = self.record.map(|it| (it.record, it.function));
+        returned(form, self.arguments.len(), value)
+    }
+
+    /// What a handler returns that has no answer yet, and where that goes once there is one: others may use
+    /// its thread meanwhile, if it is not the one of the client's own connection (framed Thrift
+    /// answers calls in order).
+    pub fn later(&self) -> (Promise, Returned) {
+        let form = self.record.map(|it| (it.record.clone(), it.function));
+        let (promise, pending) = Promise::new(form, self.arguments.len());
+        (promise, Returned(Made::Later(pending)))
+    }
+}
+
+/// `value` in the form of a function's result; it has about this size.
+pub(crate) fn returned<T: Serialize + ?Sized>(
+    form: Option<(&Record, FunctionId)>,
+    size: usize,
+    value: &T,
+) -> Returned {
+    if let Some((record, function)) = form {
+        // Many results are about as large as their arguments.
+        let mut bytes = spare::take(LEAST_RESULT.max(size));
+        let refused = match record.result(function, value, &mut bytes) {
+            Ok(record) => return Returned(Made::Now(Value::Record(record, bytes))),
+            Err(error) => error,
+        };
+        spare::give(bytes);
+        if !record.may_fit_as_json() {
+            return Returned(Made::Now(Value::Unfit(refused.to_string())));
         }
-        match serde_json::to_vec(value) {
-            Ok(json) => Returned(Value::Json(json)),
-            Err(error) => Returned(Value::Unfit(error.to_string())),
-        }
+    }
+    match serde_json::to_vec(value) {
+        Ok(json) => Returned(Made::Now(Value::Json(json))),
+        Err(error) => Returned(Made::Now(Value::Unfit(error.to_string()))),
     }
 }
 
@@ -143,7 +163,15 @@ fn unfit(why: impl Display) -> HandlerError {
 
 /// What a [`ValueHandler`] returns: made by [`Request::returns`] and [`Returned::json`].
 #[derive(Debug)]
-pub struct Returned(pub(crate) Value);
+pub struct Returned(pub(crate) Made);
+
+/// When there is a value.
+#[derive(Debug)]
+pub(crate) enum Made {
+    Now(Value),
+    /// When the promise is kept that this is the other end of.
+    Later(Pending),
+}
 
 #[derive(Debug)]
 pub(crate) enum Value {
@@ -158,12 +186,12 @@ pub(crate) enum Value {
 impl Returned {
     /// The JSON of the function's value, for a void function nothing.
     pub fn json(value: Vec<u8>) -> Returned {
-        Returned(Value::Json(value))
+        Returned(Made::Now(Value::Json(value)))
     }
 
     /// A value that cannot be sent, and why: the client is told so.
     pub fn unfit(why: String) -> Returned {
-        Returned(Value::Unfit(why))
+        Returned(Made::Now(Value::Unfit(why)))
     }
 
     /// What a void function returns.

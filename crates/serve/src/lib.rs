@@ -38,6 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod accept;
 mod admin;
 mod alerts;
 mod answer;
@@ -58,6 +59,8 @@ mod otel;
 mod outbound;
 mod pages;
 mod peer;
+mod places;
+mod promise;
 mod recorder;
 mod reports;
 mod scope;
@@ -83,6 +86,7 @@ pub use grpc::Code as GrpcCode;
 pub use handler::{Handler, HandlerError, HandlerResult, Request, Returned, ValueHandler};
 pub use metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
 pub use otel::{Telemetry, TelemetryError};
+pub use promise::Promise;
 pub use recorder::{RecordedPath, RecordingError};
 pub use reports::ErrorReport;
 pub use scope::{Scope, current_deadline, with_deadline};

@@ -1,11 +1,10 @@
 //! Setting a server up, running it and stopping it.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,28 +15,26 @@ use accelflow_runtime::{Fault, FaultError, Faults};
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
+use crate::accept::accept;
 use crate::admin::Admin;
 use crate::config::{Config, MAX_TIME_LIMIT};
-use crate::connection::Connection;
-use crate::error::{Close, ServeError};
+use crate::error::ServeError;
 use crate::executors::{Executors, Watch, bodies};
 use crate::grpc::Gateway;
 use crate::handler::{
     AnyHandler, Handler, HandlerError, Handlers, Request, Returned, ValueHandler,
 };
+use crate::http2;
 use crate::metrics::Metrics;
 use crate::otel::{Spans, Telemetry, TelemetryError};
 use crate::pages;
-use crate::peer::Guest;
+use crate::places::{Place, Places};
 use crate::recorder::{RecordedPath, Recorder, RecordingError, thread_time};
 use crate::reports::Reports;
 use crate::steering::Steered;
 use crate::tenants::{self, Shaping, Tenant, TenantError, Tenants};
 use crate::tls::TlsIdentity;
 use crate::traces::{self, NextCore};
-
-/// A connection's stack: the deepest message there may be, parsed and written, takes a tenth.
-const STACK_BYTES: usize = 512 * 1024;
 
 type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
 pub(crate) type ThreadScope = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
@@ -307,6 +304,8 @@ impl Server {
             Some(_) => self.identity.map(|identity| identity.for_http2()),
             None => self.identity,
         };
+        let more = gateway.as_ref().map_or(0, |_| http2::DESCRIPTORS);
+        let places = Places::new(&self.config, more);
         Ok(Shared {
             gateway,
             settings: self.settings,
@@ -322,8 +321,7 @@ impl Server {
             metrics,
             reports: self.reports,
             stopping: AtomicBool::new(false),
-            open: Mutex::default(),
-            closed: Condvar::new(),
+            places,
         })
     }
 }
@@ -334,7 +332,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) handlers: Handlers,
     pub(crate) identity: Option<TlsIdentity>,
-    thread_scope: Arc<ThreadScope>,
+    pub(crate) thread_scope: Arc<ThreadScope>,
     /// What gRPC needs, if that is what is served.
     pub(crate) gateway: Option<Gateway>,
     /// Where requests are kept, if they are.
@@ -346,13 +344,25 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) reports: Reports,
     pub(crate) stopping: AtomicBool,
-    open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
-    closed: Condvar,
+    pub(crate) places: Arc<Places>,
 }
 
 impl Shared {
-    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn metrics_text(&self) -> String {
+        if let Some(tenants) = &self.tenants {
+            self.metrics.tenants_wait(tenants.waiting());
+        }
+        self.metrics.text()
+    }
+
+    pub(crate) fn recording(
+        &self,
+        services: &[(&str, &str)],
+        machine: &str,
+        date: &str,
+    ) -> Result<Recording, RecordingError> {
+        let recorder = self.recorder.as_ref().ok_or(RecordingError::Off)?;
+        recorder.recording(services, machine, date)
     }
 
     /// Has a handler called: here, or by the worker that LdB chose.
@@ -377,78 +387,11 @@ impl Shared {
         (done, thread_time().saturating_sub(start))
     }
 
-    fn ended(&self, number: u64, reason: &str) {
+    /// A connection has ended.
+    pub(crate) fn ended(&self, place: &Place, reason: &str) {
         self.metrics.connection_ended(reason);
-        let mut open = self.open();
-        open.remove(&number);
-        self.metrics.open.set(open.len() as i64);
-        self.closed.notify_all();
-    }
-}
-
-/// Takes connections until the server stops.
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
-    for number in 0.. {
-        let accepted = listener.accept();
-        if shared.stopping.load(Ordering::Acquire) {
-            return;
-        }
-        match accepted {
-            Ok((stream, peer)) => admit(shared, number, stream, peer),
-            // Out of descriptors, or a connection that is gone already: others may fare better.
-            Err(error) => {
-                shared.metrics.connection_ended("accept_failed");
-                if error.kind() != std::io::ErrorKind::ConnectionAborted {
-                    thread::sleep(Duration::from_millis(10));
-                }
-            }
-        }
-    }
-}
-
-fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr) {
-    let stream = Arc::new(stream);
-    {
-        let mut open = shared.open();
-        if open.len() >= shared.config.max_connections {
-            shared.metrics.connection_ended("too_many");
-            return;
-        }
-        open.insert(number, stream.clone());
-        shared.metrics.open.set(open.len() as i64);
-    }
-    let for_thread = shared.clone();
-    let spawned = thread::Builder::new()
-        .name(format!("accelflow-{number}"))
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
-            // Whatever happens to this connection, it is taken off the list.
-            let mut ended = Ended(&for_thread, number, "panic");
-            (for_thread.thread_scope)(&mut || {
-                ended.2 = serve(&for_thread, &stream, peer).reason();
-            });
-        });
-    if spawned.is_err() {
-        shared.ended(number, "no_thread");
-    }
-}
-
-/// Serves one connection, and says why it ended.
-fn serve(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr) -> Close {
-    let mut guest = Guest::new(shared.tenants.as_deref(), peer);
-    let asks = shared.identity.as_ref().is_some_and(|it| it.asks_clients);
-    // Without a look at what it sends, if that can say nothing of it.
-    if !asks && let Err(close) = guest.admit(Vec::new()) {
-        return close;
-    }
-    Connection::new(shared, stream, guest).run()
-}
-
-struct Ended<'s>(&'s Shared, u64, &'static str);
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.0.ended(self.1, self.2);
+        let left = self.places.give(place);
+        self.metrics.open.set(left as i64);
     }
 }
 
@@ -545,33 +488,20 @@ impl Running {
         if let Some(gateway) = gateway {
             gateway.stop();
         }
-        for stream in self.shared.open().values() {
+        self.shared.places.each(|place| {
             // What is under way on a connection of HTTP/2 still needs it both ways.
-            let told = |peer| gateway.is_some_and(|gateway| gateway.is_told(peer));
-            if !stream.peer_addr().is_ok_and(told) {
-                let _ = stream.shutdown(Shutdown::Read);
+            if !gateway.is_some_and(|gateway| gateway.is_told(place.address)) {
+                let _ = place.stream.shutdown(Shutdown::Read);
             }
-        }
-        let mut open = self.shared.open();
-        while !open.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
+        });
+        let cut_off = self.shared.places.clear(deadline, || {
+            if let Some(tenants) = &self.shared.tenants {
+                tenants.close();
             }
-            let waited = self.shared.closed.wait_timeout(open, left);
-            open = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        if let Some(tenants) = &self.shared.tenants {
-            tenants.close();
-        }
-        for stream in open.values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
+        });
         if let Some(gateway) = gateway {
             gateway.workers.close();
         }
-        let cut_off = open.len();
-        drop(open);
         if let Some(spans) = &self.shared.spans {
             spans.flush();
         }

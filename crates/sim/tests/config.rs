@@ -156,7 +156,12 @@ fn choices_are_the_whole_range_and_their_names_are_unique() {
         if !names.contains("") {
             // A name for each: what has one has no number that stands for nothing.
             let range = (parameter.max - parameter.min) as usize + 1;
-            assert_eq!((names.len(), choices.len()), (range, range), "{}", parameter.key);
+            assert_eq!(
+                (names.len(), choices.len()),
+                (range, range),
+                "{}",
+                parameter.key
+            );
         }
     }
     let error = Config::default().set("core.balancing", 5.0).unwrap_err();

@@ -69,6 +69,8 @@ impl From<Close> for Trouble {
             Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
             Close::KeyUpdates => Trouble::Tls(close.to_string()),
             Close::Idle
+            | Close::Silent
+            | Close::Drained
             | Close::Failed(_)
             | Close::Stopped
             | Close::TooManyOfTenant

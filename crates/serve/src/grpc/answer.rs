@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Instant;
 
 use accelflow_accel::grpc::GrpcCall;
@@ -17,11 +18,12 @@ use super::status::{Code, Detail, Status};
 use super::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 use crate::config::Compression;
 use crate::executors::RunError;
-use crate::handler::{Arguments, HandlerError, Request, Returned, Value};
+use crate::handler::{Arguments, HandlerError, Made, Request, Returned, Value};
 use crate::ledger::Tally;
 use crate::metadata::Metadata;
 use crate::otel::{RequestSpan, TraceParent};
 use crate::peer::Peer;
+use crate::promise::Pending;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::spare;
@@ -75,11 +77,80 @@ pub(crate) struct Answer {
     pub(crate) recorded: Option<Box<Recorded>>,
 }
 
+/// What becomes of a request on a worker.
+pub(crate) enum Begun {
+    /// It is answered.
+    Done(Result<Answer, Status>),
+    /// Its handler has promised an answer.
+    Later(Box<Later>),
+}
+
+/// A request whose handler has promised an answer.
+pub(crate) struct Later {
+    open: Open,
+    pending: Pending,
+}
+
+impl Later {
+    /// Answers the request when the promise is kept.
+    pub(crate) async fn answer(self: Box<Self>) -> Result<Answer, Status> {
+        let Later { mut open, pending } = *self;
+        let value = returned(Ok(pending.await));
+        match open.0.take() {
+            Some((asked, span, handled)) => asked.finish(span, handled, value),
+            None => Err(given_up()),
+        }
+    }
+}
+
+/// A request without an answer yet; there is none if it is dropped.
+struct Open(Option<(Asked, Option<RequestSpan>, Handled)>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some((asked, span, handled)) = self.0.take() {
+            // There is nobody to be told.
+            let _ = asked.finish(span, handled, Err(given_up()));
+        }
+    }
+}
+
+fn given_up() -> Status {
+    Status::new(Code::Cancelled, "cancelled", "nobody waits")
+}
+
+/// What there is of a request once its handler has been called.
+struct Handled {
+    received: Ran,
+    call: GrpcCall,
+    compressed: bool,
+    start: Instant,
+    trail: Option<Trail>,
+}
+
 impl Asked {
-    /// Answers the request, if somebody still waits.
-    pub(crate) fn answer(mut self) -> Result<Answer, Status> {
+    /// Has the request answered, if somebody still waits.
+    pub(crate) fn begin(mut self) -> Begun {
         let mut span = None;
-        let answer = self.answer_within(&mut span);
+        let (handled, made) = match self.handle_within(&mut span) {
+            Ok(begun) => begun,
+            Err(status) => return Begun::Done(self.emit(span, Err(status))),
+        };
+        match made {
+            Ok(Made::Later(pending)) => {
+                let open = Open(Some((self, span, handled)));
+                Begun::Later(Box::new(Later { open, pending }))
+            }
+            Ok(Made::Now(value)) => Begun::Done(self.finish(span, handled, Ok(value))),
+            Err(status) => Begun::Done(self.finish(span, handled, Err(status))),
+        }
+    }
+
+    fn emit(
+        &self,
+        span: Option<RequestSpan>,
+        answer: Result<Answer, Status>,
+    ) -> Result<Answer, Status> {
         if let (Some(spans), Some(mut span)) = (&self.shared.spans, span) {
             span.result = answer.as_ref().map_or_else(|status| status.label, |_| "ok");
             spans.emit(span);
@@ -87,10 +158,14 @@ impl Asked {
         answer
     }
 
-    fn answer_within(&mut self, span: &mut Option<RequestSpan>) -> Result<Answer, Status> {
+    /// Runs T1's part and calls the handler.
+    fn handle_within(
+        &mut self,
+        span: &mut Option<RequestSpan>,
+    ) -> Result<(Handled, Result<Made, Status>), Status> {
         let status = |code, label, why: &str| Status::private(code, label, why);
         if self.abandoned.load(Ordering::Relaxed) {
-            return Err(status(Code::Cancelled, "cancelled", "nobody waits"));
+            return Err(given_up());
         }
         let executors = &self.shared.executors;
         let message = Message {
@@ -118,23 +193,44 @@ impl Asked {
         let start = Instant::now();
         let context = span.as_ref().map(RequestSpan::context);
         let handle = || self.handle(&call, &job, context);
-        let (value, trail) = trail::follow(self.records.is_some(), handle);
-        let spent = start.elapsed();
-        self.shared.metrics.handler(spent);
-        if let Some(span) = span {
-            span.add_handler(start, spent);
-        }
+        let (made, trail) = trail::follow(self.records.is_some(), handle);
         spare::give(job.bytes);
-        let (mut answer, sent) = self.reply(&call, compressed, value?, span)?;
-        if let (Some(records), Some(trail)) = (self.records.take(), trail) {
-            answer.recorded = Some(Box::new(Recorded {
-                received: ran,
-                trail: trail.or_wall(spent),
-                sent,
-                records,
-            }));
+        let handled = Handled {
+            received: ran,
+            call,
+            compressed,
+            start,
+            trail,
+        };
+        Ok((handled, made))
+    }
+
+    /// Answers the request with what its handler has made.
+    fn finish(
+        mut self,
+        mut span: Option<RequestSpan>,
+        handled: Handled,
+        value: Result<Value, Status>,
+    ) -> Result<Answer, Status> {
+        let spent = handled.start.elapsed();
+        self.shared.metrics.handler(spent);
+        if let Some(span) = &mut span {
+            span.add_handler(handled.start, spent);
         }
-        Ok(answer)
+        let body = value.and_then(body);
+        let replied = body.and_then(|it| self.reply(&handled, it, &mut span));
+        let answer = replied.map(|(mut answer, sent)| {
+            if let (Some(records), Some(trail)) = (self.records.take(), handled.trail) {
+                answer.recorded = Some(Box::new(Recorded {
+                    received: handled.received,
+                    trail: trail.or_wall(spent),
+                    sent,
+                    records,
+                }));
+            }
+            answer
+        });
+        self.emit(span, answer)
     }
 
     fn handle(
@@ -142,7 +238,7 @@ impl Asked {
         call: &GrpcCall,
         job: &Job,
         context: Option<&Context>,
-    ) -> Result<Body, Status> {
+    ) -> Result<Made, Status> {
         let found = call.find();
         let (id, method) =
             found.map_err(|error| Status::private(Code::Unimplemented, "unknown_method", error))?;
@@ -170,45 +266,18 @@ impl Asked {
                 json: &json,
             }),
         };
-        let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
         let called = catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request)));
-        let Returned(value) = match called {
-            Err(_) => return Err(failed("the handler panicked".to_owned())),
-            Ok(Ok(value)) => value,
-            Ok(Err(HandlerError::Internal(why))) => return Err(failed(why)),
-            Ok(Err(HandlerError::Logged { id, why })) => {
-                let detail = Detail::Logged(id);
-                return Err(Status {
-                    detail,
-                    ..failed(why)
-                });
-            }
-            Ok(Err(HandlerError::Declared { field, body })) => return Err(declared(&field, &body)),
-        };
-        match value {
-            Value::Unfit(why) => {
-                let why = format!("the handler's result cannot be sent: {why}");
-                Err(Status::private(Code::Internal, "bad_result", why))
-            }
-            Value::Record(record, bytes) => Ok(Body {
-                bytes: Wiped::new(bytes),
-                record: Some(record),
-            }),
-            // As of a void function: the message without any field.
-            Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
-            Value::Json(value) => Ok(Body::json(value)),
-        }
+        returned(called.map(|it| it.map(|Returned(made)| made)))
     }
 
     fn reply(
         &self,
-        call: &GrpcCall,
-        compressed: bool,
+        handled: &Handled,
         mut value: Body,
         span: &mut Option<RequestSpan>,
     ) -> Result<(Answer, Ran), Status> {
         let like_request = self.shared.config.compression == Compression::LikeRequest;
-        let gzip = compressed && self.takes_gzip && like_request;
+        let gzip = handled.compressed && self.takes_gzip && like_request;
         let (trace, codec) = match gzip {
             true => (SEND_COMPRESSED, Some(Codec::Gzip)),
             false => (SEND, None),
@@ -216,7 +285,7 @@ impl Asked {
         let message = Message {
             terms: self.terms,
             record: value.record,
-            ..Message::json(&[], Call::Grpc(call.response(codec)))
+            ..Message::json(&[], Call::Grpc(handled.call.response(codec)))
         };
         let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
         let ran = executors.run_on(trace, payload, &message, &mut Conversation::default());
@@ -240,6 +309,38 @@ impl Asked {
             }
             None => Err(bad("T2 notified no core".to_owned())),
         }
+    }
+}
+
+/// What a handler has made, or the status that says why not.
+fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Status> {
+    let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
+    match called {
+        Err(_) => Err(failed("the handler panicked".to_owned())),
+        Ok(Ok(made)) => Ok(made),
+        Ok(Err(HandlerError::Internal(why))) => Err(failed(why)),
+        Ok(Err(HandlerError::Logged { id, why })) => Err(Status {
+            detail: Detail::Logged(id),
+            ..failed(why)
+        }),
+        Ok(Err(HandlerError::Declared { field, body })) => Err(declared(&field, &body)),
+    }
+}
+
+/// What is sent of a value.
+fn body(value: Value) -> Result<Body, Status> {
+    match value {
+        Value::Unfit(why) => {
+            let why = format!("the handler's result cannot be sent: {why}");
+            Err(Status::private(Code::Internal, "bad_result", why))
+        }
+        Value::Record(record, bytes) => Ok(Body {
+            bytes: Wiped::new(bytes),
+            record: Some(record),
+        }),
+        // As of a void function: the message without any field.
+        Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
+        Value::Json(value) => Ok(Body::json(value)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! gRPC: requests of HTTP/2 streams to the worker threads, and responses back.
 
 mod answer;
+mod fair;
 mod head;
 mod status;
 mod stream;

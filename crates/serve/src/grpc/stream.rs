@@ -17,13 +17,15 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 use tokio::time::{sleep_until, timeout};
 
-use super::answer::{Answer, Asked, Recorded};
+use super::answer::{Answer, Asked, Begun, Recorded};
+use super::fair::Flow;
 use super::head::{ENCODINGS, Head, Refusal};
 use super::status::{Code, Detail, Status, message_header};
 use super::workers::Workers;
 use crate::http2::{Activity, Frames};
 use crate::ledger::{Account, Answered};
 use crate::peer::Peer;
+use crate::places::Place;
 use crate::server::Shared;
 use crate::wipe::{Wiped, wipe_all};
 
@@ -32,6 +34,7 @@ pub(crate) struct Streams {
     pub(crate) shared: Arc<Shared>,
     pub(crate) schema: Arc<Schema>,
     pub(crate) workers: Arc<Workers>,
+    pub(crate) place: Arc<Place>,
     pub(crate) peer: Peer,
     pub(crate) frames: Rc<RefCell<Frames>>,
     /// Where requests are charged for the records that they share, if they are recorded.
@@ -251,19 +254,34 @@ impl Streams {
             abandoned,
             records,
         };
-        if self.shared.config.handler_threads == 0 {
-            return asked.answer();
+        let begun = match self.shared.config.handler_threads {
+            0 => self.place.busy(|| asked.begin()),
+            _ => self.begin(asked).await?,
+        };
+        match begun {
+            Begun::Done(answer) => answer,
+            Begun::Later(later) => later.answer().await,
         }
-        let (sender, answered) = oneshot::channel();
-        let work = Box::new(move || drop(sender.send(asked.answer())));
-        self.workers.submit(work).map_err(|_| {
+    }
+
+    /// Has a worker begin with a request.
+    async fn begin(&self, asked: Asked) -> Result<Begun, Status> {
+        let busy = || {
             let why = "too many requests wait for a thread";
             Status::new(Code::ResourceExhausted, "busy", why)
-        })?;
-        match answered.await {
-            Ok(answer) => answer,
-            Err(_) => Err(stopping()),
-        }
+        };
+        let flow = Flow {
+            tenant: self.peer.tenant,
+            connection: self.place.number,
+        };
+        let (sender, begun) = oneshot::channel();
+        let work = Box::new(move || drop(sender.send(asked.begin())));
+        self.workers.submit(flow, work).map_err(|_| busy())?;
+        begun.await.map_err(|_| match self.workers.is_closed() {
+            true => stopping(),
+            // Another's request, of which fewer wait, has taken its place.
+            false => busy(),
+        })
     }
 
     /// Receives the one message of a unary request. The permit is for its bytes.

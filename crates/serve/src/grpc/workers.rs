@@ -2,14 +2,15 @@
 //!
 //! A client has one connection for all its calls, and handlers may block, so requests are not
 //! answered on the connection's thread. There are as many threads as requests at once, up to a
-//! limit; beyond it requests wait in a queue that is bounded, too.
+//! limit; beyond it requests wait in a queue that is fair and bounded, too. As many threads again are
+//! for connections that have none: however long handlers block, one client's hold up nobody else.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use super::fair::{FairQueue, Flow, Full, Whose};
 use crate::server::ThreadScope;
 
 /// A request's work.
@@ -24,21 +25,22 @@ const WAITING_PER_THREAD: usize = 64;
 /// The stack of a worker: the deepest message there may be is parsed and written by recursion.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
-/// A bounded number of threads behind a bounded queue.
+/// A bounded number of threads behind a bounded and fair queue.
 ///
 /// To wake a thread costs more than to answer a small request, and one that is awake may take all
 /// the work before another comes. So there is one thread at most that was called and has not come
 /// yet; when it comes and takes work, it calls the next if more is waiting. A handler that blocks
-/// holds nobody up: whenever work waits, a thread is on its way or all there may be are busy.
+/// holds nobody up: whenever work waits that may have a thread, one is on its way.
 pub(crate) struct Workers {
     most: usize,
     scope: Arc<ThreadScope>,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
-    queue: VecDeque<Work>,
+    queue: FairQueue<Work>,
+    /// Work that is being done.
+    running: usize,
     threads: usize,
     /// Threads without work. The one that waits for the shortest time is called first: its stack is
     /// in the caches, and the others come to the end of their patience.
@@ -48,16 +50,32 @@ struct State {
     closed: bool,
 }
 
-/// There is no room for more work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+impl State {
+    /// Whose work the next thread may do, of `most` that all share.
+    fn whose(&self, most: usize) -> Option<Whose> {
+        match self.running {
+            shared if shared < most => Some(Whose::Anyone),
+            kept if kept < 2 * most => Some(Whose::Without),
+            _ => None,
+        }
+    }
+}
 
 impl Workers {
     pub(crate) fn new(most: usize, scope: Arc<ThreadScope>) -> Workers {
+        let most = most.clamp(1, usize::MAX / WAITING_PER_THREAD);
+        let state = State {
+            queue: FairQueue::new(most * WAITING_PER_THREAD),
+            running: 0,
+            threads: 0,
+            idle: Vec::new(),
+            coming: false,
+            closed: false,
+        };
         Workers {
-            most: most.max(1),
+            most,
             scope,
-            state: Mutex::default(),
+            state: Mutex::new(state),
         }
     }
 
@@ -65,36 +83,46 @@ impl Workers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `work` done by a thread. Work that is refused, or still waits when the workers are
-    /// closed, is dropped.
-    pub(crate) fn submit(self: &Arc<Self>, work: Work) -> Result<(), Full> {
+    /// Has `work` done by a thread. Work that is refused, that another's takes the place of in a full
+    /// queue, or that still waits when the workers are closed, is dropped.
+    pub(crate) fn submit(self: &Arc<Self>, flow: Flow, work: Work) -> Result<(), Full> {
         let mut state = self.state();
-        if state.closed || state.queue.len() >= self.most * WAITING_PER_THREAD {
+        if state.closed {
             return Err(Full);
         }
-        state.queue.push_back(work);
+        let pushed_out = state.queue.push(flow, work)?;
         let called = self.call(&mut state);
-        if state.threads == 0 {
-            state.queue.pop_back();
-            return Err(Full);
-        }
+        let undone = match state.threads {
+            0 => state.queue.clear(),
+            _ => Vec::new(),
+        };
         drop(state);
+        drop(pushed_out);
         if let Some(thread) = called {
             thread.unpark();
         }
-        Ok(())
+        match undone.is_empty() {
+            true => Ok(()),
+            false => Err(Full),
+        }
+    }
+
+    /// Whether what was dropped was so because there will be no more work.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state().closed
     }
 
     /// Has a thread come for the work that waits, unless one is on its way. The one that is
     /// returned is to be woken, once nobody holds the state.
     #[must_use]
     fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
-        if state.coming || state.queue.is_empty() {
+        let whose = state.whose(self.most)?;
+        if state.coming || !state.queue.has_next(whose) {
             return None;
         }
         let idle = state.idle.pop();
         state.coming = idle.is_some();
-        if idle.is_none() && state.threads < self.most {
+        if idle.is_none() && state.threads < 2 * self.most {
             let workers = self.clone();
             let spawned = thread::Builder::new()
                 .name("accelflow-worker".to_owned())
@@ -111,22 +139,32 @@ impl Workers {
 
     fn serve(self: &Arc<Self>) {
         self.state().coming = false;
-        while let Some(work) = self.next() {
+        let mut done = None;
+        while let Some((flow, work)) = self.next(done.take()) {
+            let begun = Instant::now();
             // A handler's panic is dealt with where it is called; nothing may end the thread.
             let _ = catch_unwind(AssertUnwindSafe(work));
+            done = Some((flow, begun.elapsed()));
         }
     }
 
-    fn next(self: &Arc<Self>) -> Option<Work> {
+    /// The next work, from one who has done some for so long.
+    fn next(self: &Arc<Self>, done: Option<(Flow, Duration)>) -> Option<(Flow, Work)> {
         let mut state = self.state();
+        if let Some((flow, spent)) = done {
+            state.queue.end(flow, spent);
+            state.running -= 1;
+        }
         loop {
-            if let Some(work) = state.queue.pop_front() {
+            let next = state.whose(self.most).and_then(|it| state.queue.pop(it));
+            if let Some(next) = next {
+                state.running += 1;
                 let called = self.call(&mut state);
                 drop(state);
                 if let Some(thread) = called {
                     thread.unpark();
                 }
-                return Some(work);
+                return Some(next);
             }
             if state.closed {
                 break;
@@ -142,7 +180,7 @@ impl Workers {
                 // Nobody has called.
                 Some(place) => {
                     state.idle.remove(place);
-                    if since.elapsed() >= PATIENCE && state.queue.is_empty() {
+                    if since.elapsed() >= PATIENCE {
                         break;
                     }
                 }
@@ -156,7 +194,7 @@ impl Workers {
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
-        let dropped = std::mem::take(&mut state.queue);
+        let dropped = state.queue.clear();
         let idle = std::mem::take(&mut state.idle);
         drop(state);
         drop(dropped);
@@ -175,6 +213,13 @@ mod tests {
         Arc::new(Workers::new(most, Arc::new(|serve| serve())))
     }
 
+    fn flow(connection: u64) -> Flow {
+        Flow {
+            tenant: 0,
+            connection,
+        }
+    }
+
     #[test]
     fn work_beyond_the_threads_waits_and_beyond_the_queue_is_refused() {
         let workers = workers(2);
@@ -184,11 +229,14 @@ mod tests {
         let closed = gate.lock().expect("nobody panics");
         let submit = |number: usize| {
             let (gate, begun, done) = (gate.clone(), begun.clone(), done.clone());
-            workers.submit(Box::new(move || {
-                let _ = begun.send(());
-                drop(gate.lock());
-                let _ = done.send(number);
-            }))
+            workers.submit(
+                flow(0),
+                Box::new(move || {
+                    let _ = begun.send(());
+                    drop(gate.lock());
+                    let _ = done.send(number);
+                }),
+            )
         };
         assert_eq!((submit(0), submit(1)), (Ok(()), Ok(())));
         begins.recv().expect("a thread begins");
@@ -206,14 +254,45 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_that_has_all_threads_leaves_others_one_each() {
+        let workers = workers(2);
+        let (begun, begins) = mpsc::channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().expect("nobody panics");
+        let block = |connection: u64| {
+            let (gate, tell) = (gate.clone(), begun.clone());
+            let work = move || {
+                let _ = tell.send(connection);
+                drop(gate.lock());
+            };
+            assert_eq!(workers.submit(flow(connection), Box::new(work)), Ok(()));
+        };
+        let begun = |count: usize| {
+            let next = |_| begins.recv().expect("it has a thread");
+            let mut connections: Vec<u64> = (0..count).map(next).collect();
+            connections.sort_unstable();
+            connections
+        };
+        [0, 0, 0, 0].map(block);
+        // Two threads that anybody may have.
+        assert_eq!(begun(2), [0, 0]);
+        [1, 1, 2].map(block);
+        // And one for each of those who came later.
+        assert_eq!(begun(2), [1, 2]);
+        drop(closed);
+        assert_eq!(begun(3), [0, 0, 1]);
+    }
+
+    #[test]
     fn a_panic_ends_no_thread_and_closing_drops_what_waits() {
         let workers = workers(1);
-        let submitted = workers.submit(Box::new(|| panic!("on purpose")));
+        let submitted = workers.submit(flow(0), Box::new(|| panic!("on purpose")));
         assert_eq!(submitted, Ok(()));
         let (sender, receiver) = mpsc::channel();
-        let submitted = workers.submit(Box::new(move || sender.send(7).expect("it is awaited")));
+        let work = Box::new(move || sender.send(7).expect("it is awaited"));
+        let submitted = workers.submit(flow(0), work);
         assert_eq!((submitted, receiver.recv()), (Ok(()), Ok(7)));
         workers.close();
-        assert_eq!(workers.submit(Box::new(|| ())), Err(Full));
+        assert_eq!(workers.submit(flow(0), Box::new(|| ())), Err(Full));
     }
 }

@@ -10,22 +10,57 @@ const HEADER: usize = 9;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PING: u8 = 6;
+const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 
-/// ACK of SETTINGS and PING, END_STREAM of DATA.
-const FLAG_1: u8 = 1;
+const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
+const PADDED: u8 = 8;
 
-/// How many frames that ask for work and carry no request a client may send at once, and how many
+/// The most that padding takes of a frame: its length and itself (RFC 9113, section 6.1).
+const MOST_PADDING: usize = 256;
+
+/// How many frames that carry nothing of a request a client may send at once, and how many
 /// more a second and for each request that is answered. An assumption: a client that measures the
 /// connection's delay sends a PING for each message that it gets, and one that gives up sends a
 /// RST_STREAM for each request.
 const BURST: f64 = 1_000.0;
 const PER_SECOND: f64 = 20.0;
 const PER_ANSWER: f64 = 8.0;
+
+/// How many bytes that are sent a client may answer with a WINDOW_UPDATE. Go's library sends one for the
+/// stream and one for the connection with every 4 KiB, others fewer.
+const BYTES_PER_UPDATE: f64 = 1_024.0;
+
+/// How many more frames of a kind may come.
+#[derive(Debug)]
+struct Allowance {
+    left: f64,
+    counted_at: Instant,
+}
+
+impl Allowance {
+    fn new(now: Instant) -> Allowance {
+        Allowance {
+            left: BURST,
+            counted_at: now,
+        }
+    }
+
+    /// Takes one; whether it was there.
+    fn spend(&mut self, now: Instant) -> bool {
+        let passed: Duration = now.saturating_duration_since(self.counted_at);
+        self.counted_at = now;
+        self.earn(passed.as_secs_f64() * PER_SECOND);
+        self.left -= 1.0;
+        self.left >= 0.0
+    }
+
+    /// Adds what does not add up beyond a burst.
+    fn earn(&mut self, more: f64) {
+        self.left = (self.left + more).min(self.left.max(BURST));
+    }
+}
 
 /// What a connection's incoming frames say about the client.
 #[derive(Debug)]
@@ -39,8 +74,8 @@ pub(crate) struct Frames {
     in_headers: bool,
     /// Since when something has been incomplete.
     begun: Option<Instant>,
-    allowance: f64,
-    counted_at: Instant,
+    useless: Allowance,
+    updates: Allowance,
     flooded: bool,
 }
 
@@ -53,8 +88,8 @@ impl Frames {
             payload_left: 0,
             in_headers: false,
             begun: Some(now),
-            allowance: BURST,
-            counted_at: now,
+            useless: Allowance::new(now),
+            updates: Allowance::new(now),
             flooded: false,
         }
     }
@@ -111,26 +146,31 @@ impl Frames {
         let [a, b, c, kind, flags, ..] = self.header;
         self.header_bytes = 0;
         self.payload_left = u32::from_be_bytes([0, a, b, c]) as usize;
-        match kind {
-            HEADERS | CONTINUATION => self.in_headers = flags & END_HEADERS == 0,
-            PING | SETTINGS if flags & FLAG_1 == 0 => self.spend(now),
-            DATA if flags & FLAG_1 == 0 && self.payload_left == 0 => self.spend(now),
-            RST_STREAM => self.spend(now),
-            _ => {}
-        }
-    }
-
-    fn spend(&mut self, now: Instant) {
-        let passed: Duration = now.saturating_duration_since(self.counted_at);
-        self.counted_at = now;
-        let earned = passed.as_secs_f64() * PER_SECOND;
-        self.allowance = (self.allowance + earned).min(BURST) - 1.0;
-        self.flooded |= self.allowance < 0.0;
+        let ends = flags & END_STREAM != 0;
+        let padded = flags & PADDED != 0 && self.payload_left <= MOST_PADDING;
+        let within = match kind {
+            HEADERS | CONTINUATION => {
+                self.in_headers = flags & END_HEADERS == 0;
+                true
+            }
+            DATA if ends || !(padded || self.payload_left == 0) => true,
+            WINDOW_UPDATE => self.updates.spend(now),
+            // DATA without data, what asks for an answer, answers to what was hardly asked, and what is to
+            // be ignored: all of it is work.
+            _ => self.useless.spend(now),
+        };
+        self.flooded |= !within;
     }
 
     /// A request was answered.
     pub(crate) fn answered(&mut self) {
-        self.allowance = (self.allowance + PER_ANSWER).min(BURST);
+        self.useless.earn(PER_ANSWER);
+        self.updates.earn(PER_ANSWER);
+    }
+
+    /// So many bytes were sent: those that take them may say so, however much later.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.updates.left += bytes as f64 / BYTES_PER_UPDATE;
     }
 
     /// Whether the client has sent too much that is of no use.
@@ -176,6 +216,13 @@ impl Activity {
 mod tests {
     use super::*;
 
+    const PRIORITY: u8 = 2;
+    const RST_STREAM: u8 = 3;
+    const SETTINGS: u8 = 4;
+    const PING: u8 = 6;
+    const UNKNOWN: u8 = 77;
+    const ACK: u8 = 1;
+
     fn frame(kind: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
         let length = (payload.len() as u32).to_be_bytes();
         let mut bytes = length[1..].to_vec();
@@ -196,7 +243,7 @@ mod tests {
         let bytes = [
             frame(HEADERS, 0, b"abc"),
             frame(CONTINUATION, END_HEADERS, b""),
-            frame(DATA, FLAG_1, b"body"),
+            frame(DATA, END_STREAM, b"body"),
         ]
         .concat();
         for cut in 0..=bytes.len() {
@@ -215,7 +262,7 @@ mod tests {
     #[test]
     fn frames_that_follow_each_other_are_not_taken_for_one() {
         let begun = Instant::now();
-        let one = frame(DATA, FLAG_1, b"body");
+        let one = frame(DATA, END_STREAM, b"body");
         let mut frames = after_preface(begun);
         frames.see(&one[..5], begun);
         // Each piece ends one frame and begins the next.
@@ -232,9 +279,15 @@ mod tests {
         let now = Instant::now();
         for useless in [
             frame(PING, 0, &[0; 8]),
+            frame(PING, ACK, &[0; 8]),
             frame(SETTINGS, 0, b""),
+            frame(SETTINGS, ACK, b""),
             frame(RST_STREAM, 0, &[0; 4]),
+            frame(PRIORITY, 0, &[0; 5]),
+            frame(WINDOW_UPDATE, 0, &[0, 0, 0, 1]),
+            frame(UNKNOWN, 0, &[0; 100]),
             frame(DATA, 0, b""),
+            frame(DATA, PADDED, &[9; 10]),
         ] {
             let mut frames = after_preface(now);
             frames.see(&useless.repeat(1_000), now);
@@ -244,9 +297,9 @@ mod tests {
         }
         let fair = [
             frame(HEADERS, END_HEADERS, b"x"),
-            frame(DATA, FLAG_1, b"y"),
+            frame(DATA, END_STREAM, b"y"),
             frame(PING, 0, &[0; 8]),
-            frame(PING, FLAG_1, &[0; 8]),
+            frame(PING, ACK, &[0; 8]),
             frame(RST_STREAM, 0, &[0; 4]),
         ];
         let mut frames = after_preface(now);
@@ -254,6 +307,12 @@ mod tests {
             frames.see(&fair.concat(), now);
             frames.answered();
         }
+        assert!(!frames.flooded());
+        // Two updates with every 4 KiB, which may come long after what they are about was sent.
+        let mut frames = after_preface(now);
+        frames.sent(256 << 20);
+        let update = frame(WINDOW_UPDATE, 0, &[0, 0, 16, 0]);
+        frames.see(&update.repeat(2 * (256 << 20) / 4_096), now);
         assert!(!frames.flooded());
         // A PING now and then, for ever.
         let mut frames = after_preface(now);

@@ -7,9 +7,9 @@ mod pipe;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::net::TcpStream;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::Limits;
@@ -34,10 +34,14 @@ use crate::grpc::{Gateway, Streams};
 use crate::inbound::Inbound;
 use crate::ledger::{Account, Ledger};
 use crate::peer::Peer;
+use crate::places::Place;
 use crate::recorder::Ran;
 use crate::server::Shared;
 use crate::tls::Control;
 
+/// The descriptors of a connection beside its socket: the socket's copy, which the runtime owns, and what the
+/// runtime waits by (two of epoll, and one to be woken by).
+pub(crate) const DESCRIPTORS: usize = 4;
 /// The flow-control window of a stream: what a client may send before its message is let in. More
 /// than messages of 64 KiB have with what is around them, so that those come without a pause.
 const STREAM_WINDOW: u32 = 128 * 1024;
@@ -55,20 +59,21 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub(crate) fn serve(
     shared: &Arc<Shared>,
     gateway: &Gateway,
-    stream: &TcpStream,
+    place: &Arc<Place>,
     peer: &Peer,
     inbound: Inbound,
     conversation: Conversation,
     control: Option<Control>,
 ) -> Result<Infallible, Close> {
     let _registered = gateway.register(peer.address);
-    let stream = stream.try_clone().map_err(Close::Io)?;
+    let stream = place.stream.try_clone().map_err(Close::Io)?;
     stream.set_nonblocking(true).map_err(Close::Io)?;
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .build()
         .map_err(Close::Io)?;
+    place.has_opened();
     let tasks = LocalSet::new();
     let served = tasks.block_on(&runtime, async {
         let stream = tokio::net::TcpStream::from_std(stream).map_err(Close::Io)?;
@@ -97,7 +102,7 @@ pub(crate) fn serve(
             shared,
             connection,
             frames: frames.clone(),
-            streams: streams(shared, gateway, peer, frames, account),
+            streams: streams(shared, gateway, place, peer, frames, account),
             stop: gateway.stopping(),
             leaving: None,
         };
@@ -150,8 +155,14 @@ impl End for ServerEnd {
         }
     }
 
-    fn see(&mut self, plain: &[u8]) {
-        self.frames.borrow_mut().see(plain, Instant::now());
+    fn see(&mut self, plain: &[u8]) -> bool {
+        let mut frames = self.frames.borrow_mut();
+        frames.see(plain, Instant::now());
+        frames.flooded()
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.frames.borrow_mut().sent(bytes);
     }
 
     fn obey(
@@ -200,6 +211,7 @@ fn builder(shared: &Shared) -> server::Builder {
 fn streams(
     shared: &Arc<Shared>,
     gateway: &Gateway,
+    place: &Arc<Place>,
     peer: &Peer,
     frames: Rc<RefCell<Frames>>,
     account: Option<Rc<Account>>,
@@ -209,6 +221,7 @@ fn streams(
         shared: shared.clone(),
         schema: gateway.schema.clone(),
         workers: gateway.workers.clone(),
+        place: place.clone(),
         peer: peer.clone(),
         frames,
         account,
@@ -254,6 +267,7 @@ impl Driver<'_> {
                         self.leave(Close::Done);
                     }
                 }
+                () = flood(&self.frames) => {}
                 _ = tick.tick() => self.look()?,
             }
             if self.frames.borrow().flooded() {
@@ -304,6 +318,15 @@ impl Driver<'_> {
         }
         Ok(())
     }
+}
+
+/// Ends when the other end floods. Nobody tells of that: it is looked at whenever the connection is.
+pub(crate) async fn flood(frames: &RefCell<Frames>) {
+    std::future::poll_fn(|_| match frames.borrow().flooded() {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
 }
 
 /// Why a connection has failed, in this crate's terms.

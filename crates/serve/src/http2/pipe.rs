@@ -54,8 +54,11 @@ pub(crate) trait End {
     /// Everything that was to be sent has been.
     fn drained(&mut self) {}
 
-    /// Looks at frames that have come.
-    fn see(&mut self, plain: &[u8]);
+    /// Looks at frames that have come; whether there are too many of no use.
+    fn see(&mut self, plain: &[u8]) -> bool;
+
+    /// So many bytes have been sent.
+    fn sent(&mut self, bytes: usize);
 
     /// Obeys what came in a record that is no application data. Returns what must be sent.
     fn obey(
@@ -90,6 +93,8 @@ pub(crate) struct Pipe<E> {
     /// Runs out when `sealed` has not been sent in time.
     patience: Option<Pin<Box<Sleep>>>,
     said_bye: bool,
+    /// Whether the other end floods: nothing more is read of it.
+    flooded: bool,
 }
 
 impl<E: End> Pipe<E> {
@@ -118,6 +123,7 @@ impl<E: End> Pipe<E> {
             sent_to: 0,
             patience: None,
             said_bye: false,
+            flooded: false,
         }
     }
 
@@ -177,7 +183,7 @@ impl<E: End> Pipe<E> {
 
     fn keep(&mut self, plain: Vec<u8>) {
         let plain = Wiped::new(plain);
-        self.end.see(&plain);
+        self.flooded |= self.end.see(&plain);
         if self.read_to == self.opened.len() {
             self.opened = plain;
         } else {
@@ -235,7 +241,10 @@ impl<E: End> Pipe<E> {
                 }
                 match written {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                    Poll::Ready(Ok(written)) => self.sent_to += written,
+                    Poll::Ready(Ok(written)) => {
+                        self.sent_to += written;
+                        self.end.sent(written);
+                    }
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Pending => return self.poll_patience(cx),
                 }
@@ -297,6 +306,11 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let pipe = &mut *self;
+        if pipe.flooded {
+            // The library would go on as long as there is more. Whoever watches the frames is to look now.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         loop {
             let rest = &pipe.opened[pipe.read_to..];
             if !rest.is_empty() {

@@ -20,7 +20,7 @@ use crate::client::dial::{Dialled, dial};
 use crate::client::error::CallError;
 use crate::client::pool::PoolCounts;
 use crate::error::{Close, alert};
-use crate::http2::Fault;
+use crate::http2::{Fault, flood};
 
 /// How often connections are looked at that are idle, and calls that wait.
 const LONGEST_TICK: Duration = Duration::from_secs(1);
@@ -338,17 +338,12 @@ impl Hub {
         let known = Rc::downgrade(&line);
         // Without calls and a place in the list it is of no use, and the library ends it.
         drop(line);
-        let flood = async {
-            while !frames.borrow().flooded() {
-                sleep(LONGEST_TICK).await;
-            }
-        };
         let ended = tokio::select! {
             ended = driver => match (ended, &*fault.borrow()) {
                 (Ok(()), None) | (_, Some(Close::Done)) => why.get(),
                 _ => "failed",
             },
-            () = flood => "failed",
+            () = flood(&frames) => "failed",
         };
         if let Some(line) = known.upgrade() {
             line.retired.set(true);

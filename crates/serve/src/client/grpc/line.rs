@@ -216,11 +216,17 @@ impl End for ClientEnd {
         self.records.noted.get().then_some(&self.records.ledger)
     }
 
-    fn see(&mut self, plain: &[u8]) {
+    fn see(&mut self, plain: &[u8]) -> bool {
         let now = Instant::now();
         self.heard.set(now);
         self.greeted.notify_one();
-        self.frames.borrow_mut().see(plain, now);
+        let mut frames = self.frames.borrow_mut();
+        frames.see(plain, now);
+        frames.flooded()
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.frames.borrow_mut().sent(bytes);
     }
 
     fn obey(

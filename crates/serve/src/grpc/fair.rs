@@ -1,0 +1,336 @@
+//! Whose request is next: the threads of handlers are shared fairly by tenants, and each tenant's by
+//! its connections.
+//!
+//! What is shared is threads, for as long as a handler takes, and nobody knows that before. So
+//! the next request is one of those who have the fewest threads now, and among them of the one whose
+//! requests have taken the least time. In deficit round robin every request costs what is known of it
+//! beforehand, and one who has long ones gets more than his share.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// The number of the tenant.
+    pub(crate) tenant: u16,
+    /// The number of the connection.
+    pub(crate) connection: u64,
+}
+
+/// What is there of one of those who share: a tenant or a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    running: usize,
+    waiting: usize,
+    /// The time that its requests have taken, from where the others were when it came.
+    used: Duration,
+}
+
+/// Those who share something, in the order in which they are next.
+#[derive(Debug)]
+struct Sharers<K> {
+    shares: BTreeMap<K, Share>,
+    /// Those with requests that wait.
+    ready: BTreeSet<(usize, Duration, K)>,
+    /// What the last one that was next had used: a new one has no claim from before.
+    now: Duration,
+}
+
+impl<K: Ord + Copy> Default for Sharers<K> {
+    fn default() -> Sharers<K> {
+        Sharers {
+            shares: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            now: Duration::ZERO,
+        }
+    }
+}
+
+impl<K: Ord + Copy> Sharers<K> {
+    fn share(&self, key: K) -> Share {
+        let idle = Share {
+            used: self.now,
+            ..Share::default()
+        };
+        self.shares.get(&key).copied().unwrap_or(idle)
+    }
+
+    /// Changes a share, and with it its place in the order.
+    fn change(&mut self, key: K, change: impl FnOnce(&mut Share)) {
+        let before = self.share(key);
+        let mut share = before;
+        change(&mut share);
+        self.ready.remove(&(before.running, before.used, key));
+        if share.waiting > 0 {
+            self.ready.insert((share.running, share.used, key));
+        }
+        match share.waiting + share.running {
+            0 => self.shares.remove(&key),
+            _ => self.shares.insert(key, share),
+        };
+    }
+
+    fn begin(&mut self, key: K) {
+        self.now = self.now.max(self.share(key).used);
+        self.change(key, |share| {
+            share.waiting -= 1;
+            share.running += 1;
+        });
+    }
+
+    fn end(&mut self, key: K, spent: Duration) {
+        self.change(key, |share| {
+            share.running = share.running.saturating_sub(1);
+            share.used += spent;
+        });
+    }
+
+    /// The one with the most requests that wait.
+    fn longest(&self) -> Option<(K, usize)> {
+        let lengths = self
+            .ready
+            .iter()
+            .map(|(.., key)| (self.shares[key].waiting, *key));
+        lengths.max().map(|(waiting, key)| (key, waiting))
+    }
+}
+
+/// Who may have a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Anybody.
+    Anyone,
+    /// Connections that have none.
+    Without,
+}
+
+/// A bounded queue of requests from which the next is taken in fairness.
+#[derive(Debug)]
+pub(crate) struct FairQueue<W> {
+    most: usize,
+    waiting: usize,
+    tenants: Sharers<u16>,
+    connections: BTreeMap<u16, Sharers<u64>>,
+    work: BTreeMap<(u16, u64), VecDeque<W>>,
+}
+
+/// The queue is full, and nobody has more in it than the one who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl<W> FairQueue<W> {
+    pub(crate) fn new(most: usize) -> FairQueue<W> {
+        FairQueue {
+            most,
+            waiting: 0,
+            tenants: Sharers::default(),
+            connections: BTreeMap::new(),
+            work: BTreeMap::new(),
+        }
+    }
+
+    /// Has `work` wait for its turn. In a full queue it takes the place of the last of whoever has the
+    /// most, which is returned.
+    pub(crate) fn push(&mut self, flow: Flow, work: W) -> Result<Option<W>, Full> {
+        let pushed_out = match self.waiting >= self.most {
+            true => Some(self.push_out(flow)?),
+            false => None,
+        };
+        self.tenants.change(flow.tenant, |it| it.waiting += 1);
+        let connections = self.connections.entry(flow.tenant).or_default();
+        connections.change(flow.connection, |it| it.waiting += 1);
+        let key = (flow.tenant, flow.connection);
+        self.work.entry(key).or_default().push_back(work);
+        self.waiting += 1;
+        Ok(pushed_out)
+    }
+
+    fn push_out(&mut self, flow: Flow) -> Result<W, Full> {
+        let (mut tenant, most) = self.tenants.longest().ok_or(Full)?;
+        if self.tenants.share(flow.tenant).waiting + 1 >= most {
+            tenant = flow.tenant;
+        }
+        let connections = self.connections.get(&tenant).ok_or(Full)?;
+        let (connection, most) = connections.longest().ok_or(Full)?;
+        if tenant == flow.tenant && connections.share(flow.connection).waiting + 1 >= most {
+            return Err(Full);
+        }
+        self.tenants.change(tenant, |it| it.waiting -= 1);
+        if let Some(connections) = self.connections.get_mut(&tenant) {
+            connections.change(connection, |it| it.waiting -= 1);
+        }
+        let last = self.take(Flow { tenant, connection }, VecDeque::pop_back);
+        last.ok_or(Full)
+    }
+
+    /// The one whose turn it is, if there is one.
+    fn next(&self, whose: Whose) -> Option<Flow> {
+        let mut tenants = self.tenants.ready.iter();
+        tenants.find_map(|(.., tenant)| {
+            let (running, _, connection) = self.connections.get(tenant)?.ready.first()?;
+            let may = whose == Whose::Anyone || *running == 0;
+            may.then_some(Flow {
+                tenant: *tenant,
+                connection: *connection,
+            })
+        })
+    }
+
+    /// Whether somebody waits who may have a thread.
+    pub(crate) fn has_next(&self, whose: Whose) -> bool {
+        self.next(whose).is_some()
+    }
+
+    /// Takes the next request. It runs until [`FairQueue::end`] is told.
+    pub(crate) fn pop(&mut self, whose: Whose) -> Option<(Flow, W)> {
+        let flow = self.next(whose)?;
+        self.tenants.begin(flow.tenant);
+        if let Some(connections) = self.connections.get_mut(&flow.tenant) {
+            connections.begin(flow.connection);
+        }
+        let work = self.take(flow, VecDeque::pop_front)?;
+        Some((flow, work))
+    }
+
+    /// A request has run for so long.
+    pub(crate) fn end(&mut self, flow: Flow, spent: Duration) {
+        self.tenants.end(flow.tenant, spent);
+        if let Some(connections) = self.connections.get_mut(&flow.tenant) {
+            connections.end(flow.connection, spent);
+        }
+    }
+
+    fn take(&mut self, flow: Flow, end: impl FnOnce(&mut VecDeque<W>) -> Option<W>) -> Option<W> {
+        let key = (flow.tenant, flow.connection);
+        let queue = self.work.get_mut(&key)?;
+        let work = end(queue)?;
+        if queue.is_empty() {
+            self.work.remove(&key);
+        }
+        self.waiting -= 1;
+        Some(work)
+    }
+
+    /// Takes all requests that wait.
+    pub(crate) fn clear(&mut self) -> Vec<W> {
+        let all = std::mem::replace(self, FairQueue::new(self.most));
+        all.work.into_values().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn flow(tenant: u16, connection: u64) -> Flow {
+        Flow { tenant, connection }
+    }
+
+    /// A queue with so many requests of each flow, of which those of the first came first.
+    fn queue(most: usize, waiting: &[(Flow, usize)]) -> FairQueue<Flow> {
+        let mut queue = FairQueue::new(most);
+        for (flow, count) in waiting {
+            for _ in 0..*count {
+                assert_eq!(queue.push(*flow, *flow), Ok(None));
+            }
+        }
+        queue
+    }
+
+    /// On one thread, how often each had its turn in so many turns, if its requests take so long.
+    fn turns(
+        queue: &mut FairQueue<Flow>,
+        turns: usize,
+        takes: impl Fn(Flow) -> Duration,
+    ) -> BTreeMap<(u16, u64), usize> {
+        let mut counts = BTreeMap::new();
+        for _ in 0..turns {
+            let (flow, work) = queue.pop(Whose::Anyone).expect("there is more");
+            assert_eq!(flow, work);
+            *counts.entry((flow.tenant, flow.connection)).or_default() += 1;
+            queue.end(flow, takes(flow));
+        }
+        counts
+    }
+
+    #[test]
+    fn tenants_share_and_within_each_its_connections() {
+        let many = [(flow(0, 1), 900), (flow(0, 2), 100), (flow(1, 3), 100)];
+        let mut queue = queue(2_000, &many);
+        let counts = turns(&mut queue, 200, |_| MS);
+        assert_eq!(counts, [((0, 1), 50), ((0, 2), 50), ((1, 3), 100)].into());
+        // What others do not use, one may have.
+        let counts = turns(&mut queue, 900, |_| MS);
+        assert_eq!(counts, [((0, 1), 850), ((0, 2), 50)].into());
+        assert!(!queue.has_next(Whose::Anyone));
+    }
+
+    #[test]
+    fn who_has_long_requests_has_fewer_of_them() {
+        let mut queue = queue(2_000, &[(flow(0, 1), 500), (flow(0, 2), 500)]);
+        let takes = |it: Flow| if it.connection == 1 { 9 * MS } else { MS };
+        let counts = turns(&mut queue, 300, takes);
+        assert_eq!(counts, [((0, 1), 30), ((0, 2), 270)].into());
+    }
+
+    #[test]
+    fn who_was_away_has_no_claim_from_before() {
+        let mut queue = queue(2_000, &[(flow(0, 1), 500)]);
+        turns(&mut queue, 100, |_| MS);
+        for _ in 0..200 {
+            queue.push(flow(0, 2), flow(0, 2)).expect("room");
+        }
+        let counts = turns(&mut queue, 100, |_| MS);
+        assert!(counts[&(0, 1)].abs_diff(counts[&(0, 2)]) <= 2, "{counts:?}");
+    }
+
+    #[test]
+    fn threads_go_to_whoever_has_the_fewest() {
+        let mut queue = queue(2_000, &[(flow(0, 1), 100)]);
+        for _ in 0..8 {
+            queue.pop(Whose::Anyone).expect("waiting");
+        }
+        queue.push(flow(0, 2), flow(0, 2)).expect("room");
+        queue.push(flow(0, 2), flow(0, 2)).expect("room");
+        // Though the first has used nothing yet: nobody knows how long it will take.
+        let next = |queue: &mut FairQueue<Flow>, whose| queue.pop(whose).map(|(flow, _)| flow);
+        assert_eq!(next(&mut queue, Whose::Without), Some(flow(0, 2)));
+        assert_eq!(next(&mut queue, Whose::Without), None);
+        assert_eq!(next(&mut queue, Whose::Anyone), Some(flow(0, 2)));
+        assert_eq!(next(&mut queue, Whose::Anyone), Some(flow(0, 1)));
+        // Also behind a tenant that has fewer, all of whose connections have one.
+        queue.push(flow(1, 3), flow(1, 3)).expect("room");
+        assert_eq!(next(&mut queue, Whose::Without), Some(flow(1, 3)));
+        queue.push(flow(1, 3), flow(1, 3)).expect("room");
+        queue.push(flow(0, 4), flow(0, 4)).expect("room");
+        assert_eq!(next(&mut queue, Whose::Without), Some(flow(0, 4)));
+    }
+
+    #[test]
+    fn a_full_queue_is_at_the_expense_of_whoever_filled_it() {
+        let mut queue = queue(10, &[(flow(0, 1), 6), (flow(0, 2), 4)]);
+        assert_eq!(queue.push(flow(0, 1), flow(0, 1)), Err(Full));
+        let longest = Ok(Some(flow(0, 1)));
+        assert_eq!(queue.push(flow(0, 2), flow(0, 2)), longest);
+        assert_eq!(queue.push(flow(0, 2), flow(0, 2)), Err(Full));
+        for _ in 0..5 {
+            assert!(queue.push(flow(1, 3), flow(1, 3)).expect("room").is_some());
+        }
+        assert_eq!(queue.push(flow(1, 3), flow(1, 3)), Err(Full));
+        let counts = turns(&mut queue, 10, |_| MS);
+        assert_eq!(counts[&(1, 3)], 5);
+        assert_eq!(queue.pop(Whose::Anyone), None);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_who_is_gone() {
+        let many: Vec<(Flow, usize)> = (0..100).map(|it| (flow(0, it), 3)).collect();
+        let mut queue = queue(1_000, &many);
+        turns(&mut queue, 300, |_| MS);
+        assert!(queue.work.is_empty() && queue.tenants.shares.is_empty());
+        assert!(queue.connections.values().all(|it| it.shares.is_empty()));
+    }
+}
