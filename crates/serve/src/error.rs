@@ -172,6 +172,7 @@ impl Close {
             Close::Drained
             | Close::Stopped
             | Close::Malformed(_)
+            | Close::KeyUpdates
             | Close::Handshake(_)
             | Close::Failed(_) => true,
             Close::Done

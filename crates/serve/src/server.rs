@@ -348,23 +348,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn metrics_text(&self) -> String {
-        if let Some(tenants) = &self.tenants {
-            self.metrics.tenants_wait(tenants.waiting());
-        }
-        self.metrics.text()
-    }
-
-    pub(crate) fn recording(
-        &self,
-        services: &[(&str, &str)],
-        machine: &str,
-        date: &str,
-    ) -> Result<Recording, RecordingError> {
-        let recorder = self.recorder.as_ref().ok_or(RecordingError::Off)?;
-        recorder.recording(services, machine, date)
-    }
-
     /// Has a handler called: here, or by the worker that LdB chose.
     pub(crate) fn call(
         &self,
