@@ -9,7 +9,8 @@ benches/side_by_side.py says; the wait is for the replies to all that a client h
 Apache Thrift's servers are TThreadedServer: in Python with the accelerated (C) protocol; in C++
 with Debian's libthrift, compiled here if `libthrift-dev`, `thrift-compiler`, `libboost-dev`,
 `libssl-dev` and `g++` are installed and left out otherwise. The handler in Rust is
-crates/serve/examples/bench_echo.rs.
+crates/serve/examples/bench_echo.rs; `accelflow_wiping` is the same server with an allocator that
+wipes what is freed.
 """
 
 import shutil
@@ -26,7 +27,11 @@ from typing import Any
 from side_by_side import CONNECTIONS, SERVERS, Command, Side, compare, example, parser, run
 
 INTERFACE = SERVERS / "bench.thrift"
-PAIRS = [("accelflow_python", "apache_python"), ("accelflow_rust", "apache_cpp")]
+PAIRS = [
+    ("accelflow_python", "apache_python"),
+    ("accelflow_rust", "apache_cpp"),
+    ("accelflow_wiping", "accelflow_rust"),
+]
 
 
 def frame(size: int) -> bytes:
@@ -70,12 +75,17 @@ def accelflow_rust(_: Path) -> list[str]:
     return [example("bench_echo"), str(INTERFACE)]
 
 
+def accelflow_wiping(_: Path) -> list[str]:
+    return [example("bench_echo_wiped"), str(INTERFACE)]
+
+
 #: Each makes the command that starts a server, to which certificate and key are added for TLS.
 KINDS: dict[str, Command] = {
     "apache_python": apache_python,
     "apache_cpp": apache_cpp,
     "accelflow_python": accelflow_python,
     "accelflow_rust": accelflow_rust,
+    "accelflow_wiping": accelflow_wiping,
 }
 
 

@@ -28,7 +28,13 @@ mod simulation;
 mod tenants;
 mod trace;
 
+use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use pyo3::prelude::*;
+
+/// What this module allocates is wiped when it is freed, so that what a server's clients have said
+/// does not stay in its memory. Python's own objects are Python's.
+#[global_allocator]
+static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 
 /// The engines of accelflow. Use the package `accelflow`, which gives them their public face.
 #[pymodule]

@@ -55,7 +55,7 @@ fn echo_grpc(request: &Request<'_>) -> Result<Returned, HandlerError> {
     Ok(request.returns(&item))
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (interface, identity) = match arguments.as_slice() {
         [interface] => (interface, None),

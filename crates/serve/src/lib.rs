@@ -95,3 +95,4 @@ pub use steering::{Steering, SteeringPolicy};
 pub use tenants::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
 pub use tls::TlsIdentity;
 pub use traces::SocketTcp;
+pub use wipe::{WIPING_ALLOCATOR, WipingAllocator};

@@ -1,9 +1,30 @@
 //! Overwriting what was secret, at the speed of memory: `Zeroize` for slices of bytes writes one
 //! byte at a time.
 
+use std::alloc::System;
 use std::ops::{Deref, DerefMut};
 
 use zeroize::optimization_barrier;
+use zeroizing_alloc::ZeroAlloc;
+
+/// The system's allocator, which wipes memory before it gives it back.
+///
+/// A server's messages pass through libraries that do not wipe (HTTP/2, JSON), through handlers' own
+/// values, and through vectors that move when they grow. A program that serves what others must not
+/// find in its memory makes this its allocator, and all of those are covered:
+///
+/// ```
+/// use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
+///
+/// #[global_allocator]
+/// static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
+/// ```
+///
+/// `docs/server.md` has what it costs and what remains.
+pub type WipingAllocator = ZeroAlloc<System>;
+
+/// The one value of [`WipingAllocator`].
+pub const WIPING_ALLOCATOR: WipingAllocator = ZeroAlloc(System);
 
 /// Overwrites `bytes` with zeros, and does so even if nobody reads them again.
 pub(crate) fn wipe(bytes: &mut [u8]) {
