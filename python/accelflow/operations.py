@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 #: In which order a queue is worked off.
-Policy: TypeAlias = Literal["fifo", "priority", "deadline"]
+Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
 #: How LdB chooses the worker of a request.
 SteeringPolicy: TypeAlias = Literal["affinity", "round_robin", "least_loaded"]

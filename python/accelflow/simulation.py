@@ -62,7 +62,7 @@ RATES = ("equal", "alibaba", "azure")
 FACTS = ("common", "drawn", "recorded")
 PROFILES = ("measured", "paper")
 SIZES = ("socialnetwork", "fleet", "fleet_whole", "hypercompressbench")
-POLICIES = ("fifo", "priority", "deadline")
+POLICIES = ("fifo", "priority", "deadline", "edf")
 REMOTES = ("short", "socialnetwork", "short_drawn", "socialnetwork_drawn")
 
 #: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
@@ -115,8 +115,9 @@ class Experiment:
     parameters, or `recorded`: that of one of the requests in `recording`, drawn for each; `remote`
     says how long remote sides take.
 
-    `policy` is the order of input queues, fifo, priority or deadline, if the configuration is not
-    to say it. Responses of services that `slo_us` does not name are due within `slo_factor` times
+    `policy` is the order of input queues, if the configuration is not to say it: fifo, priority,
+    deadline (who would be late changes places with who has slack) or edf (the earliest deadline
+    first). Responses of services that `slo_us` does not name are due within `slo_factor` times
     the mean response time of the service on an idle server with AccelFlow, unless it is None.
     `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
     named. `shaping` puts tenants behind ARCUS's traffic shaper, by number: a trace that starts

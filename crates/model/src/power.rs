@@ -140,7 +140,7 @@ impl Hardware {
             "cpu_centric" | "cohort" => Some(Hardware::Accelerators),
             "relief" => Some(Hardware::Managed),
             "per_acc_type_q" | "direct" | "cntr_flow" | "accelflow" | "accelflow_deadline"
-            | "ideal" => Some(Hardware::AccelFlow),
+            | "accelflow_edf" | "ideal" => Some(Hardware::AccelFlow),
             _ => None,
         }
     }

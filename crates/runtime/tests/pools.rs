@@ -105,15 +105,22 @@ fn run_schedule(pools: &Arc<Pools>, schedule: &Schedule) -> Vec<String> {
 }
 
 fn settings() -> impl Strategy<Value = PoolSettings> {
-    (1..3usize, 1..4usize, 1..4usize, 0..3usize, 0..3usize).prop_map(
-        |(instances, workers, queue_entries, overflow_entries, policy)| PoolSettings {
-            instances,
-            workers,
-            queue_entries,
-            overflow_entries,
-            policy: Policy::ALL[policy],
-        },
+    (
+        1..3usize,
+        1..4usize,
+        1..4usize,
+        0..3usize,
+        0..Policy::ALL.len(),
     )
+        .prop_map(
+            |(instances, workers, queue_entries, overflow_entries, policy)| PoolSettings {
+                instances,
+                workers,
+                queue_entries,
+                overflow_entries,
+                policy: Policy::ALL[policy],
+            },
+        )
 }
 
 fn schedules() -> impl Strategy<Value = Vec<Schedule>> {

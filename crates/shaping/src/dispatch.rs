@@ -16,13 +16,21 @@ pub enum Policy {
     /// The highest level first, and in that order within a level.
     Priority,
     /// In that order, unless an entry would miss its deadline and can change places with an
-    /// earlier one that has the slack.
+    /// earlier one that has the slack (section IV.C).
     Deadline,
+    /// The earliest deadline first, and in that order among equals: "prioritizes those requests
+    /// that are closer to their deadline" (section VII.A.3). Without a deadline an entry is last.
+    Edf,
 }
 
 impl Policy {
     /// All, in the order of their numbers.
-    pub const ALL: [Policy; 3] = [Policy::Fifo, Policy::Priority, Policy::Deadline];
+    pub const ALL: [Policy; 4] = [
+        Policy::Fifo,
+        Policy::Priority,
+        Policy::Deadline,
+        Policy::Edf,
+    ];
 
     /// The name in commands and results.
     pub const fn name(self) -> &'static str {
@@ -30,7 +38,13 @@ impl Policy {
             Policy::Fifo => "fifo",
             Policy::Priority => "priority",
             Policy::Deadline => "deadline",
+            Policy::Edf => "edf",
         }
+    }
+
+    /// Whether it looks at deadlines.
+    pub const fn has_deadlines(self) -> bool {
+        matches!(self, Policy::Deadline | Policy::Edf)
     }
 
     /// Its place in [`Policy::ALL`].
@@ -148,6 +162,12 @@ impl<T> InputQueue<T> {
                 Placed::InOrder
             }
             Policy::Deadline => self.push_by_deadline(entry, elements, now),
+            Policy::Edf => {
+                let before = |other: &Entry<T>| other.due <= entry.due;
+                let place = self.entries.partition_point(before);
+                self.entries.insert(place, entry);
+                Placed::InOrder
+            }
         }
     }
 
@@ -281,6 +301,25 @@ mod tests {
             queue.push(entry, elements, at(50));
         }
         assert_eq!(order(&mut queue), "ceadbf");
+    }
+
+    #[test]
+    fn the_earliest_deadline_goes_first_whoever_has_slack() {
+        let mut queue = InputQueue::new(Policy::Edf, 8);
+        let elements = Elements {
+            count: 1,
+            idle: false,
+            remaining: at(9),
+        };
+        let forever = |item| Entry {
+            due: Time::MAX,
+            ..entry(item, 0, 5)
+        };
+        let first = [forever('a'), entry('b', 900, 5), entry('c', 30, 50)];
+        for entry in first.into_iter().chain([entry('d', 900, 1), forever('e')]) {
+            assert_eq!(queue.push(entry, elements, at(50)), Placed::InOrder);
+        }
+        assert_eq!(order(&mut queue), "cbdae");
     }
 
     #[test]

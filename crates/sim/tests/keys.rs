@@ -58,6 +58,13 @@ const ROWS: &[Row] = &[
     ("accelerator.scratchpad_gb_per_s", 100.0, 99.0, AF, NONE),
     ("accelerator.scratchpad_bytes", 65_536.0, 8_192.0, AF, NONE),
     ("accelerator.wipe_gb_per_s", 100.0, 99.0, AF, ONE_ELEMENT),
+    (
+        "accelerator.initialise_gb_per_s",
+        100.0,
+        99.0,
+        AF,
+        ONE_ELEMENT,
+    ),
     ("accelerator.service_state_bytes", 0.0, 1.0, AF, ONE_ELEMENT),
     ("accelerator.speedup_half_bytes", 0.0, 1.0, AF, NONE),
     ("accelerator.rpc_message_ns", 0.0, 1.0, AF, NONE),
@@ -152,6 +159,7 @@ const ROWS: &[Row] = &[
     ("relief.deadline_ratio", 5.0, 1.0, "relief", ONE_ELEMENT),
     ("scheduling.policy", 0.0, 1.0, AF, ONE_ELEMENT),
     ("scheduling.policy", 1.0, 2.0, AF, ONE_ELEMENT),
+    ("scheduling.policy", 2.0, 3.0, AF, ONE_ELEMENT),
     // What fills two input entries waits in the overflow area, in the order of the policy, too.
     ("scheduling.policy", 0.0, 1.0, AF, SCARCE),
     ("speedup.TCP", 3.5, 3.6, AF, NONE),

@@ -239,6 +239,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
             true,
             true,
         ),
+        ("accelflow_edf", "AccelFlow+EDF", 0.05, 0.05, true, true),
         ("ideal", "Ideal", 0.0, 0.0, true, true),
     ];
     assert_eq!(ORCHESTRATORS.map(|it| it.id()), ALL);
@@ -253,7 +254,8 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     assert_eq!(
         orchestrator("centaur").err().unwrap().to_string(),
         "unknown orchestrator 'centaur'; known are non_acc, cpu_centric, relief, cohort, \
-         per_acc_type_q, direct_list, direct, cntr_flow, accelflow, accelflow_deadline, ideal"
+         per_acc_type_q, direct_list, direct, cntr_flow, accelflow, accelflow_deadline, \
+         accelflow_edf, ideal"
     );
 }
 

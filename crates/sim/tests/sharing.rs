@@ -104,6 +104,27 @@ fn a_late_entry_changes_places_with_one_that_has_slack() {
 }
 
 #[test]
+fn the_earliest_deadline_goes_first_by_policy_and_by_system() {
+    let plan = sinks(2, Accel::Tcp);
+    let found = |id: &str, policy: f64, tight_us| {
+        let config = with(&[("accelerator.pes", 1.0), ("scheduling.policy", policy)]);
+        let slack = at(0, 1, 3).within(Time::from_us(1_000));
+        let tight = at(1, 2, 1).within(Time::from_us(tight_us));
+        let outcome = run(&config, &plan, id, &[slack, tight], 1);
+        assert_eq!(outcome.services[1].exchanged, 0);
+        (times(&outcome, 0), times(&outcome, 1)[0])
+    };
+    // One runs to 11 us and two wait; the last comes at 2 us and goes before both, also where no
+    // exchange would help it (18 us) or where it need not (900 us).
+    for (id, policy) in [("accelflow", 3.0), ("accelflow_edf", 0.0)] {
+        for tight_us in [18, 900] {
+            assert_eq!(found(id, policy, tight_us), (vec![10, 30, 40], 19), "{id}");
+        }
+        assert_eq!(found(id, policy, 1_100), (vec![10, 20, 30], 39), "{id}");
+    }
+}
+
+#[test]
 fn every_operation_of_a_service_with_an_slo_has_a_deadline() {
     let plan = fixed_plan(&uniq_id(), 10_000.0, 1_000, &round_cost);
     let unloaded = response(&Config::default(), &plan, "accelflow_deadline");
@@ -288,24 +309,30 @@ fn a_tenant_that_floods_the_server_does_not_take_it_from_others() {
     let both = [mine, flood];
     let (unlimited, limited) = (p99(0.0, &both), p99(6.0, &both));
     assert!(unlimited > 10.0 * alone, "{unlimited} {alone}");
-    assert!(limited < 2.0 * alone, "{limited} {alone}");
+    // Elements that change tenants are wiped and initialised, which takes longer than an operation.
+    assert!(limited < 2.2 * alone, "{limited} {alone}");
 }
 
 #[test]
-fn an_element_is_wiped_between_tenants_and_not_between_services() {
+fn an_element_is_wiped_and_initialised_between_tenants_and_not_between_services() {
     let plan = sinks(2, Accel::Tcp);
-    let config = with(&[
-        ("accelerator.pes", 1.0),
-        ("accelerator.wipe_gb_per_s", 1.0),
-        ("accelerator.scratchpad_bytes", 65_536.0),
-    ]);
-    let second = |tenant| {
+    let second = |tenant, initialise| {
+        let config = with(&[
+            ("accelerator.pes", 1.0),
+            ("accelerator.wipe_gb_per_s", 1.0),
+            ("accelerator.initialise_gb_per_s", initialise),
+            ("accelerator.scratchpad_bytes", 65_536.0),
+        ]);
         let loads = [at(0, 1, 1), at(1, 1, 1).of_tenant(tenant)];
         let outcome = run(&config, &plan, "ideal", &loads, 1);
         outcome.services[1].latency.mean().unwrap()
     };
-    // 64 KiB at a byte a nanosecond, in TCP, Decr, RPC, Dser and LdB.
-    assert_eq!(second(1), second(0) + Time::from_ns(65_536) * 5);
+    // 64 KiB at a byte a nanosecond, in TCP, Decr, RPC, Dser and LdB; then the same at two bytes.
+    let wiped = Time::from_ns(65_536) * 5;
+    let initialised = Time::from_ns(32_768) * 5;
+    assert_eq!(second(1, 2.0), second(0, 2.0) + wiped + initialised);
+    assert_eq!(second(0, 2.0), second(0, 1.0));
+    assert_eq!(second(1, 1.0), second(0, 1.0) + wiped * 2);
 }
 
 #[test]

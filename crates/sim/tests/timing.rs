@@ -309,6 +309,7 @@ const STEPS: &[Row] = &[
     ("accelerator.instances", 1.0, 2.0, [0; 6]),
     ("accelerator.enqueue_attempts", 3.0, 1.0, [0; 6]),
     ("accelerator.wipe_gb_per_s", 100.0, 1.0, [0; 6]),
+    ("accelerator.initialise_gb_per_s", 100.0, 1.0, [0; 6]),
     ("accelerator.scratchpad_bytes", 65_536.0, 1_024.0, [0; 6]),
     // All payloads are alike, so each has the mean speedup.
     ("accelerator.speedup_half_bytes", 0.0, 1_000.0, [0; 6]),
@@ -337,6 +338,7 @@ const STEPS: &[Row] = &[
     ("exception.fall_back_share", 0.0, 1.0, [0; 6]),
     ("scheduling.policy", 0.0, 1.0, [0; 6]),
     ("scheduling.policy", 1.0, 2.0, [0; 6]),
+    ("scheduling.policy", 2.0, 3.0, [0; 6]),
     ("tenant.max_traces", 0.0, 1.0, [0; 6]),
     ("tcp.timeout_us", 10_000_000.0, 1.0, [0; 6]),
     ("tcp.parking", 0.0, 1.0, [0; 6]),

@@ -132,7 +132,8 @@ _DEFAULT = simulation.Experiment()
 @click.option(
     "--policy",
     metavar="NAME",
-    help="Order of input queues: fifo, priority or deadline. Default: what --config says, or fifo.",
+    help="Order of input queues: fifo; priority; deadline, who would be late changes places with "
+    "who has slack; edf, the earliest deadline first. Default: what --config says, or fifo.",
 )
 @click.option(
     "--slo-factor",

@@ -26,6 +26,7 @@ COLORS: Final = {
     "cntr_flow": "#0072B2",
     "accelflow": "#D55E00",
     "accelflow_deadline": "#8C3D00",
+    "accelflow_edf": "#4A2000",
     "ideal": "#CC79A7",
 }
 

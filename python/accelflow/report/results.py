@@ -23,6 +23,7 @@ ORCHESTRATORS: Mapping[str, str] = {
     "cntr_flow": "CntrFlow",
     "accelflow": "AccelFlow",
     "accelflow_deadline": "AccelFlow+Deadlines",
+    "accelflow_edf": "AccelFlow+EDF",
     "ideal": "Ideal",
 }
 

@@ -20,8 +20,8 @@ __all__ = ["UNLOADED_RPS", "Cells", "plan"]
 #: By (point, system), the services' results of each seed.
 Cells = dict[tuple[str, str], list[Services]]
 
-#: The system whose input queues look at deadlines.
-BY_DEADLINE = "accelflow_deadline"
+#: The systems whose input queues look at deadlines.
+BY_DEADLINE = ("accelflow_deadline", "accelflow_edf")
 
 #: So few requests that each finds the server idle.
 UNLOADED_RPS = 10.0
@@ -123,7 +123,7 @@ def _throughput(definition: Definition, scenario: Scenario, budget: Budget) -> P
     searches: list[list[_Search]] = []
     for (point, system, seed), owes in zip(cases, owed, strict=True):
         base = scenario.experiment(system, definition.setup, point, budget.requests, seed)
-        if system == BY_DEADLINE:
+        if system in BY_DEADLINE:
             base = replace(base, slo_us=owes)
         alone = base.placement == "isolated"
         searches.append(

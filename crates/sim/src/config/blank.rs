@@ -126,6 +126,7 @@ fn accelerator() -> AcceleratorConfig {
         scratchpad_bandwidth: ONE_BYTE_PER_S,
         scratchpad: Bytes(1),
         wipe_bandwidth: ONE_BYTE_PER_S,
+        initial_bandwidth: ONE_BYTE_PER_S,
         service_state: Bytes(0),
         speedup_half: Bytes(0),
         rpc_message: Time::ZERO,

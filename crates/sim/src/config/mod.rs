@@ -168,6 +168,8 @@ pub struct AcceleratorConfig {
     pub scratchpad: Bytes,
     /// Rate at which a scratchpad is wiped between tenants.
     pub wipe_bandwidth: Bandwidth,
+    /// Rate at which it is then initialised for the next.
+    pub initial_bandwidth: Bandwidth,
     /// What Ser and Dser load when an element goes on with another service.
     pub service_state: Bytes,
     /// The payload at which an accelerator has half of the speedup that it has for endless ones;

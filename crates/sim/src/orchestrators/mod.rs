@@ -5,9 +5,9 @@
 //! same objects for all of them.
 
 mod accelflow;
-mod accelflow_deadline;
 mod cohort;
 mod cpu_centric;
+mod deadlines;
 mod direct;
 mod ideal;
 mod non_acc;
@@ -203,7 +203,7 @@ pub const LADDER: [&dyn Orchestrator; 5] = [
 ];
 
 /// All systems, from the one without accelerators to the ideal one.
-pub const SYSTEMS: [&dyn Orchestrator; 11] = [
+pub const SYSTEMS: [&dyn Orchestrator; 12] = [
     &non_acc::NonAcc,
     &cpu_centric::CpuCentric,
     &relief::RELIEF,
@@ -213,7 +213,8 @@ pub const SYSTEMS: [&dyn Orchestrator; 11] = [
     &direct::DIRECT,
     &direct::CNTR_FLOW,
     &accelflow::AccelFlow,
-    &accelflow_deadline::AccelFlowDeadline,
+    &deadlines::EXCHANGE,
+    &deadlines::EDF,
     &ideal::Ideal,
 ];
 

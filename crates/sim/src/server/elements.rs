@@ -7,7 +7,7 @@ use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Job, JobId, Task, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
-use crate::hardware::{Entry, Placed, Policy, Source, Started, Station, Way};
+use crate::hardware::{Entry, Placed, Source, Started, Station, Way};
 use crate::plan::Operation;
 use crate::stats::{Fallback, Part};
 
@@ -193,9 +193,10 @@ impl Engine<'_> {
     fn entry(&self, id: JobId) -> Entry<JobId> {
         let job = self.jobs.get(id);
         let request = self.requests.get(job.request);
-        let (due, work) = match self.policy {
-            Policy::Deadline => (self.advance_deadline(job), self.element_time(id)),
-            _ => (job.due, Time::ZERO),
+        let (due, work) = if self.policy.has_deadlines() {
+            (self.advance_deadline(job), self.element_time(id))
+        } else {
+            (job.due, Time::ZERO)
         };
         Entry {
             item: id,
@@ -223,13 +224,15 @@ impl Engine<'_> {
     }
 
     /// "The hardware clears the state of a PE and its scratchpad in between executions of entries
-    /// from different tenants" (AccelFlow, section IV.D); what a service's requests share is
-    /// loaded when the element goes on with another service.
+    /// from different tenants" (AccelFlow, section IV.D), and "scratchpad initialization and
+    /// wipeout" take time (section VI); what a service's requests share is loaded when the element
+    /// goes on with another service.
     fn preparation(&mut self, unit: Unit, started: Started<JobId>, now: Time) -> Time {
         let config = &self.run.config.accelerator;
         let mut time = Time::ZERO;
         if started.wipes {
             time += config.wipe_bandwidth.transfer(config.scratchpad);
+            time += config.initial_bandwidth.transfer(config.scratchpad);
         }
         let described = matches!(unit.accel, Accel::Ser | Accel::Dser);
         if started.reloads && described && config.service_state > Bytes(0) {

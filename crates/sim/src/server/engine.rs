@@ -136,7 +136,7 @@ impl<'r> Engine<'r> {
             endless: super::curve::endless(run),
             run: run.clone(),
         };
-        if policy == Policy::Deadline {
+        if policy.has_deadlines() {
             engine.unloaded = engine.unloaded();
         }
         if engine.central.is_some() {

@@ -27,7 +27,7 @@ pub(crate) const ALL: [&str; 6] = [
 ];
 
 /// The identifiers of all systems: those and the ladder's.
-pub(crate) const SYSTEMS: [&str; 11] = [
+pub(crate) const SYSTEMS: [&str; 12] = [
     "non_acc",
     "cpu_centric",
     "relief",
@@ -38,6 +38,7 @@ pub(crate) const SYSTEMS: [&str; 11] = [
     "cntr_flow",
     "accelflow",
     "accelflow_deadline",
+    "accelflow_edf",
     "ideal",
 ];
 
