@@ -185,6 +185,26 @@ def test_the_ladder_can_be_chosen() -> None:
     assert set(dict(simulation.orchestrators())) < set(dict(simulation.systems()))
 
 
+def test_orders_of_queues_have_names() -> None:
+    scarce = {"accelerator.pes": 1.0}
+    found = [
+        simulation.compare(
+            small(orchestrators=[system], config=scarce, policy=policy, slo_factor=5.0)
+        )["systems"][0]["services"]
+        for system, policy in [
+            ("accelflow", "fifo"),
+            ("accelflow", "deadline"),
+            ("accelflow", "edf"),
+            ("accelflow_deadline", None),
+            ("accelflow_edf", None),
+        ]
+    ]
+    assert found[0] != found[1] != found[2] != found[0]
+    assert found[3:] == found[1:3]
+    with pytest.raises(InputError, match="edf"):
+        simulation.compare(small(policy="earliest"))
+
+
 def test_measured_costs_are_kept_so_that_runs_can_be_repeated(tmp_path: Path) -> None:
     arguments = ("compare", "socialnetwork", "--requests", "200", "--json", "--out", str(tmp_path))
     first, second = run(*arguments, cache=tmp_path), run(*arguments, cache=tmp_path)
