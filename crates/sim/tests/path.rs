@@ -53,13 +53,15 @@ fn the_parts_of_an_unloaded_request_are_those_that_one_adds_up() {
             800_000 + 2_000_000 + INTERRUPTED,
         ),
         ("cpu_centric", 0, 0, 800_000 + 2_000_000 + 7 * INTERRUPTED),
-        // A push, and three hand-overs without a link and an end of 20 ns for a look and 150 ns for
-        // what it finds. What an engine takes to see a push is communication.
+        // A push, and five hand-overs without a link and an end of 20 ns for a look and 150 ns for
+        // what it finds. What an engine takes to see a push is communication. When RPC ends between
+        // two of them, its core is still on the way back to polling: from its push 100 ns for the
+        // engine, 39.948 for the entry and 140 for the operation have passed.
         (
             "cohort",
             0,
             0,
-            100_000 + 3 * (1_000_000 + 270_000) + 170_000,
+            100_000 + 5 * (1_000_000 + 270_000) + 170_000 + 1_000_000 - 279_948,
         ),
     ];
     // All the rest of the ideal system's time, which `timing.rs` adds up.
@@ -68,7 +70,7 @@ fn the_parts_of_an_unloaded_request_are_those_that_one_adds_up() {
     for (id, dispatcher, manager, cores) in expected {
         let outcome = alone(&uniq_id_plan(), id);
         let spent = outcome.services[0].spent;
-        let engines = if id == "cohort" { 4 * 100_000 } else { 0 };
+        let engines = if id == "cohort" { 6 * 100_000 } else { 0 };
         let expected = [
             CPU,
             ELEMENTS,

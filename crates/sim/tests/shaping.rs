@@ -159,7 +159,8 @@ fn a_shaped_flood_has_its_rate_and_leaves_the_rest_to_others() {
     for (refill, rate) in [(1, 100_000.0), (4, 400_000.0)] {
         let flow = limiter(Unit::Operations, refill, 4, 2_500);
         let (p99, had) = found(&[mine.clone(), flood.clone().shaped(flow)]);
-        assert!(p99 < 1.3 * alone, "{p99} {alone}");
+        // Elements that change tenants are wiped and initialised: 1.31 us at each of five.
+        assert!(p99 < alone + 5.0 * 1.31 + 0.3, "{p99} {alone}");
         assert!((had / rate - 1.0).abs() < 0.01, "{had} {rate}");
     }
 }
