@@ -296,11 +296,6 @@ impl TypeSchema {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Bytes of the column of addresses that each message has of its own.
-    pub fn address_bytes(&self) -> Bytes {
-        self.type_bytes()
-    }
-
     /// Bytes of schemata for so many messages at a time, with a split schema and with a whole one
     /// for each (section 4.3: the split "roughly halves" it).
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {

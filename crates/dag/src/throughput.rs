@@ -29,14 +29,6 @@ impl Default for Length {
     }
 }
 
-/// The time of one graph alone.
-///
-/// # Errors
-/// [`DagError`] of [`simulate`].
-pub fn solo(dag: &Dag, platform: &Platform, orchestrator: Orchestrator) -> Result<Time, DagError> {
-    Ok(simulate(dag, platform, orchestrator, &Load::closed(1, 1))?.makespan)
-}
-
 /// Graphs a second if the bottleneck's units did nothing but compute: no orchestrator is faster.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();

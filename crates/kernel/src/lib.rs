@@ -9,8 +9,7 @@
 //! * **Chance.** [`Stream`] is one independent source of random numbers per purpose;
 //!   [`attribute`] gives the properties of the n-th request as a pure function of its number, so
 //!   that systems under comparison see the same requests whatever order they handle them in.
-//! * **Statistics.** [`Samples`], [`TimeAverage`], [`BusyTime`], [`ConfidenceInterval`],
-//!   [`batch_means`] and [`truncation_point`].
+//! * **Statistics.** [`Samples`], [`TimeAverage`], [`BusyTime`] and [`ConfidenceInterval`].
 //!
 //! A model owns its state and its queue, and its main loop is its own:
 //!
@@ -51,7 +50,5 @@ pub use attribute::{attribute, attribute_unit};
 pub use calendar::Calendar;
 pub use queue::{EventQueue, Priority};
 pub use slot_queue::{SlotQueue, TooManySlots};
-pub use stats::{
-    BusyTime, ConfidenceInterval, Samples, TimeAverage, batch_means, truncation_point,
-};
+pub use stats::{BusyTime, ConfidenceInterval, Samples, TimeAverage};
 pub use stream::Stream;

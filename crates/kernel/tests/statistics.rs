@@ -1,8 +1,6 @@
 //! The statistics, on numbers that can be checked by hand.
 
-use accelflow_kernel::{
-    BusyTime, ConfidenceInterval, Samples, Stream, TimeAverage, batch_means, truncation_point,
-};
+use accelflow_kernel::{BusyTime, ConfidenceInterval, Samples, Stream, TimeAverage};
 use accelflow_units::Time;
 use proptest::prelude::*;
 
@@ -119,32 +117,4 @@ fn intervals_cover_as_often_as_they_say() {
         })
         .count();
     assert!((1_870..=1_930).contains(&covering), "{covering}");
-}
-
-#[test]
-fn batches_leave_the_remainder_at_the_front() {
-    let series = [100.0, 1.0, 3.0, 5.0, 7.0];
-    assert_eq!(batch_means(&series, 2), Some(vec![2.0, 6.0]));
-    assert_eq!(batch_means(&series, 0), None);
-    assert_eq!(batch_means(&series, 6), None);
-}
-
-#[test]
-fn a_warm_up_is_found_and_a_stationary_series_is_kept() {
-    let mut stream = Stream::new(12, 0);
-    let noise: Vec<f64> = (0..2_000).map(|_| stream.uniform()).collect();
-    let ramp = |n: usize| {
-        if n < 300 {
-            10.0 * (300 - n) as f64 / 300.0
-        } else {
-            0.0
-        }
-    };
-    let warming: Vec<f64> = noise.iter().enumerate().map(|(n, x)| x + ramp(n)).collect();
-    let cut = truncation_point(&warming).unwrap();
-    assert!((270..=340).contains(&cut), "{cut}");
-    assert!(truncation_point(&noise).unwrap() < 200);
-    let trend: Vec<f64> = (0..2_000).map(f64::from).collect();
-    assert_eq!(truncation_point(&trend), None);
-    assert_eq!(truncation_point(&noise[..19]), None);
 }

@@ -7,7 +7,7 @@ use accelflow_accel::{Call, Direction, Job, Session};
 use accelflow_trace::{Accel, Field, Transform, Visit, Walker};
 
 use crate::bodies::Bodies;
-use crate::caller::error_reply;
+use crate::caller::{ERROR_TRACES, error_reply};
 use crate::error::{Cause, Failure, TraceError};
 use crate::executor::MAX_VISITS;
 use crate::outcome::{Arrival, Conversation, Detail, Message, Outcome, Sent, Step};
@@ -65,7 +65,6 @@ pub(crate) struct Run<'r, B> {
     walker: Walker<'r>,
     fields: &'r [String],
     bodies: &'r mut B,
-    error_traces: &'r [String],
     detail: Detail,
     peer: &'r mut dyn Peer,
     conversation: &'r mut Conversation,
@@ -86,7 +85,6 @@ impl<'r, B: Bodies> Run<'r, B> {
         walker: Walker<'r>,
         fields: &'r [String],
         bodies: &'r mut B,
-        error_traces: &'r [String],
         detail: Detail,
         peer: &'r mut dyn Peer,
         conversation: &'r mut Conversation,
@@ -95,7 +93,6 @@ impl<'r, B: Bodies> Run<'r, B> {
             walker,
             fields,
             bodies,
-            error_traces,
             detail,
             peer,
             conversation,
@@ -175,7 +172,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         let Some(mut execution) = self.current.take() else {
             return Ok(());
         };
-        if execution.begun && self.error_traces.iter().any(|known| known == name) {
+        if execution.begun && ERROR_TRACES.contains(&name) {
             let Some(caller) = &mut self.conversation.caller else {
                 self.current = Some(execution);
                 let message = "it answers the service's caller, but the run was given none";

@@ -6,7 +6,6 @@ use accelflow_trace::{Image, Walker, is_name};
 use zeroize::Zeroize;
 
 use crate::bodies::Bodies;
-use crate::caller::ERROR_TRACES;
 use crate::error::{Cause, Counters, Failure, TraceError};
 use crate::execution::Run;
 use crate::outcome::{Conversation, Detail, Message, Outcome};
@@ -21,7 +20,6 @@ pub const MAX_VISITS: usize = 100_000;
 pub struct Executor<B = Ensemble> {
     image: Image,
     bodies: B,
-    error_traces: Vec<String>,
     detail: Detail,
     counters: Counters,
 }
@@ -42,7 +40,6 @@ impl<B: Bodies> Executor<B> {
         Executor {
             image,
             bodies,
-            error_traces: ERROR_TRACES.map(str::to_owned).to_vec(),
             detail: Detail::default(),
             counters: Counters::default(),
         }
@@ -51,11 +48,6 @@ impl<B: Bodies> Executor<B> {
     /// Sets how much outcomes tell; [`Detail::Steps`] unless it is set.
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
-    }
-
-    /// Makes `name` an error subtrace, too: a tail to it answers the caller.
-    pub fn add_error_trace(&mut self, name: &str) {
-        self.error_traces.push(name.to_owned());
     }
 
     /// The trace memory.
@@ -135,23 +127,6 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// As [`Executor::run`]; after an error the core does the work with `fallback`, which is
-    /// given the input as it was (the paper's Listing 2).
-    pub fn run_or<T>(
-        &mut self,
-        name: &str,
-        message: &Message<'_>,
-        conversation: &mut Conversation,
-        peer: &mut dyn Peer,
-        done: impl FnOnce(Outcome) -> T,
-        cpu_fallback: impl FnOnce(&[u8], &TraceError) -> T,
-    ) -> T {
-        match self.run(name, message, conversation, peer) {
-            Ok(outcome) => done(outcome),
-            Err(failure) => cpu_fallback(message.bytes, &failure.error),
-        }
-    }
-
     /// The error says whether something was sent over the conversation's own connection.
     fn follow(
         &mut self,
@@ -169,7 +144,6 @@ impl<B: Bodies> Executor<B> {
             walker,
             self.image.predicates().fields(),
             &mut self.bodies,
-            &self.error_traces,
             self.detail,
             peer,
             conversation,

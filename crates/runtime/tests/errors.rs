@@ -51,14 +51,8 @@ fn refused(input: &[u8], (reason, step, accel): (&str, usize, Accel)) {
     };
     let (mut executor, before) = (executor(), input.to_vec());
     let message = Message::received(input);
-    let (given, error) = executor.run_or(
-        "T1",
-        &message,
-        &mut conversation,
-        &mut NoPeer,
-        |outcome| panic!("not refused: {outcome:?}"),
-        |bytes, error| (bytes.to_vec(), error.clone()),
-    );
+    let refused = executor.run("T1", &message, &mut conversation, &mut NoPeer);
+    let error = refused.unwrap_err().error;
     let found = (error.reason, error.step, error.accelerator);
     assert_eq!(found, (reason, Some(step), Some(accel)), "{error}");
     assert_eq!(error.trace, "T1");
@@ -67,7 +61,7 @@ fn refused(input: &[u8], (reason, step, accel): (&str, usize, Accel)) {
             .to_string()
             .starts_with(&format!("trace T1, step {step} ({accel}): "))
     );
-    assert!(given == before, "the fallback has the input");
+    assert!(message.bytes == before, "a fallback has the input");
     let counters = executor.counters();
     assert_eq!((counters.failed_for(reason), counters.runs()), (1, 1));
 

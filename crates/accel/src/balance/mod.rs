@@ -22,7 +22,7 @@ pub use round_robin::RoundRobin;
 /// Contract: `pick` returns an index into `loads`, or `None` exactly if `loads` is empty. It is
 /// deterministic in its arguments and the calls before.
 pub trait Policy: Send {
-    /// The policy's name in configurations.
+    /// The policy's name, for reports.
     fn name(&self) -> &'static str;
 
     /// Picks a core for a message with affinity key `key`; `loads` counts what each core has.
@@ -99,18 +99,5 @@ impl Accelerator for Ldb {
             .ok_or(AccelError::NoCore)?;
         job.core = Some(core);
         Ok(())
-    }
-}
-
-/// The names of the policies, in the order of [`policy_named`].
-pub const POLICY_NAMES: [&str; 3] = ["round_robin", "least_loaded", "affinity"];
-
-/// The policy with a given name and its default settings.
-pub fn policy_named(name: &str) -> Option<Box<dyn Policy>> {
-    match name {
-        "round_robin" => Some(Box::new(RoundRobin::default())),
-        "least_loaded" => Some(Box::new(LeastLoaded)),
-        "affinity" => Some(Box::new(Affinity::default())),
-        _ => None,
     }
 }

@@ -1,7 +1,6 @@
 //! How sure a mean is.
 
-/// A 95 % confidence interval for a mean, from independent observations (replications, or batch
-/// means that are long enough).
+/// A 95 % confidence interval for a mean, from independent observations, such as replications.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceInterval {
     /// The mean of the observations.
@@ -35,51 +34,6 @@ impl ConfidenceInterval {
     pub fn relative_half_width(&self) -> Option<f64> {
         (self.mean != 0.0).then(|| (self.half_width / self.mean).abs())
     }
-}
-
-/// The means of `batches` equal consecutive batches of a series; what does not fill a batch is
-/// left out at the front, where the warm-up is. `None` for no batches or fewer values than batches.
-pub fn batch_means(series: &[f64], batches: usize) -> Option<Vec<f64>> {
-    let size = series.len().checked_div(batches).filter(|&size| size > 0)?;
-    let used = &series[series.len() - size * batches..];
-    Some(
-        used.chunks_exact(size)
-            .map(|batch| batch.iter().sum::<f64>() / size as f64)
-            .collect(),
-    )
-}
-
-/// How many leading values of a series to drop as warm-up, by MSER-5 (White, Cobb and Spratt,
-/// Winter Simulation Conference 2000): over means of five, the cut that minimises the squared
-/// standard error of the mean of the rest.
-///
-/// A cut in the second half means that the run is too short to tell, and is `None`; so is a
-/// series of fewer than 20 values.
-pub fn truncation_point(series: &[f64]) -> Option<usize> {
-    const BATCH: usize = 5;
-    let means: Vec<f64> = series
-        .chunks_exact(BATCH)
-        .map(|batch| batch.iter().sum::<f64>() / 5.0)
-        .collect();
-    if means.len() < 4 {
-        return None;
-    }
-    // Sums over the rest relative to the last mean, from the back: one pass, little cancellation.
-    let origin = means[means.len() - 1];
-    let (mut sum, mut squares) = (0.0, 0.0);
-    let mut best = (f64::INFINITY, 0);
-    for (cut, mean) in means.iter().enumerate().rev() {
-        let from_origin = mean - origin;
-        sum += from_origin;
-        squares += from_origin * from_origin;
-        let kept = (means.len() - cut) as f64;
-        let error = (squares - sum * sum / kept) / (kept * kept);
-        // Fewer than five kept means are equal by chance too often (as in the authors' program).
-        if kept >= 5.0_f64.min(means.len() as f64) && error <= best.0 {
-            best = (error, cut);
-        }
-    }
-    (best.1 <= means.len() / 2).then_some(best.1 * BATCH)
 }
 
 /// The 97.5 % quantile of Student's t.

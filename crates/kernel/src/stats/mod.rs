@@ -4,6 +4,6 @@ mod interval;
 mod samples;
 mod time_average;
 
-pub use interval::{ConfidenceInterval, batch_means, truncation_point};
+pub use interval::ConfidenceInterval;
 pub use samples::Samples;
 pub use time_average::{BusyTime, TimeAverage};
