@@ -89,7 +89,7 @@ struct Limiter {
 /// Simulates what `request` (JSON) asks for, with the costs of `recording` (JSON) or, without
 /// one, of the paper's shares; the result as JSON.
 ///
-/// `progress` is called with the number of simulations that have ended and of all. Raises
+/// `progress` is called with the number of requests that have ended and of all. Raises
 /// AccelflowError for a name, value or recording that cannot be used; an exception of `progress`
 /// ends the comparison and is passed on.
 #[pyfunction]
@@ -103,7 +103,7 @@ pub(crate) fn simulate_comparison(
     let request: Request = serde_json::from_str(request).map_err(failure)?;
     let prepared = Prepared::new(&request, recording)?;
     let interrupted: Mutex<Option<PyErr>> = Mutex::new(None);
-    let report = |done: usize, all: usize| {
+    let report = |done: u64, all: u64| {
         Python::attach(|py| {
             let called = match &progress {
                 Some(callback) => callback.call1(py, (done, all)).map(drop),

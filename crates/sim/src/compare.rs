@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use crate::config::Config;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
-use crate::server::{Load, Run, SimError, simulate, simulate_until};
+use crate::server::{Load, Run, SimError, Watch, simulate, simulate_watched};
 use crate::stats::{Breakdown, DataStats, Fallback, Outcome, TenantStats};
 
 /// How services are placed on servers. The paper's "average load per service" leaves it open.
@@ -143,14 +143,14 @@ pub struct SystemResult {
     pub services: Vec<ServiceResult>,
 }
 
-/// Runs `comparison`; `progress` is told now and then how many of how many simulations have
-/// ended, and stops them by returning `false`. `None` if it did.
+/// Runs `comparison`; `progress` is told now and then how many of how many requests have ended, of
+/// all simulations, and stops them by returning `false`. `None` if it did.
 ///
 /// # Errors
 /// [`SimError`] of the first simulation, in the order of the results, that cannot run.
 pub fn compare(
     comparison: &Comparison<'_>,
-    progress: &(dyn Fn(usize, usize) -> bool + Sync),
+    progress: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Result<Option<Vec<SystemResult>>, SimError> {
     let services = comparison.plan.services.len();
     let groups: Vec<Vec<usize>> = match comparison.placement {
@@ -188,22 +188,25 @@ fn run_cells(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],
     cells: &[(usize, &[usize])],
-    progress: &(dyn Fn(usize, usize) -> bool + Sync),
+    progress: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Option<Vec<Result<Outcome, SimError>>> {
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let stop = AtomicBool::new(false);
+    let next = AtomicUsize::new(0);
+    let watches: Vec<Watch> = cells.iter().map(|_| Watch::default()).collect();
+    let size = |cell: &(usize, &[usize])| cell.1.len() as u64 * comparison.requests;
+    let all: u64 = cells.iter().map(size).sum();
     let outcomes: Vec<Mutex<Option<Result<Outcome, SimError>>>> =
         cells.iter().map(|_| Mutex::new(None)).collect();
     let worker = || {
-        while !stop.load(Ordering::Relaxed)
-            && let index = next.fetch_add(1, Ordering::Relaxed)
+        while let index = next.fetch_add(1, Ordering::Relaxed)
             && let Some((cell, slot)) = cells.get(index).zip(outcomes.get(index))
+            && let Some(watch) = watches.get(index)
+            && !watch.stop.load(Ordering::Relaxed)
         {
-            let outcome = run_cell(comparison, slos, cell, &stop).transpose();
+            let outcome = run_cell(comparison, slos, cell, watch).transpose();
             if let Ok(mut slot) = slot.lock() {
                 *slot = outcome;
             }
-            done.fetch_add(1, Ordering::Relaxed);
+            watch.ended.store(size(cell), Ordering::Relaxed);
         }
     };
     std::thread::scope(|scope| {
@@ -212,8 +215,11 @@ fn run_cells(
             .collect();
         while !workers.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(BETWEEN_REPORTS);
-            if !progress(done.load(Ordering::Relaxed), cells.len()) {
-                stop.store(true, Ordering::Relaxed);
+            let ended = watches.iter().map(|it| it.ended.load(Ordering::Relaxed));
+            if !progress(ended.sum(), all) {
+                for watch in &watches {
+                    watch.stop.store(true, Ordering::Relaxed);
+                }
             }
         }
     });
@@ -275,7 +281,7 @@ fn run_cell(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],
     &(system, group): &(usize, &[usize]),
-    stop: &AtomicBool,
+    watch: &Watch,
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
         let share = comparison.rate_shares.get(service).copied();
@@ -300,7 +306,7 @@ fn run_cell(
         loads: &group.iter().map(load).collect::<Vec<_>>(),
         seed: comparison.seed,
     };
-    simulate_until(&run, stop)
+    simulate_watched(&run, watch)
 }
 
 fn tenant(comparison: &Comparison<'_>, service: usize) -> u16 {

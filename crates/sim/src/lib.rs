@@ -14,4 +14,4 @@ mod server;
 pub mod stats;
 
 pub use config::Config;
-pub use server::{Load, Run, SimError, simulate, simulate_logged, simulate_until};
+pub use server::{Load, Run, SimError, Watch, simulate, simulate_logged, simulate_watched};

@@ -76,6 +76,12 @@ impl Engine<'_> {
             .all(|source| source.next >= source.total)
     }
 
+    /// The requests that count and have arrived.
+    pub(super) fn counted(&self) -> u64 {
+        let sources = self.sources.iter();
+        sources.map(|source| source.next.min(source.total)).sum()
+    }
+
     /// Whether requests that count are still to arrive at `service`.
     pub(super) fn arrives(&self, service: u16) -> bool {
         let mut sources = self

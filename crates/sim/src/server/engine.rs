@@ -1,6 +1,6 @@
 //! The event loop and the state it works on.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use accelflow_kernel::{BusyTime, Calendar, Priority, TimeAverage, attribute};
 use accelflow_trace::Accel;
@@ -11,7 +11,7 @@ use super::buffers::Buffers;
 use super::shaping::Shaped;
 use super::state::{CoreId, Event, Job, JobId, Letter, Request, RequestId, Task, Transfer, Unit};
 use super::tenants::{Tenant, tenants};
-use super::{Run, SimError};
+use super::{Run, SimError, Watch};
 use crate::config::{Config, Heaps};
 use crate::hardware::{
     CentralQueue, Core, Dma, Movement, Policy, Sizes, SoftQueue, Station, Uncore,
@@ -65,8 +65,8 @@ pub(super) struct Engine<'r> {
     pub(super) events: u64,
     /// Results that were given an output entry and have not been decided on.
     pub(super) unblocked: Vec<JobId>,
-    /// Ends the run early when it is set.
-    pub(super) stop: Option<&'r AtomicBool>,
+    /// Who may end the run early and is told how far it is.
+    pub(super) watch: Option<&'r Watch>,
     /// Every operation, if they are asked for.
     pub(super) log: Option<Vec<Operated>>,
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
@@ -125,7 +125,7 @@ impl<'r> Engine<'r> {
             window: None,
             events: 0,
             unblocked: Vec::new(),
-            stop: None,
+            watch: None,
             log: None,
             arms: Vec::new(),
             buffers: Buffers::new(run.plan.services.len(), heaps(run.config)),
@@ -161,8 +161,13 @@ impl<'r> Engine<'r> {
         Ok((self.report(), log))
     }
 
+    /// Tells how far the run is; whether it is to stop.
     fn stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.watch.is_some_and(|watch| {
+            let ended = self.counted().saturating_sub(self.requests.live() as u64);
+            watch.ended.store(ended, Ordering::Relaxed);
+            watch.stop.load(Ordering::Relaxed)
+        })
     }
 
     fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {

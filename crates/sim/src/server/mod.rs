@@ -22,7 +22,7 @@ mod state;
 mod tenants;
 mod timeouts;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use accelflow_shaping::{FlowConfig, ShapingError};
 use accelflow_trace::Fault;
@@ -198,16 +198,25 @@ pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
     Ok(Engine::new(&run.on(&config))?.run()?.0)
 }
 
-/// Simulates like [`simulate`] until `stop` is set; `None` if it was.
+/// What is shared with a simulation while it runs.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Set it, and the simulation ends early.
+    pub stop: AtomicBool,
+    /// How many of the requests that count have ended; it is told every few milliseconds.
+    pub ended: AtomicU64,
+}
+
+/// Simulates like [`simulate`] until `watch` says to stop; `None` if it did.
 ///
 /// # Errors
 /// As [`simulate`].
-pub fn simulate_until(run: &Run<'_>, stop: &AtomicBool) -> Result<Option<Outcome>, SimError> {
+pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>, SimError> {
     let config = run.config.with_generation_costs();
     let mut engine = Engine::new(&run.on(&config))?;
-    engine.stop = Some(stop);
+    engine.watch = Some(watch);
     let (outcome, _) = engine.run()?;
-    Ok((!stop.load(Ordering::Relaxed)).then_some(outcome))
+    Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcome))
 }
 
 /// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.
