@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
 import pyarrow.parquet as pq
 import pytest
 
 from accelflow import AccelflowError, arcus, simulation
-from accelflow.calibration import measure
+from accelflow.calibration import calibration_of, measure
 from accelflow.cli.compare import compare as compare_command
 from accelflow.errors import InputError
 from accelflow.report import Comparison
@@ -35,6 +34,12 @@ def run(*arguments: str, cache: Path | None = None) -> subprocess.CompletedProce
         env=environment,
         timeout=300,
     )
+
+
+@pytest.fixture(scope="module")
+def recording() -> str:
+    """What the services cost here, measured once."""
+    return measure()
 
 
 def small(**changes: Any) -> simulation.Experiment:
@@ -85,6 +90,86 @@ def test_files_hold_what_was_printed(tmp_path: Path) -> None:
     assert "<svg" in (out / "compare-socialnetwork.svg").read_text()[:1000]
 
 
+def test_results_of_another_experiment_are_not_overwritten(tmp_path: Path) -> None:
+    fewer = ("--orchestrator", "accelflow", "--service", "UniqId", "--out", str(tmp_path))
+
+    def ran(*changes: str) -> str:
+        done = run("compare", "socialnetwork", *SMALL, *fewer, *changes)
+        assert done.returncode == 0, done.stderr
+        (wrote,) = [line for line in done.stderr.splitlines() if line.startswith("wrote ")]
+        return Path(wrote.removeprefix("wrote ").split(", ")[0]).stem
+
+    assert ran() == "compare-socialnetwork"
+    first = (tmp_path / "compare-socialnetwork.json").read_bytes()
+    assert ran("--seed", "2") == "compare-socialnetwork-2"
+    assert ran("--set", "accelerator.pes=4") == "compare-socialnetwork-3"
+    # The same once more is the same file, whatever has come after it.
+    assert ran() == "compare-socialnetwork"
+    assert ran("--seed", "2") == "compare-socialnetwork-2"
+    assert (tmp_path / "compare-socialnetwork.json").read_bytes() == first
+    (tmp_path / "compare-socialnetwork.json").write_text("mine")
+    assert ran() == "compare-socialnetwork-4"
+    assert (tmp_path / "compare-socialnetwork.json").read_text() == "mine"
+    for suffix in (".json", ".parquet", ".png", ".svg"):
+        assert (tmp_path / f"compare-socialnetwork-4{suffix}").is_file()
+
+
+def made_up_calibration(recording: str, *, spread: float, waited: float) -> str:
+    tree = json.loads(recording)
+    for service in tree["services"]:
+        costs = [1_000.0, 1_000.0 * (1 + spread / 2), 1_000.0 * (1 + spread)]
+        service["calibration"] = {"round_costs_ns": costs, "waited_ratio": waited}
+    return json.dumps(tree)
+
+
+@pytest.mark.parametrize(
+    ("spread", "waited", "says"),
+    [
+        (0.02, 0.01, []),
+        (0.02, 0.30, ["the machine was busy: for 30% of the time"]),
+        (0.50, 0.01, ["the costs are unsteady: those of CPost vary by 20% from round to round"]),
+        (0.50, 0.30, ["the machine was busy", "the costs are unsteady"]),
+    ],
+)
+def test_costs_that_are_not_known_well_are_doubted_wherever_they_are_used(
+    tmp_path: Path, recording: str, spread: float, waited: float, says: list[str]
+) -> None:
+    recording = made_up_calibration(recording, spread=spread, waited=waited)
+    found = calibration_of(recording)
+    assert found is not None
+    assert (found.rounds, len(found.doubts)) == (3, len(says))
+    results = simulation.compare(small(recording=recording, services=["CPost"]))
+    assert results["calibration"]["doubts"] == found.doubts
+    file = tmp_path / "recording.json"
+    file.write_text(recording)
+    chosen = ("--recording", str(file), "--service", "CPost", "--requests", "200")
+    done = run("compare", "socialnetwork", *chosen, "--out", str(tmp_path / "out"))
+    words = " ".join(done.stdout.split())
+    assert "Costs were measured on" in words
+    assert "in 3 rounds" in words
+    for says_that in says:
+        assert f"Beware: {says_that}" in words
+    assert words.count("Beware") == len(says)
+
+
+def test_a_calibration_keeps_its_rounds(recording: str) -> None:
+    tree = json.loads(recording)
+    assert tree["version"] == 3
+    for service in tree["services"]:
+        assert len(service["calibration"]["round_costs_ns"]) == 10
+        assert 0 <= service["calibration"]["waited_ratio"] <= 1
+    found = calibration_of(recording)
+    assert found is not None
+    assert set(found.spread_ratio) == set(simulation.services())
+    assert all(share >= 0 for share in found.spread_ratio.values())
+    # Recordings of before rounds were kept are read, and do not say.
+    old = tree | {"version": 2}
+    for service in old["services"]:
+        del service["calibration"]
+    assert calibration_of(json.dumps(old)) is None
+    assert simulation.compare(small(recording=json.dumps(old)))["calibration"] is None
+
+
 def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> None:
     done = run("compare", "socialnetwork", *SMALL, "--out", str(tmp_path))
     for name in ("Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal", "CPost"):
@@ -98,16 +183,15 @@ def test_the_defaults_of_python_and_of_the_command_are_the_same(
 ) -> None:
     fields = {one.name for one in dataclasses.fields(simulation.Experiment)}
     default = simulation.Experiment()
-    options = {option.name: option for option in compare_command.params if option.name in fields}
-    assert {"profile", "placement", "slo_factor", "seed", "requests", "remote"} <= set(options)
-    for name, option in options.items():
-        if isinstance(option, click.Option):
-            found = option.get_default(click.Context(compare_command))
-            assert (found or None) == (getattr(default, name) or None), name
+    with compare_command.make_context("compare", ["socialnetwork"]) as context:
+        chosen = {name: value for name, value in context.params.items() if name in fields}
+    assert {"profile", "placement", "slo_factor", "seed", "requests", "remote"} <= set(chosen)
+    for name, value in chosen.items():
+        assert value == getattr(default, name), name
     # And what they come to: the same results, of costs that were measured once.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    chosen = ("--orchestrator", "accelflow", "--requests", "200", "--json")
-    done = run("compare", "socialnetwork", *chosen, "--out", str(tmp_path), cache=tmp_path)
+    fewer = ("--orchestrator", "accelflow", "--requests", "200", "--json")
+    done = run("compare", "socialnetwork", *fewer, "--out", str(tmp_path), cache=tmp_path)
     assert done.returncode == 0, done.stderr
     ours = simulation.compare(simulation.Experiment(orchestrators=["accelflow"], requests=200))
     assert to_json(Comparison.from_dict(ours)) == done.stdout
@@ -132,8 +216,7 @@ def test_other_workloads_do_not_stand_beside_the_papers_figures(tmp_path: Path) 
     assert "68.8%" not in done.stdout
 
 
-def test_some_services_of_a_recording_can_be_chosen(tmp_path: Path) -> None:
-    recording = measure()
+def test_some_services_of_a_recording_can_be_chosen(tmp_path: Path, recording: str) -> None:
     for service in ("CPost", "UniqId"):
         results = simulation.compare(small(recording=recording, services=[service]))
         found = {s["service"] for system in results["systems"] for s in system["services"]}
@@ -215,9 +298,9 @@ def test_measured_costs_are_kept_so_that_runs_can_be_repeated(tmp_path: Path) ->
     assert json.loads(first.stdout)["profile"] == "measured"
 
 
-def test_a_recording_is_a_profile(tmp_path: Path) -> None:
+def test_a_recording_is_a_profile(tmp_path: Path, recording: str) -> None:
     file = tmp_path / "recording.json"
-    file.write_text(measure())
+    file.write_text(recording)
     done = run(
         "compare",
         "socialnetwork",
@@ -378,7 +461,7 @@ def test_choices_have_names_in_files_commands_and_python(tmp_path: Path) -> None
     done = run("compare", "socialnetwork", *SMALL, *services, *settings, "--out", str(tmp_path))
     assert json.loads(done.stdout)["config"] == numbers, done.stderr
     policies = {p.key: p for p in simulation.parameters()}["scheduling.policy"].choices
-    assert simulation.POLICIES == tuple(choice.name for choice in policies)
+    assert tuple(choice.name for choice in policies) == simulation.POLICIES
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,60 @@ def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:
     assert "…" not in text
 
 
+def test_the_title_has_the_width_of_the_terminal(comparison: Comparison) -> None:
+    title = "socialnetwork, 20,000 requests a service, profile measured, seed 1"
+    second = "bursty arrivals, isolated; the load offered is in the line of the service"
+    assert printed(comparison, width=200).splitlines()[:2] == [title, second]
+    wide = Console(width=120, color_system=None, file=io.StringIO(), force_terminal=True)
+    print_comparison(comparison, wide)
+    assert isinstance(wide.file, io.StringIO)
+    assert [line.rstrip() for line in wide.file.getvalue().splitlines()[:2]] == [title, second]
+    narrow = Console(width=40, color_system=None, file=io.StringIO(), force_terminal=True)
+    print_comparison(comparison, narrow)
+    assert isinstance(narrow.file, io.StringIO)
+    first, *_ = narrow.file.getvalue().splitlines()
+    assert title.startswith(first.rstrip())
+    assert 20 < len(first.rstrip()) <= 40
+
+
+def test_what_is_the_servers_is_said_once_where_services_share_it(
+    made_up_results: dict[str, Any],
+) -> None:
+    for system in made_up_results["systems"]:
+        for service in system["services"]:
+            service["core_utilization"] = 0.37
+    made_up_results["placement"] = "colocated"
+    text = printed(Comparison.from_dict(made_up_results), width=120)
+    assert text.count("37%") == len(SLOWNESS)
+    assert text.count("Busiest") == 1
+    (ours, *_) = [line for line in text.splitlines() if line.startswith(" AccelFlow ")]
+    assert ours.split() == ["AccelFlow", "174.0", "156.6", "381.6", "572.4", "13.4", "7"]
+    (server,) = [line for line in text.splitlines() if line.startswith("AccelFlow  ")]
+    assert server.split() == ["AccelFlow", "37%", "TCP", "30%"]
+
+
+def test_the_spread_of_costs_stands_below_the_table(made_up_results: dict[str, Any]) -> None:
+    assert "does not say how much its costs vary" in printed(Comparison.from_dict(made_up_results))
+    made_up_results["calibration"] = {
+        "machine": "a machine",
+        "date": "2026-01-31",
+        "rounds": 10,
+        "spread_ratio": {"CPost": 0.034, "UniqId": 0.012, "Login": 0.02},
+        "waited_ratio": 0.2,
+        "doubts": ["the machine was busy"],
+    }
+    text = printed(Comparison.from_dict(made_up_results), width=300)
+    assert "Costs were measured on 2026-01-31 in 10 rounds." in text
+    assert "varied by 1.2% (UniqId) to 3.4% (CPost)." in text
+    assert "Beware: the machine was busy." in text
+    made_up_results["profile"] = "paper"
+    made_up_results["calibration"] = None
+    assert "costs vary" not in printed(Comparison.from_dict(made_up_results))
+    made_up_results["calibration"] = {"date": 3}
+    with pytest.raises(InputError, match=r"results\.calibration\.date is 3"):
+        Comparison.from_dict(made_up_results)
+
+
 def test_no_figure_is_cut_off_when_the_terminal_is_too_narrow(comparison: Comparison) -> None:
     text = printed(comparison, width=30)
     assert "…" not in text
@@ -101,7 +155,9 @@ def test_the_papers_figures_stand_beside_its_own_experiment_only(
 ) -> None:
     own = of_the_paper(made_up_results)
     assert other_experiment(Comparison.from_dict(own)) is None
-    assert other_experiment(Comparison.from_dict(own | {"config": {"scheduling.policy": 0.0}})) is None
+    assert (
+        other_experiment(Comparison.from_dict(own | {"config": {"scheduling.policy": 0.0}})) is None
+    )
     other = Comparison.from_dict(own | change)
     assert why in str(other_experiment(other))
     text = printed(other, width=300)
@@ -216,6 +272,29 @@ def test_parquet_has_a_row_for_each_pair_and_units_in_names(
     run = json.loads(table.schema.metadata[b"accelflow"])
     assert run["arrivals"]["burst_factor"] == 1.7
     assert "systems" not in run
+
+
+def test_parquet_has_what_json_has(made_up_results: dict[str, Any], tmp_path: Path) -> None:
+    service = made_up_results["systems"][2]["services"][0]
+    service["spent_us"] = {"cpu": 100.0, "queueing": 422.0}
+    service["slo"] = {"us": 500.0, "requests": 18_000, "missed": 90}
+    service |= {"timed_out": 4, "deadlines": 50, "deadlines_missed": 6}
+    write_parquet(Comparison.from_dict(made_up_results), tmp_path / "results.parquet")
+    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    (row,) = [r for r in rows if (r["orchestrator"], r["service"]) == ("relief", "CPost")]
+    assert (row["spent_cpu_us"], row["spent_queueing_us"]) == (100.0, 422.0)
+    assert (row["slo_us"], row["slo_requests_count"], row["slo_missed_count"]) == (
+        500.0,
+        18_000,
+        90,
+    )
+    assert (row["timed_out_count"], row["deadlines_count"], row["deadlines_missed_count"]) == (
+        4,
+        50,
+        6,
+    )
+    (other,) = [r for r in rows if (r["orchestrator"], r["service"]) == ("relief", "ReadH")]
+    assert (other["spent_cpu_us"], other["slo_us"], other["slo_requests_count"]) == (None, None, 0)
 
 
 def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:

@@ -19,4 +19,6 @@ def completed(text: str, base: str) -> str:
     services = {service["service"]: service for service in live["services"]}
     names = [service["service"] for service in other["services"]]
     kept = [services.pop(name, old) for name, old in zip(names, other["services"], strict=True)]
-    return json.dumps(live | {"services": kept + list(services.values())}, indent=2) + "\n"
+    version = max(live["version"], other["version"])  # a later one has all that earlier ones have
+    both = {"version": version, "services": kept + list(services.values())}
+    return json.dumps(live | both, indent=2) + "\n"

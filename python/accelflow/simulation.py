@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accelflow import _native, arcus
-from accelflow.calibration import calibrated
+from accelflow.calibration import calibrated, calibration_of
 from accelflow.errors import InputError, positive_number, texts, whole_number
 from accelflow.parameters import (
     Choice,
@@ -178,8 +178,8 @@ def compare(
     """Simulate `experiment` and return the results, an object of schema ``accelflow.compare/1``.
 
     `threads` (default: one a core) does not influence the results. `progress` is called with the
-    number of simulations that have ended and of all. The first comparison with measured costs
-    measures them, which takes some seconds.
+    number of requests that have ended and of all, over all simulations. The first comparison with
+    measured costs measures them, which takes some seconds.
 
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
     cannot be simulated.
@@ -200,6 +200,7 @@ def compare(
         "workload": experiment.workload,
         "profile": experiment.costs,
         "profile_parameters": simulated["profile_parameters"],
+        "calibration": _calibration(experiment.recording),
         "placement": experiment.placement,
         "arrivals": {
             "kind": experiment.arrivals,
@@ -220,6 +221,11 @@ def compare(
         "cohort_links": simulated["cohort_links"],
         "systems": simulated["systems"],
     }
+
+
+def _calibration(recording: str | None) -> dict[str, Any] | None:
+    found = calibration_of(recording) if recording is not None else None
+    return found.to_dict() if found else None
 
 
 def _request(

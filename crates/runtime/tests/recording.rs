@@ -22,6 +22,7 @@ fn options(samples: u32, repetitions: u32) -> RecordOptions {
     RecordOptions {
         samples,
         repetitions,
+        rounds: 1,
         ..RecordOptions::new("test machine", "2026-01-31")
     }
 }
@@ -118,9 +119,52 @@ fn everything_but_the_costs_is_reproducible() {
                 }
             }
         }
+        for service in &mut recording.services {
+            service.calibration = None;
+        }
         recording
     };
     assert_eq!(without_costs(), without_costs());
+}
+
+#[test]
+fn rounds_are_kept_and_every_cost_lies_among_theirs() {
+    let services = social_network().unwrap();
+    let rounds = RecordOptions {
+        rounds: 5,
+        ..options(2, 2)
+    };
+    let mut order = vec![];
+    let recording = record(&image(), &services, &rounds, &mut |progress| {
+        order.push((progress.service.to_owned(), progress.done));
+        assert_eq!(progress.total, 5 * 8 * 2 * 2);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    // All services in each round, one further on at the beginning of each.
+    assert_eq!(order.len(), 5 * 8 * 2);
+    assert_eq!(order[0].0, "CPost");
+    assert_eq!(order[16].0, "ReadH");
+    assert_eq!(order[79].1, 5 * 8 * 2 * 2);
+    for service in &recording.services {
+        let calibration = service.calibration.as_ref().unwrap();
+        assert_eq!(calibration.round_costs_ns.len(), 5);
+        assert!((0.0..=1.0).contains(&calibration.waited_ratio.unwrap()));
+        let sum: f64 = steps(&recording, &service.service)
+            .iter()
+            .map(|it| it.cost_ns)
+            .sum();
+        let costs = calibration.round_costs_ns.iter();
+        let (least, most) = costs.fold((f64::MAX, 0.0_f64), |(a, b), &c| (a.min(c), b.max(c)));
+        // A sum of medians is no median of sums, but no step is beyond its least and most.
+        assert!(
+            sum > 0.5 * least && sum < 2.0 * most,
+            "{least} {sum} {most}"
+        );
+        assert_eq!(steps(&recording, &service.service)[0].samples, 20);
+    }
+    let again = Recording::from_json(&recording.to_json().unwrap()).unwrap();
+    assert_eq!(again, recording);
 }
 
 #[test]

@@ -201,6 +201,7 @@ impl Recorder {
                 });
             };
             recording.services.push(RecordedService {
+                calibration: None,
                 service: (*service).to_owned(),
                 phases: most_common.phases(),
                 requests: paths

@@ -5,9 +5,9 @@
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
-    Averaging, Cost, Direction, PAPER_SHARES, PaperOptions, PhaseProfile, Profile, Provenance,
-    RecordedChain, RecordedPhase, RecordedRequest, RecordedService, RecordedStep, Recording,
-    RecordingOptions, RemoteWaits, ShareKind, shares,
+    Averaging, Calibration, Cost, Direction, PAPER_SHARES, PaperOptions, PhaseProfile, Profile,
+    Provenance, RecordedChain, RecordedPhase, RecordedRequest, RecordedService, RecordedStep,
+    Recording, RecordingOptions, RemoteWaits, ShareKind, shares,
 };
 use accelflow_workload::services::{Phase, PhaseWalk, Service, invocations, social_network};
 
@@ -234,6 +234,7 @@ fn record(service: &Service) -> RecordedService {
     });
     RecordedService {
         service: service.name().to_owned(),
+        calibration: None,
         requests: Vec::new(),
         phases: phases.collect(),
     }
@@ -260,6 +261,51 @@ fn a_recording_survives_its_file() {
     assert_eq!(read.unwrap(), recording());
     let error = Recording::load(&path).unwrap_err().to_string();
     assert!(error.starts_with(&path.display().to_string()), "{error}");
+}
+
+#[test]
+fn calibrations_are_kept_checked_and_of_version_3() {
+    let mut recording = recording();
+    let calibration = Calibration {
+        round_costs_ns: vec![20_000.0, 21_000.0, 20_500.0],
+        waited_ratio: Some(0.01),
+    };
+    recording.services[6].calibration = Some(calibration.clone());
+    let text = recording.to_json().unwrap();
+    assert_eq!(Recording::from_json(&text).unwrap(), recording);
+    assert!(measured(&recording).is_ok());
+    let older = text.replace("\"version\": 3", "\"version\": 2");
+    assert_eq!(
+        Recording::from_json(&older).unwrap_err().to_string(),
+        "service UniqId: 'calibration' is of version 3, the recording of version 2"
+    );
+    let at = "service UniqId, calibration:";
+    for (change, says) in [
+        (
+            Calibration {
+                round_costs_ns: vec![],
+                ..calibration.clone()
+            },
+            format!("{at} rounds of round_costs_ns = 0: must be from 1 to 1000"),
+        ),
+        (
+            Calibration {
+                round_costs_ns: vec![1.0, -1.0],
+                ..calibration.clone()
+            },
+            format!("{at} round_costs_ns = -1: must be from 0.001 to 1000000000000"),
+        ),
+        (
+            Calibration {
+                waited_ratio: Some(1.5),
+                ..calibration
+            },
+            format!("{at} waited_ratio = 1.5: must be from 0 to 1"),
+        ),
+    ] {
+        recording.services[6].calibration = Some(change);
+        assert_eq!(measured(&recording).unwrap_err(), says);
+    }
 }
 
 #[test]
@@ -433,8 +479,8 @@ fn wrong_phases_and_services_are_named() {
         "service UniqId, phase 1: app_ns = -3: must be from 0.001 to 1e12"
     );
     assert_eq!(
-        told(|it| it.version = 3),
-        "version 3 of the recording format is unknown; known are 1 and 2"
+        told(|it| it.version = 4),
+        "version 4 of the recording format is unknown; known are 1, 2 and 3"
     );
 }
 
@@ -443,7 +489,7 @@ fn wrong_files_are_named() {
     let told = |text: &str| Recording::from_json(text).unwrap_err().to_string();
     assert_eq!(
         told(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
-        "version 9 of the recording format is unknown; known are 1 and 2"
+        "version 9 of the recording format is unknown; known are 1, 2 and 3"
     );
     assert_eq!(
         told(r#"{"format": "accelflow-trace", "version": 1}"#),
@@ -507,7 +553,7 @@ fn recorded_requests_survive_their_file_and_older_files_have_none() {
     let mut recording = recording();
     recording.services[4].requests = login_requests();
     let text = recording.to_json().unwrap();
-    assert!(text.contains("\"version\": 2"));
+    assert!(text.contains("\"version\": 3"));
     assert_eq!(Recording::from_json(&text).unwrap(), recording);
     let profile = measured(&recording).unwrap();
     let login = profile.service("Login").unwrap();
@@ -525,11 +571,11 @@ fn recorded_requests_survive_their_file_and_older_files_have_none() {
     );
     assert_eq!(profile.service("CPost").unwrap().requests().count(), 0);
     // Version 1 is read as before, and has no requests.
-    let second = |text: &str| text.replace("\"version\": 2", "\"version\": 1");
+    let second = |text: &str| text.replace("\"version\": 3", "\"version\": 1");
     let refused = Recording::from_json(&second(&text)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "service Login: 'requests' are of version 2, the recording is of version 1"
+        "service Login: 'requests' is of version 2, the recording of version 1"
     );
     recording.services[4].requests.clear();
     let old = Recording::from_json(&second(&recording.to_json().unwrap())).unwrap();

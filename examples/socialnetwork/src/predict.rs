@@ -66,6 +66,7 @@ pub(crate) fn predict(
             path.phases.iter().map(phase).collect(),
         )?);
         recording.services.push(RecordedService {
+            calibration: None,
             service: name,
             phases: path.phases.clone(),
             requests: Vec::new(),

@@ -1,5 +1,6 @@
 """`accelflow compare`: one workload under several orchestrators."""
 
+import itertools
 import os
 import time
 from dataclasses import replace
@@ -10,12 +11,13 @@ import click
 from rich.console import Console
 
 from accelflow import _native, report, simulation
-from accelflow.calibration import calibrated
+from accelflow.calibration import calibrated, calibration_of
+from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text, why, write_whole
-from accelflow.report import Comparison, print_comparison, write_json, write_parquet
+from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 
 #: The defaults of the options are those of :class:`accelflow.simulation.Experiment`.
@@ -23,7 +25,7 @@ _DEFAULT = simulation.Experiment()
 
 
 @click.command("compare")
-@click.argument("workload")
+@click.argument("workload", shell_complete=offered.names(simulation.WORKLOADS))
 @click.option(
     "--orchestrator",
     "orchestrators",
@@ -31,9 +33,15 @@ _DEFAULT = simulation.Experiment()
     metavar="NAME",
     help="Simulate this one; repeatable. Default: the paper's five and Ideal. The steps from "
     "RELIEF to AccelFlow are per_acc_type_q, direct and cntr_flow; direct_list is Fig. 3's Direct.",
+    shell_complete=offered.orchestrators,
 )
 @click.option(
-    "--service", "services", multiple=True, metavar="NAME", help="Simulate this one; repeatable."
+    "--service",
+    "services",
+    multiple=True,
+    metavar="NAME",
+    help="Simulate this one; repeatable.",
+    shell_complete=offered.services,
 )
 @click.option(
     "--profile",
@@ -70,6 +78,7 @@ _DEFAULT = simulation.Experiment()
     show_default=True,
     metavar="NAME",
     help="colocated: all services on one server; isolated: one server each.",
+    shell_complete=offered.names(simulation.PLACEMENTS),
 )
 @click.option(
     "--arrivals",
@@ -77,6 +86,7 @@ _DEFAULT = simulation.Experiment()
     show_default=True,
     metavar="NAME",
     help="poisson; alibaba, azure: bursty, fitted to their rates; short_bursts.",
+    shell_complete=offered.names(simulation.ARRIVALS),
 )
 @click.option(
     "--rate",
@@ -91,6 +101,7 @@ _DEFAULT = simulation.Experiment()
     show_default=True,
     metavar="NAME",
     help="How services share the rate: equal; alibaba (socialnetwork); azure (serverless).",
+    shell_complete=offered.names(simulation.RATES),
 )
 @click.option(
     "--facts",
@@ -99,6 +110,7 @@ _DEFAULT = simulation.Experiment()
     metavar="NAME",
     help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
     "recorded: those of requests in --recording, one drawn for each.",
+    shell_complete=offered.names(simulation.FACTS),
 )
 @click.option(
     "--tcp-cost",
@@ -113,6 +125,7 @@ _DEFAULT = simulation.Experiment()
     metavar="NAME",
     help="Payload sizes: socialnetwork, fleet, fleet_whole, "
     "hypercompressbench. Default: socialnetwork with recorded costs, fleet with paper.",
+    shell_complete=offered.names(simulation.SIZES),
 )
 @click.option(
     "--remote",
@@ -121,6 +134,7 @@ _DEFAULT = simulation.Experiment()
     metavar="NAME",
     help="Waits for other servers: short (5 us), socialnetwork (traced), or one of them drawn for "
     "each message: short_drawn, socialnetwork_drawn.",
+    shell_complete=offered.names(simulation.REMOTES),
 )
 @click.option(
     "--requests",
@@ -134,6 +148,7 @@ _DEFAULT = simulation.Experiment()
     metavar="NAME",
     help="Order of input queues: fifo; priority; deadline, who would be late changes places with "
     "who has slack; edf, the earliest deadline first. Default: what --config says, or fifo.",
+    shell_complete=offered.names(simulation.POLICIES),
 )
 @click.option(
     "--slo-factor",
@@ -142,7 +157,9 @@ _DEFAULT = simulation.Experiment()
     show_default=True,
     help="Responses are due within so many times the mean of their service on an idle server.",
 )
-@click.option("--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything random."
+)
 @click.option(
     "--threads",
     type=int,
@@ -155,7 +172,8 @@ _DEFAULT = simulation.Experiment()
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out"),
     show_default=True,
-    help="Directory for results and plots.",
+    help="Directory for results and plots; results of another experiment there are kept, and "
+    "these get the next free number.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 def compare(workload: str, **options: Any) -> None:
@@ -189,7 +207,7 @@ def compare(workload: str, **options: Any) -> None:
     if as_json:
         click.echo(to_json(comparison), nl=False)
     else:
-        print_comparison(comparison, Output())
+        report.print_comparison(comparison, Output())
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
@@ -210,11 +228,51 @@ def _measured(console: Console, *, anew: bool) -> str:
     with bar(console, "measuring real bytes") as advance:
         recording, note = calibrated(anew=anew, progress=advance)
     console.print(note, highlight=False, markup=False, soft_wrap=True)
+    known = calibration_of(recording)
+    for doubt in known.doubts if known else ():
+        warning = f"accelflow: warning: {doubt}; --recalibrate measures anew"
+        console.print(warning, highlight=False, markup=False, soft_wrap=True)
     return recording
 
 
+#: What an experiment finds, and not what it asks.
+_FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "systems"})
+
+
+def _asked(results: Any) -> object:
+    """What results are of, to tell the same experiment from another; None for what is no results.
+
+    Costs that were measured anew do not make another experiment.
+    """
+    try:
+        systems = [
+            (system["orchestrator"], [one["service"] for one in system["services"]])
+            for system in results["systems"]
+        ]
+        return {key: it for key, it in results.items() if key not in _FOUND}, systems
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def _stem(comparison: Comparison, out: Path) -> Path:
+    """Where the files go: a name with the next free number, if results of another are there."""
+    asked = _asked(parse_json(to_json(comparison)))
+    for number in itertools.count(1):
+        stem = out / f"compare-{comparison.workload}{f'-{number}' if number > 1 else ''}"
+        data = stem.with_suffix(".json")
+        if not data.exists():
+            return stem
+        try:
+            there = _asked(parse_json(read_text(data)))
+        except (OSError, ValueError):
+            continue
+        if there == asked:
+            return stem
+    raise AssertionError
+
+
 def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Path]:
-    stem = out / f"compare-{comparison.workload}"
+    stem = _stem(comparison, out)
     table, data = stem.with_suffix(".parquet"), stem.with_suffix(".json")
     written = [data, table]
     try:
@@ -222,7 +280,7 @@ def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Pat
         write_parquet(comparison, table)
         written += report.write_plots(comparison, stem)
         if recording is not None:
-            kept = out / "recording.json"
+            kept = stem.with_name(f"{stem.name}-recording.json")
             write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))
             written.append(kept)
     except OSError as error:

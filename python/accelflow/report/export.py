@@ -1,15 +1,17 @@
 """Results as files."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from accelflow.files import write_whole
 from accelflow.report.results import SCHEMA, Comparison, ServiceResult
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def to_json(comparison: Comparison) -> str:
@@ -28,6 +30,8 @@ def write_json(comparison: Comparison, path: Path) -> None:
 
 def write_parquet(comparison: Comparison, path: Path) -> None:
     """Write :func:`to_table` to `path`. Raises OSError when the place cannot be written."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
     table = to_table(comparison)
 
     def write(scratch: Path) -> None:
@@ -43,6 +47,8 @@ def to_table(comparison: Comparison) -> pa.Table:
     What holds for the whole run (workload, profile, seed, arrivals ...) is in the metadata of the
     schema, under the key ``accelflow`` as JSON, and workload, profile and seed are columns too.
     """
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
     pairs = [(system, result) for system in comparison.systems for result in system.services]
     accelerators = _in_order(result.accelerator_utilization for _, result in pairs)
     reasons = _in_order(result.fallbacks for _, result in pairs)
@@ -75,6 +81,15 @@ def to_table(comparison: Comparison) -> pa.Table:
     for reason in reasons:
         counts = [result.fallbacks.get(reason) for _, result in pairs]
         column(f"fallback_{reason}_count", pa.uint64(), counts)
+    for part in _in_order(result.spent_us for _, result in pairs):
+        spent = [result.spent_us.get(part) for _, result in pairs]
+        column(f"spent_{part}_us", pa.float64(), spent)
+    of_result("slo_us", pa.float64(), lambda r: r.slo_us)
+    of_result("slo_requests_count", pa.uint64(), lambda r: r.slo_requests)
+    of_result("slo_missed_count", pa.uint64(), lambda r: r.slo_missed)
+    of_result("timed_out_count", pa.uint64(), lambda r: r.timed_out)
+    of_result("deadlines_count", pa.uint64(), lambda r: r.deadlines)
+    of_result("deadlines_missed_count", pa.uint64(), lambda r: r.deadlines_missed)
     of_result("saturated_queue", pa.string(), lambda r: r.saturated)
     of_result(
         "dispatcher_mean_instructions", pa.float64(), lambda r: r.dispatcher_instructions_mean

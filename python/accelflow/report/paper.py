@@ -37,10 +37,10 @@ def other_experiment(comparison: Comparison) -> str | None:
 
     It is if all of these hold: the workload is socialnetwork, and every system ran its eight
     services; costs are those of the profile ``paper``; each service was offered 13,400 requests a
-    second on average, in arrivals poisson or alibaba; no parameter of the server was set; no tenant,
-    priority or shaper was. What the paper leaves open may be anything: placement, payload sizes,
-    what TCP costs a core, remote waits, facts, how the services share the rate, seed and number of
-    requests. Results that do not say one of these are not the paper's experiment.
+    second on average, in arrivals poisson or alibaba; no parameter of the server was set, and no
+    tenant, priority or shaper. What the paper leaves open may be anything: placement, payload
+    sizes, what TCP costs a core, remote waits, facts, how the services share the rate, seed and
+    number of requests. Results that do not say one of these are not the paper's experiment.
     """
     source = comparison.source
     kind = comparison.arrivals.get("kind")

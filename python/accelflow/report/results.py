@@ -36,16 +36,14 @@ class ServiceResult:
 
     The latencies are None when no request completed. `spent_us` is the mean latency by what it was
     spent on, along the path that ended last (cpu, accelerator, dispatcher, manager, cores,
-    communication, remote, queueing); empty for results without it. `saturated`
-    names the queue that grew without bound, if one did: the latencies then depend on how long the
-    run was. `data` says what the server's networks, caches, memory and address translation did
-    (bytes, counts and shares from 0 to 1), if the results have it.
     communication, remote, queueing); empty for results without it. `saturated` names the resource
     that could not keep up, if there was one: the latencies then depend on how long the run was.
-    `slo_missed` counts those of `slo_requests` whose response came after `slo_us` or never,
-    `timed_out` those that were terminated because a message did not come in time (they have no
-    latency), and `deadlines_missed` the operations, of `deadlines` with one, that ended after
-    theirs. Files of before these were counted are read as if nothing had been.
+    `data` says what the server's networks, caches, memory and address translation did (bytes,
+    counts and shares from 0 to 1), if the results have it. `slo_missed` counts those of
+    `slo_requests` whose response came after `slo_us` or never, `timed_out` those that were
+    terminated because a message did not come in time (they have no latency), and
+    `deadlines_missed` the operations, of `deadlines` with one, that ended after theirs. Files of
+    before these were counted are read as if nothing had been.
     """
 
     service: str
@@ -115,10 +113,25 @@ class SystemResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """How well the costs of the operations are known, if they were measured in rounds.
+
+    `spread_ratio` is by service the interquartile range, over the rounds, of what its operations
+    took together, as a share of the median; `doubts` are sentences on why they are in doubt.
+    """
+
+    date: str
+    rounds: int
+    spread_ratio: Mapping[str, float]
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """One workload under several orchestrators.
 
-    `source` is the object that it was read from, checked.
+    `calibration` is None where costs were not measured in rounds. `source` is the object that it
+    was read from, checked.
     """
 
     workload: str
@@ -130,6 +143,7 @@ class Comparison:
     placement: str
     systems: tuple[SystemResult, ...]
     source: Mapping[str, Any]
+    calibration: Calibration | None = None
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
@@ -155,6 +169,7 @@ class Comparison:
             placement=root.get("placement", str),
             systems=tuple(sorted(systems, key=lambda s: list(ORCHESTRATORS).index(s.orchestrator))),
             source=source,
+            calibration=_read_calibration(root),
         )
 
     @property
@@ -182,6 +197,18 @@ def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> 
         if mine is not None and other:
             reductions.append(1 - mine / other)
     return math.fsum(reductions) / len(reductions) if reductions else None
+
+
+def _read_calibration(root: _Reader) -> Calibration | None:
+    if not root.holds("calibration"):
+        return None
+    reader = root.inner_if_any("calibration")
+    return Calibration(
+        date=reader.get("date", str),
+        rounds=reader.count("rounds"),
+        spread_ratio=reader.each("spread_ratio", _Reader.number),
+        doubts=reader.texts("doubts"),
+    )
 
 
 def _read_system(reader: _Reader) -> SystemResult:
@@ -249,6 +276,16 @@ class _Reader:
 
     def has(self, key: str) -> bool:
         return key in self._value
+
+    def holds(self, key: str) -> bool:
+        """Whether it has `key`, and not as null."""
+        return self._value.get(key) is not None
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self.get(key, list)
+        if not all(isinstance(value, str) for value in values):
+            raise InputError(f"{self.place}.{key} is {values!r}; it must be a list of texts")
+        return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
         return None if self._value.get(key, 0) is None else self.get(key, wanted)

@@ -10,6 +10,9 @@ from rich.table import Table
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
 
+#: Of the server as a whole: its cores, and the kind of accelerator that is used most.
+_SERVER_HEADINGS: Final = ("Cores", "Busiest")
+
 _WHY_DIFFERENT: Final = (
     "Differences from the paper are expected: it leaves inputs open, and costs may be those of"
     " this\nmachine. README.md explains them under 'Differences from the paper'."
@@ -21,7 +24,19 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
     The console is widened if a figure would not fit: lines may then wrap, but nothing is cut off.
     """
+    # By the terminal's own width: the table may be wider or narrower than its title.
+    console.print(
+        _title(comparison),
+        style="bold",
+        markup=False,
+        highlight=False,
+        soft_wrap=not console.is_terminal,
+    )
     _print_table(services_table(comparison), console)
+    servers = server_table(comparison)
+    if servers is not None:
+        console.print()
+        _print_table(servers, console)
     for note in _notes(comparison):
         console.print(note, soft_wrap=True)
     reductions = reductions_table(comparison)
@@ -33,17 +48,17 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def services_table(comparison: Comparison) -> Table:
-    """Build a block of rows for each service: one row for each orchestrator."""
-    table = _plain_table(
-        f"{comparison.workload}, {comparison.requests:,} requests a service, profile"
-        f" {comparison.profile}, seed {comparison.seed}\n"
-        f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement};"
-        " the load offered is in the line of the service"
-    )
+    """Build a block of rows for each service: one row for each orchestrator.
+
+    What is the server's stands there only where each service has a server of its own.
+    """
+    own = not _share_a_server(comparison)
+    table = _plain_table()
     table.add_column("", no_wrap=True)
-    for heading in ("Mean", "P50", "P99", "P99.9", "Served", "Cores", "Busiest", "Fallbacks"):
+    headings = ["Mean", "P50", "P99", "P99.9", "Served", *_SERVER_HEADINGS[: 2 * own], "Fallbacks"]
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_row("", *["us"] * 4, "krps", "used", "unit", "", style="dim")
+    table.add_row("", *["us"] * 4, "krps", *["used", "unit"][: 2 * own], "", style="dim")
     for name in comparison.service_names:
         results = [(system, system.service(name)) for system in comparison.systems]
         present = [(system, result) for system, result in results if result is not None]
@@ -51,8 +66,39 @@ def services_table(comparison: Comparison) -> Table:
         table.add_row(name, *[""] * 4, "/".join(offered), style="bold")
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
-            table.add_row(f" {system.name}", *_cells(result), style=style)
+            table.add_row(f" {system.name}", *_cells(result, own=own), style=style)
     return table
+
+
+def server_table(comparison: Comparison) -> Table | None:
+    """Build a row for each orchestrator, with what is in use of the server that all services share.
+
+    None where each service has a server of its own.
+    """
+    if not _share_a_server(comparison):
+        return None
+    table = _plain_table("The server that the services share")
+    table.add_column("", no_wrap=True)
+    for heading in _SERVER_HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_row("", "used", "unit", style="dim")
+    for system in comparison.systems:
+        style = "green" if system.orchestrator == "accelflow" else ""
+        table.add_row(system.name, *_server_cells(system.services[0]), style=style)
+    return table
+
+
+def _share_a_server(comparison: Comparison) -> bool:
+    return comparison.placement == "colocated"
+
+
+def _title(comparison: Comparison) -> str:
+    return (
+        f"{comparison.workload}, {comparison.requests:,} requests a service, profile"
+        f" {comparison.profile}, seed {comparison.seed}\n"
+        f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement};"
+        " the load offered is in the line of the service"
+    )
 
 
 def reductions_table(comparison: Comparison) -> Table | None:
@@ -95,9 +141,7 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
     if other is None:
         notes.append(_WHY_DIFFERENT)
     else:
-        notes.append(
-            f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}."
-        )
+        notes.append(f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}.")
     return [escape(note) for note in notes]
 
 
@@ -105,9 +149,9 @@ def _saturated(system: SystemResult) -> bool:
     return any(result.saturated for result in system.services)
 
 
-def _plain_table(title: str) -> Table:
+def _plain_table(title: str | None = None) -> Table:
     return Table(
-        title=escape(title),
+        title=title and escape(title),
         title_justify="left",
         title_style="bold",
         box=None,
@@ -133,15 +177,21 @@ def _reduction_cells(ours: SystemResult, rival: SystemResult, *, papers: bool) -
     return cells
 
 
-def _cells(result: ServiceResult) -> list[str]:
+def _server_cells(result: ServiceResult) -> list[str]:
+    busiest = result.busiest_accelerator
+    return [
+        f"{result.core_utilization:.0%}",
+        f"{busiest[0]} {busiest[1]:.0%}" if busiest else "-",
+    ]
+
+
+def _cells(result: ServiceResult, *, own: bool) -> list[str]:
     latencies = [result.mean_us, result.p50_us, result.p99_us, result.p999_us]
     mark = "*" if result.saturated else ""
-    busiest = result.busiest_accelerator
     return [
         *(_latency(value) + mark for value in latencies),
         f"{result.throughput_rps / 1000:,.1f}",
-        f"{result.core_utilization:.0%}",
-        f"{busiest[0]} {busiest[1]:.0%}" if busiest else "-",
+        *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]
 
@@ -152,9 +202,25 @@ def _latency(value_us: float | None) -> str:
     return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"
 
 
+def _of_costs(comparison: Comparison) -> list[str]:
+    """Say how well the costs of the operations are known."""
+    if comparison.profile == "paper":
+        return []
+    known = comparison.calibration
+    if known is None or not known.spread_ratio:
+        return ["The recording does not say how much its costs vary."]
+    ordered = sorted(known.spread_ratio.items(), key=lambda item: item[1])
+    (least, low), (most, high) = ordered[0], ordered[-1]
+    return [
+        f"Costs were measured on {known.date} in {known.rounds} rounds. Between their quartiles,"
+        f" what a service's operations take varied by {low:.1%} ({least}) to {high:.1%} ({most}).",
+        *(f"Beware: {doubt}." for doubt in known.doubts),
+    ]
+
+
 def _notes(comparison: Comparison) -> list[str]:
-    """Say which systems could not keep up and why, and why operations fell back to a core."""
-    notes = []
+    """Say how well costs are known, which systems could not keep up, and why cores had to help."""
+    notes = _of_costs(comparison)
     for system in comparison.systems:
         grown: dict[str, list[str]] = {}
         for result in system.services:

@@ -6,10 +6,18 @@
 //! branches and transformations are outside. TCP's cost adds, to its framing body, the time of a
 //! `send` or `recv` of the same message on a connected pair of 127.0.0.1 sockets: for a receive
 //! the data is already there; for a send, loopback makes the kernel do the receiver's protocol
-//! work in the same call. A step's cost is the median, over the samples, of the medians over the
-//! repetitions; nothing is dropped but [`WARM_UP_RUNS`] runs of each service before. Application
-//! logic is not part of this project, so its time is left open (`app_ns` is null).
+//! work in the same call.
+//!
+//! All services are measured in one round, and all again in the next, so that what changes in the
+//! machine over seconds is in every service's costs alike. Each round has new bodies, buffers and
+//! sockets, since where they lie in memory is part of what varies from run to run, and begins with
+//! another service. In a round, a step's cost is the median, over the samples, of the medians over
+//! the repetitions; the recorded cost is the median over the rounds, and what a service's steps took
+//! together in each round is kept, as is the share of the time in which the measuring thread had no
+//! core. Nothing is dropped but [`WARM_UP_RUNS`] runs of each service before each round.
+//! Application logic is not part of this project, so its time is left open (`app_ns` is null).
 
+mod clock;
 mod socket;
 mod timed;
 
@@ -19,16 +27,17 @@ use std::ops::ControlFlow;
 use accelflow_accel::{AccelError, Ensemble};
 use accelflow_trace::Image;
 use accelflow_workload::profile::{
-    Direction, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
+    Calibration, Direction, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
 };
 use accelflow_workload::services::Service;
 
 use crate::executor::Executor;
 use crate::outcome::Step;
 use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
+use clock::Clock;
 use timed::TimedBodies;
 
-/// Runs of each service that warm caches and allocators up and are not counted.
+/// Runs of each service in each round that warm caches and allocators up and are not counted.
 pub const WARM_UP_RUNS: u32 = 3;
 
 /// What to record.
@@ -38,8 +47,10 @@ pub struct RecordOptions {
     pub seed: u64,
     /// How many different messages each service is run on; at least 1.
     pub samples: u32,
-    /// How often each message is run; at least 1.
+    /// How often each message is run in each round; at least 1.
     pub repetitions: u32,
+    /// How often all services are measured, one after the other; at least 1.
+    pub rounds: u32,
     /// What is measured on; [`machine`] tells.
     pub machine: String,
     /// The date, as `YYYY-MM-DD`.
@@ -47,12 +58,13 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// 32 samples of 32 repetitions, 1,024 calls of every step: a few seconds.
+    /// 10 rounds of 32 samples of 8 repetitions, 2,560 calls of every step: some seconds.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
             samples: 32,
-            repetitions: 32,
+            repetitions: 8,
+            rounds: 10,
             machine: machine.to_owned(),
             date: date.to_owned(),
         }
@@ -112,31 +124,37 @@ pub fn record(
     for (name, count) in [
         ("samples", options.samples),
         ("repetitions", options.repetitions),
+        ("rounds", options.rounds),
     ] {
         if count == 0 {
             return Err(RecordError::Nothing(name));
         }
     }
-    let bodies = TimedBodies::new(Ensemble::with_cores(CORES)?)?;
-    let mut recorder = Recorder {
-        executor: Executor::new(image.clone(), bodies),
-        runner: ServiceRunner::new()?,
-        options,
-    };
     let each = u64::from(options.samples) * u64::from(options.repetitions);
-    let total = each * services.len() as u64;
-    let mut recording = Recording::new(&options.machine, &options.date);
-    for (index, service) in services.iter().enumerate() {
-        let before = index as u64 * each;
-        let recorded = recorder.service(service, &mut |samples| {
-            progress(Progress {
-                service: service.name(),
-                done: before + samples * u64::from(options.repetitions),
-                total,
-            })
-        })?;
-        recording.services.push(recorded);
+    let total = each * u64::from(options.rounds) * services.len() as u64;
+    let mut done = 0;
+    let mut found: Vec<Found> = services.iter().map(|_| Found::default()).collect();
+    for round in 0..options.rounds as usize {
+        let mut recorder = Recorder::new(image, options)?;
+        for place in 0..services.len() {
+            let index = (place + round) % services.len();
+            let service = &services[index];
+            recorder.round(service, &mut found[index], &mut || {
+                done += u64::from(options.repetitions);
+                progress(Progress {
+                    service: service.name(),
+                    done,
+                    total,
+                })
+            })?;
+        }
     }
+    let mut recording = Recording::new(&options.machine, &options.date);
+    let samples = each * u64::from(options.rounds);
+    let both = services.iter().zip(found);
+    recording.services = both
+        .map(|(it, found)| found.recorded(it, samples))
+        .collect();
     Ok(recording)
 }
 
@@ -163,60 +181,69 @@ struct Recorder<'o> {
     options: &'o RecordOptions,
 }
 
-impl Recorder<'_> {
-    fn service(
+impl<'o> Recorder<'o> {
+    fn new(image: &Image, options: &'o RecordOptions) -> Result<Recorder<'o>, RecordError> {
+        let bodies = TimedBodies::new(Ensemble::with_cores(CORES)?)?;
+        Ok(Recorder {
+            executor: Executor::new(image.clone(), bodies),
+            runner: ServiceRunner::new()?,
+            options,
+        })
+    }
+
+    /// Measures `service` once more; `progress` is called after each message sample.
+    fn round(
         &mut self,
         service: &Service,
-        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<RecordedService, RecordError> {
-        let (mut reference, _) = self.run(service, 0)?;
+        found: &mut Found,
+        progress: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(), RecordError> {
+        let (mut run, _) = self.run(service, 0)?;
         for _ in 1..WARM_UP_RUNS {
-            reference = self.run(service, 0)?.0;
+            run = self.run(service, 0)?.0;
         }
-        let mut measured = vec![Measured::default(); steps(&reference).count()];
+        found.begin(run);
+        let clock = Clock::start();
         for sample in 0..self.options.samples {
-            let same = self.sample(service, sample, &reference, &mut measured)?;
+            let same = self.sample(service, sample, found)?;
             if !same {
                 let service = service.name().to_owned();
                 return Err(RecordError::Unstable { service, sample });
             }
-            if progress(u64::from(sample) + 1).is_break() {
+            if progress().is_break() {
                 return Err(RecordError::Interrupted);
             }
         }
-        Ok(RecordedService {
-            service: service.name().to_owned(),
-            requests: Vec::new(),
-            phases: self.phases(&reference, measured),
-        })
+        found.end(&clock);
+        Ok(())
     }
 
-    /// Measures one message sample; whether it takes the same steps as `reference`.
+    /// Measures one message sample; whether it takes the same steps as in the first run.
     fn sample(
         &mut self,
         service: &Service,
         sample: u32,
-        reference: &ServiceRun,
-        measured: &mut [Measured],
+        found: &mut Found,
     ) -> Result<bool, RecordError> {
-        let mut costs: Vec<Vec<f64>> = vec![Vec::new(); measured.len()];
+        let mut costs: Vec<Vec<f64>> = vec![Vec::new(); found.steps.len()];
         for repetition in 0..self.options.repetitions {
             let (run, costs_ns) = self.run(service, sample.into())?;
-            let same = steps(reference).map(place).eq(steps(&run).map(place));
-            if !same || costs_ns.len() != measured.len() {
+            let reference = found.reference.iter().flat_map(steps);
+            let same = reference.map(place).eq(steps(&run).map(place));
+            if !same || costs_ns.len() != found.steps.len() {
                 return Ok(false);
             }
             for (cost, into) in costs_ns.into_iter().zip(&mut costs) {
                 into.push(cost);
             }
             if repetition == 0 {
-                for (step, into) in steps(&run).zip(&mut *measured) {
+                for (step, into) in steps(&run).zip(&mut found.steps) {
                     into.input_bytes.push(step.input_bytes as u64);
                     into.output_bytes.push(step.output_bytes as u64);
                 }
             }
         }
-        for (costs, into) in costs.iter_mut().zip(measured) {
+        for (costs, into) in costs.iter_mut().zip(&mut found.steps) {
             into.cost_ns.push(median(costs));
         }
         Ok(true)
@@ -233,10 +260,35 @@ impl Recorder<'_> {
         let costs = self.executor.bodies_mut().take()?;
         Ok((run?, costs))
     }
+}
 
-    fn phases(&self, run: &ServiceRun, measured: Vec<Measured>) -> Vec<RecordedPhase> {
-        let samples = u64::from(self.options.samples) * u64::from(self.options.repetitions);
-        let mut measured = measured.into_iter();
+/// What was measured of one service.
+#[derive(Default)]
+struct Found {
+    /// The first run, whose steps every other must have.
+    reference: Option<ServiceRun>,
+    steps: Vec<Measured>,
+    round_costs_ns: Vec<f64>,
+    clock: Clock,
+}
+
+impl Found {
+    fn begin(&mut self, run: ServiceRun) {
+        let reference = self.reference.get_or_insert(run);
+        if self.steps.is_empty() {
+            self.steps = vec![Measured::default(); steps(reference).count()];
+        }
+    }
+
+    /// Ends a round that began at `clock`.
+    fn end(&mut self, clock: &Clock) {
+        let costs = self.steps.iter_mut().map(Measured::end_round);
+        self.round_costs_ns.push(costs.sum());
+        self.clock.add(clock);
+    }
+
+    fn recorded(self, service: &Service, samples: u64) -> RecordedService {
+        let mut measured = self.steps.into_iter();
         let mut chain = |steps: &[Step]| RecordedChain {
             steps: steps
                 .iter()
@@ -244,7 +296,8 @@ impl Recorder<'_> {
                 .map(|(step, measured)| measured.recorded(step, samples))
                 .collect(),
         };
-        let phases = run.phases.iter().map(|phase| match phase {
+        let phases = self.reference.iter().flat_map(|run| &run.phases);
+        let phases = phases.map(|phase| match phase {
             PhaseRun::Cpu => RecordedPhase::Cpu {
                 app_ns: None,
                 samples: 0,
@@ -253,19 +306,38 @@ impl Recorder<'_> {
                 RecordedPhase::Chains(chains.iter().map(|it| chain(&it.steps)).collect())
             }
         });
-        phases.collect()
+        RecordedService {
+            service: service.name().to_owned(),
+            phases: phases.collect(),
+            requests: Vec::new(),
+            calibration: Some(Calibration {
+                round_costs_ns: self.round_costs_ns,
+                waited_ratio: Some(self.clock.waited_ratio()),
+            }),
+        }
     }
 }
 
-/// What was measured of one step, by message sample.
+/// What was measured of one step.
 #[derive(Clone, Default)]
 struct Measured {
+    /// By message sample and round.
     input_bytes: Vec<u64>,
     output_bytes: Vec<u64>,
+    /// By message sample of this round.
     cost_ns: Vec<f64>,
+    /// By round.
+    round_costs_ns: Vec<f64>,
 }
 
 impl Measured {
+    /// Ends a round: what the step took in it.
+    fn end_round(&mut self) -> f64 {
+        let cost = median(&mut std::mem::take(&mut self.cost_ns));
+        self.round_costs_ns.push(cost);
+        cost
+    }
+
     fn recorded(mut self, step: &Step, samples: u64) -> RecordedStep {
         RecordedStep {
             trace: step.trace.clone(),
@@ -277,7 +349,7 @@ impl Measured {
             input_bytes: median_size(&mut self.input_bytes),
             output_bytes: median_size(&mut self.output_bytes),
             facts: step.facts.iter().cloned().collect(),
-            cost_ns: median(&mut self.cost_ns),
+            cost_ns: median(&mut self.round_costs_ns),
             samples,
         }
     }

@@ -137,6 +137,7 @@ fn recording_on(
     };
     let mut recording = Recording::new("by hand", "2026-01-01");
     recording.services.push(RecordedService {
+        calibration: None,
         service: service.name().to_owned(),
         requests: Vec::new(),
         phases: service.walk(image).unwrap().iter().map(phase).collect(),

@@ -16,6 +16,9 @@ use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
 const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
 
+/// The most rounds that a calibration may have.
+const MAX_ROUNDS: usize = 1_000;
+
 /// What a recording does not say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
@@ -65,6 +68,7 @@ impl Profile {
                 recorded: recorded.ok_or_else(|| missing(service, recording))?,
                 options,
             };
+            check_calibration(reader.recorded)?;
             let mut profile = reader.profile(service, &service.walk(image)?)?;
             profile.requests = super::requests::read(reader.recorded, service, image)?;
             parameters.extend(reader.parameters(&profile, recording));
@@ -94,6 +98,33 @@ fn check_names(recording: &Recording) -> Result<(), RecordingError> {
         }
     }
     Ok(())
+}
+
+fn check_calibration(recorded: &RecordedService) -> Result<(), RecordingError> {
+    let Some(calibration) = &recorded.calibration else {
+        return Ok(());
+    };
+    let wrong = |member, value, least, most| RecordingError::Calibration {
+        service: recorded.service.clone(),
+        member,
+        value,
+        least,
+        most,
+    };
+    let rounds = calibration.round_costs_ns.len();
+    if !(1..=MAX_ROUNDS).contains(&rounds) {
+        let most = MAX_ROUNDS as f64;
+        return Err(wrong("rounds of round_costs_ns", rounds as f64, 1.0, most));
+    }
+    let (least, most) = (*COSTS_NS.start(), *COSTS_NS.end());
+    let costs = calibration.round_costs_ns.iter();
+    if let Some(&cost) = costs.into_iter().find(|&it| !COSTS_NS.contains(it)) {
+        return Err(wrong("round_costs_ns", cost, least, most));
+    }
+    match calibration.waited_ratio {
+        Some(share) if !(0.0..=1.0).contains(&share) => Err(wrong("waited_ratio", share, 0.0, 1.0)),
+        _ => Ok(()),
+    }
 }
 
 fn missing(service: &Service, recording: &Recording) -> RecordingError {

@@ -15,8 +15,8 @@ mod waits;
 pub use measured::RecordingOptions;
 pub use paper::{Averaging, PAPER_SHARES, PaperOptions, PaperProfileError, ShareKind, shares};
 pub use recording::{
-    Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase, RecordedRequest,
-    RecordedService, RecordedStep, Recording, RecordingError, Spot, VERSION,
+    Calibration, Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase,
+    RecordedRequest, RecordedService, RecordedStep, Recording, RecordingError, Spot, VERSION,
 };
 pub use timeouts::timeouts_per_request;
 pub use waits::{RemoteWaits, WaitDistribution};

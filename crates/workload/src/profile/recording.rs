@@ -12,10 +12,11 @@ use crate::services::ServiceError;
 pub const FORMAT: &str = "accelflow-recording";
 
 /// The version of the format that this crate writes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// The versions that it reads. Version 1 has no requests.
-pub const READ_VERSIONS: [u32; 2] = [1, 2];
+/// The versions that it reads. Version 1 has no requests, and before version 3 there is no
+/// calibration.
+pub const READ_VERSIONS: [u32; 3] = [1, 2, 3];
 
 /// The most different requests that a service of a recording may have.
 pub const MAX_REQUESTS: usize = 4_096;
@@ -42,11 +43,26 @@ pub struct Recording {
 pub struct RecordedService {
     /// The service's short name.
     pub service: String,
+    /// How its costs were measured, if by a calibration and not from requests that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// Its phases, as in the service's path.
     pub phases: Vec<RecordedPhase>,
     /// What requests said that were recorded one by one, on whatever path; none if they were not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
+}
+
+/// How the costs of a service were measured, and how much they vary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// What its steps took together, in nanoseconds: in each round the sum of what each of them
+    /// took in that round.
+    pub round_costs_ns: Vec<f64>,
+    /// The share of the time in which the measuring thread did not run, as others had its core;
+    /// `None` where the system does not tell.
+    pub waited_ratio: Option<f64>,
 }
 
 /// Requests whose payloads said the same.
@@ -161,11 +177,36 @@ pub enum RecordingError {
     #[error("format '{0}': must be 'accelflow-recording'")]
     Format(String),
     /// The file is of another version.
-    #[error("version {0} of the recording format is unknown; known are 1 and 2")]
+    #[error("version {0} of the recording format is unknown; known are 1, 2 and 3")]
     Version(u32),
-    /// Requests in a file of a version that has none.
-    #[error("service {0}: 'requests' are of version 2, the recording is of version 1")]
-    RequestsInVersion1(String),
+    /// Something in a file of a version that does not have it.
+    #[error(
+        "service {service}: '{member}' is of version {since}, the recording of version {version}"
+    )]
+    Early {
+        /// The service.
+        service: String,
+        /// What it has.
+        member: &'static str,
+        /// The first version that has it.
+        since: u32,
+        /// The version of the recording.
+        version: u32,
+    },
+    /// A calibration that is none.
+    #[error("service {service}, calibration: {member} = {value}: must be from {least} to {most}")]
+    Calibration {
+        /// The service.
+        service: String,
+        /// The member.
+        member: &'static str,
+        /// What it is.
+        value: f64,
+        /// The least that it may be.
+        least: f64,
+        /// The most.
+        most: f64,
+    },
     /// Requests were asked for.
     #[error("service {0}: the recording has no requests that facts could be taken from")]
     NoRequests(String),
@@ -286,7 +327,7 @@ impl Recording {
     ///
     /// # Errors
     /// [`RecordingError::Json`], [`RecordingError::Format`], [`RecordingError::Version`],
-    /// [`RecordingError::RequestsInVersion1`].
+    /// [`RecordingError::Early`].
     pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
         // The version comes first: another version may well have other members.
         #[derive(Deserialize)]
@@ -302,9 +343,9 @@ impl Recording {
             return Err(RecordingError::Version(header.version));
         }
         let recording: Recording = serde_json::from_str(text)?;
-        let early = |it: &&RecordedService| recording.version == 1 && !it.requests.is_empty();
-        match recording.services.iter().find(early) {
-            Some(it) => Err(RecordingError::RequestsInVersion1(it.service.clone())),
+        let version = recording.version;
+        match recording.services.iter().find_map(|it| it.early(version)) {
+            Some(error) => Err(error),
             None => Ok(recording),
         }
     }
@@ -315,5 +356,25 @@ impl Recording {
     /// [`RecordingError::Json`]; none in practice.
     pub fn to_json(&self) -> Result<String, RecordingError> {
         Ok(serde_json::to_string_pretty(self)?)
+    }
+}
+
+impl RecordedService {
+    /// What it has that a recording of `version` does not.
+    fn early(&self, version: u32) -> Option<RecordingError> {
+        let found = [
+            ("requests", 2, !self.requests.is_empty()),
+            ("calibration", 3, self.calibration.is_some()),
+        ];
+        let (member, since, _) = found
+            .into_iter()
+            .find(|&(_, since, there)| there && version < since)?;
+        let service = self.service.clone();
+        Some(RecordingError::Early {
+            service,
+            member,
+            since,
+            version,
+        })
     }
 }
