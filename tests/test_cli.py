@@ -1,6 +1,7 @@
 """The command line: exit codes and one-line errors; commands have files of their own."""
 
 import errno
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,10 +9,13 @@ from pathlib import Path
 
 import click
 import pytest
+from rich.console import Console
 
 from accelflow import AccelflowError, InputError, __version__
 from accelflow.cli import COMMANDS, program
 from accelflow.cli.failure import run
+from accelflow.cli.output import Lines, bar
+from conftest import ROOT
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
 
@@ -46,10 +50,13 @@ def test_python_dash_m_is_the_same_command() -> None:
 def test_every_command_has_help() -> None:
     paths: list[list[str]] = [[]]
 
-    def collect(command: click.Command, path: list[str]) -> None:
-        for name, child in getattr(command, "commands", {}).items():
+    def collect(command: click.Command | None, path: list[str]) -> None:
+        if not isinstance(command, click.Group):
+            return
+        context = click.Context(command)
+        for name in command.list_commands(context):
             paths.append([*path, name])
-            collect(child, [*path, name])
+            collect(command.get_command(context, name), [*path, name])
 
     collect(program, [])
     assert len(paths) >= 1 + len(COMMANDS)
@@ -59,12 +66,83 @@ def test_every_command_has_help() -> None:
         assert done.stdout.startswith("Usage: accelflow"), path
 
 
-def test_commands_start_without_what_only_pictures_need() -> None:
-    script = "import sys, accelflow.cli; print(sorted({'matplotlib'} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    files = {path.stem for path in (ROOT / "python/accelflow/cli").glob("*.py")}
+    helpers = {"__init__", "assignments", "failure", "offered", "output"}
+    assert {listed.file for listed in COMMANDS} == files - helpers
+    for listed in COMMANDS:
+        command = listed.load()
+        assert command.name == listed.name
+        paragraph = " ".join((command.help or "").split("\n\n")[0].split())
+        assert paragraph.startswith(listed.help), listed.name
+
+
+#: Slow to load, and of no use to somebody who asks for help or completion.
+HEAVY = {"asyncio", "matplotlib", "numpy", "pyarrow", "rich"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], HEAVY),
+        (["--version"], HEAVY),
+        (["frobnicate"], HEAVY),
+        (["explain", "core.count"], HEAVY),
+        (["compare", "--help"], HEAVY - {"rich"}),
+        (["compare", "nothing"], HEAVY - {"rich"}),
+    ],
+)
+def test_commands_import_only_what_they_need(arguments: list[str], heavy: set[str]) -> None:
+    script = (
+        "import atexit, sys\n"
+        "import accelflow.cli\n"
+        f"say = lambda: print(sorted({heavy!r} & set(sys.modules)), file=sys.stderr)\n"
+        "atexit.register(say)\n"
+        f"accelflow.cli.main({arguments!r})\n"
     )
-    assert done.stdout == "[]\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+
+
+def test_long_work_says_how_long_where_no_terminal_is() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    told = {1.0: 10, 29.0: 290, 31.0: 310, 60.0: 400, 92.0: 500, 200.0: 1000}
+    times = iter([0.0, *told])
+    lines = Lines(console, "simulating", clock=lambda: next(times))
+    for done in told.values():
+        lines.tell(done, 1000)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "simulating: 31% after 0 min 31 s, about 1 min 9 s left",
+        "simulating: 50% after 1 min 32 s, about 1 min 32 s left",
+    ]
+
+
+def test_a_terminal_shows_the_time_that_is_left() -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
+    with bar(console, "simulating") as tell:
+        tell(480, 960)
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "simulating" in shown
+    assert "50%" in shown
+    assert "left" in shown
+
+
+def test_what_the_package_has_can_be_asked_for() -> None:
+    script = (
+        "import accelflow\n"
+        "assert set(accelflow.__all__) <= set(dir(accelflow))\n"
+        "for name in accelflow.__all__: getattr(accelflow, name)\n"
+        "assert accelflow.server.Server is accelflow.Server\n"
+        "assert not hasattr(accelflow, 'nothing')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["frobnicate"], ["--frobnicate"]])

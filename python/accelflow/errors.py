@@ -1,6 +1,5 @@
 """What can go wrong, in a form that the command line turns into one line and an exit code."""
 
-import difflib
 from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import ClassVar
@@ -36,6 +35,8 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 4) -> str:
     Alike are those that end in the same part (``pes`` and ``accelerator.pes``), begin with it, or
     are spelt nearly so, as a whole or in their last part.
     """
+    import difflib  # noqa: PLC0415 (only errors need it)
+
     names = list(known)
     plain = name.casefold().replace("-", "_")
     last = plain.rpartition(".")[2]

@@ -2,63 +2,162 @@
 
 To add a command, write `python/accelflow/cli/NAME.py` with a click command and list it in
 :data:`COMMANDS`. Commands raise :class:`accelflow.errors.AccelflowError`; they never print an
-error or exit by themselves.
+error or exit by themselves. A command's file is imported when the command is used: `--help` and
+the completion of a shell must not wait for what they do not need.
 """
 
+import importlib
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 import click
 
 import accelflow
-from accelflow.cli.accelerometer import accelerometer
-from accelflow.cli.arcus import arcus
-from accelflow.cli.area import area
-from accelflow.cli.cerebros import cerebros
-from accelflow.cli.companions import companions
-from accelflow.cli.compare import compare
-from accelflow.cli.explain import explain
 from accelflow.cli.failure import run
-from accelflow.cli.fit import fit_command
-from accelflow.cli.power import power
-from accelflow.cli.profile import profile
-from accelflow.cli.record import record
-from accelflow.cli.relief_suite import relief_suite
-from accelflow.cli.reproduce import reproduce_command
-from accelflow.cli.service import service
-from accelflow.cli.trace import trace
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "Listed", "main", "program"]
+
+#: A shell that asks what may follow sets this variable (docs/command-line.md).
+COMPLETE_VARIABLE: Final = "_ACCELFLOW_COMPLETE"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A command: its name, the file of this package, the command in it, and its line in the help.
+
+    The line repeats the first of the command's own help, so that the list does not import it.
+    """
+
+    name: str
+    file: str
+    attribute: str
+    help: str
+
+    def load(self) -> click.Command:
+        """Import it."""
+        module = importlib.import_module(f"accelflow.cli.{self.file}")
+        command: click.Command = getattr(module, self.attribute)
+        return command
+
 
 #: Every command of `accelflow`, in the order in which `accelflow --help` lists them.
-COMMANDS: tuple[click.Command, ...] = (
-    compare,
-    reproduce_command,
-    fit_command,
-    record,
-    trace,
-    service,
-    explain,
-    accelerometer,
-    profile,
-    cerebros,
-    arcus,
-    companions,
-    area,
-    power,
-    relief_suite,
+COMMANDS: Final[tuple[Listed, ...]] = (
+    Listed(
+        "compare",
+        "compare",
+        "compare",
+        "Compare orchestrators on WORKLOAD and write table, files and plot.",
+    ),
+    Listed(
+        "reproduce",
+        "reproduce",
+        "reproduce_command",
+        "Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures.",
+    ),
+    Listed(
+        "fit",
+        "fit",
+        "fit_command",
+        "Choose assumed parameters within their bounds by the rows marked `fit`, and no others.",
+    ),
+    Listed(
+        "record",
+        "record",
+        "record",
+        "Record what live requests cost, step by step, and write it to --out.",
+    ),
+    Listed("trace", "trace", "trace", "Look at traces: source, graph, words and trace memory."),
+    Listed(
+        "service",
+        "service",
+        "service",
+        "Look at services: their paths through traces and CPU phases.",
+    ),
+    Listed(
+        "explain",
+        "explain",
+        "explain",
+        "Say where the parameter KEY comes from; without KEY, list all parameters.",
+    ),
+    Listed(
+        "accelerometer",
+        "accelerometer",
+        "accelerometer",
+        "Say what offloading the kernels of the service in FILE is worth.",
+    ),
+    Listed(
+        "profile",
+        "profile",
+        "profile",
+        "Put the profile in FILE into the categories of the Accelerometer paper.",
+    ),
+    Listed(
+        "cerebros",
+        "cerebros",
+        "cerebros",
+        "Cycles of the RPC layer for one request under the designs of the Cerebros paper's Fig. 6.",
+    ),
+    Listed(
+        "arcus",
+        "arcus",
+        "arcus",
+        "Tenants who share accelerators: ARCUS's mechanism, control plane and experiments.",
+    ),
+    Listed(
+        "companions",
+        "companions",
+        "companions",
+        "Compute all that PAPER reports, and write a page, pictures and results.",
+    ),
+    Listed(
+        "area",
+        "area",
+        "area",
+        "Area of cores, accelerators and orchestration at 7 nm, beside the paper's section VI.",
+    ),
+    Listed(
+        "power",
+        "power",
+        "power",
+        "Maximum power of accelerators and orchestration, beside the paper's section VII.B.5.",
+    ),
+    Listed(
+        "relief-suite",
+        "relief_suite",
+        "relief_suite",
+        "Maximum throughput of RELIEF's five applications, beside the paper's Fig. 15.",
+    ),
+    Listed(
+        "completion", "completion", "completion", "Print what makes SHELL complete `accelflow`."
+    ),
 )
 
 
-class _InOrder(click.Group):
-    """A group whose help lists the commands as they were added, not by the alphabet."""
+class _Lazy(click.Group):
+    """A group that imports a command when it is used, and lists them in their own order."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+    def list_commands(self, _: click.Context) -> list[str]:
+        return [listed.name for listed in COMMANDS]
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        return next((listed.load() for listed in COMMANDS if listed.name == name), None)
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(len(listed.name) for listed in COMMANDS)
+        limit = formatter.width - width - 6
+        rows = [
+            (listed.name, click.Command(None, help=listed.help).get_short_help_str(limit))
+            for listed in COMMANDS
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 @click.group(
-    cls=_InOrder,
+    cls=_Lazy,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -67,10 +166,11 @@ def program() -> None:
     """Run, time and compare ensembles of fine-grained accelerators for the datacenter tax."""
 
 
-for _command in COMMANDS:
-    program.add_command(_command)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line with `arguments` (default: those of the process) and exit."""
+    instruction = os.environ.get(COMPLETE_VARIABLE)
+    if instruction is not None:
+        from click.shell_completion import shell_complete  # noqa: PLC0415 (only shells ask)
+
+        sys.exit(shell_complete(program, {}, "accelflow", COMPLETE_VARIABLE, instruction))
     sys.exit(run(program, sys.argv[1:] if arguments is None else arguments))

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from accelflow import simulation
+from accelflow.cli import offered
 from accelflow.errors import InputError, did_you_mean
 
 PROFILE = "profile"
@@ -14,7 +15,7 @@ LIST_ALL = "; `accelflow explain` lists them all"
 
 
 @click.command("explain")
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=offered.parameter_keys)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 def explain(key: str | None, as_json: bool) -> None:
     """Say where the parameter KEY comes from; without KEY, list all parameters.

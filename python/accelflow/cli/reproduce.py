@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from accelflow.cli import offered
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import InputError
 from accelflow.reproduce import (
@@ -28,7 +29,9 @@ from accelflow.reproduce import (
 
 
 @click.command("reproduce")
-@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
+@click.argument(
+    "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
+)
 @click.option("--list", "only_list", is_flag=True, help="List the experiments and end.")
 @click.option(
     "--budget",

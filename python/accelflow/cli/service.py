@@ -5,6 +5,7 @@ import json
 import click
 
 from accelflow import simulation
+from accelflow.cli import offered
 from accelflow.errors import InputError
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
@@ -22,6 +23,7 @@ def service() -> None:
     show_default=True,
     metavar="NAME",
     help=f"Whose services: {', '.join(simulation.WORKLOADS)}.",
+    shell_complete=offered.names(simulation.WORKLOADS),
 )
 @AS_JSON
 def list_services(workload: str, as_json: bool) -> None:
@@ -36,7 +38,7 @@ def list_services(workload: str, as_json: bool) -> None:
 
 
 @service.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=offered.services)
 @AS_JSON
 def show(name: str, as_json: bool) -> None:
     """Show the most common path of the service NAME."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from accelflow.cli import offered
 from accelflow.cli.output import check_file
 from accelflow.errors import InputError, TraceError
 from accelflow.trace import LIBRARY, load, templates
@@ -57,7 +58,7 @@ def list_traces(file: Path | None, as_json: bool) -> None:
 
 
 @trace.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=offered.names(lambda: LIBRARY.link().traces))
 @FROM_FILE
 @AS_JSON
 @click.option(

@@ -3,14 +3,15 @@
 Nothing here runs an engine: every function takes a :class:`Comparison`, whoever made it.
 """
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.report.export import write_json, write_parquet
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
-from accelflow.report.table import print_comparison
 
 if TYPE_CHECKING:
     from accelflow.report.plot import write_plots
+    from accelflow.report.table import print_comparison
 
 __all__ = [
     "Comparison",
@@ -22,12 +23,14 @@ __all__ = [
     "write_plots",
 ]
 
+#: What needs a library that is slow to load: matplotlib, rich.
+_SLOW: Final = {"print_comparison": "table", "write_plots": "plot"}
 
-def __getattr__(name: str) -> Any:
-    """What is looked up when it is asked for: matplotlib is slow to load."""
-    if name == "write_plots":
-        from accelflow.report.plot import write_plots  # noqa: PLC0415
+if not TYPE_CHECKING:
 
-        return write_plots
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    def __getattr__(name: str) -> Any:
+        """What is looked up when it is asked for."""
+        if name in _SLOW:
+            return getattr(importlib.import_module(f"{__name__}.{_SLOW[name]}"), name)
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)

@@ -1,0 +1,113 @@
+"""Shells complete commands, options and values: each shell is asked as it asks itself."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from accelflow import simulation
+
+SCRIPT = Path(sys.executable).with_name("accelflow")
+
+#: What has been typed, the last word to be completed, and some of what must be offered.
+TYPED = [
+    (["comp"], {"compare", "companions", "completion"}),
+    (["compare", "s"], {"socialnetwork", "serverless"}),
+    (["compare", "socialnetwork", "--orch"], {"--orchestrator"}),
+    (["compare", "socialnetwork", "--orchestrator", "ac"], {"accelflow", "accelflow_deadline"}),
+    (["compare", "socialnetwork", "--service", "C"], {"CPost", "CUrls"}),
+    (["compare", "hotelreservation", "--profile", "p"], {"paper"}),
+    (["explain", "network.c"], {"network.chiplets"}),
+    (["service", "show", "Uni"], {"UniqId"}),
+    (["trace", "show", "T1"], {"T1", "T10", "T11", "T12"}),
+    (["reproduce", "fig1"], {"fig1", "fig11", "fig12"}),
+    (["completion", "b"], {"bash"}),
+]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PATH": f"{SCRIPT.parent}:{os.environ['PATH']}"}
+
+
+def completion(shell: str) -> str:
+    done = subprocess.run([SCRIPT, "completion", shell], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def ask(shell: list[str], script: str) -> set[str]:
+    done = subprocess.run(
+        [*shell, script], capture_output=True, text=True, check=False, env=environment()
+    )
+    assert done.returncode == 0, done.stderr
+    return {line.strip() for line in done.stdout.splitlines()}
+
+
+def quoted(words: list[str]) -> str:
+    return " ".join(f"'{word}'" for word in words)
+
+
+@pytest.mark.parametrize(("typed", "offered"), TYPED)
+def test_bash_completes(typed: list[str], offered: set[str]) -> None:
+    # Bash calls the function that `complete` names with the words in COMP_WORDS.
+    script = completion("bash") + (
+        f"COMP_WORDS=(accelflow {quoted(typed)})\n"
+        f"COMP_CWORD={len(typed)}\n"
+        "function=$(complete -p accelflow | sed 's/.*-F \\([^ ]*\\).*/\\1/')\n"
+        "compopt() { :; }\n"
+        f"$function accelflow {quoted(typed[-1:])} x\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    found = ask(["bash", "--norc", "-c"], script)
+    assert offered <= found
+    assert all(name.startswith(typed[-1]) for name in found)
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+@pytest.mark.parametrize(("typed", "offered"), TYPED)
+def test_zsh_completes(typed: list[str], offered: set[str]) -> None:
+    # The completion system's own functions only work within its widgets; these note what is added.
+    script = (
+        "compdef() { named=$1 }\n"
+        "compadd() { local -a list; list=(${(P)@[-1]}); print -l -- $list }\n"
+        "_describe() { local -a list; list=(${(P)3}); print -l -- ${list%%:*} }\n"
+        "_path_files() { : }\n"
+        f"{completion('zsh')}\n"
+        f"words=(accelflow {quoted(typed)})\n"
+        f"CURRENT={len(typed) + 1}\n"
+        "$named\n"
+    )
+    assert offered <= ask(["zsh", "-f", "-c"], script)
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(("typed", "offered"), TYPED)
+def test_fish_completes(typed: list[str], offered: set[str]) -> None:
+    line = " ".join(["accelflow", *typed])
+    script = f"{completion('fish')}\ncomplete --do-complete '{line}'\n"
+    found = ask(["fish", "--no-config", "-c"], script)
+    assert offered <= {name.split("\t")[0] for name in found}
+
+
+def test_every_system_is_offered() -> None:
+    typed = ["compare", "socialnetwork", "--orchestrator", ""]
+    variables = {"COMP_WORDS": " ".join(["accelflow", *typed]), "COMP_CWORD": str(len(typed))}
+    done = subprocess.run(
+        [SCRIPT],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | variables | {"_ACCELFLOW_COMPLETE": "bash_complete"},
+    )
+    found = {line.partition(",")[2] for line in done.stdout.splitlines()}
+    assert {name for name, _ in simulation.systems()} == found
+
+
+def test_other_shells_are_refused() -> None:
+    done = subprocess.run(
+        [SCRIPT, "completion", "tcsh"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in done.stderr
