@@ -144,9 +144,7 @@ def test_operations_and_transfers_of_the_results_replace_the_estimate() -> None:
 
 def test_what_the_simulator_says_is_enough_to_leave_estimates_out() -> None:
     results = simulation.compare(
-        simulation.Experiment(
-            orchestrators=["Non-acc", "AccelFlow"], requests=300, profile="paper"
-        )
+        simulation.Experiment(orchestrators=["Non-acc", "AccelFlow"], requests=300, profile="paper")
     )
     ours, base = chip.energy(results, "accelflow"), chip.energy(results, "non_acc")
     assert not ours["estimated"]
@@ -171,7 +169,15 @@ def test_commands_print_ours_beside_the_papers(tmp_path: Path) -> None:
     assert "paper" not in run("area", "--set", "pes=4")
     assert json.loads(run("area", "--json"))["schema"] == "accelflow.area/1"
     assert "derived" in run("area", "--inputs")
-    assert "403.2 W by the accelerators' share, 416.7 W" in run("power")
+    shown = run("power")
+    # The parts add up to the server, and the two pairs that give it stand side by side.
+    assert (
+        "everything else          385.7   95.7%\nserver                   403.2  100.0%\n" in shown
+    )
+    assert "12.5 W are 3.1% of 403.2 W; as rounded, of 395.2 to 411.5 W" in shown
+    assert "5.0 W are 1.2% of 416.7 W; as rounded, of 396.0 to 439.1 W" in shown
+    assert "both allow          396.0 to 411.5 W" in shown
+    assert "taken here          403.2 W" in shown
     assert json.loads(run("power", "--json"))["schema"] == "accelflow.power/1"
     assert "assumed" in run("power", "--inputs")
     path = tmp_path / "results.json"

@@ -301,7 +301,10 @@ def test_mistakes_of_set_up_are_named(
         (lambda: Server(interface, idle_timeout_s=0.0), "idle_timeout_s = 0: must be above 0"),
         (lambda: Server(interface).handle("Calculator.sub", add), "unknown method 'sub'"),
         (lambda: Server(interface).handle("Sums.add", add), "unknown service 'Sums'"),
-        (lambda: Server(interface).start("localhost"), "host 'localhost': must be an IP address"),
+        (
+            lambda: Server(interface).start("x" * 300),
+            "xxx': must be an IP address, or a name in the",
+        ),
         (lambda: Server(interface).port, "has not been started"),
     ]:
         with pytest.raises(AccelflowError, match=message):
@@ -315,6 +318,17 @@ def test_mistakes_of_set_up_are_named(
             assert client.call("add", a=1, b=1) == 2
         with pytest.raises(AccelflowError, match="cannot listen on"):
             calculator(interface).start(port=server.port)
+
+
+def test_names_are_looked_up(interface: Path) -> None:
+    server = calculator(interface, admin="localhost:0")
+    server.start("localhost")
+    try:
+        with connect(server.port) as client:  # to 127.0.0.1
+            assert client.call("add", a=1, b=2) == 3
+        assert server.admin_port
+    finally:
+        server.stop()
 
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")

@@ -131,7 +131,10 @@ def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:
         (["list", "--file", tmp_path / "text"], "not a trace file"),
         (["list", "--file", tmp_path / "missing"], "No such file"),
         (["show", "T1", "--out", tmp_path / "t.pdf"], "ends in .png or .svg"),
-        (["show", "T1", "--out", tmp_path / "text" / "t.png"], "is not a folder that can be written"),
+        (
+            ["show", "T1", "--out", tmp_path / "text" / "t.png"],
+            "is not a folder that can be written",
+        ),
         (["show", "T1", "--out", tmp_path / "nope" / "t.png"], "there is no folder"),
     ]:
         done = accelflow(*arguments)

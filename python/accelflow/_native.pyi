@@ -631,7 +631,7 @@ class Server:
         AccelflowError for no function of the interface, and once the server was started.
         """
     def start(self, host: str, port: int) -> int:
-        """Listen on an IP address and return the port; 0 asks the system for one.
+        """Listen on an IP address or a name's; return the port. 0 asks the system for one.
 
         Raises AccelflowError.
         """

@@ -190,6 +190,7 @@ class Server:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on an IP address, serve in threads of its own, and return the port.
 
+        A name such as ``localhost`` is looked up; of several addresses the first of IPv4 is taken.
         Port 0 lets the system choose one. A server is started once. Raises AccelflowError for an
         address that is not to be had, InputError for a port that is none.
         """

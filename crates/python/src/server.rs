@@ -1,7 +1,7 @@
 //! The server (`accelflow_serve`) for `accelflow.server`.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -173,12 +173,11 @@ impl PyServer {
             config.execution = Execution::Ensemble(operations::pools(&pools)?);
         }
         config.steering = steering.as_ref().map(operations::steering).transpose()?;
-        let port = |text: &str| {
-            let why = "must be an IP address and a port, such as 127.0.0.1:9100";
-            text.parse()
-                .map_err(|_| refused(format!("admin '{text}': {why}")))
+        let place = |text: &str| {
+            let allowed = "an IP address and a port, such as 127.0.0.1:9100";
+            looked_up("admin", text, text, allowed)
         };
-        config.admin = admin.map(port).transpose()?;
+        config.admin = admin.map(place).transpose()?;
         server.set_config(config);
         server.set_recording(record);
         if let Some(callable) = error_log {
@@ -226,13 +225,11 @@ impl PyServer {
         }
     }
 
-    /// Listens on an IP address and returns the port; 0 asks the system for one. Raises
-    /// AccelflowError.
+    /// Listens on an IP address, or that of a name, and returns the port; 0 asks the system for one.
+    /// Raises AccelflowError.
     fn start(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<u16> {
-        let ip: std::net::IpAddr = host
-            .parse()
-            .map_err(|_| refused(format!("host '{host}': must be an IP address")))?;
         py.detach(|| {
+            let address = looked_up("host", host, (host, port), "an IP address")?;
             let mut state = self.lock();
             if !matches!(*state, State::New(_)) {
                 return Err(refused(
@@ -240,7 +237,6 @@ impl PyServer {
                 ));
             }
             // An address that is not to be had leaves the server for another.
-            let address = (ip, port).into();
             let listener = TcpListener::bind(address);
             let listener =
                 listener.map_err(|error| refused(ServeError::Listen { address, error }))?;
@@ -327,4 +323,24 @@ fn identity(
         _ => return Err(refused("TLS needs both a certificate and a key")),
     };
     read.map(Some).map_err(refused)
+}
+
+/// The address to listen on that `text` says or is the name of: of several, the first of IPv4, since
+/// clients that are told 127.0.0.1 do not try ::1.
+fn looked_up(
+    what: &str,
+    text: &str,
+    place: impl ToSocketAddrs,
+    allowed: &str,
+) -> PyResult<SocketAddr> {
+    let why = |error: &dyn std::fmt::Display| {
+        refused(format!(
+            "{what} '{text}': must be {allowed}, or a name in the place of the address: {error}"
+        ))
+    };
+    let found = place.to_socket_addrs().map_err(|error| why(&error))?;
+    let addresses: Vec<SocketAddr> = found.collect();
+    let first = addresses.iter().find(|it| it.is_ipv4());
+    let first = first.or(addresses.first()).copied();
+    first.ok_or_else(|| why(&"the name has no address"))
 }

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,6 +12,9 @@ from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why
 from accelflow.report.paper import EXPERIMENT, other_experiment
 from accelflow.report.results import Comparison
+
+#: Half of the last digit of a share that is printed in percent with one decimal.
+_HALF_A_DIGIT: Final = 0.0005
 
 
 @click.command("power")
@@ -40,24 +43,47 @@ def power(results: Path | None, changes: tuple[str, ...], show_inputs: bool, as_
 
 def _print_power(result: dict[str, Any]) -> None:
     server = result["server_max_w"]
-    low, high = result["server_max_range_w"]
     click.echo(f"{'maximum power':22}{'W':>8}{'share':>8}")
     for group in ("accelerators", "orchestration"):
         for name, watt in result[group].items():
             click.echo(f"  {name:20}{watt:8.2f}{watt / server:8.2%}")
         watt = result[f"{group}_max_w"]
         click.echo(f"{group:22}{watt:8.1f}{watt / server:8.1%}")
-    click.echo(f"{'everything else':22}{result['baseline_max_w']:8.1f}")
-    other = result["server_max_by_orchestration_w"]
-    click.echo(
-        f"server: {server:.1f} W by the accelerators' share, {other:.1f} W by the orchestration's; "
-        f"as rounded, both allow {low:.1f} to {high:.1f} W"
-    )
+    rest = result["baseline_max_w"]
+    click.echo(f"{'everything else':22}{rest:8.1f}{rest / server:8.1%}")
+    added = result["accelerators_max_w"] + result["orchestration_max_w"]
+    click.echo(f"{'server':22}{rest + added:8.1f}{(rest + added) / server:8.1%}")
+    click.echo()
+    _print_derivation(result)
+    click.echo()
     click.echo(
         f"a dispatcher's instruction {result['dispatcher_instruction_j'] * 1e12:.2f} pJ, a byte "
         f"moved {result['transfer_byte_j'] * 1e12:.2f} pJ, through a queue "
         f"{result['queue_byte_j'] * 1e12:.2f} pJ"
     )
+
+
+def _print_derivation(result: dict[str, Any]) -> None:
+    """Show how the server's maximum follows from each of the two printed pairs."""
+    inputs = {row["name"]: row["value"] for row in result["inputs"]}
+    click.echo(
+        "the server's maximum, from what is printed of its parts (AccelFlow, section VII.B.5)"
+    )
+    for group in ("accelerators", "orchestration"):
+        watt, share = inputs[f"{group}_max_w"], inputs[f"{group}_server_share"]
+        if share <= _HALF_A_DIGIT:
+            continue
+        # Each printed number stands for all that round to it.
+        low = (watt - 0.05) / (share + _HALF_A_DIGIT)
+        high = (watt + 0.05) / (share - _HALF_A_DIGIT)
+        click.echo(
+            f"  {group:20}{watt:.1f} W are {share:.1%} of {watt / share:.1f} W; "
+            f"as rounded, of {low:.1f} to {high:.1f} W"
+        )
+    low, high = result["server_max_range_w"]
+    both = f"{low:.1f} to {high:.1f} W" if low <= high else "nothing: the two contradict each other"
+    click.echo(f"  {'both allow':20}{both}")
+    click.echo(f"  {'taken here':20}{result['server_max_w']:.1f} W, which the accelerators give")
 
 
 def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: bool) -> None:

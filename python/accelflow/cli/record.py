@@ -221,8 +221,8 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:
             data = answer.read(_MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
-        why = error.read(1_000).decode(errors="replace").strip()
-        raise InputError(f"--from {address}: {why or error}") from error
+        told = error.read(1_000).decode(errors="replace").strip()
+        raise InputError(f"--from {address}: {told or error}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         said = why(reason) if isinstance(reason, Exception) else str(reason)
