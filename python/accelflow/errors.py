@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
 
@@ -29,27 +29,34 @@ class InputError(AccelflowError):
     exit_code: ClassVar[int] = 2
 
 
+#: How alike two words are that one may be misspelt for the other, from 0 to 1.
+_NEAR: Final = 0.65
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 4) -> str:
     """``; did you mean A or B?`` with at most `most` of `known` like `name`; empty if none is.
 
-    Alike are those that end in the same part (``pes`` and ``accelerator.pes``), begin with it, or
-    are spelt nearly so, as a whole or in their last part.
+    Alike are those that end in the same part (``pes`` and ``accelerator.pes``) or begin with it;
+    if there are none, those whose parts are spelt nearly so.
     """
     import difflib  # noqa: PLC0415 (only errors need it)
 
-    names = list(known)
-    plain = name.casefold().replace("-", "_")
-    last = plain.rpartition(".")[2]
+    head, _, last = name.casefold().replace("-", "_").rpartition(".")
 
-    def ending(other: str) -> str:
-        return other.casefold().rpartition(".")[2]
+    def near(one: str, other: str) -> float:
+        return difflib.SequenceMatcher(None, one, other).ratio()
 
-    same = [it for it in names if ending(it) == last or it.casefold().startswith(f"{plain}.")]
-    near = difflib.get_close_matches(plain, names, n=most, cutoff=0.7)
-    lasts = difflib.get_close_matches(last, {ending(it) for it in names}, n=most, cutoff=0.75)
-    spelt = [it for wanted in lasts for it in names if ending(it) == wanted]
-    found = list(dict.fromkeys([*same, *near, *spelt]))[:most]
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    parts = {it: it.casefold().rpartition(".")[::2] for it in known}
+    whole = f"{head}.{last}" if head else last
+    found = [it for it, (_, end) in parts.items() if end == last]
+    found = [it for it in found if not head or near(head, parts[it][0]) > _NEAR] or found
+    found += [it for it in parts if it.casefold().startswith(f"{whole}.")]
+    if not found:
+        alike = {it: near(last, end) for it, (_, end) in parts.items()}
+        fits = {it: not head or near(head, start) > _NEAR for it, (start, _) in parts.items()}
+        ranked = sorted(alike, key=lambda it: -alike[it])
+        found = [it for it in ranked if fits[it] and alike[it] > _NEAR]
+    return f"; did you mean {' or '.join(found[:most])}?" if found else ""
 
 
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
