@@ -250,14 +250,13 @@ const STEPS: &[Row] = &[
         1e6,
         accelerated(9 * (2_000_000 + 2_000_000)),
     ),
-    // Hand-overs: four hops and three crossings more before LdB, two hops fewer and three crossings more
-    // after Ser. LdB's IOMMU is 5 hops from it and from the slice, instead of 2 and 8; Ser's one and
-    // nine, instead of 2 and 8.
+    // Hand-overs: three hops and three crossings more before LdB, two hops fewer and three crossings more
+    // after Ser. Ser is a hop nearer to its links, and so to the slice that it asks and to its IOMMU.
     (
         "network.chiplets",
         2.0,
         6.0,
-        accelerated((4 - 2 + 2 * 3 - 8 * 3 - 2 + 8) * 1_200 + 6 * 24_000),
+        accelerated((3 - 2 - 2 - 2) * 1_200 + 6 * 24_000),
     ),
     (
         "accelerator.scratchpad_gb_per_s",

@@ -314,7 +314,7 @@ pub struct TlbConfig {
     pub hit: Cycles,
     /// Size of a page.
     pub page: Bytes,
-    /// Concurrent walks of a chiplet's IOMMU.
+    /// Concurrent walks of all IOMMUs together.
     pub walkers: usize,
     /// Levels of a page table.
     pub walk_levels: u32,

@@ -53,9 +53,10 @@ struct Mesh {
 /// Chiplets, meshes and places (AccelFlow, Fig. 6, Fig. 18 and section V.3).
 ///
 /// Chiplet 0 has the cores: a square mesh with a core and a cache slice on each tile, LdB in the
-/// middle as all cores use it, memory controllers at the left and the right edge, the links to
-/// the other chiplets at the lower edge. The accelerators of another chiplet stand around the
-/// router of its links; several instances side by side.
+/// middle as all cores use it, memory controllers at the left and the right edge, and at one router
+/// of the lower edge the link to the other chiplets, which they share: its edge does not grow with
+/// their number. The accelerators of another chiplet stand around the router of its links; several
+/// instances side by side. Between any two of these chiplets there is a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     meshes: Vec<Mesh>,
@@ -161,8 +162,8 @@ impl Topology {
         } else {
             (side, side)
         };
-        let ports = (0..groups.len()).map(|n| ((2 * n + 1) * side / (2 * groups.len()), side - 1));
-        topology.add_mesh(width, height, RING.1, ports.collect());
+        let ports = vec![(side / 2, side - 1); groups.len()];
+        topology.add_mesh(width, height, RING.1, ports);
         if one {
             topology.beside_the_cores(side, height);
         }
@@ -286,8 +287,7 @@ impl Topology {
         } else {
             let leave = self.port(from.chiplet, to.chiplet);
             self.across(from.chiplet, (from.x, from.y), leave, &mut visit);
-            let crossing = from.chiplet * self.meshes.len() + to.chiplet;
-            visit(Step::Crossing(self.crossings().start + crossing));
+            visit(Step::Crossing(self.crossing(from.chiplet, to.chiplet)));
             let enter = self.port(to.chiplet, from.chiplet);
             self.across(to.chiplet, enter, (to.x, to.y), &mut visit);
         }
@@ -305,6 +305,16 @@ impl Topology {
         let enter = self.port(to.chiplet, from.chiplet);
         let all = hops((from.x, from.y), leave) + hops(enter, (to.x, to.y));
         (all as u64, 1)
+    }
+
+    /// The link from one chiplet to another. The cores' chiplet has one each way for all others.
+    fn crossing(&self, from: usize, to: usize) -> usize {
+        let pair = match (from, to) {
+            (0, _) => 1,
+            (_, 0) => self.meshes.len(),
+            _ => from * self.meshes.len() + to,
+        };
+        self.crossings().start + pair
     }
 
     /// The router of the link from one chiplet to another.
@@ -522,9 +532,9 @@ mod tests {
         let expected = [
             (1, [(1, 0), (1, 0), (1, 0), (1, 0), (4, 0)]),
             (2, [(1, 0), (1, 0), (1, 0), (1, 0), (3, 1)]),
-            (3, [(1, 0), (3, 1), (1, 0), (1, 0), (5, 1)]),
+            (3, [(1, 0), (3, 1), (1, 0), (1, 0), (4, 1)]),
             (4, [(1, 0), (3, 1), (1, 0), (3, 1), (4, 1)]),
-            (6, [(2, 1), (2, 1), (2, 1), (2, 1), (4, 1)]),
+            (6, [(2, 1), (2, 1), (2, 1), (2, 1), (3, 1)]),
         ];
         for (chiplets, distances) in expected {
             let topology = package(chiplets, 1);
@@ -538,6 +548,27 @@ mod tests {
             let found = pairs
                 .map(|(from, to)| topology.distance(accel(&topology, from), accel(&topology, to)));
             assert_eq!(found, distances, "{chiplets} chiplets");
+        }
+    }
+
+    #[test]
+    fn the_other_chiplets_share_the_way_into_the_cores_mesh() {
+        for chiplets in [2, 3, 4, 6] {
+            let topology = package(chiplets, 1);
+            let slice = topology.stop(Place::Slice(0));
+            let others = Accel::ALL.map(|it| accel(&topology, it));
+            let others = others.into_iter().filter(|stop| stop.chiplet != 0);
+            // From the crossing on, and up to it the other way.
+            let (mut there, mut back) = (HashSet::new(), HashSet::new());
+            for stop in others {
+                let way = steps(&topology, stop, slice);
+                let from = way.iter().position(|it| matches!(it, Step::Crossing(_)));
+                there.insert(format!("{:?}", &way[from.unwrap()..]));
+                let way = steps(&topology, slice, stop);
+                let until = way.iter().position(|it| matches!(it, Step::Crossing(_)));
+                back.insert(format!("{:?}", &way[..=until.unwrap()]));
+            }
+            assert_eq!((there.len(), back.len()), (1, 1), "{chiplets} chiplets");
         }
     }
 

@@ -10,7 +10,8 @@ use crate::config::Config;
 /// Address translation: a TLB in each accelerator, and in each chiplet an IOMMU that walks the
 /// page tables for the accelerators there (AccelFlow, sections IV.A and V.3).
 ///
-/// A page that a walk is under way for counts as translated. Caches of the walkers keep where the
+/// All IOMMUs together have so many walkers, whichever of them needs one: a package of more
+/// chiplets has no more of them. A page that a walk is under way for counts as translated. Caches of the walkers keep where the
 /// last level of a page table is; a walk without that reads all levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Translation {
@@ -19,16 +20,12 @@ pub(crate) struct Translation {
     levels: u32,
     tlbs: Vec<Associative>,
     sets: u64,
-    iommus: Vec<Iommu>,
-    pub(crate) counts: TranslationCounts,
-}
-
-#[derive(Clone, Debug)]
-struct Iommu {
     /// When each walker is free.
     walkers: Vec<Time>,
-    /// Fully associative; none without entries.
-    directories: Option<Associative>,
+    /// By chiplet, what the cache of its IOMMU's walkers has: fully associative; none without
+    /// entries.
+    directories: Vec<Option<Associative>>,
+    pub(crate) counts: TranslationCounts,
 }
 
 /// How often addresses were translated.
@@ -50,18 +47,16 @@ impl Translation {
     pub(crate) fn new(config: &Config, chiplets: usize) -> Translation {
         let tlb = &config.tlb;
         let sets = (tlb.entries / tlb.ways).max(1);
-        let iommu = Iommu {
-            walkers: vec![Time::ZERO; tlb.walkers],
-            directories: (tlb.walk_cache_entries > 0)
-                .then(|| Associative::new(1, tlb.walk_cache_entries)),
-        };
+        let directories =
+            (tlb.walk_cache_entries > 0).then(|| Associative::new(1, tlb.walk_cache_entries));
         Translation {
             page: tlb.page.get(),
             hit: tlb.hit.at(config.core.clock),
             levels: tlb.walk_levels,
             tlbs: vec![Associative::new(sets, tlb.ways); 1 + Accel::COUNT],
             sets: sets as u64,
-            iommus: vec![iommu; chiplets],
+            walkers: vec![Time::ZERO; tlb.walkers],
+            directories: vec![directories; chiplets],
             counts: TranslationCounts::default(),
         }
     }
@@ -113,14 +108,12 @@ impl Translation {
         self.counts.misses += 1;
         let chiplet = network.chiplet_of(place);
         let at = Place::Iommu(chiplet);
-        let iommu = &mut self.iommus[usize::from(chiplet)];
         let request = network.latency(place, at);
-        let first = (0..iommu.walkers.len()).min_by_key(|&walker| iommu.walkers[walker]);
-        let walker = &mut iommu.walkers[first.unwrap_or(0)];
+        let first = (0..self.walkers.len()).min_by_key(|&walker| self.walkers[walker]);
+        let walker = &mut self.walkers[first.unwrap_or(0)];
         let mut done = (now + request).max(*walker);
         let directory = page >> LEVEL_BITS;
-        let known = iommu
-            .directories
+        let known = self.directories[usize::from(chiplet)]
             .as_mut()
             .is_some_and(|kept| kept.touch(directory, 0, false).is_ok());
         let levels = if known {
@@ -235,6 +228,19 @@ mod tests {
         assert!(pages(2.0, 2) >= one + READ, "the third waits for a walker");
         assert!(pages(3.0, 2) < one + READ, "three walkers, three pages");
         assert_eq!(pages(1.0, 1), one + READ, "one walker, one after the other");
+    }
+
+    #[test]
+    fn iommus_share_the_walkers() {
+        // Encr is in another chiplet than Ser; both miss at once.
+        let encr = |walkers: f64| {
+            let mut server = server(&[("tlb.walkers", walkers), ("network.chiplets", 3.0)]);
+            server.translate(Accel::Ser, 0, 8, Time::ZERO);
+            server.translate(Accel::Encr, PAGE, 8, Time::ZERO)
+        };
+        let (one, two) = (encr(1.0), encr(2.0));
+        assert!(one > two + READ * 3, "{one} {two}");
+        assert_eq!(two, encr(3.0));
     }
 
     #[test]

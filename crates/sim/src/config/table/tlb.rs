@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Parameter] = &[
         whole: true,
         provenance: Provenance::Assumed,
         source: "no source",
-        why: "Concurrent walks of each chiplet's IOMMU.",
+        why: "Concurrent walks of all IOMMUs together, so that more chiplets have no more.",
         get: |c| c.tlb.walkers as f64,
         set: |c, v| c.tlb.walkers = v as usize,
     },
