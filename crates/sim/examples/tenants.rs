@@ -1,7 +1,8 @@
 //! Who keeps P99 and rate when a tenant floods AccelFlow's accelerators: nobody's rule, AccelFlow's limit N and
-//! deadlines, or ARCUS's traffic shaper. Writes docs/results/tenants.md to standard output.
+//! deadlines, or ARCUS's traffic shaper. Writes what `scripts/tenants` puts into docs/results/tenants.md to
+//! standard output: a table for each three arguments.
 //!
-//! `cargo run --release -p accelflow-sim --example tenants [requests of each service] [seeds] [us for TCP on a core]`
+//! `cargo run --release -p accelflow-sim --example tenants (REQUESTS_OF_EACH_SERVICE SEEDS US_FOR_TCP_ON_A_CORE)...`
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -13,7 +14,7 @@ use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Outcome;
 use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::templates;
-use accelflow_units::{Bytes, Time};
+use accelflow_units::{Bytes, Cycles, Time};
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::social_network;
@@ -29,6 +30,11 @@ const SLO_FACTOR: u64 = 5;
 const FLOODER: &str = "UniqId";
 /// What the flooder was promised, in requests: two traces each.
 const PROMISED_RPS: f64 = 100_000.0;
+const TRACES_OF_A_REQUEST: f64 = 2.0;
+/// A trace every 5 us, at 8,192 B (the fleet's mean is 8.0 KB).
+const INTERVAL: Cycles = Cycles(1_250);
+const INTERVAL_S: f64 = 5e-6;
+const BYTES_OF_A_TRACE: u64 = 8_192;
 
 /// How the flooder floods.
 struct Flood {
@@ -70,45 +76,98 @@ struct Rule {
     name: &'static str,
     system: &'static str,
     max_traces: f64,
-    unit: Option<Unit>,
+    shaping: &'static [Unit],
+    /// Traces get tokens in the order of asking, and not those of requests that have begun first.
+    asking: bool,
 }
 
-const fn rule(name: &'static str, max_traces: f64, unit: Option<Unit>) -> Rule {
+const NO_RULE: Rule = Rule {
+    name: "none",
+    system: "accelflow",
+    max_traces: 0.0,
+    shaping: &[],
+    asking: false,
+};
+
+const fn limit(name: &'static str, max_traces: f64) -> Rule {
     Rule {
         name,
-        system: "accelflow",
         max_traces,
-        unit,
+        ..NO_RULE
     }
 }
 
-const RULES: [Rule; 8] = [
-    rule("none", 0.0, None),
-    rule("limit N = 16", 16.0, None),
-    rule("limit N = 64", 64.0, None),
-    rule("limit N = 256", 256.0, None),
+const fn arcus(name: &'static str, shaping: &'static [Unit]) -> Rule {
+    Rule {
+        name,
+        shaping,
+        ..NO_RULE
+    }
+}
+
+const BOTH: &[Unit] = &[Unit::Operations, Unit::Bytes];
+
+const RULES: [Rule; 12] = [
+    NO_RULE,
+    limit("limit N = 16", 16.0),
+    limit("limit N = 64", 64.0),
+    limit("limit N = 256", 256.0),
     Rule {
         system: "accelflow_deadline",
-        ..rule("deadlines", 0.0, None)
+        ..limit("deadlines", 0.0)
     },
-    rule("ARCUS, in traces", 0.0, Some(Unit::Operations)),
-    rule("ARCUS, in bytes", 0.0, Some(Unit::Bytes)),
+    Rule {
+        asking: true,
+        ..arcus(
+            "ARCUS, in traces, in the order of asking",
+            &[Unit::Operations],
+        )
+    },
+    arcus("ARCUS, in traces", &[Unit::Operations]),
+    Rule {
+        asking: true,
+        ..arcus("ARCUS, in bytes, in the order of asking", &[Unit::Bytes])
+    },
+    arcus("ARCUS, in bytes", &[Unit::Bytes]),
+    Rule {
+        asking: true,
+        ..arcus("ARCUS, in both, in the order of asking", BOTH)
+    },
+    arcus("ARCUS, in both", BOTH),
     Rule {
         system: "accelflow_deadline",
-        ..rule("ARCUS, in bytes, and deadlines", 0.0, Some(Unit::Bytes))
+        ..arcus("ARCUS, in both, and deadlines", BOTH)
     },
 ];
 
-/// Two traces for each promised request, at 8,192 B each (the fleet's mean is 8.0 KB): one every 5 us.
-fn shaping(unit: Unit) -> Result<FlowConfig, Failure> {
-    const CYCLES: u64 = 1_250;
-    Ok(match unit {
-        Unit::Operations => FlowConfig::new(unit, Registers::new(1, 16, CYCLES)?),
-        Unit::Bytes => FlowConfig {
-            splitting: Splitting::segments(Bytes(131_072), Bytes(0))?,
-            ..FlowConfig::new(unit, Registers::new(8_192, 131_072, CYCLES)?)
-        },
-    })
+/// The limits in these units, in the order given.
+fn shaping(units: &[Unit]) -> Result<Option<FlowConfig>, Failure> {
+    const BUCKET: u64 = 16;
+    let registers = |unit: Unit| match unit {
+        Unit::Operations => Registers::new(1, BUCKET, INTERVAL.0),
+        Unit::Bytes => Registers::new(BYTES_OF_A_TRACE, BUCKET * BYTES_OF_A_TRACE, INTERVAL.0),
+    };
+    let Some((&first, others)) = units.split_first() else {
+        return Ok(None);
+    };
+    let mut flow = FlowConfig::new(first, registers(first)?);
+    for &other in others {
+        flow = flow.and(registers(other)?);
+    }
+    if units.contains(&Unit::Bytes) {
+        flow.splitting = Splitting::segments(Bytes(BUCKET * BYTES_OF_A_TRACE), Bytes(0))?;
+    }
+    Ok(Some(flow))
+}
+
+/// What the flooder was promised with messages of this size, in requests a second.
+fn promised_rps(flood: &Flood, rule: &Rule) -> Option<f64> {
+    let bytes = flood.bytes.unwrap_or(BYTES_OF_A_TRACE) as f64;
+    let of = |unit: &Unit| match unit {
+        Unit::Operations => PROMISED_RPS,
+        Unit::Bytes => BYTES_OF_A_TRACE as f64 / INTERVAL_S / bytes / TRACES_OF_A_REQUEST,
+    };
+    rule.shaping.iter().map(of).min_by(f64::total_cmp)
 }
 
 /// The victim's services, and the flooder's as the last.
@@ -127,10 +186,22 @@ struct Row {
 }
 
 fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args().skip(1);
-    let requests: u64 = arguments.next().as_deref().unwrap_or("1000").parse()?;
-    let seeds: u64 = arguments.next().as_deref().unwrap_or("3").parse()?;
-    let tcp_us: u64 = arguments.next().as_deref().unwrap_or("7").parse()?;
+    let arguments: Vec<u64> = std::env::args()
+        .skip(1)
+        .map(|it| it.parse())
+        .collect::<Result<_, _>>()?;
+    let (tables, []) = arguments.as_chunks::<3>() else {
+        return Err("expected three numbers for each table".into());
+    };
+    print_head();
+    for &table in tables {
+        print_table(table, &table_of(table)?);
+    }
+    Ok(())
+}
+
+/// The runs of each row, by seed.
+fn table_of([requests, seeds, tcp_us]: [u64; 3]) -> Result<Vec<Vec<(u64, Row)>>, Failure> {
     let scenarios: Vec<Scenario> = FLOODS
         .iter()
         .map(|flood| scenario(flood, requests, tcp_us))
@@ -168,8 +239,7 @@ fn main() -> Result<(), Failure> {
     for row in &mut rows {
         row.sort_unstable_by_key(|(seed, _)| *seed);
     }
-    print(&rows, [requests, seeds, tcp_us]);
-    Ok(())
+    Ok(rows)
 }
 
 /// The eight services and the flooder's.
@@ -254,9 +324,10 @@ fn cell_of(
         let mut load = Load::new(victims, arrivals, count, count / 10)
             .of_tenant(1)
             .within(scenario.slos[victims]);
-        load.shaping = rule.unit.map(shaping).transpose()?;
+        load.shaping = shaping(rule.shaping)?;
         loads.push(load);
         config.set("tenant.max_traces", rule.max_traces)?;
+        config.set("tenant.shaping_order", f64::from(u8::from(!rule.asking)))?;
         system = rule.system;
     }
     let mut outcome = run(&scenario.plan, system, &config, &loads, seed)?;
@@ -285,54 +356,82 @@ fn row(outcome: &mut Outcome, victims: usize) -> Row {
     }
 }
 
-fn print(rows: &[Vec<(u64, Row)>], [requests, seeds, tcp_us]: [u64; 3]) {
+fn print_head() {
     println!("# Who keeps P99 and rate when a tenant floods\n");
     println!(
-        "Written by `cargo run --release -p accelflow-sim --example tenants -- {requests} {seeds} {tcp_us}`; only what follows \
-         the table is edited by hand. AccelFlow on the base server, profile `paper` with {tcp_us} us for TCP, sizes `fleet`. The victim is all \
-         eight SocialNetwork services at {RATE_RPS:.0} requests a second each, Poisson, {requests} requests of each, \
-         of which the first tenth is not counted; P99 is the mean over the services. The flooder is another tenant's \
-         {FLOODER}, for as long. Every service has an SLO of {SLO_FACTOR} times its mean response time when alone. \
-         The flooder was promised {PROMISED_RPS:.0} requests a second: its shaper has a trace every 5 us (bucket 16), \
-         or 8,192 B every 5 us (bucket 128 KiB). Seeds 1 to {seeds}; a cell is the mean and the standard deviation \
-         over them.\n"
+        "Written by `scripts/tenants`; only the last section is edited by hand. AccelFlow on the base server, profile \
+         `paper`, sizes `fleet`. The victim is all eight SocialNetwork services at {RATE_RPS:.0} requests a second \
+         each, Poisson; P99 is the mean over the services. The flooder is another tenant's {FLOODER}, for as long. \
+         Every service has an SLO of {SLO_FACTOR} times its mean response time when alone. The flooder was promised \
+         {PROMISED_RPS:.0} requests a second of {TRACES_OF_A_REQUEST} traces at {BYTES_OF_A_TRACE} B each: its shaper has a trace \
+         every 5 us (bucket 16), as many bytes every 5 us (bucket 128 KiB), or both limits.\n"
     );
+    println!("| flood | messages | requests a second, mean |\n|---|---|---|");
     for flood in &FLOODS {
         println!(
-            "- *{}*: {}, {:.0} requests a second on average",
+            "| {} | {} | {:.0} |",
             flood.name, flood.what, flood.rate_rps
         );
     }
     println!(
-        "\n| flood | rule | victim's P99, us | victim, 1,000/s | flooder, 1,000/s | cannot keep up |"
+        "\nA cell is the mean and the standard deviation over the seeds. *Of its promise* is the flooder's rate over \
+         the lowest that its limits allow with such messages, 8,192 B for those of the fleet. \"In the order of asking\" is \
+         `tenant.shaping_order` 0; else traces of requests that have begun get tokens before first traces. A figure \
+         in a run that cannot keep up is a property of the run's length, not of the server. \"tenant limit\" stands for \
+         whatever holds a tenant back, its limit N or its tokens."
     );
-    println!("|---|---|---|---|---|---|");
+}
+
+fn print_table([requests, seeds, tcp_us]: [u64; 3], rows: &[Vec<(u64, Row)>]) {
+    let lasts_ms = requests as f64 / RATE_RPS * 1e3;
     println!(
-        "| *nobody floods* | | {} | {} | | {} |",
+        "\n## TCP at {tcp_us} us\n\n{requests} requests of each service ({lasts_ms:.0} ms), of which the first tenth is not \
+         counted; seeds 1 to {seeds}.\n"
+    );
+    println!(
+        "| flood | rule | victim's P99, us | of that alone | victim, 1,000/s | flooder, 1,000/s | of its promise | cannot keep up |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let alone = mean(&rows[0], 0);
+    println!(
+        "| *nobody floods* | | {} | | {} | | | {} |",
         cell(&rows[0], 0, 1.0),
         cell(&rows[0], 1, 1e3),
         causes(&rows[0])
     );
     for (flood, rows) in FLOODS.iter().zip(rows[1..].chunks(RULES.len())) {
         for (rule, runs) in RULES.iter().zip(rows) {
+            let p99 = mean(runs, 0);
+            let times = match p99.is_nan() {
+                true => String::new(),
+                false => format!("{:.2}", p99 / alone),
+            };
+            let kept = promised_rps(flood, rule)
+                .map(|promised| format!("{:.0} %", mean(runs, 2) / promised * 100.0));
             println!(
-                "| {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {times} | {} | {} | {} | {} |",
                 flood.name,
                 rule.name,
                 cell(runs, 0, 1.0),
                 cell(runs, 1, 1e3),
                 cell(runs, 2, 1e3),
+                kept.unwrap_or_default(),
                 causes(runs)
             );
         }
     }
 }
 
+/// The mean of a value over seeds.
+fn mean(runs: &[(u64, Row)], column: usize) -> f64 {
+    runs.iter().map(|run| run.1.values[column]).sum::<f64>() / runs.len() as f64
+}
+
 /// The mean and the standard deviation of a value over seeds.
 fn cell(runs: &[(u64, Row)], column: usize, unit: f64) -> String {
     let count = runs.len() as f64;
     let of = |run: &(u64, Row)| run.1.values[column] / unit;
-    let mean = runs.iter().map(of).sum::<f64>() / count;
+    let mean = mean(runs, column) / unit;
     if mean.is_nan() {
         return "a service without responses".to_owned();
     }

@@ -7,6 +7,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
+use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::{Config, Load};
@@ -45,6 +46,9 @@ const SMALL_CACHE: &[(&str, f64)] = &[
     ("memory.llc_slices", 1.0),
     ("memory.llc_ways", 4.0),
 ];
+
+/// Of shaped tenants alone.
+const SHAPING_ORDER: &str = "tenant.shaping_order";
 
 const ROWS: &[Row] = &[
     ("accelerator.instances", 1.0, 2.0, AF, ONE_ELEMENT),
@@ -175,6 +179,7 @@ const ROWS: &[Row] = &[
     ("tcp.parking", 0.0, 1.0, "relief", SCARCE),
     ("tcp.parking", 0.0, 2.0, AF, SCARCE),
     ("tenant.max_traces", 1.0, 2.0, AF, NONE),
+    (SHAPING_ORDER, 0.0, 1.0, AF, NONE),
     ("tlb.entries", 8.0, 12.0, AF, NONE),
     ("tlb.ways", 4.0, 1.0, AF, &[("tlb.entries", 8.0)]),
     ("tlb.hit_cycles", 2.0, 3.0, AF, NONE),
@@ -193,8 +198,9 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// The eight services with facts and waits drawn, of two tenants and three levels, with deadlines.
-fn result(config: &Config, id: &str) -> (Vec<Time>, u64) {
+/// The eight services with facts and waits drawn, of two tenants and three levels, with deadlines,
+/// and behind a shaper if `shaped`.
+fn result(config: &Config, id: &str, shaped: bool) -> (Vec<Time>, u64) {
     let services = social_network().unwrap();
     let options = PaperOptions {
         tcp_cost: Time::from_us(7),
@@ -212,7 +218,13 @@ fn result(config: &Config, id: &str) -> (Vec<Time>, u64) {
             .at_priority(service as u8 % 3)
             .within(Time::from_us(300))
     };
-    let loads: Vec<Load> = (0..services.len()).map(load).collect();
+    let mut loads: Vec<Load> = (0..services.len()).map(load).collect();
+    if shaped {
+        // A trace each 40 us.
+        let registers = Registers::new(1, 1, 10_000).unwrap();
+        let flow = FlowConfig::new(Unit::Operations, registers);
+        loads = loads.into_iter().map(|it| it.shaped(flow)).collect();
+    }
     let outcome = run(config, &plan, id, &loads, 7);
     let latencies = outcome.services.iter().flat_map(|it| it.latency.iter());
     // Cores that poll are busy, and that is all that tells them from others.
@@ -226,7 +238,7 @@ fn a_step_of_any_parameter_changes_the_result() {
             let mut config = Config::default();
             set(&mut config, enabled);
             set(&mut config, &[(key, *value)]);
-            result(&config, id)
+            result(&config, id, *key == SHAPING_ORDER)
         });
         assert!(before != after, "{key} from {from} to {to} does nothing");
     }

@@ -166,6 +166,55 @@ fn a_shaped_flood_has_its_rate_and_leaves_the_rest_to_others() {
 }
 
 #[test]
+fn a_shaped_flood_has_the_requests_that_it_was_promised() {
+    // Each request is two traces: a message, and a response.
+    let path = vec![receive(0), Phase::Cpu, Phase::one(Chain::new("T2"))];
+    let service = Service::new("UniqId", "UniqueId", path).unwrap();
+    let plan = fixed_plan(&service, NOTHING_NS, 0, &round_cost);
+    let promised = 100_000.0;
+    // A trace each 5 us, for 5 times the requests.
+    let flow = limiter(Unit::Operations, 1, 16, 1_250);
+    let arrivals = ArrivalProcess::Poisson {
+        rate_rps: 500_000.0,
+    };
+    let load = Load::new(0, arrivals, 20_000, 2_000).shaped(flow);
+    let share = |order: f64| {
+        let config = with(&[("tenant.shaping_order", order)]);
+        let outcome = run(&config, &plan, "accelflow", std::slice::from_ref(&load), 1);
+        assert!(outcome.totals.drained);
+        assert_eq!(outcome.tenants[0].shaped, 2 * 20_000);
+        let of = &outcome.services[0];
+        let window = of.measured.map(|(from, to)| (to - from).as_s_f64());
+        of.completed_in_window as f64 / window.unwrap_or(1.0) / promised
+    };
+    // In the order of asking, first traces of later requests take the tokens.
+    let asking = share(0.0);
+    assert!(asking < 0.5, "{asking}");
+    let begun_first = share(1.0);
+    assert!((begun_first - 1.0).abs() < 0.02, "{begun_first}");
+}
+
+#[test]
+fn a_shaped_trace_has_the_tokens_of_both_limits() {
+    let both = |requests: FlowConfig, bytes: FlowConfig| {
+        let bytes = FlowConfig {
+            splitting: Splitting::segments(Bytes(4_000), Bytes(0)).unwrap(),
+            ..bytes.and(requests.registers)
+        };
+        in_shaper_ns(bytes, 1_000, 4)
+    };
+    let operations = |bucket| limiter(Unit::Operations, 1, bucket, 2_500);
+    let bytes = |bucket| limiter(Unit::Bytes, 1_000, bucket, 2_500);
+    assert_eq!(both(operations(4), bytes(4_000)), 36 + 40 + 44 + 48);
+    assert_eq!(both(operations(3), bytes(4_000)), 36 + 40 + 44 + 9_036);
+    let three = FlowConfig {
+        splitting: Splitting::segments(Bytes(1_000), Bytes(0)).unwrap(),
+        ..bytes(3_000).and(operations(4).registers)
+    };
+    assert_eq!(in_shaper_ns(three, 1_000, 4), 36 + 40 + 44 + 9_036);
+}
+
+#[test]
 fn what_can_never_pass_a_shaper_is_refused() {
     let plan = fixed_plan(&sink(), NOTHING_NS, 1_000, &slow(Accel::Tcp));
     let refused = |loads: &[Load]| {

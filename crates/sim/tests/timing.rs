@@ -339,6 +339,7 @@ const STEPS: &[Row] = &[
     ("scheduling.policy", 1.0, 2.0, [0; 6]),
     ("scheduling.policy", 2.0, 3.0, [0; 6]),
     ("tenant.max_traces", 0.0, 1.0, [0; 6]),
+    ("tenant.shaping_order", 0.0, 1.0, [0; 6]),
     ("tcp.timeout_us", 10_000_000.0, 1.0, [0; 6]),
     ("tcp.parking", 0.0, 1.0, [0; 6]),
     ("tcp.parking", 0.0, 2.0, [0; 6]),

@@ -6,8 +6,8 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 use super::{
     AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
     ExceptionConfig, FactsConfig, Generation, Heaps, InterruptPolicy, Looks, MemoryConfig,
-    NetworkConfig, Parking, PayloadConfig, Policy, ReliefConfig, SchedulingConfig, TcpConfig,
-    TenantConfig, TlbConfig,
+    NetworkConfig, Parking, PayloadConfig, Policy, ReliefConfig, SchedulingConfig, ShapingOrder,
+    TcpConfig, TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -47,7 +47,10 @@ pub(super) fn blank() -> Config {
         scheduling: SchedulingConfig {
             policy: Policy::Fifo,
         },
-        tenant: TenantConfig { max_traces: 0 },
+        tenant: TenantConfig {
+            max_traces: 0,
+            shaping_order: ShapingOrder::Asking,
+        },
         tcp: TcpConfig {
             timeout: Time::ZERO,
             parking: Parking::Traces,

@@ -205,6 +205,23 @@ pub struct SchedulingConfig {
 pub struct TenantConfig {
     /// Traces that may run at once; 0 for no limit.
     pub max_traces: u64,
+    /// Which trace of a shaped tenant gets the next tokens.
+    pub shaping_order: ShapingOrder,
+}
+
+/// The order in which traces of a tenant behind a traffic shaper get its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapingOrder {
+    /// That of asking.
+    Asking,
+    /// Traces of requests of which others have passed, then first traces; that of asking among
+    /// either.
+    BegunFirst,
+}
+
+impl ShapingOrder {
+    /// Both, by their numbers in `tenant.shaping_order`.
+    pub const ALL: [ShapingOrder; 2] = [ShapingOrder::Asking, ShapingOrder::BegunFirst];
 }
 
 /// TCP accelerators.

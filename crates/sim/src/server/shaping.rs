@@ -9,6 +9,7 @@ use super::engine::Engine;
 use super::state::Event;
 use super::tenants::{Tenant, Waiting};
 use super::{Load, SimError};
+use crate::config::ShapingOrder;
 use crate::stats::Part;
 
 /// The shaper in front of the ensemble: a flow for each tenant that is shaped.
@@ -23,13 +24,47 @@ pub(super) struct Shaped {
     look: Time,
 }
 
-/// What waits in a flow.
-#[derive(Clone, Debug)]
+/// What waits for the tokens of a flow.
+#[derive(Clone, Debug, Default)]
 struct Queue {
     /// The index of its tenant.
     tenant: usize,
-    /// With the time of asking.
-    waiting: VecDeque<(Waiting, Time)>,
+    /// The one whose tokens the shaper looks for. The shaper sees no other, so that what comes
+    /// next is decided when it has passed.
+    first: Option<Asked>,
+    /// Traces of requests of which others have passed.
+    begun: VecDeque<Asked>,
+    /// First traces; with `tenant.shaping_order` 0 all.
+    new: VecDeque<Asked>,
+}
+
+/// A trace that asks to start.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    start: Waiting,
+    since: Time,
+    message: Message,
+}
+
+impl Queue {
+    /// A request of which a trace has passed holds what it got until its last trace ends, and a
+    /// tenant that keeps asking for more has no end of first traces. So those of requests that
+    /// have begun go before them.
+    fn push(&mut self, asked: Asked, order: ShapingOrder) {
+        let begins = matches!(asked.start, Waiting::Message(_));
+        match (order, begins) {
+            (ShapingOrder::BegunFirst, false) => self.begun.push_back(asked),
+            _ => self.new.push_back(asked),
+        }
+    }
+
+    fn next(&mut self) -> Option<Asked> {
+        self.begun.pop_front().or_else(|| self.new.pop_front())
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.begun.len() + self.new.len()
+    }
 }
 
 impl Shaped {
@@ -48,7 +83,7 @@ impl Shaped {
                     let flow = shaped.shaper.add_flow(Time::ZERO, config);
                     shaped.queues.push(Queue {
                         tenant: index,
-                        waiting: VecDeque::new(),
+                        ..Queue::default()
                     });
                     Some(refused(tenant, flow)?)
                 }
@@ -60,7 +95,7 @@ impl Shaped {
 
     /// Traces that wait for tokens.
     pub(super) fn waiting(&self) -> usize {
-        self.queues.iter().map(|queue| queue.waiting.len()).sum()
+        self.queues.iter().map(Queue::len).sum()
     }
 }
 
@@ -90,12 +125,29 @@ impl Engine<'_> {
             tag: u64::from(start.job()),
             size: self.first_input(start)?.max(Bytes(1)),
         };
-        let offered = self.shaped.shaper.offer(now, flow, message);
-        refused(self.tenants[index].stats.tenant, offered)?;
-        let queue = &mut self.shaped.queues[flow.0];
-        queue.waiting.push_back((start, now));
+        let asked = Asked {
+            start,
+            since: now,
+            message,
+        };
+        let order = self.run.config.tenant.shaping_order;
+        self.shaped.queues[flow.0].push(asked, order);
+        self.offer_next(flow, now)?;
         self.look_at_shaper();
         Ok(true)
+    }
+
+    /// Offers the shaper what comes next in a flow, if it has let pass what it had of it.
+    fn offer_next(&mut self, flow: FlowId, now: Time) -> Result<(), SimError> {
+        let queue = &mut self.shaped.queues[flow.0];
+        if queue.first.is_none()
+            && let Some(next) = queue.next()
+        {
+            queue.first = Some(next);
+            let tenant = self.tenants[queue.tenant].stats.tenant;
+            refused(tenant, self.shaped.shaper.offer(now, flow, next.message))?;
+        }
+        Ok(())
     }
 
     /// What the first operation of a trace reads.
@@ -131,12 +183,13 @@ impl Engine<'_> {
                 continue;
             }
             let queue = &mut self.shaped.queues[segment.flow.0];
-            if let Some((start, since)) = queue.waiting.pop_front() {
+            if let Some(passed) = queue.first.take() {
                 let stats = &mut self.tenants[queue.tenant].stats;
                 stats.shaped += 1;
-                stats.shaping_time += segment.released - since;
-                self.schedule(segment.released, Event::Released(start));
+                stats.shaping_time += segment.released - passed.since;
+                self.schedule(segment.released, Event::Released(passed.start));
             }
+            self.offer_next(segment.flow, now)?;
         }
         self.look_at_shaper();
         Ok(())
