@@ -27,11 +27,11 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int) -> N
     PAPER is accelerometer, cerebros or arcus. Takes up to some minutes.
     """
     outcome = papers.run(paper, seed=seed, threads=threads)
-    click.echo(f"{'':62}{'paper':>10}{'ours':>10}{'+/-':>9}{'off by':>9}")
+    click.echo(f"{'':62}{'paper':>10}{'ours':>12}{'+/-':>9}{'off by':>9}")
     for one in outcome.compared:
         exact = "exact" if one.kind == "exact" else ""
         sure = "" if one.half_width is None else f"{one.half_width:.2g}"
-        line = f"{one.row:62}{one.paper:10.5g}{one.ours:10.5g}{sure:>9}{one.difference:+9.0%}"
+        line = f"{one.row:62}{one.paper:10.5g}{one.ours:12.5g}{sure:>9}{one.difference:+9.0%}"
         click.echo(f"{line}  {exact}".rstrip())
     for path in papers.write(outcome, directory or _DEFAULT / paper):
         click.echo(path)

@@ -56,7 +56,15 @@ def write_pictures(outcome: Outcome, directory: Path) -> dict[str, list[Path]]:
     return written
 
 
-def _figure(panels: _Panels, *, columns: int, width: float = 7.5, height: float = 2.7) -> Figure:
+def _figure(
+    panels: _Panels,
+    *,
+    columns: int,
+    width: float = 7.5,
+    height: float = 2.7,
+    own_legends: bool = False,
+) -> Figure:
+    """Panels side by side with one legend, or one each if their curves are of different things."""
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(width, 0.35 + height * rows), layout="constrained")
     FigureCanvasAgg(figure)
@@ -66,10 +74,14 @@ def _figure(panels: _Panels, *, columns: int, width: float = 7.5, height: float 
         draw(axes)
         axes.set_title(title, fontsize=9, loc="left")
         axes.grid(axis="y", color="#CCCCCC", linewidth=0.6)
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
+        drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        if own_legends and drawn:
+            axes.legend(drawn.values(), drawn.keys(), fontsize=6.5, frameon=False, handlelength=1.8)
+        handles |= {label: handle for label, handle in drawn.items() if label not in handles}
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
+    if own_legends:
+        return figure
     figure.legend(
         handles.values(),
         handles.keys(),
@@ -412,7 +424,7 @@ def _fig7(report: Mapping[str, Any]) -> Figure:
         "(c) who gets how much": shares,
         "egress over ingress": egress,
     }
-    return _figure(panels, columns=2)
+    return _figure(panels, columns=2, own_legends=True)
 
 
 def _fig8(report: Mapping[str, Any]) -> Figure:
