@@ -1,6 +1,7 @@
 """The simulated RPC server from Python and on the command line."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -63,6 +64,49 @@ def test_figures_are_of_several_seeds_and_say_how_sure_they_are() -> None:
     assert json.loads(text)["replications"] == 2
     with pytest.raises(InputError, match="replications = 0: must be a whole number from 1"):
         cerebros.figures(replications=0)
+
+
+def test_the_rows_of_stalls_are_what_the_paper_prints() -> None:
+    """Fig. 8b: 5 to 93 % fewer stall cycles, MPKI up to 93 % less; 6.3: 1.05 to 18 times."""
+    result = cerebros.figures(requests=3_000, replications=1)
+    printed = {row["what"]: (row["low"], row["high"]) for row in result["rows"]}
+    assert {what: bounds for what, bounds in printed.items() if "stall" in what} == {
+        "least: stall cycles, less": (0.05, 0.05),
+        "most: stall cycles, less": (0.93, 0.93),
+        "USR: least stalled function": (0.15, 0.15),
+        "USR: most stalled function": (0.44, 0.44),
+        "USR: least: stalled share of time, times less": (1.05, 1.05),
+        "USR: most: stalled share of time, times less": (18, 18),
+    }
+    assert printed["most: misses, less"] == (0.93, 0.93)
+    ours = {row["what"]: row["ours"] for row in result["rows"]}
+    # F0 and F1 are larger than a cache and stay as they are; the rest is nearly freed.
+    assert ours["USR: least: stalled share of time, times less"] == pytest.approx(1, abs=0.05)
+    assert ours["USR: most: stalled share of time, times less"] > 10
+    with pytest.raises(
+        InputError, match=r"requests = 50: must be more, since USR's .* never called"
+    ):
+        cerebros.figures(requests=50)
+
+
+def test_figures_print_ranges_beside_numbers() -> None:
+    text = run("figures", "--requests", "3000", "--replications", "1")
+    (line,) = [line for line in text.splitlines() if "F0 and F1 change by at most" in line]
+    assert re.search(r"  0 to 0\.03  +0\.\d+  ", line), line
+
+
+def test_a_design_that_cannot_keep_up_says_so() -> None:
+    arguments = ("simulate", "UID", "--design", "Full", "--load")
+    assert "KEEP UP" not in run(*arguments, "0.5")
+    (line,) = [line for line in run(*arguments, "2").splitlines() if "CANNOT KEEP UP" in line]
+    assert line.endswith(" wait, mostly for cores")
+    load = cerebros.Load(load_ratio=2.0)
+    (one,) = cerebros.simulate("UID", load, designs=["Full"])["runs"]
+    assert one["saturated"]["queue"] == "cores"
+    assert one["saturated"]["waiting"] > 200
+    assert one["offered_rps"] == pytest.approx(2 * one["throughput_rps"], rel=0.1)
+    (alone,) = cerebros.simulate("UID", designs=["Full"])["runs"]
+    assert (alone["saturated"], alone["offered_rps"]) == (None, None)
 
 
 def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:

@@ -39,6 +39,6 @@ pub use accelflow_model::cerebros::{Design, RpcLayer};
 pub use error::CerebrosError;
 pub use platform::Platform;
 pub use program::{Breakdown, Kind, analytic, breakdown};
-pub use run::{Arrivals, Group, Load, Outcome, Spent, simulate};
+pub use run::{Arrivals, Group, Load, Outcome, Queue, Saturation, Spent, simulate};
 pub use schema::Message;
 pub use steering::Steering;

@@ -163,6 +163,40 @@ fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
+/// Where requests wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// For memory of the NIC: their senders try again, or have given up.
+    Memory,
+    /// For a pipeline of Cerebros to take their message.
+    Pipelines,
+    /// In the NIC, for a core.
+    Cores,
+    /// The same, where the cores themselves wait for the accelerator.
+    CoresForPipelines,
+}
+
+impl Queue {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Queue::Memory => "memory of the NIC",
+            Queue::Pipelines => "pipelines",
+            Queue::Cores => "cores",
+            Queue::CoresForPipelines => "cores, which wait for pipelines",
+        }
+    }
+}
+
+/// Random arrivals that the server cannot keep up with: its results are a property of the run's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saturation {
+    /// Where most of them wait.
+    pub queue: Queue,
+    /// Requests that wait when the last one arrives, or had been given up by then.
+    pub waiting: usize,
+}
+
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -182,6 +216,10 @@ pub struct Outcome {
     pub makespan: Time,
     /// Answered requests a second.
     pub throughput_rps: f64,
+    /// Requests that arrive a second, if they arrive at random.
+    pub offered_rps: Option<f64>,
+    /// Whether they were too many.
+    pub saturated: Option<Saturation>,
     /// The share of their time that the shared pipelines worked.
     pub pipeline_utilisation: f64,
     /// The share of their time that cores had a request.

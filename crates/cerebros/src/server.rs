@@ -10,7 +10,7 @@ use crate::buffers::BufferManager;
 use crate::icache::InstructionCache;
 use crate::pipelines::Pipelines;
 use crate::program::{Builder, Kind, Program, Step};
-use crate::run::{Arrivals, Group, Load, Outcome, Spent};
+use crate::run::{Arrivals, Group, Load, Outcome, Queue, Saturation, Spent};
 use crate::services::Service;
 use crate::steering::{CoreSelector, Steering};
 use crate::{CerebrosError, Platform};
@@ -29,10 +29,34 @@ enum Event {
     Answered(usize),
 }
 
+/// A backlog below this many requests is a burst, not saturation.
+const SATURATED_BACKLOG: usize = 32;
+/// Saturated if more than this share of the requests waits when the last arrives: 5 %, as in the
+/// simulator of ensembles.
+const SATURATED_ONE_IN: usize = 20;
+/// Pipelines that are busy for this share of the time are what cores wait for.
+const PIPELINES_BUSY: f64 = 0.95;
+
+/// Where a request is.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// On its way to the NIC for the first time.
+    Coming,
+    /// Without memory at the NIC, to come again or given up.
+    NoMemory,
+    /// With a pipeline, which takes it at this time.
+    Pipeline(Time),
+    /// In the NIC, waiting for a core.
+    Nic,
+    /// With a core, or done.
+    Core,
+}
+
 struct Request {
     function: usize,
     kind: Kind,
     arrived: Time,
+    place: Place,
     attempts: u64,
     /// Memory of the NIC that it holds: of its own message, and of nested responses.
     held: Bytes,
@@ -167,6 +191,7 @@ impl<'r> Server<'r> {
             function,
             kind,
             arrived: now,
+            place: Place::Coming,
             attempts: 0,
             held: Bytes(0),
             core: 0,
@@ -195,16 +220,21 @@ impl<'r> Server<'r> {
     /// The NIC reserves memory, or answers with a NACK.
     fn arrive(&mut self, now: Time, request: usize) {
         if self.requests[request].attempts == 0 {
+            if request + 1 == self.load.requests {
+                self.outcome.saturated = self.saturation(now);
+            }
             self.send_later(now);
         }
         let bytes = self.program(request).reserve;
         if !self.reserve(request, bytes) {
+            self.requests[request].place = Place::NoMemory;
             self.refuse(now, request);
             return;
         }
         match self.program(request).received {
             Some(work) => {
                 let slot = self.pipelines.offer(now, work);
+                self.requests[request].place = Place::Pipeline(slot.start);
                 let spent = &mut self.requests[request].spent;
                 spent.accelerator += work;
                 spent.queued += slot.start - now;
@@ -212,6 +242,37 @@ impl<'r> Server<'r> {
             }
             None => self.parsed(now, request),
         }
+    }
+
+    /// Whether more requests wait, while the last one arrives, than a burst brings.
+    fn saturation(&self, now: Time) -> Option<Saturation> {
+        let Arrivals::Rate(_) = self.load.arrivals else {
+            return None;
+        };
+        let (mut memory, mut pipelines, mut cores) = (0, 0, 0);
+        for request in &self.requests {
+            match request.place {
+                Place::NoMemory => memory += 1,
+                Place::Pipeline(start) if start > now => pipelines += 1,
+                Place::Nic => cores += 1,
+                Place::Coming | Place::Pipeline(_) | Place::Core => {}
+            }
+        }
+        let waiting = memory + pipelines + cores;
+        if waiting <= SATURATED_BACKLOG.max(self.load.requests / SATURATED_ONE_IN) {
+            return None;
+        }
+        // Memory runs out because of those that wait elsewhere, unless hardly anybody does.
+        let queue = if memory > 0 && pipelines.max(cores) < self.cores.len() {
+            Queue::Memory
+        } else if pipelines >= cores {
+            Queue::Pipelines
+        } else if self.pipelines.utilisation(now) >= PIPELINES_BUSY {
+            Queue::CoresForPipelines
+        } else {
+            Queue::Cores
+        };
+        Some(Saturation { queue, waiting })
     }
 
     /// Memory for a message of the request, or none at all.
@@ -266,6 +327,7 @@ impl<'r> Server<'r> {
     }
 
     fn parsed(&mut self, now: Time, request: usize) {
+        self.requests[request].place = Place::Nic;
         self.waiting.push_back(request);
         self.steer(now);
     }
@@ -278,6 +340,7 @@ impl<'r> Server<'r> {
                 return;
             };
             self.waiting.pop_front();
+            self.requests[request].place = Place::Core;
             self.requests[request].core = selected.core;
             self.requests[request].steered = selected.affine;
             let notified = now + self.platform.time(self.platform.notification_cycles);
@@ -417,6 +480,9 @@ impl<'r> Server<'r> {
         let end = self.outcome.makespan;
         let seconds = end.as_s_f64();
         let outcome = &mut self.outcome;
+        if let Arrivals::Rate(rate) = self.load.arrivals {
+            outcome.offered_rps = Some(rate);
+        }
         if seconds > 0.0 {
             outcome.throughput_rps = outcome.answered as f64 / seconds;
         }
@@ -451,6 +517,8 @@ fn empty(functions: usize) -> Outcome {
         fallbacks: 0,
         makespan: Time::ZERO,
         throughput_rps: 0.0,
+        offered_rps: None,
+        saturated: None,
         pipeline_utilisation: 0.0,
         core_utilisation: 0.0,
         buffer_peak: Bytes(0),

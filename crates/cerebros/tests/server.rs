@@ -6,7 +6,8 @@
 use accelflow_cerebros::schema::{Type, Value};
 use accelflow_cerebros::services::{Call, Function, Service};
 use accelflow_cerebros::{
-    Arrivals, Design, Load, Message, Outcome, Platform, Steering, analytic, breakdown, simulate,
+    Arrivals, Design, Load, Message, Outcome, Platform, Queue, Steering, analytic, breakdown,
+    simulate,
 };
 use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
@@ -522,4 +523,47 @@ proptest! {
         let again = serve(&cp, &platform, Design::ALL[design], &load);
         prop_assert_eq!(run, again);
     }
+}
+
+/// The queue that grew, if one did.
+fn saturated(
+    service: &Service,
+    changes: &[(&str, f64)],
+    design: Design,
+    share: f64,
+) -> Option<Queue> {
+    let load = Load::new(Arrivals::Share(share), 3_000);
+    let run = serve(service, &with(changes), design, &load);
+    assert!(run.offered_rps.is_some());
+    run.saturated.map(|it| it.queue)
+}
+
+#[test]
+fn a_server_that_cannot_keep_up_says_which_queue_grows() {
+    let uid = service("UID");
+    for design in [Design::None, Design::PayloadAndHeader, Design::Full] {
+        assert_eq!(saturated(&uid, &[], design, 0.5), None, "{}", design.name());
+        assert_eq!(saturated(&uid, &[], design, 2.0), Some(Queue::Cores));
+    }
+    // Without nested calls no core waits for the pipelines, but requests do.
+    let slow = [("pipelines", 1.0), ("cache_access_cycles", 2_000.0)];
+    let mut alone = service("UID");
+    alone.functions[0].nested.clear();
+    assert_eq!(
+        saturated(&alone, &slow, Design::Full, 2.0),
+        Some(Queue::Pipelines)
+    );
+    let one = [("pipelines", 1.0), ("cache_access_cycles", 200.0)];
+    assert_eq!(
+        saturated(&service("SG"), &one, Design::PayloadAndHeader, 2.0),
+        Some(Queue::CoresForPipelines)
+    );
+    let small = [("buffer_bytes", 1_500.0)];
+    assert_eq!(
+        saturated(&uid, &small, Design::Full, 0.9),
+        Some(Queue::Memory)
+    );
+    let closed = Load::new(Arrivals::Closed(1_000), 3_000);
+    let run = serve(&service("UID"), &Platform::default(), Design::None, &closed);
+    assert_eq!((run.offered_rps, run.saturated), (None, None));
 }

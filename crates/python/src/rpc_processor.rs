@@ -165,6 +165,10 @@ fn told(service: &Service, platform: &Platform, design: Design, mut outcome: Out
         "nacks": outcome.nacks,
         "fallbacks": outcome.fallbacks,
         "throughput_rps": outcome.throughput_rps,
+        "offered_rps": outcome.offered_rps,
+        "saturated": outcome
+            .saturated
+            .map(|it| json!({ "queue": it.queue.name(), "waiting": it.waiting })),
         "pipeline_utilisation_ratio": outcome.pipeline_utilisation,
         "core_utilisation_ratio": outcome.core_utilisation,
         "buffer_peak_bytes": outcome.buffer_peak.get(),

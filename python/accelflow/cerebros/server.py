@@ -86,7 +86,10 @@ def simulate(
     can. `parameters` are those of :func:`parameters`.
 
     Each of ``runs`` has times in cycles and microseconds, beside the RPC layer's cycles by the
-    analytic model. Raises InputError for an unknown name and a value that is not allowed.
+    analytic model. ``saturated`` is None, or the ``queue`` that grows because the server cannot
+    keep up with random arrivals, and how many requests are ``waiting`` when the last one arrives;
+    times are then a property of the run's length. Raises InputError for an unknown name and a value
+    that is not allowed.
     """
     changes = dict(parameters or {})
     _check_numbers(changes)

@@ -96,7 +96,8 @@ def simulate(
 
     The columns are cycles for one request on average: the RPC layer, beside what the analytic model
     says; waiting for pipelines; what of the layer a core is there for; the function and, of it, the
-    stalls on instructions. `accelflow cerebros parameters` lists what --set can change.
+    stalls on instructions. `accelflow cerebros parameters` lists what --set can change. A design
+    that cannot keep up with random arrivals is said to, with the queue that grows.
     """
     designs = given.pop("designs") or model.DESIGNS
     result = model.simulate(
@@ -130,6 +131,18 @@ def simulate(
                 f"{'':14}{run['nacks']} NACKs, {run['refused']} requests refused, "
                 f"{run['fallbacks']} left to a core"
             )
+        if run["saturated"]:
+            click.echo(_saturated(run, result["requests"]))
+
+
+def _saturated(run: dict[str, Any], requests: int) -> str:
+    """Say that the times are a property of the run's length."""
+    waiting = run["saturated"]
+    return (
+        f"{'':14}CANNOT KEEP UP: {run['offered_rps']:,.0f} requests a second arrive,"
+        f" {run['throughput_rps']:,.0f} are answered; when the last of {requests:,} arrives,"
+        f" {waiting['waiting']:,} wait, mostly for {waiting['queue']}"
+    )
 
 
 _ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
@@ -151,13 +164,13 @@ def figures(requests: int, seed: int, replications: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
-    click.echo(f"{'Fig.':5}{'':44}{'paper':>13}{'ours':>9}{'+/-':>9}{'off by':>8}")
+    click.echo(f"{'Fig.':5}{'':44}{'paper':>13}{'ours':>12}{'+/-':>9}{'off by':>8}")
     for row in result["rows"]:
         sure = "" if row["half_width"] is None else f"{row['half_width']:.2g}"
         low, high = f"{row['low']:g}", f"{row['high']:g}"
         paper = low if low == high else f"{low} to {high}"
         click.echo(
-            f"{row['figure']:5}{row['what']:44}{paper:>13}{row['ours']:9.4g}{sure:>9}"
+            f"{row['figure']:5}{row['what']:44}{paper:>13}{row['ours']:12.4g}{sure:>9}"
             f"{row['difference_ratio']:8.0%} {_ROLES[row['role']]}".rstrip()
         )
         if row["difference_ratio"] > model.TOLERANCE:
