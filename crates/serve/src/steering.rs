@@ -1,9 +1,14 @@
 //! Handlers on workers that have a core each, and LdB that chooses between them.
 //!
-//! Cerebros's function map (MICRO 2021, section 5) names, for each function, the cores that its
-//! requests go to, so that they find its instructions and data in their caches. Here the key of
-//! LdB's affinity policy is the function's index, which RPC has found in the interface, and the
-//! core that LdB chooses is a worker with a run queue of its own. Connections receive and reply;
+//! Requests for a function should find its instructions and data in the caches of their core. Here the
+//! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A hash
+//! of it names the function's own core, and while that has a quarter more to do than the mean, the
+//! next ones take its requests (consistent hashing with bounded loads). That is not Cerebros's function
+//! map (MICRO 2021, section 4.3), which remembers what each core has just run and takes the least
+//! loaded of those that ran the function; `accelflow_cerebros::steering` simulates that one. A hash
+//! needs no state that connections would share, and keeps a function where it was when others came between.
+//!
+//! The core that LdB chooses is a worker with a run queue of its own. Connections receive and reply;
 //! workers run handlers, one at a time each.
 
 use std::any::Any;
