@@ -6,9 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accelflow import InputError
 from accelflow.profiles import OTHER, Functionality, Leaf, Rules, breakdown, read
+from accelflow.profiles.frames import function_name
 from conftest import ROOT
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
@@ -331,6 +334,35 @@ def test_servers_do_not_claim_their_handlers(
 )
 def test_functionality_of(stack: str, category: str) -> None:
     assert Rules.default().functionality_of(stack.split(";")).category == category
+
+
+@given(frame=st.text(alphabet="ab:<>()[]{}*&~., '-_k\U0001f600operatnwus", min_size=1, max_size=60))
+def test_any_frame_has_a_name_which_rules_can_be_asked_about(frame: str) -> None:
+    name = function_name(frame)
+    assert name
+    assert len(name) <= len(frame) + frame.count("(anonymous namespace)") + 1
+    assert Rules.default().functionality_of((frame,)).function == name
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [
+        ("memcpy@plt", "memcpy@plt"),
+        ("tcp_sendmsg_[k]", "tcp_sendmsg_[k]"),
+        ("main.(*Server).handle", "main.(*Server).handle"),
+        ("<alloc::vec::Vec<T> as Clone>::clone", "<alloc::vec::Vec<T> as Clone>::clone"),
+        ("operator new(unsigned long)", "operator new"),
+        ("std::ostream& operator<< <char>(std::ostream&, int)", "operator<<"),
+        ("n::{lambda(int)#1}::operator()(int) const [clone .cold]", "n::{lambda#1}::operator()"),
+        ("f<(anonymous namespace)::X>::g() const &", "f::g"),
+        ("a::(anonymous namespace)::f(int (*)(char))", "a::{anonymous}::f"),
+        ("handle (thrift/server/TServer.py:130)", "thrift/server/TServer.py::handle"),
+        ("py::Server.handle:/opt/TServer.py", "/opt/TServer.py::Server.handle"),
+        ("unbalanced(int", "unbalanced(int"),
+    ],
+)
+def test_names_of_frames(frame: str, name: str) -> None:
+    assert function_name(frame) == name
 
 
 def test_the_name_of_a_command_is_no_function(tmp_path: Path) -> None:

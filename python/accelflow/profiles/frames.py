@@ -15,9 +15,7 @@ _PYTHON: Final = (
     re.compile(r"^py::(?P<function>[^:]+):(?P<file>.*\.py)$"),
 )
 _OPERATOR: Final = re.compile(r"\boperator\s*(?:\(\)|<=>|<<=|>>=|->\*|<<|>>|->|<=|>=|<|>)")
-_TAIL: Final = re.compile(
-    r"(?: const| volatile| noexcept| &&?|\s*\[clone [^\]]*\]|\s*\[abi:\w+\])+$"
-)
+_TAIL: Final = re.compile(r"(?: const| volatile| noexcept| &&?| ?\[clone [^\]]*\]| ?\[abi:\w+\])+$")
 _CLOSING: Final = {"<": ">", "(": ")"}
 
 
