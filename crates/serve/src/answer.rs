@@ -75,6 +75,7 @@ pub(crate) fn handle(
             record,
             function,
             json: &json,
+            making: None,
         }),
     };
     let call = || match shared.call(handler, &request)? {
@@ -100,6 +101,8 @@ pub(crate) fn handle(
     });
     match value {
         Value::Unfit(why) => Err(Refusal::Unfit(why)),
+        // On a connection whose results wait for nothing else there always is.
+        Value::NoRoom => Err(Refusal::Unfit("no room".to_owned())),
         Value::Record(record, bytes) => Ok(Body {
             bytes,
             record: Some(record),

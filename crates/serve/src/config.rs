@@ -86,6 +86,10 @@ pub struct Config {
     /// How many requests a client of gRPC may have at once on a connection. Default 100, the least
     /// that RFC 9113 recommends.
     pub max_concurrent_streams: u32,
+    /// Most bytes of responses of one connection of gRPC that are being made or were not taken by the
+    /// client yet; a single response may be larger. Requests whose responses are expected not to fit
+    /// wait. Default 64 MiB, 4 times the largest message.
+    pub max_unsent_bytes: usize,
     /// How many threads run the requests of gRPC; 64 more wait for each. Default 64, an assumption:
     /// handlers that block leave room for others. With 0, the connection's thread runs them one
     /// after the other, which saves two changes of thread a request: for handlers that do not block.
@@ -138,6 +142,7 @@ impl Default for Config {
             compression: Compression::LikeRequest,
             execution: Execution::Inline,
             max_concurrent_streams: 100,
+            max_unsent_bytes: 64 << 20,
             handler_threads: 64,
             steering: None,
             admin: None,

@@ -13,6 +13,7 @@ use opentelemetry::Context;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeSeed};
 
+use crate::grpc::room::Making;
 use crate::metadata::Metadata;
 use crate::outbound::QUICK;
 use crate::promise::{Pending, Promise};
@@ -62,6 +63,72 @@ pub(crate) struct Arguments<'a> {
     pub(crate) function: FunctionId,
     /// Their JSON, for types that can be read from nothing else.
     pub(crate) json: &'a OnceLock<Wiped>,
+    /// What the result may take, if the connection's results wait for the client.
+    pub(crate) making: Option<&'a Arc<Making>>,
+}
+
+/// What the result of a function becomes, if that is not JSON.
+#[derive(Clone, Copy)]
+pub(crate) struct Form<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) function: FunctionId,
+    /// What the result may take, if the connection's results wait for the client.
+    pub(crate) making: Option<&'a Arc<Making>>,
+}
+
+impl Form<'_> {
+    /// Of a result that is made when the handler has returned: whoever makes it must not wait for room.
+    fn later(&self) -> LaterForm {
+        if let Some(making) = self.making {
+            making.wait_no_more();
+        }
+        LaterForm {
+            record: self.record.clone(),
+            function: self.function,
+            making: self.making.cloned(),
+        }
+    }
+
+    /// Writes the record of the function's result in the place of what is in `bytes`; `None` if there
+    /// is no room for one that is as large.
+    fn write<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<Record>, AccelError> {
+        let (record, function) = (self.record, self.function);
+        let Some(making) = self.making else {
+            return record.result(function, value, bytes).map(Some);
+        };
+        match record.result_within(function, value, making.expected(), bytes) {
+            Err(AccelError::TooLarge { .. }) if making.expected() < making.largest => {
+                if !making.expect_any() {
+                    return Ok(None);
+                }
+                record
+                    .result_within(function, value, making.largest, bytes)
+                    .map(Some)
+            }
+            written => written.map(Some),
+        }
+    }
+}
+
+/// A [`Form`] that outlives the request's call.
+pub(crate) struct LaterForm {
+    record: Record,
+    function: FunctionId,
+    making: Option<Arc<Making>>,
+}
+
+impl LaterForm {
+    pub(crate) fn form(&self) -> Form<'_> {
+        Form {
+            record: &self.record,
+            function: self.function,
+            making: self.making.as_ref(),
+        }
+    }
 }
 
 impl<'a> Request<'a> {
@@ -90,7 +157,7 @@ impl<'a> Request<'a> {
             (Err(_), Some(it)) if it.record.may_fit_as_json() => {
                 let json = it.record.to_json(self.arguments).map_err(unfit)?;
                 let json = it.json.get_or_init(|| Wiped::new(json));
-                serde_json::from_slice(json).map_err(unfit)
+                read_json(json, PhantomData)
             }
             (read, _) => read,
         }
@@ -105,56 +172,78 @@ impl<'a> Request<'a> {
         if let Some(Arguments { record, .. }) = self.record {
             return record.read_seed(self.arguments, seed).map_err(unfit);
         }
-        let mut text = serde_json::Deserializer::from_slice(self.arguments);
-        let value = seed.deserialize(&mut text);
-        let value = value.and_then(|value| text.end().map(|()| value));
-        value.map_err(unfit)
+        read_json(self.arguments, seed)
     }
 
     /// What a handler returns whose value is `value`. A value that does not fit the interface is
     /// reported to the client once it is returned.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
-        let form = self.record.map(|it| (it.record, it.function));
-        returned(form, self.arguments.len(), value)
+        returned(self.form(), self.arguments.len(), value)
     }
 
     /// What a handler returns that has no answer yet, and where that goes once there is one: others may use
     /// its thread meanwhile, if it is not the one of the client's own connection (framed Thrift
     /// answers calls in order).
     pub fn later(&self) -> (Promise, Returned) {
-        let form = self.record.map(|it| (it.record.clone(), it.function));
+        let form = self.form().map(|it| it.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());
         (promise, Returned(Made::Later(pending)))
+    }
+
+    fn form(&self) -> Option<Form<'_>> {
+        self.record.map(|it| Form {
+            record: it.record,
+            function: it.function,
+            making: it.making,
+        })
     }
 }
 
 /// `value` in the form of a function's result; it has about this size.
 pub(crate) fn returned<T: Serialize + ?Sized>(
-    form: Option<(&Record, FunctionId)>,
+    form: Option<Form<'_>>,
     size: usize,
     value: &T,
 ) -> Returned {
-    if let Some((record, function)) = form {
+    let now = |value| Returned(Made::Now(value));
+    if let Some(form) = form {
         // Many results are about as large as their arguments.
         let mut bytes = spare::take(LEAST_RESULT.max(size));
-        let refused = match record.result(function, value, &mut bytes) {
-            Ok(record) => return Returned(Made::Now(Value::Record(record, bytes))),
+        let refused = match form.write(value, &mut bytes) {
+            Ok(Some(record)) => return now(Value::Record(record, bytes)),
+            Ok(None) => {
+                spare::give(bytes);
+                return now(Value::NoRoom);
+            }
             Err(error) => error,
         };
         spare::give(bytes);
-        if !record.may_fit_as_json() {
-            return Returned(Made::Now(Value::Unfit(refused.to_string())));
+        let too_large = matches!(refused, AccelError::TooLarge { .. });
+        if too_large || !form.record.may_fit_as_json() {
+            return now(Value::Unfit(refused.to_string()));
         }
     }
     match serde_json::to_vec(value) {
-        Ok(json) => Returned(Made::Now(Value::Json(json))),
-        Err(error) => Returned(Made::Now(Value::Unfit(error.to_string()))),
+        Ok(json) => now(Value::Json(json)),
+        Err(error) => now(Value::Unfit(error.to_string())),
     }
 }
 
 pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<AtomicBool>>) -> bool {
     abandoned.is_some_and(|it| it.load(Ordering::Relaxed))
         || deadline.is_some_and(|it| it <= Instant::now())
+}
+
+/// Reads JSON that Dser has made, and so is nested no deeper than [`accelflow_accel::Limits`] allow.
+fn read_json<'a, S: DeserializeSeed<'a>>(
+    json: &'a [u8],
+    seed: S,
+) -> Result<S::Value, HandlerError> {
+    let mut text = serde_json::Deserializer::from_slice(json);
+    text.disable_recursion_limit();
+    let value = seed.deserialize(&mut text);
+    let value = value.and_then(|value| text.end().map(|()| value));
+    value.map_err(unfit)
 }
 
 fn unfit(why: impl Display) -> HandlerError {
@@ -181,6 +270,8 @@ pub(crate) enum Value {
     Record(Record, Vec<u8>),
     /// Nothing that can be sent, and why.
     Unfit(String),
+    /// What was too large for what the client has not taken yet.
+    NoRoom,
 }
 
 impl Returned {

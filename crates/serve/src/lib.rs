@@ -41,6 +41,7 @@
 mod accept;
 mod admin;
 mod alerts;
+mod allocator;
 mod answer;
 mod client;
 mod config;

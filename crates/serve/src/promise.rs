@@ -6,12 +6,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use accelflow_accel::Record;
-use accelflow_accel::thrift::FunctionId;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use crate::handler::{HandlerError, Made, Returned, Value, returned};
+use crate::handler::{HandlerError, LaterForm, Made, Returned, Value, returned};
 
 type Kept = Result<Returned, HandlerError>;
 
@@ -20,7 +18,7 @@ type Kept = Result<Returned, HandlerError>;
 pub struct Promise {
     sender: oneshot::Sender<Kept>,
     told: Arc<Mutex<Told>>,
-    form: Option<(Record, FunctionId)>,
+    form: Option<LaterForm>,
     size: usize,
 }
 
@@ -46,7 +44,7 @@ fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
 
 impl Promise {
     /// One whose value has a form, if it is not JSON, and about this size.
-    pub(crate) fn new(form: Option<(Record, FunctionId)>, size: usize) -> (Promise, Pending) {
+    pub(crate) fn new(form: Option<LaterForm>, size: usize) -> (Promise, Pending) {
         let (sender, receiver) = oneshot::channel();
         let told = Arc::<Mutex<Told>>::default();
         let pending = Pending {
@@ -64,11 +62,7 @@ impl Promise {
 
     /// As [`Request::returns`](crate::Request::returns).
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
-        let form = self
-            .form
-            .as_ref()
-            .map(|(record, function)| (record, *function));
-        returned(form, self.size, value)
+        returned(self.form.as_ref().map(LaterForm::form), self.size, value)
     }
 
     /// Answers the request. Nothing happens if nobody waits any more.

@@ -225,6 +225,7 @@ impl Server {
     /// Settings that do not exist; threads that the system does not give.
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
+        crate::allocator::give_back_large_blocks();
         self.settings.limits = self.config.limits;
         self.reports.verbose = self.config.verbose_errors;
         // A recording has the sizes of the JSON, which others read.

@@ -32,6 +32,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use zeroize::Zeroizing;
 
 use crate::error::ServeError;
+use crate::grpc::room::Making;
 use crate::handler::{AnyHandler, Arguments, HandlerError, Request, Returned};
 use crate::metadata::Metadata;
 use crate::server::ThreadScope;
@@ -135,7 +136,7 @@ struct OwnRequest {
     metadata: Metadata,
     abandoned: Option<Arc<AtomicBool>>,
     context: Option<Context>,
-    record: Option<(Record, FunctionId)>,
+    record: Option<(Record, FunctionId, Option<Arc<Making>>)>,
 }
 
 type Answer = Result<Result<Returned, HandlerError>, Box<dyn Any + Send>>;
@@ -224,7 +225,8 @@ impl Steered {
                 metadata: request.metadata.clone(),
                 abandoned: request.abandoned.cloned(),
                 context: request.context.cloned(),
-                record: request.record.map(|it| (it.record.clone(), it.function)),
+                record: (request.record)
+                    .map(|it| (it.record.clone(), it.function, it.making.cloned())),
             },
             reply: reply.clone(),
         });
@@ -310,10 +312,11 @@ impl Lane {
                 metadata: &request.metadata,
                 abandoned: request.abandoned.as_ref(),
                 context: request.context.as_ref(),
-                record: request.record.as_ref().map(|(record, function)| Arguments {
+                record: (request.record.as_ref()).map(|(record, function, making)| Arguments {
                     record,
                     function: *function,
                     json: &json,
+                    making: making.as_ref(),
                 }),
             };
             let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));

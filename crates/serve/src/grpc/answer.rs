@@ -14,6 +14,7 @@ use accelflow_runtime::{Conversation, Message, Terms};
 use opentelemetry::Context;
 use serde_json::Value as Json;
 
+use super::room::Making;
 use super::status::{Code, Detail, Status};
 use super::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 use crate::config::Compression;
@@ -46,6 +47,8 @@ pub(crate) struct Asked {
     pub(crate) abandoned: Arc<AtomicBool>,
     /// What the request's records cost, if it is recorded.
     pub(crate) records: Option<Tally>,
+    /// The response that is to be made.
+    pub(crate) making: Arc<Making>,
 }
 
 /// What a request has cost, if it is recorded.
@@ -75,6 +78,7 @@ pub(crate) struct Answer {
     pub(crate) message: Wiped,
     pub(crate) gzip: bool,
     pub(crate) recorded: Option<Box<Recorded>>,
+    pub(crate) making: Arc<Making>,
 }
 
 /// What becomes of a request on a worker.
@@ -264,6 +268,7 @@ impl Asked {
                 record,
                 function,
                 json: &json,
+                making: Some(&self.making),
             }),
         };
         let called = catch_unwind(AssertUnwindSafe(|| self.shared.call(handler, &request)));
@@ -276,8 +281,12 @@ impl Asked {
         mut value: Body,
         span: &mut Option<RequestSpan>,
     ) -> Result<(Answer, Ran), Status> {
-        let like_request = self.shared.config.compression == Compression::LikeRequest;
-        let gzip = handled.compressed && self.takes_gzip && like_request;
+        let wanted = match self.shared.config.compression {
+            Compression::Never => false,
+            Compression::LikeRequest => handled.compressed,
+            Compression::Always => true,
+        };
+        let gzip = self.takes_gzip && wanted;
         let (trace, codec) = match gzip {
             true => (SEND_COMPRESSED, Some(Codec::Gzip)),
             false => (SEND, None),
@@ -287,6 +296,7 @@ impl Asked {
             record: value.record,
             ..Message::json(&[], Call::Grpc(handled.call.response(codec)))
         };
+        let size = value.bytes.len();
         let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
         let ran = executors.run_on(trace, payload, &message, &mut Conversation::default());
         let bad = |why: String| {
@@ -300,10 +310,15 @@ impl Asked {
         let arrival = ran.outcome.arrivals.drain(..).next();
         match arrival {
             Some(arrival) => {
+                let message = Wiped::new(arrival.job.bytes);
+                if !self.making.made(message.capacity(), size) {
+                    return Err(no_room());
+                }
                 let answer = Answer {
-                    message: Wiped::new(arrival.job.bytes),
+                    message,
                     gzip,
                     recorded: None,
+                    making: self.making.clone(),
                 };
                 Ok((answer, ran))
             }
@@ -334,6 +349,7 @@ fn body(value: Value) -> Result<Body, Status> {
             let why = format!("the handler's result cannot be sent: {why}");
             Err(Status::private(Code::Internal, "bad_result", why))
         }
+        Value::NoRoom => Err(no_room()),
         Value::Record(record, bytes) => Ok(Body {
             bytes: Wiped::new(bytes),
             record: Some(record),
@@ -342,6 +358,12 @@ fn body(value: Value) -> Result<Body, Status> {
         Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
         Value::Json(value) => Ok(Body::json(value)),
     }
+}
+
+/// The response was larger than was expected, and the connection's others leave it no room.
+fn no_room() -> Status {
+    let why = "the client has not taken its other responses, and this one is too large to wait";
+    Status::new(Code::ResourceExhausted, "unsent", why)
 }
 
 /// Why a request cannot be read.

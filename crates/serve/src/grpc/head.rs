@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accelflow_accel::Codec;
-use accelflow_accel::protobuf::{Method, Schema};
+use accelflow_accel::protobuf::{Method, MethodId, Schema};
 use http::{HeaderMap, Method as Verb, StatusCode, header, request::Parts};
 
 use super::status::{Code, Status};
@@ -18,6 +18,8 @@ pub(crate) const ENCODINGS: &str = "identity,gzip";
 pub(crate) struct Head {
     /// `/package.Service/Method`.
     pub(crate) path: String,
+    /// Which method that is.
+    pub(crate) method: MethodId,
     /// `package.Service.Method`, for metrics.
     pub(crate) function: String,
     /// What the request's message may be compressed with.
@@ -58,7 +60,7 @@ impl Head {
             return Err(Refusal::Http(status, "content_type"));
         }
         let path = parts.uri.path();
-        let method = find(schema, path)?;
+        let (id, method) = find(schema, path)?;
         let codec = encoding(&parts.headers)?;
         let timeout = match text(&parts.headers, "grpc-timeout") {
             None => None,
@@ -76,6 +78,7 @@ impl Head {
         let accepted = text(&parts.headers, "grpc-accept-encoding").unwrap_or_default();
         Ok(Head {
             path: path.to_owned(),
+            method: id,
             function: format!("{}.{}", method.service, method.name),
             codec,
             takes_gzip: accepted.split(',').any(|it| it.trim() == "gzip"),
@@ -104,14 +107,14 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
         || kind.eq_ignore_ascii_case("application/grpc+proto")
 }
 
-fn find<'s>(schema: &'s Schema, path: &str) -> Result<&'s Method, Status> {
+fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), Status> {
     let unknown = |why: String| Status::private(Code::Unimplemented, "unknown_method", why);
     let found = schema.find_path(path);
     let id = found.map_err(|error| unknown(error.to_string()))?;
     let method = schema.method(id);
     let method = method.ok_or_else(|| unknown("no such method".to_owned()))?;
     match method.unary {
-        true => Ok(method),
+        true => Ok((id, method)),
         false => Err(Status::new(
             Code::Unimplemented,
             "streaming",

@@ -3,6 +3,7 @@
 mod answer;
 mod fair;
 mod head;
+pub(crate) mod room;
 mod status;
 mod stream;
 pub(crate) mod traces;
@@ -21,6 +22,7 @@ pub(crate) use status::message_text;
 pub(crate) use stream::{Streams, append, send_all};
 pub(crate) use workers::Workers;
 
+use self::room::Sizes;
 use crate::config::Config;
 use crate::server::ThreadScope;
 
@@ -28,6 +30,8 @@ use crate::server::ThreadScope;
 pub(crate) struct Gateway {
     pub(crate) schema: Arc<Schema>,
     pub(crate) workers: Arc<Workers>,
+    /// How large responses have been.
+    pub(crate) sizes: Arc<Sizes>,
     stop: watch::Sender<bool>,
     /// The clients whose connections speak HTTP/2, which end it by themselves.
     speaking: Mutex<BTreeSet<SocketAddr>>,
@@ -36,6 +40,7 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn new(schema: Arc<Schema>, config: &Config, scope: Arc<ThreadScope>) -> Gateway {
         Gateway {
+            sizes: Arc::new(Sizes::new(schema.methods().len(), config.handler_threads)),
             schema,
             workers: Arc::new(Workers::new(config.handler_threads, scope)),
             stop: watch::Sender::new(false),

@@ -1,6 +1,6 @@
 //! One HTTP/2 stream: a request in, a response out, each within its time and its share of memory.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,18 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::{GrpcCall, PREFIX, message_length};
-use accelflow_accel::protobuf::Schema;
+use accelflow_accel::protobuf::{MethodId, Schema};
 use accelflow_runtime::Terms;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
-use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::time::{sleep_until, timeout};
 
 use super::answer::{Answer, Asked, Begun, Recorded};
 use super::fair::Flow;
 use super::head::{ENCODINGS, Head, Refusal};
+use super::room::{Making, Room, Sending, Sizes};
 use super::status::{Code, Detail, Status, message_header};
 use super::workers::Workers;
 use crate::http2::{Activity, Frames};
@@ -42,9 +43,9 @@ pub(crate) struct Streams {
     pub(crate) activity: Activity,
     /// As many permits as bytes of messages may be buffered.
     pub(crate) incoming: Semaphore,
-    /// Bytes of responses that the client has not taken yet.
-    pub(crate) unsent: Cell<usize>,
-    pub(crate) sent: Notify,
+    /// For responses that are being made or sent.
+    pub(crate) room: Arc<Room>,
+    pub(crate) sizes: Arc<Sizes>,
 }
 
 /// Counts a request as active while it lives.
@@ -229,10 +230,7 @@ impl Streams {
         let (message, _permit) = self.receive(body, patience).await?;
         let account = self.account.as_ref();
         let records = account.map(|it| it.ledger.borrow_mut().charge_received(message.len()));
-        let limit = self.shared.settings.limits.max_message_bytes;
-        while self.unsent.get() > limit {
-            self.sent.notified().await;
-        }
+        let making = self.make_room(head.method).await;
         let terms = match &self.shared.tenants {
             None => Terms::default(),
             Some(tenants) => {
@@ -253,6 +251,7 @@ impl Streams {
             metadata: head.metadata.clone(),
             abandoned,
             records,
+            making,
         };
         let begun = match self.shared.config.handler_threads {
             0 => self.place.busy(|| asked.begin()),
@@ -281,6 +280,25 @@ impl Streams {
             true => stopping(),
             // Another's request, of which fewer wait, has taken its place.
             false => busy(),
+        })
+    }
+
+    /// Waits until there is room for what the method will respond.
+    async fn make_room(&self, MethodId(method): MethodId) -> Arc<Making> {
+        let largest = self.shared.settings.limits.max_message_bytes;
+        let reserved = self.room.reserve(&self.sizes, method, largest).await;
+        // The connection's own thread is the one that sends, and cannot wait for itself.
+        let patience = match self.shared.config.handler_threads {
+            0 => Duration::ZERO,
+            _ => self.shared.config.write_timeout,
+        };
+        Arc::new(Making {
+            reserved,
+            sizes: self.sizes.clone(),
+            method,
+            largest,
+            patience,
+            at_once: AtomicBool::new(false),
         })
     }
 
@@ -364,13 +382,8 @@ impl Streams {
 
     /// Sends a response; whether the client took it in time.
     async fn send(&self, respond: &mut SendResponse<Bytes>, answer: Answer) -> bool {
-        let size = answer.message.len();
-        self.unsent.set(self.unsent.get() + size);
         let patience = self.shared.config.write_timeout;
-        let sent = timeout(patience, send_answer(respond, answer)).await;
-        self.unsent.set(self.unsent.get() - size);
-        self.sent.notify_waiters();
-        match sent {
+        match timeout(patience, send_answer(respond, answer)).await {
             Ok(sent) => sent.is_ok(),
             Err(_) => {
                 respond.send_reset(Reason::CANCEL);
@@ -419,8 +432,12 @@ async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Resul
         response.headers_mut().insert("grpc-encoding", gzip);
     }
     let mut stream = respond.send_response(response, false)?;
-    // The memory is wiped when the last part of it has been sent.
-    send_all(&mut stream, Bytes::from_owner(answer.message), false).await?;
+    // The memory is wiped, and its room given back, when the last part of it has been sent.
+    let sending = Sending {
+        message: answer.message,
+        _making: answer.making,
+    };
+    send_all(&mut stream, Bytes::from_owner(sending), false).await?;
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", Code::Ok.header());
     stream.send_trailers(trailers)

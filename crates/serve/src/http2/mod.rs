@@ -19,7 +19,6 @@ use bytes::Bytes;
 use h2::Reason;
 use h2::server::{self, Connection};
 use tokio::runtime;
-use tokio::sync::Notify;
 use tokio::sync::Semaphore;
 use tokio::sync::watch;
 use tokio::task::LocalSet;
@@ -29,6 +28,7 @@ pub(crate) use frames::{Activity, Frames};
 pub(crate) use pipe::{End, Fault, Pipe};
 
 use crate::error::Close;
+use crate::grpc::room::Room;
 use crate::grpc::traces::PipeTraces;
 use crate::grpc::{Gateway, Streams};
 use crate::inbound::Inbound;
@@ -227,8 +227,8 @@ fn streams(
         account,
         activity: Activity::new(Instant::now()),
         incoming: Semaphore::new(budget.min(Semaphore::MAX_PERMITS)),
-        unsent: std::cell::Cell::new(0),
-        sent: Notify::new(),
+        room: Room::new(shared.config.max_unsent_bytes),
+        sizes: gateway.sizes.clone(),
     })
 }
 
