@@ -53,8 +53,8 @@ class Flooded:
 
 
 @contextmanager
-def server_process(interface: Path) -> Iterator[Flooded]:
-    command = [sys.executable, "-c", SERVER, str(interface)]
+def server_process(interface: Path, program: str = SERVER) -> Iterator[Flooded]:
+    command = [sys.executable, "-c", program, str(interface)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -183,3 +183,55 @@ def test_operators_are_answered_when_connections_have_taken_all_descriptors(
         assert counted(seen, refused) > 0
         assert counted(seen, open_now) > 10
         assert counted(seen, 'accelflow_connections_total{end="accept_failed"}') == 0
+
+
+#: With the default limits.
+BUDGET_SERVER = """
+import sys
+from accelflow import Server
+server = Server(sys.argv[1])
+server.handle("Lists.count", lambda arguments: len(arguments["lists"]))
+print(server.start(), flush=True)
+sys.stdin.read()
+server.stop(0.0)
+"""
+
+LISTS = "struct Empty {} service Lists { i64 count(1: list<list<Empty>> lists) }"
+
+
+def lists(outer: int, inner: int) -> bytes:
+    """A call of `count` with so many lists of so many empty structs."""
+    one = b"\x0c" + inner.to_bytes(4, "big") + bytes(inner)
+    arguments = b"\x0f\0\1\x0f" + outer.to_bytes(4, "big") + one * outer + b"\0"
+    message = b"\x80\1\0\1" + (5).to_bytes(4, "big") + b"count" + bytes(4) + arguments
+    return frame(len(message), message)
+
+
+def answer(stream: socket.socket) -> bytes:
+    with stream.makefile("rb") as replies:
+        return replies.read(int.from_bytes(replies.read(4), "big"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_what_is_in_a_message_is_bounded(tmp_path: Path) -> None:
+    """A message of 15 MiB with as many empty structs costs no more than its bytes do."""
+    interface = tmp_path / "lists.thrift"
+    interface.write_text(LISTS, encoding="utf-8")
+    largest = 16 * MIB
+    with (
+        server_process(interface, BUDGET_SERVER) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as client,
+    ):
+        client.settimeout(60)
+        client.sendall(lists(8, 100))
+        assert answer(client).endswith(b"\0\0\0\0\0\0\0\x08\0")
+        before = server.peak_bytes()
+        for _ in range(3):
+            client.sendall(lists(15, MIB))
+            refused = answer(client)
+            assert b"too_large" in refused or b"at most 131072 is allowed" in refused
+        # As many as are allowed are what the bound is for.
+        client.sendall(lists(8, 16_000))
+        assert answer(client).endswith(b"\0\0\0\0\0\0\0\x08\0")
+        cost = server.peak_bytes() - before
+    assert cost <= COPIES * largest

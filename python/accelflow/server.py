@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from types import FrameType, TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
 from accelflow.errors import (
@@ -59,6 +59,15 @@ _MOST_PARAMETERS: Final = 2
 #: No count is larger.
 _MOST: Final = 2**31 - 1
 
+#: No number of bytes that is computed from one is larger.
+_MOST_BYTES: Final = 4 * _MOST
+
+#: The library that reads messages of gRPC into trees goes no deeper.
+_DEEPEST: Final = 100
+
+#: When a reply is compressed: never, if its request was, or always.
+Compression: TypeAlias = Literal["never", "like_request", "always"]
+
 
 class Server:
     """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
@@ -74,6 +83,16 @@ class Server:
     the process may have, and those that send nothing for `first_byte_timeout_s`, then pause longer
     than `idle_timeout_s` between messages, or `message_timeout_s` within one. Clients of gRPC have
     up to `max_concurrent_streams` requests at once on a connection.
+
+    A message has at most `max_message_bytes`, and once it is decompressed `max_decompressed_bytes`
+    and `max_decompression_ratio` times what it was; at most `max_elements` fields and elements, all
+    that it holds counted together, `max_value_bytes` of text and binary data (twice
+    `max_message_bytes` by default), and `max_depth` structs and containers within each other. What
+    is beyond is refused before memory is taken for it; the connection goes on. Replies are
+    compressed as `compression` says: "never", "like_request" or "always". A client has
+    `write_timeout_s` to take a reply (`message_timeout_s` by default). What a client of gRPC has
+    not taken holds up its further requests as `max_unsent_bytes` of its connection are reached
+    (4 times `max_message_bytes` by default).
 
     The accelerators are called on the thread of the connection. With `workers`, each has that many
     threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has more
@@ -111,6 +130,14 @@ class Server:
         idle_timeout_s: float = 300.0,
         first_byte_timeout_s: float = 10.0,
         message_timeout_s: float = 10.0,
+        write_timeout_s: float | None = None,
+        compression: Compression = "like_request",
+        max_decompressed_bytes: int = 16 << 20,
+        max_decompression_ratio: int = 256,
+        max_depth: int = 64,
+        max_elements: int = 1 << 17,
+        max_value_bytes: int | None = None,
+        max_unsent_bytes: int | None = None,
         workers: int | Pools | None = None,
         steering: SteeringPolicy | Steering | None = None,
         handler_threads: int = 64,
@@ -129,6 +156,24 @@ class Server:
         whole_number("max_concurrent_streams", max_concurrent_streams, 1, _MOST)
         whole_number("max_message_bytes", max_message_bytes, 1, _MOST)
         whole_number("handler_threads", handler_threads, 0, _MOST)
+        limits = {
+            "max_decompressed_bytes": max_decompressed_bytes,
+            "max_decompression_ratio": max_decompression_ratio,
+            "max_elements": max_elements,
+            "max_value_bytes": _or_else(max_value_bytes, 2 * max_message_bytes),
+            "max_unsent_bytes": _or_else(max_unsent_bytes, 4 * max_message_bytes),
+        }
+        for limit, value in limits.items():
+            whole_number(limit, value, 1, _MOST_BYTES)
+        whole_number("max_depth", max_depth, 1, _DEEPEST)
+        patience_s = message_timeout_s if write_timeout_s is None else write_timeout_s
+        if isinstance(patience_s, bool) or not isinstance(patience_s, int | float):
+            message = f"write_timeout_s = {patience_s!r}: must be a number of seconds"
+            raise InputError(message)
+        if compression not in get_args(Compression):
+            allowed = ", ".join(repr(it) for it in get_args(Compression))
+            message = f"compression = {compression!r}: must be one of {allowed}"
+            raise InputError(message)
         pools = Pools(workers=workers) if isinstance(workers, int) else workers
         steered = Steering(policy=steering) if isinstance(steering, str) else steering
         _check_operations(pools, steered, faults)
@@ -147,6 +192,10 @@ class Server:
             idle_timeout_s=idle_timeout_s,
             first_byte_timeout_s=first_byte_timeout_s,
             message_timeout_s=message_timeout_s,
+            write_timeout_s=patience_s,
+            compression=compression,
+            max_depth=max_depth,
+            **limits,
             pools=pools,
             handler_threads=handler_threads,
             steering=steered,
@@ -295,6 +344,10 @@ def _log_error(  # noqa: PLR0913, PLR0917 (the native server calls it)
     """Log what the native server says of an error."""
     level = logging.INFO if by_client else logging.ERROR
     _LOG.log(level, "error %s: %s, %s from %s: %s", number, code, function, peer, text)
+
+
+def _or_else(value: int | None, default: int) -> int:
+    return default if value is None else value
 
 
 class _Coroutines:

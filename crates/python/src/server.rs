@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use accelflow_accel::Limits;
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Config, ErrorReport, Execution, HandlerError, Request, Returned, Running, ServeError, Server,
-    TlsIdentity, ValueHandler,
+    Compression, Config, ErrorReport, Execution, HandlerError, Request, Returned, Running,
+    ServeError, Server, TlsIdentity, ValueHandler,
 };
 use pyo3::prelude::*;
 
@@ -112,6 +113,18 @@ impl PyServer {
     }
 }
 
+fn compression_named(name: &str) -> PyResult<Compression> {
+    match name {
+        "never" => Ok(Compression::Never),
+        "like_request" => Ok(Compression::LikeRequest),
+        "always" => Ok(Compression::Always),
+        _ => {
+            let why = "must be 'never', 'like_request' or 'always'";
+            Err(refused(format!("compression '{name}': {why}")))
+        }
+    }
+}
+
 fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
@@ -124,6 +137,8 @@ impl PyServer {
         interface, *, include_dirs=Vec::new(), certificate=None, key=None, client_ca=None, max_connections,
         max_connections_per_address=None, reserved_descriptors, max_concurrent_streams,
         max_message_bytes, idle_timeout_s, first_byte_timeout_s, message_timeout_s,
+        write_timeout_s, compression, max_decompressed_bytes, max_decompression_ratio, max_depth,
+        max_elements, max_value_bytes, max_unsent_bytes,
         handler_threads, pools=None, steering=None, record=false, tenants=Vec::new(),
         faults=Vec::new(), telemetry=None, admin=None, verbose_errors=false, error_log=None
     ))]
@@ -142,6 +157,14 @@ impl PyServer {
         idle_timeout_s: f64,
         first_byte_timeout_s: f64,
         message_timeout_s: f64,
+        write_timeout_s: f64,
+        compression: &str,
+        max_decompressed_bytes: usize,
+        max_decompression_ratio: usize,
+        max_depth: usize,
+        max_elements: usize,
+        max_value_bytes: usize,
+        max_unsent_bytes: usize,
         handler_threads: usize,
         pools: Option<PyPools>,
         steering: Option<PySteering>,
@@ -162,13 +185,23 @@ impl PyServer {
             idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,
             first_byte_timeout: seconds("first_byte_timeout_s", first_byte_timeout_s)?,
             message_timeout: seconds("message_timeout_s", message_timeout_s)?,
+            write_timeout: seconds("write_timeout_s", write_timeout_s)?,
+            compression: compression_named(compression)?,
+            limits: Limits {
+                max_message_bytes,
+                max_decompressed_bytes,
+                max_decompression_ratio,
+                max_depth,
+                max_elements,
+                max_value_bytes,
+                ..Limits::default()
+            },
+            max_unsent_bytes,
             handler_threads,
             verbose_errors,
             ..Config::default()
         };
         config.handshake_timeout = config.message_timeout;
-        config.write_timeout = config.message_timeout;
-        config.limits.max_message_bytes = max_message_bytes;
         if let Some(pools) = pools {
             config.execution = Execution::Ensemble(operations::pools(&pools)?);
         }

@@ -1,0 +1,133 @@
+"""What an operator can set: how much a message may take, and when replies are compressed."""
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from accelflow import AccelflowError, InputError, Server
+
+INTERFACE = """
+syntax = "proto3";
+package test;
+message Node { repeated Node nodes = 1; repeated bool bits = 2; string text = 3; }
+service Test { rpc Echo(Node) returns (Node); }
+"""
+
+
+@pytest.fixture(scope="module")
+def interface(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("limits") / "test.proto"
+    path.write_text(INTERFACE, encoding="utf-8")
+    return path
+
+
+Echo = Callable[..., bytes]
+
+
+def served(interface: Path, message: bytes, compressed: bool = False, **options: Any) -> str:
+    """The code that a message gets."""
+    server = Server(interface, **options)
+    server.handle("Test.Echo", lambda arguments: arguments)
+    with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        call: Echo = channel.unary_unary("/test.Test/Echo")
+        packed = grpc.Compression.Gzip if compressed else grpc.Compression.NoCompression
+        try:
+            assert call(message, timeout=60, compression=packed) == message
+        except grpc.RpcError as error:
+            return str(error.code().name)
+        return "OK"
+
+
+def bits(count: int) -> bytes:
+    return b"\x12" + bytes([count]) + b"\1" * count
+
+
+def nested(depth: int) -> bytes:
+    message = b""
+    for _ in range(depth - 1):
+        message = b"\x0a" + bytes([len(message)]) + message
+    return message
+
+
+def text(length: int) -> bytes:
+    assert 0x80 <= length < 0x4000
+    return b"\x1a" + bytes([length & 0x7F | 0x80, length >> 7]) + b"x" * length
+
+
+@pytest.mark.parametrize(
+    ("options", "fits", "beyond", "code"),
+    [
+        ({"max_elements": 20}, bits(17), bits(20), "RESOURCE_EXHAUSTED"),
+        ({"max_depth": 5}, nested(5), nested(6), "INTERNAL"),
+        ({"max_value_bytes": 1_000}, text(1_000), text(1_001), "RESOURCE_EXHAUSTED"),
+        ({"max_message_bytes": 1_003}, text(1_000), text(1_001), "RESOURCE_EXHAUSTED"),
+    ],
+)
+def test_messages_are_bounded_as_the_operator_says(
+    interface: Path, options: dict[str, int], fits: bytes, beyond: bytes, code: str
+) -> None:
+    assert served(interface, fits, **options) == "OK"
+    assert served(interface, beyond, **options) == code
+    assert served(interface, beyond) == "OK"
+
+
+@pytest.mark.parametrize("options", [{"max_decompressed_bytes": 5_000}])
+def test_decompression_is_bounded_as_the_operator_says(
+    interface: Path, options: dict[str, int]
+) -> None:
+    message = text(10_000)
+    assert len(gzip.compress(message)) < len(message) / 10
+    assert served(interface, message, compressed=True) == "OK"
+    assert served(interface, message, compressed=True, **options) == "RESOURCE_EXHAUSTED"
+    assert served(interface, message, **options) == "OK"
+
+
+@pytest.mark.parametrize(
+    ("compression", "expected"),
+    [("never", [0, 0]), ("like_request", [0, 1]), ("always", [1, 2])],
+)
+def test_replies_are_compressed_as_the_operator_says(
+    interface: Path, compression: Any, expected: list[int]
+) -> None:
+    server = Server(interface, compression=compression)
+    server.handle("Test.Echo", lambda arguments: arguments)
+    steps = re.compile(r'accelflow_step_seconds_count\{[^}]*accelerator="Cmp"[^}]*\} (\d+)')
+    found = []
+    with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        for packed in (grpc.Compression.NoCompression, grpc.Compression.Gzip):
+            call: Echo = channel.unary_unary("/test.Test/Echo")
+            assert call(text(1_000), timeout=60, compression=packed) == text(1_000)
+            found.append(sum(int(count) for count in steps.findall(server.metrics())))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("max_elements", 0, "a whole number from 1 to 8589934588"),
+        ("max_elements", 1.5, "a whole number"),
+        ("max_value_bytes", "many", "a whole number"),
+        ("max_unsent_bytes", -1, "a whole number"),
+        ("max_decompressed_bytes", True, "a whole number"),
+        ("max_decompression_ratio", 0, "a whole number"),
+        ("max_depth", 101, "a whole number from 1 to 100"),
+        ("compression", "sometimes", "'never', 'like_request', 'always'"),
+        ("compression", None, "'never', 'like_request', 'always'"),
+        ("write_timeout_s", 0, "above 0 and at most 1000000000 seconds"),
+        ("write_timeout_s", float("nan"), "above 0"),
+        ("write_timeout_s", "soon", "must be a number"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(
+    interface: Path, option: str, value: Any, allowed: str
+) -> None:
+    options: dict[str, Any] = {option: value}
+    with pytest.raises((InputError, AccelflowError)) as refused:
+        Server(interface, **options)
+    assert option in str(refused.value)
+    assert allowed in str(refused.value)
