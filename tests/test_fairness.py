@@ -62,7 +62,7 @@ class Gate:
 
     def open(self) -> None:
         self._open.set()
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._opened.set)
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "GrpcClient",
     "HttpClient",
     "RegisteredTrace",
+    "Promise",
     "Request",
     "Scope",
     "Server",

@@ -145,16 +145,11 @@ impl<'s> Connection<'s> {
         }
         let patience = Some(config.first_byte_timeout.min(config.idle_timeout));
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
-        let mut is_first = true;
+        let mut first = Some(self.next().map_err(Close::before_anything)?);
+        let patience = Some(config.idle_timeout);
+        self.stream.set_read_timeout(patience).map_err(Close::Io)?;
         loop {
-            let next = self.next().map_err(|close| match close {
-                Close::Idle if is_first => Close::Silent,
-                close => close,
-            })?;
-            if std::mem::take(&mut is_first) {
-                let patience = Some(config.idle_timeout);
-                self.stream.set_read_timeout(patience).map_err(Close::Io)?;
-            }
+            let next = first.take().map_or_else(|| self.next(), Ok)?;
             let (Next::Received(bytes) | Next::Opened(bytes)) = next;
             self.pass(bytes)?;
             let answered = match next {

@@ -166,6 +166,14 @@ pub(crate) fn alert(description: u8) -> String {
 }
 
 impl Close {
+    /// The same of a connection that nothing has ever come on.
+    pub(crate) fn before_anything(self) -> Close {
+        match self {
+            Close::Idle => Close::Silent,
+            close => close,
+        }
+    }
+
     /// Whether the client may have sent what is not read any more, and has yet to read what it was told.
     pub(crate) fn leaves_unread(&self) -> bool {
         match self {

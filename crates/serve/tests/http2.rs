@@ -27,8 +27,17 @@ fn floods_end_the_connection() {
         both.extend(frame(RST_STREAM, 0, stream, &8u32.to_be_bytes()));
         both
     };
-    let floods: [(&str, Flood); 3] = [
+    const PRIORITY: u8 = 2;
+    const UNKNOWN: u8 = 0xbe;
+    let floods: [(&str, Flood); 7] = [
         ("ping", Box::new(|_| frame(PING, 0, 0, &[7; 8]))),
+        ("ping ack", Box::new(|_| frame(PING, 1, 0, &[7; 8]))),
+        ("priority", Box::new(|_| frame(PRIORITY, 0, 1, &[0; 5]))),
+        (
+            "window",
+            Box::new(|_| frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])),
+        ),
+        ("unknown", Box::new(|_| frame(UNKNOWN, 0, 0, &[0; 20]))),
         ("settings", Box::new(|_| frame(SETTINGS, 0, 0, &[]))),
         ("reset", Box::new(move |turn| reset(2 * turn + 1))),
     ];
@@ -47,7 +56,7 @@ fn floods_end_the_connection() {
         let code = code.join().expect("no panic");
         assert!(code.is_none_or(|it| it == ENHANCE_YOUR_CALM), "{name}");
     }
-    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 3);
+    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 7);
     let mut client = connect(running.address());
     assert_eq!(
         client.call("Echo", text("x")).json("test.Text")["text"],
