@@ -192,7 +192,7 @@ fn slow_and_silent_clients_are_cut_off() {
     let _ = slow.read_to_end(&mut rest);
     assert!(rest.is_empty());
     assert_eq!(idle.read(&mut [0]).expect("closed in good order"), 0);
-    await_count(&running, r#"accelflow_connections_total{end="idle"}"#, 1);
+    await_count(&running, r#"accelflow_connections_total{end="silent"}"#, 1);
     await_count(&running, r#"accelflow_connections_total{end="slow"}"#, 1);
 }
 

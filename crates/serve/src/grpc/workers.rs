@@ -273,10 +273,10 @@ mod tests {
             connections.sort_unstable();
             connections
         };
-        [0, 0, 0, 0].into_iter().for_each(&block);
+        [0, 0, 0, 0].into_iter().for_each(block);
         // Two threads that anybody may have.
         assert_eq!(begun(2), [0, 0]);
-        [1, 1, 2].into_iter().for_each(&block);
+        [1, 1, 2].into_iter().for_each(block);
         // And one for each of those who came later.
         assert_eq!(begun(2), [1, 2]);
         drop(closed);
