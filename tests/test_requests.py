@@ -265,7 +265,7 @@ def test_coroutines_are_cancelled_when_nobody_waits_for_them(interface: Path, st
         assert begun.wait(60)
         left.cancel()
         assert cancelled.wait(60)
-    with served(interface, stubs, "Slow", own) as client:
+    with served(interface, stubs, "Slow", own, verbose_errors=True) as client:
         with pytest.raises(grpc.RpcError, match="the handler's own") as it:
             client.Slow(pair, timeout=60)
         assert it.value.code() is grpc.StatusCode.UNKNOWN
