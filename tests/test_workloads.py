@@ -108,7 +108,7 @@ def test_serverless_functions_have_a_rate_of_their_own() -> None:
         (("socialnetwork", "--remote", "moon"), ("unknown remote 'moon'", "short_drawn")),
         (("trainticket", "--service", "CPost"), ("unknown service 'CPost'", "Preserve")),
         (("serverless", "--sizes", "socialnetwork"), ("sizes socialnetwork", "fleet")),
-        (("mediaservices", "--profile", "measured"), ("--profile measured", "paper")),
+        (("mediaservices", "--profile", "measured"), ("profile measured has", "paper")),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(
