@@ -193,6 +193,23 @@ const CHOICES: &[(&str, &[Choice])] = &[
             named(0.0, "fifo"),
             named(1.0, "priority"),
             named(2.0, "deadline"),
+            named(3.0, "edf"),
         ],
+    ),
+    (
+        "payload.heaps",
+        &[named(0.0, "of_cores"), named(1.0, "of_services")],
+    ),
+    (
+        "tcp.parking",
+        &[
+            named(0.0, "with_traces"),
+            named(1.0, "all"),
+            named(2.0, "none"),
+        ],
+    ),
+    (
+        "tenant.shaping_order",
+        &[named(0.0, "asking"), named(1.0, "begun_first")],
     ),
 ];
