@@ -3,6 +3,10 @@
 //! A stream that was tampered with must not look like one that has ended (RFC 8446, sections 5.2
 //! and 6.2), so errors of TLS are told by fatal alerts, and everything else ends with `close_notify`.
 
+use std::io::Read;
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
 use accelflow_accel::tls::{ContentType, TlsSession, seal_as};
 use accelflow_accel::{AccelError, Limits};
 
@@ -92,6 +96,28 @@ pub(crate) fn farewell(
         (Close::Alert(_), _) => None,
         (_, Some(description)) => fatal(session, description, limits),
         (_, None) => sealed(session, [WARNING, CLOSE_NOTIFY], limits),
+    }
+}
+
+/// How long, and for how many bytes, a connection is kept open behind a fatal alert.
+const LINGER: Duration = Duration::from_millis(500);
+const LINGER_BYTES: usize = 1 << 20;
+
+/// Lets the other end read an alert: closing a connection from which not everything was read resets
+/// it, and what it had sent last may then be lost on the way.
+pub(crate) fn linger(mut stream: &TcpStream) {
+    let (end, mut left) = (Instant::now() + LINGER, LINGER_BYTES);
+    let mut thrown_away = [0; 4096];
+    let _ = stream.shutdown(Shutdown::Write);
+    while left > 0 {
+        let patience = end.saturating_duration_since(Instant::now());
+        if patience.is_zero() || stream.set_read_timeout(Some(patience)).is_err() {
+            return;
+        }
+        match stream.read(&mut thrown_away) {
+            Ok(0) | Err(_) => return,
+            Ok(read) => left = left.saturating_sub(read),
+        }
     }
 }
 

@@ -108,6 +108,9 @@ impl<'s> Connection<'s> {
             && let Some(bye) = alerts::farewell(session, &close, &self.shared.settings.limits)
         {
             let _ = self.write(&bye);
+            if alerts::is_fatal(&close) {
+                alerts::linger(self.stream);
+            }
         }
         close
     }

@@ -30,7 +30,7 @@ fn gzip(data: &[u8]) -> Vec<u8> {
 
 #[test]
 fn unary_calls_are_answered() {
-    let running = start(server(), Config::default());
+    let running = start(server(), verbose());
     let mut client = connect(running.address());
     for (a, b) in [(40, 2), (-5, 5), (i64::MIN, i64::MAX)] {
         let pair = message("test.Pair", &json!({"a": a, "b": b}));
@@ -54,7 +54,7 @@ fn unary_calls_are_answered() {
 
 #[test]
 fn gzip_is_answered_with_gzip_if_the_client_takes_it() {
-    let running = start(server(), Config::default());
+    let running = start(server(), verbose());
     let mut client = connect(running.address());
     let long = "0123456789".repeat(20_000);
     let plain = message("test.Text", &json!({"text": long}));
@@ -133,7 +133,7 @@ fn requests_that_cannot_be_read_are_refused_and_the_connection_goes_on() {
     };
     let config = Config {
         limits,
-        ..Config::default()
+        ..verbose()
     };
     let running = start(server(), config);
     let mut client = connect(running.address());
@@ -203,7 +203,7 @@ fn requests_that_cannot_be_read_are_refused_and_the_connection_goes_on() {
 
 #[test]
 fn what_is_no_grpc_gets_a_status_of_http() {
-    let running = start(server(), Config::default());
+    let running = start(server(), verbose());
     let client = connect(running.address());
     let ask = |method: http::Method, kind: &str| {
         let request = http::Request::builder()
@@ -246,7 +246,7 @@ fn calls_on_one_connection_run_at_once() {
         Ok(request.arguments.to_vec())
     };
     server.handle("Unhandled", meet).expect("declared");
-    let running = start(server, Config::default());
+    let running = start(server, verbose());
     let client = connect(running.address());
     let call = |name: &str| {
         let request = request("/test.Calculator/Unhandled", &[]);
@@ -264,7 +264,7 @@ fn calls_on_one_connection_run_at_once() {
 
 #[test]
 fn large_messages_share_what_may_be_buffered() {
-    let mut config = Config::default();
+    let mut config = verbose();
     config.limits.max_message_bytes = 2 << 20;
     let running = start(server(), config);
     let client = connect(running.address());
@@ -310,7 +310,7 @@ fn deadlines_and_cancelling_free_the_client_and_not_the_handler() {
         Ok(Vec::new())
     };
     server.handle("Unhandled", wait).expect("declared");
-    let running = start(server, Config::default());
+    let running = start(server, verbose());
     let mut client = connect(running.address());
     let reply = client.call_with("Unhandled", &[("grpc-timeout", "50m")], text("x"));
     assert_eq!(
@@ -362,7 +362,7 @@ fn what_handlers_call_keeps_the_clients_deadline() {
         server.handle("Unhandled", note).expect("declared");
         let config = Config {
             steering,
-            ..Config::default()
+            ..verbose()
         };
         let running = start(server, config);
         let mut client = connect(running.address());
@@ -388,7 +388,7 @@ fn stopping_lets_calls_end_and_says_goodbye() {
         Ok(request.arguments.to_vec())
     };
     server.handle("Unhandled", wait).expect("declared");
-    let running = start(server, Config::default());
+    let running = start(server, verbose());
     let mut idle = raw(&running);
     let mut busy = raw(&running);
     let end_headers = 4;
@@ -431,7 +431,7 @@ fn ensemble_execution_answers_the_same() {
     ] {
         let config = Config {
             execution,
-            ..Config::default()
+            ..verbose()
         };
         let running = start(server(), config);
         let mut client = connect(running.address());
@@ -452,7 +452,7 @@ fn tls_without_alpn_is_refused() {
     let certificate = Certificate::new("grpc");
     let mut server = server();
     server.set_tls(certificate.identity());
-    let running = start(server, Config::default());
+    let running = start(server, verbose());
     let mut stream = certificate.connect(&running, &[&rustls::version::TLS13]);
     let _ = stream.write_all(PREFACE);
     let mut rest = Vec::new();

@@ -98,11 +98,11 @@ fn values_are_on_the_wire_what_json_is() {
     // Errors tell the place in the JSON, which serde writes without a space.
     let broken = |_: &Request<'_>| Ok(b"{\"text\":5}".to_vec());
     by_json.handle("Broken", broken).expect("known");
-    let expected = conversation(&start(by_json, Config::default()));
+    let expected = conversation(&start(by_json, verbose()));
     assert_eq!(expected.iter().filter(|(code, ..)| *code == 0).count(), 6);
     let ensemble = Config {
         execution: Execution::Ensemble(PoolSettings::default()),
-        ..Config::default()
+        ..verbose()
     };
     let steered = Config {
         steering: Some(Steering {
@@ -110,19 +110,19 @@ fn values_are_on_the_wire_what_json_is() {
             policy: SteeringPolicy::RoundRobin,
             pinned: false,
         }),
-        ..Config::default()
+        ..verbose()
     };
     let no_threads = Config {
         handler_threads: 0,
-        ..Config::default()
+        ..verbose()
     };
-    for config in [Config::default(), ensemble, steered, no_threads] {
+    for config in [verbose(), ensemble, steered, no_threads] {
         assert_eq!(conversation(&start(value_server(), config)), expected);
     }
     // A recording has the sizes of JSON, so there is some then.
     let mut recorded = value_server();
     recorded.set_recording(true);
-    assert_eq!(conversation(&start(recorded, Config::default())), expected);
+    assert_eq!(conversation(&start(recorded, verbose())), expected);
 }
 
 #[derive(Deserialize)]
@@ -190,7 +190,7 @@ fn methods_with_well_known_types_are_served_by_json() {
         Ok(request.returns(&json!({"at": value["at"], "text": value["at"]})))
     };
     server.handle_values("Echo", late).expect("known");
-    let running = start(server, Config::default());
+    let running = start(server, verbose());
     let mut client = connect(running.address());
     let reply = client.call("Echo", prefixed(0, b"\x0a\x02\x08\x01"));
     assert_eq!(reply.code(), 0, "{reply:?}");

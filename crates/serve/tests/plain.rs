@@ -144,7 +144,7 @@ fn what_is_no_message_ends_its_connection_alone() {
     let mut server = server();
     server.set_config(Config {
         limits: small,
-        ..Config::default()
+        ..verbose()
     });
     let running = start(server);
     let mut bystander = connect(&running);
@@ -201,7 +201,7 @@ fn there_are_no_more_connections_than_allowed() {
     let mut server = server();
     server.set_config(Config {
         max_connections: 2,
-        ..Config::default()
+        ..verbose()
     });
     let running = start(server);
     let mut first = connect(&running);
@@ -264,7 +264,7 @@ fn worker_pools_answer_as_the_connections_themselves_do() {
         let mut server = server();
         server.set_config(Config {
             execution: it,
-            ..Config::default()
+            ..verbose()
         });
         let running = start(server);
         let mut clients: Vec<_> = (0..8).map(|_| connect(&running)).collect();

@@ -48,6 +48,7 @@ fn last(log: &Log) -> Logged {
 #[test]
 fn clients_of_thrift_are_told_codes_and_ids() {
     let mut server = server();
+    server.set_config(Config::default());
     let log = logging(&mut server);
     let running = start(server);
     let mut client = connect(&running);

@@ -20,7 +20,7 @@ fn config(workers: usize, policy: SteeringPolicy, pinned: bool) -> Config {
     };
     Config {
         steering: Some(steering),
-        ..Config::default()
+        ..verbose()
     }
 }
 
@@ -154,10 +154,7 @@ fn workers_are_bound_to_one_core_each() {
 #[test]
 fn failures_are_told_as_without_workers() {
     let mut server = server();
-    server.set_config(Config {
-        verbose_errors: true,
-        ..config(1, SteeringPolicy::Affinity, false)
-    });
+    server.set_config(config(1, SteeringPolicy::Affinity, false));
     let running = start(server);
     let mut client = connect(&running);
     for _ in 0..3 {

@@ -55,6 +55,7 @@ fn add(request: &Request<'_>) -> Result<Returned, HandlerError> {
 /// The same functions as those of `common::server`.
 fn value_server() -> Server {
     let mut server = Server::new(schema());
+    server.set_config(verbose());
     let silent = |_: &Request<'_>| Ok(Returned::nothing());
     let broken = |request: &Request<'_>| Ok(request.returns(&17));
     let panics = |_: &Request<'_>| -> Result<Returned, HandlerError> { panic!("on purpose") };
@@ -98,7 +99,7 @@ fn values_are_on_the_wire_what_json_is() {
     let expected = conversation(&start(server()));
     let ensemble = Config {
         execution: Execution::Ensemble(PoolSettings::default()),
-        ..Config::default()
+        ..verbose()
     };
     let steered = Config {
         steering: Some(Steering {
@@ -106,13 +107,13 @@ fn values_are_on_the_wire_what_json_is() {
             policy: Default::default(),
             pinned: false,
         }),
-        ..Config::default()
+        ..verbose()
     };
     let compressing = Config {
         compression: Compression::Always,
-        ..Config::default()
+        ..verbose()
     };
-    for config in [Config::default(), ensemble, steered] {
+    for config in [verbose(), ensemble, steered] {
         let mut server = value_server();
         server.set_config(config);
         assert_eq!(conversation(&start(server)), expected);
@@ -161,6 +162,7 @@ fn arguments_that_are_another_type_are_an_internal_error() {
         Ok(request.returns(&arguments.value))
     };
     server.handle_values("Test.add", wrong).expect("known");
+    server.set_config(verbose());
     let running = start(server);
     let (kind, body) = call(&mut connect(&running), "add", BOTH[0], r#"{"a":1,"b":1}"#);
     assert_eq!(kind, MessageType::Exception);

@@ -59,6 +59,7 @@ fn add(request: &Request<'_>) -> HandlerResult {
 /// A server with all handlers that are not missing on purpose.
 pub(crate) fn server() -> Server {
     let mut server = Server::new(schema());
+    server.set_config(verbose());
     let echo = |request: &Request<'_>| Ok(member(request, "value").to_string().into_bytes());
     let broken = |_: &Request<'_>| Ok(b"17".to_vec());
     let panics = |_: &Request<'_>| -> HandlerResult { panic!("on purpose") };
@@ -75,7 +76,7 @@ pub(crate) fn server() -> Server {
     server
 }
 
-/// Clients are told all there is to say of errors.
+/// Clients are told all there is to say of errors, which tests compare.
 pub(crate) fn verbose() -> Config {
     Config {
         verbose_errors: true,
@@ -91,7 +92,7 @@ pub(crate) fn impatient() -> Config {
         message_timeout: soon,
         handshake_timeout: soon,
         write_timeout: soon,
-        ..Config::default()
+        ..verbose()
     }
 }
 
