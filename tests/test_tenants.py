@@ -69,6 +69,31 @@ def test_a_flood_waits_for_its_own_tokens_and_is_let_pass_later(interface: Path)
         assert [_answer(flood) for _ in range(47)] == list(range(4, 51))
 
 
+def test_a_tenant_can_be_shaped_in_requests_and_in_bytes(interface: Path) -> None:
+    size = len(_frame(0))
+    # Tokens come once in a thousand seconds; either limit ends before the other.
+    few = Shaping(requests_per_s=0.001, burst_requests=2, bytes_per_s=0.001, burst_bytes=100 * size)
+    little = Shaping(
+        requests_per_s=0.001, burst_requests=100, bytes_per_s=0.001, burst_bytes=3 * size
+    )
+    tenants = [
+        Tenant(name="few", networks=["127.0.0.2"], shaping=few),
+        Tenant(name="little", networks=["127.0.0.3"], shaping=little),
+    ]
+    server = Server(interface, tenants=tenants)
+    server.handle("next", lambda arguments: arguments["value"] + 1)
+    with server:
+        for tenant, address, passing in (("few", "127.0.0.2", 2), ("little", "127.0.0.3", 3)):
+            with _connect(server.port, address) as stream:
+                stream.sendall(b"".join(_frame(value) for value in range(5)))
+                assert [_answer(stream) for _ in range(passing)] == list(range(1, passing + 1))
+                total = f'accelflow_tenant_requests_total{{tenant="{tenant}"}}'
+                assert _count(server, total) == passing
+                server.reshape(tenant, Shaping())
+                rest = [_answer(stream) for _ in range(5 - passing)]
+                assert rest == list(range(passing + 1, 6))
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

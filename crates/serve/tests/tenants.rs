@@ -129,6 +129,34 @@ fn bytes_are_shaped_too_and_a_message_larger_than_the_bucket_takes_it_several_ti
     assert_eq!(counted(&running, bytes), 20 * request.len() as u64);
 }
 
+/// What a limit in one unit promises, floods of small or of large messages break: both hold each.
+#[test]
+fn a_tenant_can_be_shaped_in_requests_and_in_bytes() {
+    let note = |length: usize| {
+        let text = format!(r#"{{"text":"{}"}}"#, "x".repeat(length));
+        frame("note", Protocol::Binary, 0, &text)
+    };
+    let (small, large) = (note(1), note(10_000));
+    let both = |name, last| {
+        let mut shaped = tenant(name, last);
+        shaped.shaping.requests = once(5);
+        shaped.shaping.bytes = once(2 * large.len() as u64);
+        shaped
+    };
+    let running = start_with(vec![both("many", 2), both("huge", 3)]);
+    for (name, last, message, may_pass) in [("many", 2, &small, 5), ("huge", 3, &large, 2)] {
+        let mut stream = connect_from(&running, from(last));
+        stream
+            .write_all(&message.repeat(8))
+            .expect("the system buffers it");
+        await_waiting(&running, name, 1);
+        assert_eq!(passed(&running, name), may_pass, "{name}");
+        running.reshape(name, Shaping::default()).expect("known");
+        let series = format!(r#"accelflow_tenant_requests_total{{tenant="{name}"}}"#);
+        await_count(&running, &series, 8);
+    }
+}
+
 /// Messages of gRPC wait without a thread of their own.
 #[tokio::test]
 async fn a_flood_of_grpc_waits_for_its_own_tokens_too() {
