@@ -648,7 +648,7 @@ def test_a_tenant_can_be_shaped() -> None:
 @pytest.mark.parametrize(
     ("tenant", "changes", "words"),
     [
-        (70_000, {}, "must be from 0 to 65535"),
+        (70_000, {}, "must be a whole number from 0 to 65535"),
         (1, {"unit": "packets"}, "known are bytes, operations"),
         (1, {"clock_mhz": 100.0}, "runs at 250"),
         (1, {"refill": 0}, "refill"),

@@ -4,6 +4,7 @@ Parsers in Rust have fuzz targets (`fuzz/`); these are the ones in Python. Each 
 its own kind that was damaged, on values of the wrong kind, and on what is too deep or too large.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,14 @@ class Reader(NamedTuple):
 
 
 NINE_LINES = "C=2e9\na=0.15\nn=1000\no0=0\nQ=0\nL=200\no1=0\nA=8\nThreading=Sync\n"
+
+COMPARED = json.dumps(
+    simulation.compare(
+        simulation.Experiment(
+            profile="paper", services=("UniqId",), orchestrators=("accelflow",), requests=20
+        )
+    )
+)
 
 READERS = {
     "configuration": Reader(
@@ -65,7 +74,7 @@ READERS = {
     "compared": Reader(
         lambda path: power.main([str(path)], standalone_mode=False),
         "compared.json",
-        '{"schema": "accelflow.compare/1", "systems": []}',
+        COMPARED,
     ),
 }
 

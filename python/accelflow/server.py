@@ -403,7 +403,10 @@ def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Outcome[Json]]
     """Answer a request with what its coroutine has returned or raised."""
     if task.cancelled() and task.cancelling() > 0:
         # By the server: nobody waits, or it stops. The handler has not failed.
-        promise.fail(asyncio.CancelledError("the handler was cancelled"))
+        cancelled = asyncio.CancelledError("the handler was cancelled")
+        number = _numbered(cancelled)
+        _LOG.info("error %s: the handler of %s was cancelled", number, name)
+        promise.fail(cancelled)
         return
     try:
         value = task.result().get()
@@ -420,11 +423,17 @@ def _log_failure(name: str, raised: BaseException) -> None:
         return
     # Where a call was made is of less use than what became of it.
     shown = None if isinstance(raised, CallError) else raised
-    number = secrets.token_hex(8)
+    number = _numbered(raised)
     _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
-    # With what has no place for it, the log has a second id.
+
+
+def _numbered(raised: BaseException) -> str:
+    """Give an exception the id that the log and the client know it by, and return the id."""
+    number = secrets.token_hex(8)
+    # An exception without a place for it gets a second id in the log.
     with contextlib.suppress(AttributeError):
         raised._accelflow_error_id = number  # type: ignore[attr-defined]
+    return number
 
 
 async def _cancel_all() -> None:

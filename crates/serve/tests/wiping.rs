@@ -17,8 +17,10 @@ use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, Request, Running, TlsIdentity, WIPING_ALLOCATOR, WipingAllocator};
 use common::*;
 
+// quoted: begin
 #[global_allocator]
 static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
+// quoted: end
 
 /// What the server's process is to serve; not set in the process that searches.
 const TASK: &str = "ACCELFLOW_WIPING_TASK";
