@@ -35,7 +35,7 @@ NINE_LINES = "C=2e9\na=0.15\nn=1000\no0=0\nQ=0\nL=200\no1=0\nA=8\nThreading=Sync
 COMPARED = json.dumps(
     simulation.compare(
         simulation.Experiment(
-            profile="paper", services=("UniqId",), orchestrators=("accelflow",), requests=20
+            profile="paper", services=("UniqId",), orchestrators=("accelflow",), requests=100
         )
     )
 )
