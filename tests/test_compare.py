@@ -645,6 +645,37 @@ def test_a_tenant_can_be_shaped() -> None:
     assert narrow["Login"]["p99_us"] < free["Login"]["p99_us"] * 1.1
 
 
+def test_a_tenant_can_be_shaped_in_traces_and_bytes() -> None:
+    def limiter(unit: str, refill: int, interval: int) -> arcus.RateLimiter:
+        bucket = {"operations": 16, "bytes": 131_072}[unit]
+        return arcus.RateLimiter(refill=refill, bucket=bucket, interval=interval, unit=unit)
+
+    # A token each microsecond and 64 KiB each are enough; one each 50 us, or 64 B, are not.
+    wide = [limiter("operations", 1, 250), limiter("bytes", 65_536, 250)]
+    few = [limiter("operations", 1, 12_500), limiter("bytes", 65_536, 250)]
+    small_ones = [limiter("operations", 1, 250), limiter("bytes", 64, 250)]
+    p99 = [
+        shaped(shaping={1: limits})["UniqId"]["p99_us"]
+        for limits in (wide, wide[::-1], few, few[::-1], small_ones, small_ones[::-1])
+    ]
+    assert p99[0] == p99[1]
+    assert p99[2] == p99[3] > 10 * p99[0]
+    assert p99[4] == p99[5] > 10 * p99[0]
+    results = simulation.compare(small(tenants={"UniqId": 1}, shaping={1: few}))
+    registers = {"refill": 65_536, "bucket": 131_072, "interval": 250}
+    assert results["shaping"]["1"]["unit"] == "operations"
+    assert results["shaping"]["1"]["also"] == {"unit": "bytes", **registers}
+
+
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_a_shaper_has_a_limit_of_each_unit_at_most(count: int) -> None:
+    limiter = arcus.RateLimiter(refill=1, bucket=1, interval=250, unit="operations")
+    with pytest.raises(InputError, match=r"shaping\[1\] has limits in .* one in each of bytes"):
+        simulation.compare(small(shaping={1: [limiter] * count}))
+    with pytest.raises(InputError, match=r"shaping\[1\] = 5: must be an arcus.RateLimiter, or two"):
+        simulation.compare(small(shaping={1: 5}))  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize(
     ("tenant", "changes", "words"),
     [

@@ -121,7 +121,8 @@ class Experiment:
     the mean response time of the service on an idle server with AccelFlow, unless it is None.
     `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
     named. `shaping` puts tenants behind ARCUS's traffic shaper, by number: a trace that starts
-    costs a token, or with the unit bytes what its first operation reads.
+    costs a token, or with the unit bytes what its first operation reads. With two limits, one of
+    each unit, it starts when both have its tokens.
     """
 
     workload: str = "socialnetwork"
@@ -145,7 +146,9 @@ class Experiment:
     slo_factor: float | None = PAPER_SLO_FACTOR
     tenants: Mapping[str, int] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
-    shaping: Mapping[int, arcus.RateLimiter] = field(default_factory=dict)
+    shaping: Mapping[int, arcus.RateLimiter | Sequence[arcus.RateLimiter]] = field(
+        default_factory=dict
+    )
 
     @property
     def costs(self) -> str:
@@ -217,7 +220,7 @@ def compare(
         "slo_factor": request["slo_factor"],
         "tenants": request["tenants"],
         "priorities": request["priorities"],
-        "shaping": request["shaping"],
+        "shaping": {tenant: _shown(it) for tenant, it in request["shaping"].items()},
         "cohort_links": simulated["cohort_links"],
         "systems": simulated["systems"],
     }
@@ -264,16 +267,32 @@ def _config(experiment: Experiment) -> dict[str, float]:
     return config
 
 
-def _shaping(experiment: Experiment) -> dict[str, Any]:
+def _shaping(experiment: Experiment) -> dict[str, list[dict[str, Any]]]:
+    """The limits of each tenant."""
     return {
-        str(tenant): {
-            "unit": it.unit,
-            "refill": it.refill,
-            "bucket": it.bucket,
-            "interval": it.interval,
-        }
-        for tenant, it in sorted(experiment.shaping.items())
+        str(tenant): [
+            {
+                "unit": it.unit,
+                "refill": it.refill,
+                "bucket": it.bucket,
+                "interval": it.interval,
+            }
+            for it in _limits(given)
+        ]
+        for tenant, given in sorted(experiment.shaping.items())
     }
+
+
+def _limits(
+    given: arcus.RateLimiter | Sequence[arcus.RateLimiter],
+) -> Sequence[arcus.RateLimiter]:
+    return (given,) if isinstance(given, arcus.RateLimiter) else given
+
+
+def _shown(limits: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Limits as results show them."""
+    first, *also = limits
+    return {**first, "also": also[0]} if also else first
 
 
 def orchestrators() -> list[tuple[str, str]]:
@@ -426,22 +445,33 @@ def _check_services(experiment: Experiment) -> None:
 
 
 def _check_shaping(experiment: Experiment) -> None:
-    for tenant, limiter in experiment.shaping.items():
+    known = ", ".join(arcus.UNITS)
+    for tenant, given in experiment.shaping.items():
         whole_number("a tenant of shaping", tenant, 0, 65_535)
-        if not isinstance(limiter, arcus.RateLimiter):
-            raise InputError(f"shaping[{tenant}] = {limiter!r}: must be an arcus.RateLimiter")
-        if limiter.unit not in arcus.UNITS:
-            known = ", ".join(arcus.UNITS)
-            raise InputError(f"shaping[{tenant}].unit is '{limiter.unit}'; known are {known}")
-        if limiter.clock_mhz != arcus.CLOCK_MHZ:
+        limits = _limits(given)
+        if not isinstance(limits, Sequence) or not all(
+            isinstance(it, arcus.RateLimiter) for it in limits
+        ):
+            raise InputError(f"shaping[{tenant}] = {given!r}: must be an arcus.RateLimiter, or two")
+        for limiter in limits:
+            if limiter.unit not in arcus.UNITS:
+                raise InputError(f"shaping[{tenant}].unit is '{limiter.unit}'; known are {known}")
+            if limiter.clock_mhz != arcus.CLOCK_MHZ:
+                raise InputError(
+                    f"shaping[{tenant}].clock_mhz is {limiter.clock_mhz:g}; the simulated server's "
+                    f"shaper runs at {arcus.CLOCK_MHZ:g}"
+                )
+        units = [limiter.unit for limiter in limits]
+        if not units or len(set(units)) < len(units):
             raise InputError(
-                f"shaping[{tenant}].clock_mhz is {limiter.clock_mhz:g}; the simulated server's "
-                f"shaper runs at {arcus.CLOCK_MHZ:g}"
+                f"shaping[{tenant}] has limits in {', '.join(units) or 'no unit'}; it must have "
+                f"one, or one in each of {known}"
             )
-        try:
-            arcus.shape(limiter)
-        except InputError as error:
-            raise InputError(f"shaping[{tenant}]: {error}") from error
+        for limiter in limits:
+            try:
+                arcus.shape(limiter)
+            except InputError as error:
+                raise InputError(f"shaping[{tenant}]: {error}") from error
 
 
 def _check_fit(experiment: Experiment) -> None:

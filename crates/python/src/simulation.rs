@@ -73,7 +73,7 @@ struct Request {
     slo_factor: Option<f64>,
     tenants: BTreeMap<String, u16>,
     priorities: BTreeMap<String, u8>,
-    shaping: BTreeMap<u16, Limiter>,
+    shaping: BTreeMap<u16, Vec<Limiter>>,
 }
 
 /// What a tenant's traces are limited to: `refill` tokens every `interval` cycles.
@@ -84,6 +84,15 @@ struct Limiter {
     refill: u64,
     bucket: u64,
     interval: u64,
+}
+
+impl Limiter {
+    fn registers(&self) -> PyResult<(Unit, Registers)> {
+        let units = Unit::ALL.map(|unit| (unit.name(), unit));
+        let unit = pick("unit", &self.unit, &units)?;
+        let made = Registers::new(self.refill, self.bucket, self.interval);
+        Ok((unit, made.map_err(failure)?))
+    }
 }
 
 /// Simulates what `request` (JSON) asks for, with the costs of `recording` (JSON) or, without
@@ -230,20 +239,30 @@ fn slos(slo_us: &BTreeMap<String, f64>, services: &[Service]) -> PyResult<BTreeM
     slo_us.iter().map(slo).collect()
 }
 
-fn flows(limiters: &BTreeMap<u16, Limiter>) -> PyResult<BTreeMap<u16, FlowConfig>> {
-    let units = Unit::ALL.map(|unit| (unit.name(), unit));
-    let flow = |(&tenant, it): (&u16, &Limiter)| {
-        let unit = pick("unit", &it.unit, &units)?;
-        let registers = Registers::new(it.refill, it.bucket, it.interval).map_err(failure)?;
-        let mut flow = FlowConfig::new(unit, registers);
-        if unit == Unit::Bytes {
+/// The shapers of tenants, with one limit or one of each unit.
+fn flows(limits: &BTreeMap<u16, Vec<Limiter>>) -> PyResult<BTreeMap<u16, FlowConfig>> {
+    let flow = |(&tenant, limits): (&u16, &Vec<Limiter>)| {
+        let made = limits.iter().map(Limiter::registers);
+        let made: Vec<(Unit, Registers)> = made.collect::<PyResult<_>>()?;
+        let mut flow = match *made {
+            [(unit, registers)] => FlowConfig::new(unit, registers),
+            [(unit, registers), (other, also)] if other != unit => {
+                FlowConfig::new(unit, registers).and(also)
+            }
+            _ => {
+                return Err(failure(format!(
+                    "shaping of tenant {tenant}: must be one limit, or one of each unit"
+                )));
+            }
+        };
+        if let Some((_, registers)) = made.iter().find(|it| it.0 == Unit::Bytes) {
             // An input larger than the bucket is paid for in pieces.
-            let whole = Splitting::segments(Bytes(it.bucket), Bytes(0));
-            flow.splitting = whole.map_err(failure)?;
+            let bucket = Bytes(u64::from(registers.bucket()));
+            flow.splitting = Splitting::segments(bucket, Bytes(0)).map_err(failure)?;
         }
         Ok((tenant, flow))
     };
-    limiters.iter().map(flow).collect()
+    limits.iter().map(flow).collect()
 }
 
 /// What `given` says of each service, the default for those that it does not name.
