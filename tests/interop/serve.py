@@ -11,7 +11,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def interop_server(**options: Any) -> Server:
-    server = Server(FOLDER / "interop.thrift", **options)
+    server = Server(FOLDER / "interop.thrift", verbose_errors=True, **options)
     noted: set[int] = set()
     lock = threading.Lock()
 
