@@ -156,7 +156,7 @@ impl Arrivals {
                 let first = stream.exponential_time(before);
                 Some(match since + first < at {
                     true => first,
-                    // Without memory: what comes after the change is as if one had waited from there.
+                    // Poisson arrivals are memoryless: after the change of rate the wait is drawn anew.
                     false => at.saturating_sub(since) + stream.exponential_time(after),
                 })
             }

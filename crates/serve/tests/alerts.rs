@@ -192,7 +192,7 @@ fn a_clean_end_is_one_and_alerts_are_not_answered() {
         let bytes = records.seal(ContentType::Alert, &alert);
         assert_eq!(records.last_word(&bytes), answer);
     }
-    // A frame that is none is no error of TLS.
+    // A malformed Thrift frame is not a TLS error.
     let mut records = thrift_records(&certificate, &running);
     let bytes = records.seal(ContentType::ApplicationData, &[0xff; 8]);
     assert_eq!(records.last_word(&bytes), Some(CLOSE_NOTIFY));

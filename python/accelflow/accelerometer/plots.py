@@ -178,7 +178,7 @@ def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure
     given_a, given_l = _central(kernel.acceleration_ratio), row["transfer_cycles"]
     host = _central(service.host_cycles_per_s)
     offloads = row["offloads_per_s"]
-    # Around the point, which is what is asked about; an ideal accelerator is no point of the axis.
+    # The axes span the neighbourhood of the point; an ideal accelerator has no place on them.
     middle = given_a if np.isfinite(given_a) else IDEAL_AROUND
     acceleration = np.geomspace(middle / AROUND_POINT, middle * AROUND_POINT, 160)
     # Without a transfer, up to what costs a quarter of the host's own work for an offload.

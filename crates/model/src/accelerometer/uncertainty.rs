@@ -231,7 +231,7 @@ pub struct Samples {
 /// sizes are all given, what is not drawn follows, so that alpha C = n C_b E(g^beta) as before.
 ///
 /// # Errors
-/// [`ModelError`] for a distribution that is none, for two uncertain inputs of which one follows from
+/// [`ModelError`] for an invalid distribution, for two uncertain inputs of which one follows from
 /// the other, and if every draw is rejected.
 pub fn sample(
     scenario: &Scenario,

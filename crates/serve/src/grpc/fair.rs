@@ -115,7 +115,7 @@ pub(crate) struct FairQueue<W> {
     work: BTreeMap<(u16, u64), VecDeque<W>>,
 }
 
-/// The queue is full, and nobody has more in it than the one who asks.
+/// The queue is full, and no other connection has more requests in it than this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 

@@ -187,7 +187,7 @@ impl Making {
         }
     }
 
-    /// Gets room for a response of the largest size; false if there is none.
+    /// Reserves memory for a response of the largest size; returns false if the connection has none left.
     pub(crate) fn expect_any(&self) -> bool {
         self.sizes
             .cover(&self.reserved, self.largest, self.patience())

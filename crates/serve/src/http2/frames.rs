@@ -155,8 +155,8 @@ impl Frames {
             }
             DATA if ends || !(padded || self.payload_left == 0) => true,
             WINDOW_UPDATE => self.updates.spend(now),
-            // DATA without data, what asks for an answer, answers to what was hardly asked, and what is to
-            // be ignored: all of it is work.
+            // Empty DATA, PING, SETTINGS, their ACKs, and unknown frames: each costs work and carries
+            // nothing of a request.
             _ => self.useless.spend(now),
         };
         self.flooded |= !within;
