@@ -137,7 +137,7 @@ impl Hardware {
     pub fn of_system(id: &str) -> Option<Hardware> {
         match id {
             "non_acc" => Some(Hardware::Baseline),
-            "cpu_centric" | "cohort" => Some(Hardware::Accelerators),
+            "cpu_centric" | "cohort" | "cohort_polling" => Some(Hardware::Accelerators),
             "relief" => Some(Hardware::Managed),
             "per_acc_type_q" | "direct" | "cntr_flow" | "accelflow" | "accelflow_deadline"
             | "accelflow_edf" | "ideal" => Some(Hardware::AccelFlow),

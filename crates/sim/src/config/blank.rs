@@ -5,9 +5,9 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
     AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
-    ExceptionConfig, FactsConfig, Generation, Heaps, InterruptPolicy, Looks, MemoryConfig,
-    NetworkConfig, Parking, PayloadConfig, Policy, ReliefConfig, SchedulingConfig, ShapingOrder,
-    TcpConfig, TenantConfig, TlbConfig,
+    ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy, Looks,
+    MemoryConfig, NetworkConfig, Parking, PayloadConfig, Policy, ReliefConfig, SchedulingConfig,
+    ShapingOrder, TcpConfig, TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -71,6 +71,7 @@ pub(super) fn blank() -> Config {
             occupancy: Time::ZERO,
             queue_entries: 0,
             deadline: 1.0,
+            fallback: FallbackTo::Core,
         },
         cohort: CohortConfig {
             poll_period: Time::ZERO,

@@ -354,6 +354,18 @@ pub struct ReliefConfig {
     pub queue_entries: usize,
     /// Deadline of a request, in unloaded execution times of its service.
     pub deadline: f64,
+    /// Who does what a chain cannot.
+    pub fallback: FallbackTo,
+}
+
+/// Who resolves branches, transforms payloads and moves large ones where a hardware manager
+/// orchestrates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FallbackTo {
+    /// The request's core, which the manager interrupts.
+    Core,
+    /// The manager.
+    Manager,
 }
 
 /// Cohort's software queues.

@@ -188,6 +188,10 @@ const CHOICES: &[(&str, &[Choice])] = &[
         ],
     ),
     (
+        "relief.fallback",
+        &[named(0.0, "core"), named(1.0, "manager")],
+    ),
+    (
         "scheduling.policy",
         &[
             named(0.0, "fifo"),

@@ -1,41 +1,88 @@
 use accelflow_units::Time;
 
-use super::{Completion, Decision, Links, Next, Notification, Orchestrator, software_transforms};
+use super::{
+    Completion, Decision, Links, Next, Notification, Orchestrator, interrupt_and_submit,
+    software_transforms,
+};
 use crate::config::Config;
 
-/// Pairs of accelerators that frequently go together are linked; all other hand-overs go through
-/// software queues in shared memory that cores poll (Cohort, ASPLOS 2023; AccelFlow, section VI).
+/// Pairs of accelerators that frequently go together are linked; cores orchestrate the others
+/// (Cohort, ASPLOS 2023; AccelFlow, section VI).
 ///
 /// A link carries a payload that fits a queue entry and is not branched on or transformed.
-pub(super) struct Cohort;
+pub(super) struct Cohort {
+    id: &'static str,
+    paper_name: &'static str,
+    /// Whether cores poll queues in shared memory. Otherwise they are interrupted.
+    polls: bool,
+}
+
+/// "Links pairs of accelerators that frequently go together, but otherwise relies on the cores to
+/// orchestrate the accelerators" (AccelFlow, section VI), to the letter: outside a pair a core is
+/// interrupted by each completion and submits the next operation, as in CPU-Centric.
+pub(super) const COHORT: Cohort = Cohort {
+    id: "cohort",
+    paper_name: "Cohort",
+    polls: false,
+};
+
+/// "A CPU-based acceleration framework based on shared-memory software queues" (AccelFlow, section
+/// VIII): outside a pair, operations pass through queues that cores poll.
+pub(super) const COHORT_POLLING: Cohort = Cohort {
+    id: "cohort_polling",
+    paper_name: "Cohort (polling)",
+    polls: true,
+};
+
+impl Cohort {
+    /// Core time to pass an operation on from one accelerator to another.
+    fn hand_over(&self, config: &Config) -> Time {
+        if self.polls {
+            // The request's thread takes it from one queue and puts it into another.
+            config.cohort.pop + config.core.context_switch + config.cohort.push
+        } else {
+            interrupt_and_submit(config)
+        }
+    }
+
+    /// Core time to post a buffer for a message.
+    fn post_buffer(&self, config: &Config) -> Time {
+        if self.polls {
+            self.hand_over(config)
+        } else {
+            config.core.interrupt + config.core.context_switch * 2
+        }
+    }
+}
 
 impl Orchestrator for Cohort {
     fn id(&self) -> &'static str {
-        "cohort"
+        self.id
     }
 
     fn paper_name(&self) -> &'static str {
-        "Cohort"
+        self.paper_name
     }
 
     fn start(&self, config: &Config) -> Time {
-        config.cohort.push
+        if self.polls {
+            config.cohort.push
+        } else {
+            config.core.submit
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision {
         let fits = completion.size <= config.accelerator.inline;
         let simple = fits && completion.branches == 0 && completion.transforms == 0;
-        // The request's thread takes it from one queue and puts it into another.
-        let passed_on = config.cohort.pop + config.core.context_switch + config.cohort.push;
         match completion.next {
             Next::Forward(to) if simple && links.linked(completion.from, to) => Decision::default(),
             Next::Forward(_) => Decision {
-                core: passed_on + software_transforms(completion, config),
+                core: self.hand_over(config) + software_transforms(completion, config),
                 ..Decision::default()
             },
-            // It posts a buffer for the message.
             Next::Park => Decision {
-                background: passed_on,
+                background: self.post_buffer(config),
                 ..Decision::default()
             },
             Next::End => Decision::default(),
@@ -43,18 +90,26 @@ impl Orchestrator for Cohort {
     }
 
     fn interrupts(&self) -> bool {
-        false
+        !self.polls
     }
 
     fn software_queues(&self) -> bool {
-        true
+        self.polls
     }
 
     fn notification(&self) -> Notification {
-        Notification::Found
+        if self.polls {
+            Notification::Found
+        } else {
+            Notification::Interrupt
+        }
     }
 
     fn notified(&self, config: &Config) -> Time {
-        config.cohort.pop
+        if self.polls {
+            config.cohort.pop
+        } else {
+            config.core.interrupt
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::{
     Completion, Decision, Links, Manager, Next, Orchestrator, interrupt_and_submit,
     software_transforms,
 };
-use crate::config::Config;
+use crate::config::{Config, FallbackTo};
 
 /// Accelerators execute traces and hand on directly; what their output dispatchers cannot do is
 /// done elsewhere, and the trace then goes on (AccelFlow, section VII.A.2, Fig. 13).
@@ -14,7 +14,8 @@ pub(super) struct Direct {
     paper_name: &'static str,
     /// Whether dispatchers resolve branches.
     branches: bool,
-    /// Whether a hardware manager takes what a dispatcher cannot do, before it asks a core.
+    /// Whether a hardware manager takes what a dispatcher cannot do, before it asks a core or, as
+    /// `relief.fallback` says, in its place.
     manager: bool,
 }
 
@@ -92,6 +93,12 @@ impl Orchestrator for Direct {
         };
         if self.manages(completion, config) {
             return decision;
+        }
+        if self.manager && config.relief.fallback == FallbackTo::Manager {
+            return Decision {
+                manager: Some(Manager::resolving(completion, config)),
+                ..decision
+            };
         }
         Decision {
             manager: self.manager.then(|| Manager::of(config)),

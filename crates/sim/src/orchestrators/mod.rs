@@ -89,6 +89,19 @@ impl Manager {
             latency: config.relief.latency,
         }
     }
+
+    /// A visit in which it also resolves branches and transforms the payload, with the instructions
+    /// that an output dispatcher needs for them.
+    pub fn resolving(completion: &Completion, config: &Config) -> Manager {
+        let extra =
+            accelflow::instructions(completion, config).saturating_sub(config.dispatcher.plain);
+        let resolving = config.dispatch(extra);
+        let visit = Manager::of(config);
+        Manager {
+            occupancy: visit.occupancy + resolving,
+            latency: visit.latency + resolving,
+        }
+    }
 }
 
 /// Where operations wait for a processing element.
@@ -187,7 +200,7 @@ pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &non_acc::NonAcc,
     &cpu_centric::CpuCentric,
     &relief::RELIEF,
-    &cohort::Cohort,
+    &cohort::COHORT,
     &accelflow::AccelFlow,
     &ideal::Ideal,
 ];
@@ -203,11 +216,12 @@ pub const LADDER: [&dyn Orchestrator; 5] = [
 ];
 
 /// All systems, from the one without accelerators to the ideal one.
-pub const SYSTEMS: [&dyn Orchestrator; 12] = [
+pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &non_acc::NonAcc,
     &cpu_centric::CpuCentric,
     &relief::RELIEF,
-    &cohort::Cohort,
+    &cohort::COHORT,
+    &cohort::COHORT_POLLING,
     &relief::PER_ACC_TYPE_Q,
     &direct::DIRECT_LIST,
     &direct::DIRECT,

@@ -4,14 +4,15 @@ use super::{
     Completion, Decision, Links, Manager, Next, Notification, Orchestrator, Queueing,
     interrupt_and_submit, software_transforms,
 };
-use crate::config::Config;
+use crate::config::{Config, FallbackTo};
 
 /// A central hardware manager is told of each completion and starts the next operation of the
 /// chain (RELIEF, HPCA 2024; AccelFlow, section VI).
 ///
-/// A chain is linear and its data fits a queue entry: at a branch, a transformation or a payload
-/// beyond the entry, the manager interrupts the core, which resolves it in software and submits
-/// the rest as a new chain (AccelFlow, section VII.A.2 calls these the manager's fallbacks).
+/// A chain is linear and its data fits a queue entry. At a branch, a transformation or a payload
+/// beyond the entry (the "hardware manager fallbacks" of AccelFlow, section VII.A.2), the manager
+/// interrupts the core, which resolves it in software and submits the rest as a new chain; or the
+/// manager does it itself (`relief.fallback`).
 pub(super) struct Relief {
     id: &'static str,
     paper_name: &'static str,
@@ -63,6 +64,10 @@ impl Orchestrator for Relief {
             completion.branches == 0 && completion.transforms == 0 && !completion.is_large(config);
         match completion.next {
             Next::Forward(_) if simple => decision,
+            Next::Forward(_) if config.relief.fallback == FallbackTo::Manager => Decision {
+                manager: Some(Manager::resolving(completion, config)),
+                ..decision
+            },
             Next::Forward(_) => Decision {
                 core: interrupt_and_submit(config) + software_transforms(completion, config),
                 ..decision

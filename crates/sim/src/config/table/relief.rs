@@ -2,6 +2,7 @@
 
 use accelflow_units::Time;
 
+use crate::config::FallbackTo;
 use crate::config::parameters::{Parameter, Provenance};
 
 pub(super) const ROWS: &[Parameter] = &[
@@ -56,5 +57,27 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "Least-laxity order needs deadlines: a request's is the SLO, 5 times the unloaded execution time of its service.",
         get: |c| c.relief.deadline,
         set: |c, v| c.relief.deadline = v,
+    },
+    Parameter {
+        key: "relief.fallback",
+        unit: "",
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        whole: true,
+        provenance: Provenance::Assumed,
+        source: "AccelFlow, sections III (Q2) and VII.A.2",
+        why: "Section III has conditionals interrupt the CPU ('interrupting the CPU every time that a sequence of accelerators encounters a conditional statement'); section VII.A.2 calls branches, transformations and large payloads 'hardware manager fallbacks' and names no core. With manager, it does them in the same visit, with a dispatcher's instructions.",
+        get: |c| match c.relief.fallback {
+            FallbackTo::Core => 0.0,
+            FallbackTo::Manager => 1.0,
+        },
+        set: |c, v| {
+            c.relief.fallback = if v == 0.0 {
+                FallbackTo::Core
+            } else {
+                FallbackTo::Manager
+            };
+        },
     },
 ];
