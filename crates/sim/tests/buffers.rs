@@ -33,6 +33,7 @@ fn what_was_freed_last_is_used_next() {
         "cpu_centric",
         "relief",
         "cohort",
+        "cohort_polling",
         "direct",
         "accelflow",
         "ideal",

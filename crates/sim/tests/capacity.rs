@@ -135,7 +135,7 @@ fn each_parallel_chain_is_started_and_a_request_switches_in_once_a_phase() {
     };
     for (key, id) in [
         ("core.enqueue_ns", "accelflow"),
-        ("cohort.push_ns", "cohort"),
+        ("cohort.push_ns", "cohort_polling"),
         ("core.submit_ns", "relief"),
     ] {
         let again = match id {
@@ -144,7 +144,7 @@ fn each_parallel_chain_is_started_and_a_request_switches_in_once_a_phase() {
             // Cohort links TCP-Decr and RPC-Encr. It adds entries for Decr-RPC, RPC-Dser and Dser-LdB
             // of T1, for Ser-RPC of the four calls one after the other, for the other four of the
             // last of them, and for T2's Ser-RPC and Encr-TCP.
-            "cohort" => 3 + 4 + 4 + 2,
+            "cohort_polling" => 3 + 4 + 4 + 2,
             _ => 0,
         };
         let found = later(&mut config, key, id);

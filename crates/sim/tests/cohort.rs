@@ -1,4 +1,4 @@
-//! Cohort's software queues: when a core looks, and what finds no entry.
+//! The software queues of Cohort that polls: when a core looks, and what finds no entry.
 
 #![allow(clippy::unwrap_used)]
 
@@ -51,7 +51,7 @@ fn one_core(values: &[(&str, f64)]) -> Config {
 
 /// How much later the second of two requests that arrive together ends.
 fn second_later(values: &[(&str, f64)]) -> Time {
-    let two = responses(&one_core(values), &one_hand_over(), "cohort", 2);
+    let two = responses(&one_core(values), &one_hand_over(), "cohort_polling", 2);
     two[1] - two[0]
 }
 
@@ -82,7 +82,7 @@ fn entries_are_handled_in_the_order_in_which_they_came() {
     // With one element each, requests come to the core one after the other.
     let config = one_core(&[("accelerator.pes", 1.0), ("cohort.poll_period_ns", 1e6)]);
     let plan = fixed_plan(&uniq_id(), 30_000.0, 0, &round_cost);
-    let outcome = run(&config, &plan, "cohort", &together(6), 1);
+    let outcome = run(&config, &plan, "cohort_polling", &together(6), 1);
     let times: Vec<Time> = outcome.services[0].latency.iter().collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
 }
@@ -96,7 +96,7 @@ fn looks_take_time_from_cores_and_other_systems_have_none() {
             .orchestration
             .cores
     };
-    let cohort = [1e6, 5_000.0, 0.0].map(|period| busy("cohort", period));
+    let cohort = [1e6, 5_000.0, 0.0].map(|period| busy("cohort_polling", period));
     assert!(cohort[0] < cohort[1] && cohort[1] < cohort[2], "{cohort:?}");
     for id in ["cpu_centric", "relief", "accelflow"] {
         assert_eq!(busy(id, 0.0), busy(id, 1e6), "{id}");

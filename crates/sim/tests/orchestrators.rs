@@ -16,7 +16,7 @@ use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{Chain, Phase, Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use common::{
-    ALL, NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, receive, responses, run, sink,
+    ALL, NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, receive, responses, run, set, sink,
     together,
 };
 
@@ -141,6 +141,38 @@ fn relief_asks_its_manager_always_and_the_core_when_a_chain_is_not_simple() {
 }
 
 #[test]
+fn a_manager_that_does_what_chains_cannot_leaves_the_core_alone() {
+    // Branches add 7 instructions each and a transformation 12 for each 2 KB, at 2.4 a ns.
+    let mut config = Config::default();
+    set(
+        &mut config,
+        &[("relief.fallback", 1.0), ("relief.occupancy_ns", 100.0)],
+    );
+    for id in ["relief", "per_acc_type_q", "direct", "cntr_flow"] {
+        let system = orchestrator(id).unwrap();
+        for (kind, completion) in completions() {
+            let decision = system.decide(&completion, &config, &Links::default());
+            assert_eq!(decision.core, Time::ZERO, "{id}, {kind}");
+        }
+    }
+    let branching = Completion {
+        branches: 1,
+        transforms: 1,
+        ..completions()[0].1
+    };
+    let resolving = config.dispatch(7 + 12);
+    let visit = Manager {
+        occupancy: Time::from_ns(100) + resolving,
+        latency: us(1.5) + resolving,
+    };
+    for id in ["relief", "direct"] {
+        let system = orchestrator(id).unwrap();
+        let decision = system.decide(&branching, &config, &Links::default());
+        assert_eq!(decision.manager, Some(visit), "{id}");
+    }
+}
+
+#[test]
 fn direct_systems_differ_in_what_their_dispatchers_can_do() {
     let config = Config::default();
     let expected = |id: &str, instructions: [u64; 7], fallbacks: [f64; 7], manager: bool| {
@@ -200,10 +232,16 @@ fn cohort_spares_the_core_between_linked_accelerators_only() {
         background(1.25),
         Decision::default(),
     ];
-    assert_eq!(decisions("cohort", &linked), expected);
+    assert_eq!(decisions("cohort_polling", &linked), expected);
     expected[0] = core(1.25);
     let backwards = Links::most_frequent(&[((Accel::Rpc, Accel::Decr), 1)]);
-    assert_eq!(decisions("cohort", &backwards), expected);
+    assert_eq!(decisions("cohort_polling", &backwards), expected);
+    // To the letter, the core does outside a pair what it does in CPU-Centric.
+    let central = decisions("cpu_centric", &Links::default());
+    assert_eq!(decisions("cohort", &backwards), central);
+    let mut expected = central;
+    expected[0] = Decision::default();
+    assert_eq!(decisions("cohort", &linked), expected);
 }
 
 #[test]
@@ -225,7 +263,8 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
         ("non_acc", "Non-acc", 0.0, 0.0, false, false),
         ("cpu_centric", "CPU-Centric", 0.8, 2.0, true, false),
         ("relief", "RELIEF", 0.8, 2.0, true, false),
-        ("cohort", "Cohort", 0.1, 0.15, true, false),
+        ("cohort", "Cohort", 0.8, 2.0, true, false),
+        ("cohort_polling", "Cohort (polling)", 0.1, 0.15, true, false),
         ("per_acc_type_q", "PerAccTypeQ", 0.8, 2.0, true, false),
         ("direct_list", "Direct (Fig. 3)", 0.05, 0.05, true, true),
         ("direct", "Direct", 0.05, 0.05, true, true),
@@ -254,7 +293,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     assert_eq!(
         orchestrator("centaur").err().unwrap().to_string(),
         "unknown orchestrator 'centaur'; known are non_acc, cpu_centric, relief, cohort, \
-         per_acc_type_q, direct_list, direct, cntr_flow, accelflow, accelflow_deadline, \
+         cohort_polling, per_acc_type_q, direct_list, direct, cntr_flow, accelflow, accelflow_deadline, \
          accelflow_edf, ideal"
     );
 }
@@ -331,7 +370,7 @@ fn decisions_are_taken_by_the_requests_own_core() {
     let (base, plan) = (Config::default(), ten_us_each());
     // Cohort's core is asked twice, after Decr and Dser. The second request comes when the first
     // has been handed on, and by the second time the core has to go back to polling for it.
-    for (id, cost) in [("cpu_centric", 4.8), ("cohort", 1.25 + 1.0)] {
+    for (id, cost) in [("cpu_centric", 4.8), ("cohort_polling", 1.25 + 1.0)] {
         let mut config = frictionless();
         for key in [
             "core.interrupt_ns",
@@ -491,7 +530,14 @@ fn the_mean_dispatcher_operation_is_as_long_as_the_papers() {
     let outcome = run(&Config::default(), &plan, "accelflow", &loads(60), 1);
     let mean = outcome.dispatcher_instructions.unwrap();
     assert!((17.0..22.0).contains(&mean), "{mean}");
-    for id in ["cpu_centric", "relief", "cohort", "ideal", "non_acc"] {
+    for id in [
+        "cpu_centric",
+        "relief",
+        "cohort",
+        "cohort_polling",
+        "ideal",
+        "non_acc",
+    ] {
         let other = run(&Config::default(), &plan, id, &loads(60), 1);
         assert_eq!(other.dispatcher_instructions, None, "{id}");
     }

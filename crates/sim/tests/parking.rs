@@ -75,6 +75,7 @@ fn without_traces_nothing_waits_in_a_queue() {
             "cpu_centric",
             "relief",
             "cohort",
+            "cohort_polling",
             "per_acc_type_q",
         ];
         assert_eq!(parks, !before_direct.contains(&id), "{id}");

@@ -58,7 +58,7 @@ fn the_parts_of_an_unloaded_request_are_those_that_one_adds_up() {
         // two of them, its core is still on the way back to polling: from its push 100 ns for the
         // engine, 39.948 for the entry and 140 for the operation have passed.
         (
-            "cohort",
+            "cohort_polling",
             0,
             0,
             100_000 + 5 * (1_000_000 + 270_000) + 170_000 + 1_000_000 - 279_948,
@@ -70,7 +70,11 @@ fn the_parts_of_an_unloaded_request_are_those_that_one_adds_up() {
     for (id, dispatcher, manager, cores) in expected {
         let outcome = alone(&uniq_id_plan(), id);
         let spent = outcome.services[0].spent;
-        let engines = if id == "cohort" { 6 * 100_000 } else { 0 };
+        let engines = if id == "cohort_polling" {
+            6 * 100_000
+        } else {
+            0
+        };
         let expected = [
             CPU,
             ELEMENTS,

@@ -84,7 +84,11 @@ fn arms_overflow_like_everything_else() {
     let mut config = Config::default();
     config.set("accelerator.input_entries", 2.0).unwrap();
     config.set("accelerator.pes", 1.0).unwrap();
-    for (id, overflow) in [("accelflow", 256.0), ("accelflow", 0.0), ("cohort", 1.0)] {
+    for (id, overflow) in [
+        ("accelflow", 256.0),
+        ("accelflow", 0.0),
+        ("cohort_polling", 1.0),
+    ] {
         config
             .set("accelerator.overflow_entries", overflow)
             .unwrap();

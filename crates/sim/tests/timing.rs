@@ -21,7 +21,7 @@ const TIMED: [&str; 6] = [
     "non_acc",
     "cpu_centric",
     "per_acc_type_q",
-    "cohort",
+    "cohort_polling",
     "accelflow",
     "ideal",
 ];
@@ -111,8 +111,14 @@ fn an_unloaded_request_takes_the_sum_of_its_parts() {
         // hand-overs the core looks, takes and puts, and the engine looks. The chain's start is
         // half of that, LdB's end the other half.
         (
-            "cohort",
+            "cohort_polling",
             ACCELERATED + PUT + 5 * (TAKEN + CONTEXT_SWITCH + PUT) + TAKEN,
+        ),
+        // To the letter, the core is interrupted and submits at each of the five, and the chains'
+        // ends interrupt it.
+        (
+            "cohort",
+            ACCELERATED + 800_000 + 5 * INTERRUPTED + 2_000_000,
         ),
         // The manager sees eight completions and a submission, the core Dser's branch and the
         // chains' ends.
@@ -284,6 +290,13 @@ const STEPS: &[Row] = &[
     ("dispatcher.transform", 12.0, 13.0, [0; 6]),
     ("dispatcher.load_atm", 12.0, 13.0, [0; 6]),
     ("relief.occupancy_ns", 130.0, 131.0, [0; 6]),
+    // The manager resolves Dser's branch in 7 instructions, and the core is left alone.
+    (
+        "relief.fallback",
+        0.0,
+        1.0,
+        [0, 0, 2_800 - INTERRUPTED as i64, 0, 0, 0],
+    ),
     // A seventh row and column: the port is a hop further from LdB and from the slice, and so are
     // the IOMMUs: 1 + 2 + 8 + 2 + 8 hops.
     ("core.count", 36.0, 37.0, accelerated(21 * 1_200)),
@@ -552,7 +565,11 @@ fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
         // All hand-overs but that after Dser, which branches anyway, come to need the core.
         ("per_acc_type_q", hardware + 6 * INTERRUPTED),
         // So do those over links: TCP-Decr and RPC-Encr.
-        ("cohort", hardware + 2 * (TAKEN + CONTEXT_SWITCH + PUT)),
+        ("cohort", hardware + 2 * INTERRUPTED),
+        (
+            "cohort_polling",
+            hardware + 2 * (TAKEN + CONTEXT_SWITCH + PUT),
+        ),
         ("accelflow", hardware),
         ("ideal", hardware),
     ];

@@ -27,11 +27,12 @@ pub(crate) const ALL: [&str; 6] = [
 ];
 
 /// The identifiers of all systems: those and the ladder's.
-pub(crate) const SYSTEMS: [&str; 12] = [
+pub(crate) const SYSTEMS: [&str; 13] = [
     "non_acc",
     "cpu_centric",
     "relief",
     "cohort",
+    "cohort_polling",
     "per_acc_type_q",
     "direct_list",
     "direct",
