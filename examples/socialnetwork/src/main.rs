@@ -19,8 +19,13 @@ mod site;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Its servers hold what users post: memory is wiped before it is given back.
+#[global_allocator]
+static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 
 /// DeathStarBench's SocialNetwork over traces.
 #[derive(Parser)]

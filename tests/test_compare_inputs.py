@@ -1,0 +1,156 @@
+"""What `accelflow compare` and `simulation.compare` refuse, and how they say so."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accelflow import simulation
+from accelflow.errors import InputError
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command as a user's shell would run it."""
+    return subprocess.run(
+        [sys.executable, "-m", "accelflow", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+        timeout=300,
+    )
+
+
+def small(**changes: Any) -> simulation.Experiment:
+    return simulation.Experiment(**{"requests": 400, "profile": "paper", **changes})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nosuch",), "unknown workload 'nosuch'; known are socialnetwork"),
+        (("socialnetwork", "--orchestrator", "best"), "unknown orchestrator 'best'; known are"),
+        (("socialnetwork", "--service", "Nope"), "unknown service 'Nope'; known are CPost"),
+        (("socialnetwork", "--placement", "x"), "unknown placement 'x'"),
+        (("socialnetwork", "--arrivals", "x"), "unknown arrivals 'x'"),
+        (("socialnetwork", "--sizes", "x"), "unknown sizes 'x'"),
+        (("socialnetwork", "--requests", "7"), "requests = 7: must be a whole number from 100"),
+        (("socialnetwork", "--seed", "-1"), "seed = -1: must be a whole number from 0"),
+        (("socialnetwork", "--threads", "0"), "threads = 0: must be a whole number from 1"),
+        (("socialnetwork", "--rate", "0"), "rate_rps = 0"),
+        (("socialnetwork", "--rate", "nan"), "rate_rps"),
+        (("socialnetwork", "--profile", "/no/file"), "'/no/file' is not one of"),
+        (("socialnetwork", "--recording", "/no/file"), "leave out --profile paper"),
+        (("socialnetwork", "--config", "/no/file"), "error: /no/file: No such file or directory"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_a_failure(
+    tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    defaults = () if "--profile" in arguments else ("--profile", "paper")
+    done = run("compare", *arguments, *defaults, "--out", str(tmp_path / "out"))
+    assert done.returncode in {1, 2}
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len([line for line in done.stderr.splitlines() if "error" in line]) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[accelerator]\npes = 0", "accelerator.pes = 0; must be a whole number from 1 to 1024"),
+        ("[accelerator]\npes = 1.5", "accelerator.pes = 1.5; must be a whole number"),
+        ("[accelerator]\nunits = 3", "unknown key 'accelerator.units'; `accelflow explain` lists"),
+        ("pes = 3", "unknown key 'pes'; did you mean accelerator.pes?"),
+        ("[accelerator]\npse = 3", "unknown key 'accelerator.pse'; did you mean accelerator.pes?"),
+        ("[core]\nbalancng = 1", "unknown key 'core.balancng'; did you mean core.balancing?"),
+        ("[network]\nchiplets = 5", "network.chiplets = 5; must be 1, 2, 3, 4 or 6"),
+        ("[core]\nbalancing = 'rand'", "core.balancing = 'rand'; must be least_loaded (0), random"),
+        ("[core]\nbalancing = 7", "core.balancing = 7; must be least_loaded (0), random (1), "),
+        ("[core]\ncount = '36'", "core.count = '36'; must be a whole number from 1 to 1024"),
+        ("[core]\ncount = true", "core.count = True; must be a whole number from 1"),
+        ("[core]\nenqueue_ns = -1", "core.enqueue_ns = -1; must be a number from 0"),
+        ("[core\n", "Expected"),
+    ],
+)
+def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        simulation.read_config(file)
+    assert str(file) in str(caught.value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"requests": "abc"}, "requests = 'abc': must be a whole number from 100 to 10000000"),
+        ({"requests": 400.0}, "requests = 400.0: must be a whole number"),
+        ({"requests": None}, "requests = None"),
+        ({"seed": 1.5}, "seed = 1.5: must be a whole number from 0"),
+        ({"seed": True}, "seed = True"),
+        ({"config": None}, "config = None: must be a mapping"),
+        ({"config": ["core.count"]}, "config = ['core.count']: must be a mapping"),
+        ({"config": {"core.count": None}}, "config: core.count = None; must be a whole number"),
+        ({"config": {3: 1}}, "config: unknown key '3'"),
+        ({"config": {"core.cout": 3}}, "did you mean core.count?"),
+        ({"services": "CPost"}, "services = 'CPost': must be a list of texts"),
+        ({"services": 5}, "services = 5: must be a list of texts"),
+        ({"orchestrators": "relief"}, "orchestrators = 'relief': must be a list of texts"),
+        ({"orchestrators": [1]}, "orchestrators = [1]: must be a list of texts"),
+        ({"workload": None}, "unknown workload 'None'"),
+        ({"placement": ["isolated"]}, "unknown placement"),
+        ({"rate_rps": "fast"}, "rate_rps = 'fast': must be a number above 0"),
+        ({"rate_rps": float("nan")}, "rate_rps = nan"),
+        ({"tcp_cost_ns": None}, "tcp_cost_ns = None"),
+        ({"slo_factor": "5"}, "slo_factor = '5'"),
+        ({"slo_us": 3}, "slo_us = 3: must be a mapping"),
+        ({"slo_us": {"CPost": "late"}}, "slo_us['CPost'] = 'late'"),
+        ({"tenants": {"CPost": 1.5}}, "tenants['CPost'] = 1.5: must be a whole number from 0"),
+        ({"priorities": {"CPost": 256}}, "priorities['CPost'] = 256: must be a whole number"),
+        ({"shaping": {1: "slow"}}, "shaping[1] = 'slow'"),
+        ({"shaping": {"1": None}}, "a tenant of shaping = '1'"),
+        ({"recording": Path("recording.json")}, "must be the text of a recording"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_input_errors_that_name_them(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        simulation.compare(small(**changes))
+    assert words in str(caught.value)
+
+
+def test_threads_and_experiments_of_the_wrong_kind_are_input_errors() -> None:
+    with pytest.raises(InputError, match="threads = 'all': must be a whole number"):
+        simulation.compare(small(), threads="all")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'socialnetwork' is no Experiment"):
+        simulation.compare("socialnetwork")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "socialnetwork", "--config", "/no/file"),
+        ("compare", "socialnetwork", "--recording", "/no/file"),
+        ("power", "/no/file"),
+        ("accelerometer", "/no/file"),
+        ("profile", "/no/file"),
+        ("reproduce", "fig11", "--config", "/no/file"),
+        ("arcus", "plan", "/no/file"),
+        ("record", "--from", "http://127.0.0.1:9", "--service", "a.b=C", "--out", "x"),
+        ("record", "a:b", "--service", "a.b=C", "--base", "/no/file", "--out", "x"),
+        ("trace", "list", "--file", "/no/file"),
+    ],
+)
+def test_what_cannot_be_read_is_named_without_numbers_of_errors(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert done.returncode in {1, 2}
+    assert "Errno" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
