@@ -39,6 +39,7 @@ __all__ = [
     "arcus_shape",
     "arcus_table2",
     "area_model",
+    "arrivals_dwell_us",
     "cerebros_designs",
     "cerebros_parameters",
     "cerebros_services",
@@ -796,6 +797,12 @@ def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[t
 
 def workload_names() -> list[tuple[str, float, float | None]]:
     """The workloads: name, share of sequences that branch, share that the paper prints."""
+
+def arrivals_dwell_us(kind: str) -> float | None:
+    """The mean time from one rate of the arrivals `kind` to the next in us; None if it holds.
+
+    Raises AccelflowError for unknown arrivals.
+    """
 
 def orchestrator_names() -> list[tuple[str, str]]:
     """The orchestrators that a comparison runs by default: identifiers and the paper's names."""

@@ -38,6 +38,7 @@ __all__ = [
     "check",
     "compare",
     "configured",
+    "dwell_s",
     "orchestrators",
     "parameters",
     "payloads",
@@ -110,7 +111,9 @@ class Experiment:
     services are due after their requests.
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
-    serverless functions), which `rates` shares among them. `facts` says what payloads say: that of
+    serverless functions), which `rates` shares among them. `requests` are those of each service
+    or, with `by_rate`, of one with the mean rate: each service then has as many as come in the
+    same time. `facts` says what payloads say: that of
     the most common path, `drawn` for each request with the odds ``facts.*`` of the server's
     parameters, or `recorded`: that of one of the requests in `recording`, drawn for each; `remote`
     says how long remote sides take.
@@ -134,6 +137,7 @@ class Experiment:
     rates: str = "equal"
     facts: str = "common"
     requests: int = 20_000
+    by_rate: bool = False
     seed: int = 1
     recording: str | None = None
     profile: str | None = None
@@ -177,27 +181,34 @@ def compare(
     *,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    tail_share: float = 0.0,
 ) -> dict[str, Any]:
     """Simulate `experiment` and return the results, an object of schema ``accelflow.compare/1``.
 
     `threads` (default: one a core) does not influence the results. `progress` is called with the
-    number of requests that have ended and of all, over all simulations. The first comparison with
-    measured costs measures them, which takes some seconds.
+    number of requests that have ended and of all, over all simulations. With `tail_share`, from 0
+    to 1, each service also has `tail_us`: that share of its response times, the longest first. The
+    first comparison with measured costs measures them, which takes some seconds.
 
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
     cannot be simulated.
     """
     threads = threads if threads is not None else os.cpu_count() or 1
     check(experiment, threads)
+    if not 0.0 <= tail_share <= 1.0:
+        raise InputError(f"tail_share is {tail_share!r}; must be from 0 to 1")
     if experiment.costs == "measured" and experiment.recording is None:
         experiment = replace(experiment, recording=calibrated()[0], profile="measured")
     own_sizes = experiment.recording is not None and experiment.workload == "socialnetwork"
     sizes = experiment.sizes or ("socialnetwork" if own_sizes else "fleet")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     ids = ids or [name for name, _ in orchestrators()]
-    request = _request(experiment, ids, sizes, threads)
+    request = {**_request(experiment, ids, sizes, threads), "tail_share": tail_share}
     text = _native.simulate_comparison(json.dumps(request), experiment.recording, progress)
     simulated = json.loads(text)
+    if not tail_share:
+        for service in (one for system in simulated["systems"] for one in system["services"]):
+            del service["tail_us"]
     return {
         "schema": SCHEMA,
         "workload": experiment.workload,
@@ -246,6 +257,7 @@ def _request(
         "facts": experiment.facts,
         "requests": experiment.requests,
         "warmup": experiment.warmup_requests,
+        "by_rate": experiment.by_rate,
         "seed": experiment.seed,
         "threads": threads,
         "tcp_cost_ns": experiment.tcp_cost_ns,
@@ -293,6 +305,15 @@ def _shown(limits: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Limits as results show them."""
     first, *also = limits
     return {**first, "also": also[0]} if also else first
+
+
+def dwell_s(arrivals: str) -> float | None:
+    """The mean time from one rate of `arrivals` to the next in seconds; None if the rate holds.
+
+    Raises AccelflowError for unknown arrivals.
+    """
+    found = _native.arrivals_dwell_us(arrivals)
+    return None if found is None else found * 1e-6
 
 
 def orchestrators() -> list[tuple[str, str]]:

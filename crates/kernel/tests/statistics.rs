@@ -64,6 +64,18 @@ proptest! {
 }
 
 #[test]
+fn the_longest_are_a_share_of_all_in_falling_order() {
+    let ns = |values: &[u64]| -> Vec<Time> { values.iter().map(|&it| Time::from_ns(it)).collect() };
+    let mut samples: Samples = ns(&[3, 9, 1, 7, 5, 9]).into_iter().collect();
+    assert_eq!(samples.longest(0.5), ns(&[9, 9, 7]));
+    assert_eq!(samples.longest(0.51), ns(&[9, 9, 7, 5]));
+    assert_eq!(samples.longest(2.0), ns(&[9, 9, 7, 5, 3, 1]));
+    assert_eq!(samples.longest(0.0), ns(&[]));
+    assert_eq!(Samples::new().longest(1.0), ns(&[]));
+    assert_eq!(samples.count(), 6);
+}
+
+#[test]
 fn a_level_is_averaged_over_the_time_it_held() {
     let mut queue = TimeAverage::new(Time::from_ns(10));
     queue.set(Time::from_ns(20), 3);

@@ -48,6 +48,7 @@ fn service_json(result: &ServiceResult) -> Value {
         "p50_us": us(result.percentiles[0]),
         "p99_us": us(result.percentiles[1]),
         "p999_us": us(result.percentiles[2]),
+        "tail_us": result.tail.iter().map(|time| time.as_us_f64()).collect::<Vec<f64>>(),
         "throughput_rps": result.throughput_rps,
         "core_utilization": result.core_utilization,
         "accelerator_utilization": by_name(&result.accelerator_utilization),

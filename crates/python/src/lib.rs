@@ -87,9 +87,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::simulation::{
-        confidence_interval, orchestrator_names, profile_parameters, service_breakdown,
-        simulate_comparison, simulated_operations, simulated_payloads, simulation_parameters,
-        system_names,
+        arrivals_dwell_us, confidence_interval, orchestrator_names, profile_parameters,
+        service_breakdown, simulate_comparison, simulated_operations, simulated_payloads,
+        simulation_parameters, system_names,
     };
 
     #[pymodule_export]

@@ -63,6 +63,8 @@ struct Request {
     facts: String,
     requests: u64,
     warmup: u64,
+    by_rate: bool,
+    tail_share: f64,
     seed: u64,
     threads: usize,
     tcp_cost_ns: f64,
@@ -221,6 +223,8 @@ impl Prepared {
             slos: &self.slos,
             requests: request.requests,
             warmup: request.warmup,
+            by_rate: request.by_rate,
+            tail_share: request.tail_share,
             slo_factor: self.slo_factor,
             tenants: &self.tenants,
             priorities: &self.priorities,
@@ -351,6 +355,17 @@ fn arrivals(kind: &str, rate_rps: f64) -> PyResult<ArrivalProcess> {
             "unknown arrivals '{kind}'; known are poisson, alibaba, azure, short_bursts"
         ))),
     }
+}
+
+/// The mean time from one rate of the arrivals `kind` to the next in us, None if the rate holds.
+///
+/// Raises AccelflowError for unknown arrivals.
+#[pyfunction]
+pub(crate) fn arrivals_dwell_us(kind: &str) -> PyResult<Option<f64>> {
+    Ok(match arrivals(kind, 1.0)? {
+        ArrivalProcess::Bursty { modulation, .. } => Some(modulation.dwell().as_us_f64()),
+        ArrivalProcess::Poisson { .. } | ArrivalProcess::Trace(_) => None,
+    })
 }
 
 /// The identifiers of the orchestrators that a comparison runs by default, with the names of the

@@ -57,6 +57,11 @@ pub struct Comparison<'c> {
     pub requests: u64,
     /// How many of the first are left out of the statistics.
     pub warmup: u64,
+    /// Whether both are multiplied by the service's share of the rate, so that the requests of all
+    /// services that count arrive in the same time.
+    pub by_rate: bool,
+    /// The share of the response times of each service, from the longest on, that results keep.
+    pub tail_share: f64,
     /// When the responses of services are due after their requests, by name.
     pub slos: &'c BTreeMap<String, Time>,
     /// When those of the others are: so many times the mean response time of the service on an
@@ -91,6 +96,8 @@ pub struct ServiceResult {
     pub mean: Option<Time>,
     /// Percentiles 50, 99 and 99.9 of the response time.
     pub percentiles: [Option<Time>; 3],
+    /// The longest response times, as many as [`Comparison::tail_share`] says, the longest first.
+    pub tail: Vec<Time>,
     /// Completions in the measured window, in requests per second.
     pub throughput_rps: f64,
     /// Share of the server's core time.
@@ -284,17 +291,21 @@ fn run_cell(
     watch: &Watch,
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
-        let share = comparison.rate_shares.get(service).copied();
+        let share = comparison.rate_shares.get(service).copied().unwrap_or(1.0);
         let tenant = tenant(comparison, service);
+        let counted = |requests: u64| {
+            let factor = if comparison.by_rate { share } else { 1.0 };
+            (requests as f64 * factor).round() as u64
+        };
         Load {
             shaping: comparison.shaping.get(&tenant).copied(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
             ..Load::new(
                 service,
-                comparison.arrivals.scaled(share.unwrap_or(1.0)),
-                comparison.requests,
-                comparison.warmup,
+                comparison.arrivals.scaled(share),
+                counted(comparison.requests),
+                counted(comparison.warmup),
             )
             .of_tenant(tenant)
         }
@@ -344,6 +355,7 @@ impl ServiceResult {
             errors: stats.errors,
             mean: stats.latency.mean(),
             percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
+            tail: stats.latency.longest(comparison.tail_share),
             throughput_rps: per_second(stats.completed_in_window),
             core_utilization: outcome.core_utilization,
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),

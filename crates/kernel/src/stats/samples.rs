@@ -85,6 +85,24 @@ impl Samples {
         Some(Time::from_ps(*value))
     }
 
+    /// The longest samples, `share` of all (rounded up), the longest first: what percentiles of
+    /// several runs together need. All of them for a share of 1 or more.
+    ///
+    /// Reorders the samples, hence `&mut`.
+    pub fn longest(&mut self, share: f64) -> Vec<Time> {
+        let all = self.picoseconds.len();
+        let kept = ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all);
+        if kept == 0 {
+            return Vec::new();
+        }
+        if kept < all {
+            self.picoseconds.select_nth_unstable(all - kept);
+        }
+        let mut longest = self.picoseconds[all - kept..].to_vec();
+        longest.sort_unstable_by(|a, b| b.cmp(a));
+        longest.into_iter().map(Time::from_ps).collect()
+    }
+
     /// The samples in no particular order: that of recording until a percentile is asked for.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         self.picoseconds.iter().copied().map(Time::from_ps)
