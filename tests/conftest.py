@@ -41,7 +41,7 @@ def made_up_service(orchestrator: str, service: str) -> dict[str, Any]:
     return {
         "service": service,
         "offered_rps": 13400.0,
-        "completed": 18000,
+        "completed": 180_000,
         "mean_us": mean_us,
         "p50_us": mean_us * 0.9,
         "p99_us": mean_us * tail,
@@ -70,10 +70,10 @@ def made_up_results() -> dict[str, Any]:
         "workload": "socialnetwork",
         "profile": "measured",
         "seed": 1,
-        "requests": 20000,
+        "requests": 200_000,
         "arrivals": {"kind": "bursty", "burst_factor": 1.7},
         "placement": "isolated",
-        "warmup_requests": 2000,
+        "warmup_requests": 20_000,
         "systems": [
             {
                 "orchestrator": orchestrator,

@@ -43,6 +43,15 @@ def test_every_system_and_service_has_a_row(comparison: Comparison) -> None:
     assert " ".join(first.split()) == "AccelFlow 174.0 156.6 381.6 572.4 13.4 5% TCP 30% 7"
 
 
+def test_p999_needs_a_hundred_responses_beyond_it(made_up_results: dict[str, Any]) -> None:
+    made_up_results["systems"][4]["services"][0]["completed"] = 99_999
+    text = printed(Comparison.from_dict(made_up_results))
+    first, other, *_ = [line for line in text.splitlines() if line.startswith(" AccelFlow ")]
+    assert " 381.6      - " in first
+    assert " - " not in other
+    assert "P99.9 needs 100,000 responses; of a service there are 99,999." in text
+
+
 def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:
     text = printed(comparison, width=80)
     table = text[: text.index("* RELIEF")]
@@ -51,7 +60,7 @@ def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:
 
 
 def test_the_title_has_the_width_of_the_terminal(comparison: Comparison) -> None:
-    title = "socialnetwork, 20,000 requests a service, profile measured, seed 1"
+    title = "socialnetwork, 200,000 requests a service, profile measured, seed 1"
     second = "bursty arrivals, isolated; the load offered is in the line of the service"
     assert printed(comparison, width=200).splitlines()[:2] == [title, second]
     wide = Console(width=120, color_system=None, file=io.StringIO(), force_terminal=True)

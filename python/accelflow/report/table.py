@@ -10,6 +10,9 @@ from rich.table import Table
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
 
+#: With fewer responses, fewer than 100 are beyond P99.9: it would be a matter of a few bursts.
+_P999_RESPONSES: Final = 100_000
+
 #: Of the server as a whole: its cores, and the kind of accelerator that is used most.
 _SERVER_HEADINGS: Final = ("Cores", "Busiest")
 
@@ -186,7 +189,8 @@ def _server_cells(result: ServiceResult) -> list[str]:
 
 
 def _cells(result: ServiceResult, *, own: bool) -> list[str]:
-    latencies = [result.mean_us, result.p50_us, result.p99_us, result.p999_us]
+    p999_us = result.p999_us if result.completed >= _P999_RESPONSES else None
+    latencies = [result.mean_us, result.p50_us, result.p99_us, p999_us]
     mark = "*" if result.saturated else ""
     return [
         *(_latency(value) + mark for value in latencies),
@@ -218,9 +222,17 @@ def _of_costs(comparison: Comparison) -> list[str]:
     ]
 
 
+def _of_tails(comparison: Comparison) -> list[str]:
+    """Say why P99.9 is not shown where it is not."""
+    counts = [result.completed for system in comparison.systems for result in system.services]
+    if min(counts, default=_P999_RESPONSES) >= _P999_RESPONSES:
+        return []
+    return [f"P99.9 needs {_P999_RESPONSES:,} responses; of a service there are {min(counts):,}."]
+
+
 def _notes(comparison: Comparison) -> list[str]:
     """Say how well costs are known, which systems could not keep up, and why cores had to help."""
-    notes = _of_costs(comparison)
+    notes = [*_of_costs(comparison), *_of_tails(comparison)]
     for system in comparison.systems:
         grown: dict[str, list[str]] = {}
         for result in system.services:
