@@ -1,5 +1,6 @@
 """The paper's evaluation: files of experiments, statistics, checks, and a small run of all."""
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -12,8 +13,9 @@ import pytest
 from accelflow import reproduce as lib
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.measures import figure, read
-from accelflow.reproduce.outcomes import Compared, of_cells
+from accelflow.reproduce.outcomes import Compared, Verdict, of_cells
 from accelflow.reproduce.page import NO_REASON, markdown, number
 from accelflow.reproduce.plans import plan as plan_of
 from accelflow.reproduce.runs import Runner, identity, run_plans
@@ -212,6 +214,42 @@ def test_when_a_figure_matches(kind: str, paper: float, ours: float, matches: bo
     assert row.matches is matches
 
 
+@pytest.mark.parametrize(
+    ("ours", "half_width", "lacking", "verdict"),
+    [
+        (1.2, 0.25, "", Verdict.MATCHES),
+        (1.2, 0.26, "", Verdict.UNDECIDED),
+        (9.0, 0.26, "", Verdict.UNDECIDED),
+        (9.0, 0.25, "", Verdict.OFF),
+        (1.0, None, "", Verdict.UNDECIDED),
+        (1.0, 0.0, "7 of 100 responses beyond P99", Verdict.UNDECIDED),
+    ],
+)
+def test_what_is_not_known_well_enough_is_undecided(
+    ours: float, half_width: float | None, lacking: str, verdict: Verdict
+) -> None:
+    target = Target("accelflow.p99_reduction.RELIEF", 1.0, "dynamic", "check")
+    row = Compared(target, "x", Estimate(ours, half_width, (ours,)), lacking=lacking)
+    assert row.verdict is verdict
+    assert row.matches is (verdict is Verdict.MATCHES)
+    assert lacking in row.doubts
+    assert bool(row.doubts) is (verdict is Verdict.UNDECIDED)
+
+
+def test_the_head_of_the_page_counts_what_agrees() -> None:
+    table = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
+    target = Target("accelflow.p99_reduction.RELIEF", 1.0, "dynamic", "check")
+    found = [
+        Compared(target, "x", Estimate(ours, half, (ours,)))
+        for ours, half in ((1.0, 1e-17), (2.0, 0.1), (2.0, 0.9))
+    ]
+    outcome = dataclasses.replace(table, compared=tuple(found))
+    page = markdown([outcome], lib.Scenario(), CI)
+    assert "**1 row agrees, 1 off, 1 undecided.**" in page.splitlines()[2]
+    assert "| +100% | check | undecided (wide interval) |" in page
+    assert page.count("does not say") == 0
+
+
 def test_a_figure_that_could_not_be_had_does_not_match() -> None:
     row = Compared(Target("a.b", 1.0, "dynamic", "check"), "x", None)
     assert not row.matches
@@ -221,7 +259,7 @@ def test_a_figure_that_could_not_be_had_does_not_match() -> None:
 # Statistics and measures.
 
 
-def test_students_interval_of_known_values() -> None:
+def test_the_interval_of_a_mean_is_students() -> None:
     # Mean 3, standard deviation sqrt(2.5), t(0.975, 4) = 2.776.
     found = estimate([1.0, 2.0, 3.0, 4.0, 5.0])
     assert found is not None
@@ -283,8 +321,11 @@ def test_everything_that_matters_is_in_the_identity() -> None:
         simulation.Experiment(orchestrators=("relief",), seed=2),
         simulation.Experiment(orchestrators=("ideal",)),
         simulation.Experiment(orchestrators=("relief",), config={"accelerator.pes": 4.0}),
+        simulation.Experiment(orchestrators=("relief",), by_rate=True),
     ]
-    assert len({identity(one) for one in (base, *others)}) == 4
+    assert len({identity(one) for one in (base, *others)}) == 5
+    default = simulation.Experiment(orchestrators=("relief",), config={"accelerator.pes": 8.0})
+    assert identity(base) == identity(default)
     assert identity(base) == identity(simulation.Experiment(orchestrators=["relief"]))
 
 
@@ -344,13 +385,23 @@ def test_a_sweep_owes_the_same_at_all_points(name: str, slo_system: str) -> None
 
 
 def test_orders_and_trends_are_told() -> None:
-    outcome = lib.reproduce([lib.parse("small", SMALL)], budget=CI, runner=Runner(2))[0]
-    assert [one.holds for one in outcome.told] == [True, True]
+    short, enough = (
+        Budget(name="x", requests=n, replications=4, rate_step=1.4) for n in (100, 600)
+    )
+
+    def told(text: str, budget: Budget) -> lib.Outcome:
+        return lib.reproduce([lib.parse("small", text)], budget=budget, runner=Runner(2))[0]
+
+    assert [one.holds for one in told(SMALL, enough).told] == [True, True]
     turned = SMALL.replace('["accelflow", "relief"]', '["relief", "accelflow"]')
-    turned = turned.replace('"rises"', '"falls"')
-    outcome = lib.reproduce([lib.parse("small", turned)], budget=CI, runner=Runner(2))[0]
+    outcome = told(turned.replace('"rises"', '"falls"'), enough)
     assert [one.holds for one in outcome.told] == [False, False]
-    assert "does not hold" in markdown([outcome], lib.Scenario(), CI)
+    assert "does not hold" in markdown([outcome], lib.Scenario(), enough)
+    # Two loads of which neither delays anybody: their difference is within its interval.
+    alike = SMALL.replace("rate_rps = 5000.0", "rate_rps = 1001.0")
+    outcome = told(alike, short)
+    assert [one.holds for one in outcome.told] == [True, None]
+    assert "cannot be told" in markdown([outcome], lib.Scenario(), short)
 
 
 def test_a_missing_reason_is_loud() -> None:
@@ -360,6 +411,7 @@ def test_a_missing_reason_is_loud() -> None:
     spoilt = type(outcome)(
         definition=outcome.definition,
         requests=0,
+        most_requests=0,
         warmup_requests=0,
         seeds=(),
         compared=(wrong,),
@@ -398,7 +450,7 @@ def test_the_command_writes_equal_bytes_for_any_number_of_threads(tmp_path: Path
     for name in names:
         assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes(), name
     results = json.loads((places[0] / "fig17.json").read_text())
-    assert results["schema"] == "accelflow.reproduce/1"
+    assert results["schema"] == "accelflow.reproduce/2"
     assert results["seeds"] == [1, 2]
     assert results["warmup_requests"] == CI.requests // 10
     assert {row["row"] for row in results["rows"]} == {

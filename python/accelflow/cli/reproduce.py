@@ -20,6 +20,7 @@ from accelflow.reproduce import (
     budget,
     load,
     names,
+    print_counts,
     print_outcome,
     read_scenario,
     reproduce,
@@ -101,6 +102,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
         outcomes = reproduce(definitions, budget=chosen, runner=runner, scenario=scenario)
     for outcome in outcomes:
         print_outcome(outcome, output)
+    print_counts(outcomes, output)
     if out is not None:
         written = write_outcomes(outcomes, scenario, chosen, out)
         console.print(f"wrote {len(written)} files to {out}", highlight=False, markup=False)

@@ -15,16 +15,17 @@ from accelflow.errors import InputError
 from accelflow.files import why, write_whole
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names, parse
+from accelflow.reproduce.figures import Cells
 from accelflow.reproduce.kept import PAGE, rewrite_page
-from accelflow.reproduce.outcomes import Compared, Outcome, of_cells, of_table
+from accelflow.reproduce.outcomes import Compared, Outcome, Verdict, of_cells, of_table
 from accelflow.reproduce.page import markdown
-from accelflow.reproduce.plans import Cells, plan
+from accelflow.reproduce.plans import plan
 from accelflow.reproduce.results import SCHEMA, to_dict, to_text
 from accelflow.reproduce.runs import Plan, Runner, run_plans
 from accelflow.reproduce.scenario import Scenario, read_scenario
 from accelflow.reproduce.tables import TABLES, Inputs
 from accelflow.reproduce.targets import Target, reasons, targets, uncovered
-from accelflow.reproduce.terminal import print_outcome
+from accelflow.reproduce.terminal import print_counts, print_outcome
 
 __all__ = [
     "BUDGETS",
@@ -36,10 +37,12 @@ __all__ = [
     "Runner",
     "Scenario",
     "Target",
+    "Verdict",
     "budget",
     "load",
     "names",
     "parse",
+    "print_counts",
     "print_outcome",
     "read_scenario",
     "reasons",

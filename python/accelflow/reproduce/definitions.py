@@ -25,6 +25,7 @@ PLOTS = ("bars", "lines", "stack", "range")
 DIRECTIONS = ("rises", "falls")
 #: Fields of a simulation that a file sets; the others are the scenario's or the budget's.
 SETTABLE = frozenset(one.name for one in fields(simulation.Experiment)) - {
+    "by_rate",
     "orchestrators",
     "profile",
     "recording",

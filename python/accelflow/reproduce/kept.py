@@ -83,6 +83,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> Outcome:
         return Outcome(
             definition=definition,
             requests=tree["requests"],
+            most_requests=tree["most_requests"],
             warmup_requests=tree["warmup_requests"],
             seeds=tuple(tree["seeds"]),
             compared=tuple(_compared(definition, row) for row in tree["rows"]),
@@ -99,7 +100,14 @@ def _compared(definition: Definition, row: Mapping[str, Any]) -> Compared:
     if row["mean"] is not None:
         estimate = Estimate(row["mean"], row["half_width"], tuple(row["values"]))
     target = targets()[row["row"]]
-    return Compared(target, definition.name, estimate, tuple(row["saturated"]))
+    return Compared(
+        target,
+        definition.name,
+        estimate,
+        saturated=tuple(row["saturated"]),
+        requests=row["requests"],
+        lacking=row["lacking"],
+    )
 
 
 def _told(definition: Definition, check: Mapping[str, Any]) -> Told:

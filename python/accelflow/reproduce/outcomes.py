@@ -5,31 +5,56 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 
 from accelflow.reproduce.budgets import Budget
-from accelflow.reproduce.definitions import Cell, Check, Definition, Row
-from accelflow.reproduce.measures import figure, read
-from accelflow.reproduce.plans import Cells
-from accelflow.reproduce.runs import Services
-from accelflow.reproduce.statistics import Estimate, estimate
+from accelflow.reproduce.definitions import Check, Definition, Row
+from accelflow.reproduce.figures import (
+    Cells,
+    difference,
+    of_row,
+    of_service,
+    of_system,
+    places_of,
+    requests_of,
+    saturated,
+    too_little,
+)
+from accelflow.reproduce.statistics import Estimate
 from accelflow.reproduce.tables import Table
 from accelflow.reproduce.targets import Target, reasons, targets
 
-__all__ = ["LARGE", "Compared", "Outcome", "Shown", "Told", "of_cells", "of_table"]
+__all__ = ["LARGE", "Compared", "Outcome", "Shown", "Told", "Verdict", "of_cells", "of_table"]
 
 #: A difference that needs a reason.
 LARGE = 0.25
 
 
+class Verdict(StrEnum):
+    """What a comparison with the paper comes to."""
+
+    MATCHES = "matches"
+    OFF = "off"
+    #: Ours is not known well enough to say.
+    UNDECIDED = "undecided"
+
+
 @dataclass(frozen=True)
 class Compared:
-    """A reported figure beside ours, which is None if it could not be had."""
+    """A reported figure beside ours, which is None if it could not be had.
+
+    `requests` are those of its longest simulations, 0 for a figure that is computed. `lacking` says
+    what it rests on too little of, such as responses beyond a percentile, and is empty if it does
+    not.
+    """
 
     target: Target
     experiment: str
     ours: Estimate | None
     saturated: tuple[str, ...] = ()
+    requests: int = 0
+    lacking: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -39,14 +64,37 @@ class Compared:
         return (self.ours.mean - self.target.value) / abs(self.target.value)
 
     @property
-    def matches(self) -> bool:
-        """An exact row to the printed digit; any other within a quarter."""
+    def verdict(self) -> Verdict:
+        """An exact row matches to the printed digit, any other within a quarter.
+
+        It is undecided if ours is not known to a quarter of the paper's figure, or rests on too
+        little. What could not be had is off.
+        """
         if self.difference is None or self.ours is None:
-            return False
+            return Verdict.OFF
         if self.target.kind == "exact":
             digits = len(f"{self.target.value!r}".partition(".")[2])
-            return math.isclose(round(self.ours.mean, digits), self.target.value, rel_tol=1e-9)
-        return abs(self.difference) <= LARGE
+            same = math.isclose(round(self.ours.mean, digits), self.target.value, rel_tol=1e-9)
+            return Verdict.MATCHES if same else Verdict.OFF
+        if self.doubts:
+            return Verdict.UNDECIDED
+        return Verdict.MATCHES if abs(self.difference) <= LARGE else Verdict.OFF
+
+    @property
+    def matches(self) -> bool:
+        """Whether it is known to be what the paper reports."""
+        return self.verdict is Verdict.MATCHES
+
+    @property
+    def doubts(self) -> str:
+        """Why ours is not known well enough to be compared; empty if it is."""
+        found = [self.lacking] if self.lacking else []
+        half = self.ours.half_width if self.ours else 0.0
+        if half is None:
+            found.append("one seed")
+        elif half > LARGE * abs(self.target.value):
+            found.append("wide interval")
+        return ", ".join(found)
 
     @property
     def reason(self) -> str | None:
@@ -56,7 +104,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Told:
-    """What the paper says in words, and whether it is so here; None if it could not be found."""
+    """What the paper says in words, and whether it is so here.
+
+    None if that cannot be told: a figure could not be had, or a difference that counts is within
+    its interval.
+    """
 
     says: str
     holds: bool | None
@@ -78,10 +130,15 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """All that came out of one experiment."""
+    """All that came out of one experiment.
+
+    Simulations have `requests` of a service with the mean rate, up to `most_requests` where figures
+    needed them, of which the first tenth is not counted.
+    """
 
     definition: Definition
     requests: int
+    most_requests: int
     warmup_requests: int
     seeds: tuple[int, ...]
     compared: tuple[Compared, ...]
@@ -89,6 +146,13 @@ class Outcome:
     shown: tuple[Shown, ...] = ()
     table: Table | None = None
     by_cell: Mapping[tuple[str, str, str, str], Shown] = field(default_factory=dict)
+
+    @property
+    def requests_text(self) -> str:
+        """The requests of its simulations, for a person."""
+        if self.most_requests == self.requests:
+            return f"{self.requests:,}"
+        return f"{self.requests:,} to {self.most_requests:,}"
 
     @property
     def services(self) -> list[str]:
@@ -107,6 +171,7 @@ def of_table(definition: Definition, table: Table) -> Outcome:
     return Outcome(
         definition=definition,
         requests=0,
+        most_requests=0,
         warmup_requests=0,
         seeds=(),
         compared=tuple(computed(row) for row in definition.rows),
@@ -116,14 +181,17 @@ def of_table(definition: Definition, table: Table) -> Outcome:
 
 def of_cells(definition: Definition, cells: Cells, budget: Budget) -> Outcome:
     """The outcome of simulations."""
-    factor = 4 if definition.long_run else 1
     shown = tuple(_shown(definition, cells))
+    fewest, most = requests_of(cells, cells)
+    if not most:  # searches that found nothing
+        fewest = most = budget.requests
     return Outcome(
         definition=definition,
-        requests=budget.requests * factor,
-        warmup_requests=budget.requests * factor // 10,
+        requests=fewest,
+        most_requests=most,
+        warmup_requests=fewest // 10,
         seeds=budget.seeds,
-        compared=tuple(_compared(definition, row, cells) for row in definition.rows),
+        compared=tuple(_compared(definition, row, cells, budget) for row in definition.rows),
         told=tuple(_told(definition, check, cells) for check in definition.checks),
         shown=shown,
         by_cell={(one.point, one.system, one.service, one.measure): one for one in shown},
@@ -136,93 +204,77 @@ def _shown(definition: Definition, cells: Cells) -> list[Shown]:
         for service in runs[0]:
             stuck = any(run[service].get("saturated") for run in runs)
             for measure in definition.measures:
-                values = [_read(measure, run, service) for run in runs]
-                found.append(Shown(point, system, service, measure, estimate(values), stuck))
+                value = of_service(measure, runs, service)
+                found.append(Shown(point, system, service, measure, value, stuck))
     return found
 
 
-def _read(measure: str, run: Services, service: str) -> float | None:
-    row = run[service]
-    if "mean_us" not in row:  # a search that found no rate has no results at it either
-        return None
-    return read(measure, row)
-
-
-def _compared(definition: Definition, row: Row, cells: Cells) -> Compared:
-    places = [row.of, *([row.to] if row.to else [])]
-    stuck = [
-        place.system
-        for place in places
-        if any(one.get("saturated") for run in cells[_at(place)] for one in run.values())
-    ]
-    ours = estimate(_figures(row, cells, row.of.point))
-    return Compared(targets()[row.target], definition.name, ours, tuple(dict.fromkeys(stuck)))
-
-
-def _at(cell: Cell, point: str = "") -> tuple[str, str]:
-    return (cell.point or point, cell.system)
-
-
-def _figures(row: Row, cells: Cells, point: str) -> list[float | None]:
-    """The figure of `row` for each seed."""
-    ours = cells[_at(row.of, point)]
-    theirs: Sequence[Services | None] = cells[_at(row.to, point)] if row.to else [None] * len(ours)
-    return [
-        figure(row.form, row.summary, _values(row.measure, mine), _values(row.measure, other))
-        for mine, other in zip(ours, theirs, strict=True)
-    ]
-
-
-def _values(measure: str, run: Services | None) -> dict[str, float | None]:
-    return {service: _read(measure, run, service) for service in run} if run else {}
+def _compared(definition: Definition, row: Row, cells: Cells, budget: Budget) -> Compared:
+    lacking = too_little(row, cells)
+    step = budget.rate_step - 1
+    if definition.kind == "throughput" and step > LARGE:
+        lacking = f"{lacking}, rates in steps of {step:.0%}".removeprefix(", ")
+    return Compared(
+        targets()[row.target],
+        definition.name,
+        of_row(row, cells),
+        saturated=tuple(saturated(row, cells)),
+        requests=requests_of(places_of(row), cells)[1],
+        lacking=lacking,
+    )
 
 
 def _told(definition: Definition, check: Check, cells: Cells) -> Told:
-    return (
-        _order(check, cells) if check.row is None else _trend(definition, check, check.row, cells)
-    )
+    if check.row is None:
+        return _order(check, cells)
+    return _trend(definition, check, check.row, cells)
 
 
 def _order(check: Check, cells: Cells) -> Told:
-    """Whether every system of a group stands before every one of the next, on average."""
-    means: dict[str, float | None] = {}
-    for system in (one for group in check.groups for one in group):
-        runs = cells[check.point, system]
-        found = estimate(
-            [figure("value", "mean", _values(check.measure, run), None) for run in runs]
-        )
-        means[system] = None if found is None else found.mean
-    known = {system: value for system, value in means.items() if value is not None}
+    """Whether every system of a group stands before every one of the next."""
+    found = {
+        system: of_system(check.measure, cells[check.point, system])
+        for group in check.groups
+        for system in group
+    }
+    known = {system: one.mean for system, one in found.items() if one is not None}
     text = ", ".join(
         f"{system} {value:,.4g}" for system, value in sorted(known.items(), key=_second)
     )
-    if len(known) < len(means):
-        return Told(check.says, None, text)
-    sign = 1 if check.direction == "rises" else -1
-    holds = all(
-        sign * known[one] < sign * known[other]
+    if len(known) < len(found):
+        return Told(check.says, None, text, check.why_not)
+    steps = [
+        difference(check.measure, cells, (check.point, one), (check.point, other))
         for first, second in pairwise(check.groups)
         for one in first
         for other in second
-    )
-    return Told(check.says, holds, text, check.why_not)
+    ]
+    return Told(check.says, _goes(check.direction, steps), text, check.why_not)
 
 
 def _second(item: tuple[str, float]) -> float:
     return item[1]
 
 
+def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:
+    """Whether all `steps` go in `direction`; not if one is known to go the other way."""
+    wanted = 1 if direction == "rises" else -1
+    signs = {None if one is None else one.sign for one in steps}
+    if -wanted in signs:
+        return False
+    return None if None in signs else True
+
+
 def _trend(definition: Definition, check: Check, row: Row, cells: Cells) -> Told:
-    """Whether the figure goes one way from each point to the next, on average."""
+    """Whether the figure goes one way from each point to the next."""
     labels = [point.label for point in definition.points]
-    found = [estimate(_figures(row, cells, label)) for label in labels]
-    means = [one.mean for one in found if one is not None]
+    found = [of_row(row, cells, label) for label in labels]
     text = ", ".join(
         f"{label}: {'none' if one is None else format(one.mean, ',.4g')}"
         for label, one in zip(labels, found, strict=True)
     )
-    if len(means) < len(found):
-        return Told(check.says, None, text)
-    rises = check.direction == "rises"
-    holds = all(a < b if rises else a > b for a, b in pairwise(means))
-    return Told(check.says, holds, text, check.why_not)
+    steps = [
+        difference(row, cells, (one, row.of.system), (other, row.of.system))
+        for one, other in pairwise(labels)
+    ]
+    return Told(check.says, _goes(check.direction, steps), text, check.why_not)

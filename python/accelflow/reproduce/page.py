@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from accelflow.reproduce.budgets import Budget
-from accelflow.reproduce.outcomes import LARGE, Compared, Outcome
+from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
+from accelflow.reproduce.outcomes import LARGE, Compared, Outcome, Verdict
 from accelflow.reproduce.scenario import Scenario
 from accelflow.reproduce.targets import targets, uncovered
 
-__all__ = ["NO_REASON", "difference_text", "markdown", "number", "ours_text"]
+__all__ = [
+    "NO_REASON",
+    "counts_text",
+    "difference_text",
+    "interval_text",
+    "mark_text",
+    "markdown",
+    "number",
+    "ours_text",
+]
 
 #: Says that a reason has to be found; loud, so that nobody overlooks it.
 NO_REASON: Final = "**NO REASON RECORDED**"
@@ -23,12 +32,12 @@ def markdown(outcomes: Sequence[Outcome], scenario: Scenario, budget: Budget) ->
     """The page, equal for equal outcomes."""
     compared = [one for outcome in outcomes for one in outcome.compared]
     lines = [
-        *_heading(scenario, budget),
+        *_heading(scenario, budget, outcomes),
         *_largest(compared),
         "## All rows",
         "",
-        "| row | experiment | ours | 95 % CI | paper | difference | kind | |",
-        "|---|---|---|---|---|---|---|---|",
+        "| row | experiment | requests | ours | 95 % CI | paper | difference | kind | |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(_line(one) for one in compared),
         "",
         *_saturated(compared),
@@ -39,26 +48,53 @@ def markdown(outcomes: Sequence[Outcome], scenario: Scenario, budget: Budget) ->
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _heading(scenario: Scenario, budget: Budget) -> list[str]:
+def _heading(scenario: Scenario, budget: Budget, outcomes: Sequence[Outcome]) -> list[str]:
     config = ", ".join(f"{key} = {value:g}" for key, value in sorted(scenario.config.items()))
     return [
         "# The paper's evaluation, reproduced",
+        "",
+        f"**{counts_text(outcomes)}.**",
         "",
         f"Written by `accelflow reproduce --budget {budget.name}`; not edited by hand. One set of "
         f"parameters for all rows: {scenario.placement}, production arrivals "
         f"{scenario.arrivals}, TCP {scenario.tcp_cost_ns / 1e3:g} us a core, payload sizes "
         f"{_sizes(scenario)}, remote waits {scenario.remote}, SLOs from the idle response time of "
         f"{scenario.slo_system}; parameters of the server: "
-        f"{config or 'defaults'}. Simulations of {budget.requests:,} requests a service (an "
-        "experiment on rare events of four times as many), of which the first tenth is warm-up and "
-        f"not counted, each with the seeds 1 to {budget.replications}; the interval is Student's, "
-        "over the seeds. docs/reproduce.md says what each experiment measures, and how.",
+        f"{config or 'defaults'}. {_lengths(budget)} docs/reproduce.md says what each experiment "
+        "measures, and how.",
         "",
         "`exact` rows follow from stated inputs, `fit` rows may have informed the parameters, "
-        f"`check` rows have not. A row is marked if it is off by more than {LARGE:.0%} of the "
-        "paper's figure, or, if exact, in a printed digit.",
+        f"`check` rows have not. A row is *off* if it differs by more than {LARGE:.0%} of the "
+        "paper's figure, or, if exact, in a printed digit. It is *undecided* if ours is not known "
+        f"that well: the interval is wider than ± {LARGE:.0%} of the paper's figure, a percentile "
+        f"has fewer than {MIN_BEYOND} responses beyond it, or the rate of the arrivals was drawn "
+        f"fewer than {MIN_DWELLS} times.",
         "",
     ]
+
+
+def _lengths(budget: Budget) -> str:
+    doubled = (
+        f", doubled up to {budget.lengths[-1]:,} until the interval is within ± "
+        f"{budget.precision:.0%} of the paper's figure"
+        if len(budget.lengths) > 1
+        else ""
+    )
+    return (
+        f"Simulations of {budget.requests:,} requests of a service with the mean rate{doubled}; "
+        "the first tenth is warm-up and not counted. Each has the seeds 1 to "
+        f"{budget.replications}, whose responses count together; the interval is the jackknife's "
+        "over the seeds."
+    )
+
+
+def counts_text(outcomes: Sequence[Outcome]) -> str:
+    """How many rows agree with the paper, are off, and are undecided."""
+    verdicts = [one.verdict for outcome in outcomes for one in outcome.compared]
+    agree, off, undecided = (verdicts.count(one) for one in Verdict)
+    return (
+        f"{agree} {'row agrees' if agree == 1 else 'rows agree'}, {off} off, {undecided} undecided"
+    )
 
 
 def _sizes(scenario: Scenario) -> str:
@@ -73,7 +109,7 @@ def _largest(compared: Sequence[Compared]) -> list[str]:
         return []
     lines = [
         f"- {_short(one)}: {ours_text(one)} here, {number(one.target.value)} in the paper "
-        f"({difference_text(one)})"
+        f"({difference_text(one)}{', undecided' if one.verdict is Verdict.UNDECIDED else ''})"
         for one in known[:_LARGEST]
         if one.difference
     ]
@@ -81,19 +117,32 @@ def _largest(compared: Sequence[Compared]) -> list[str]:
 
 
 def _line(one: Compared) -> str:
-    half = None if one.ours is None else one.ours.half_width
-    interval = "" if not half else f"± {number(half)}"
     cells = (
         f"`{_short(one)}`",
         one.experiment,
+        f"{one.requests:,}" if one.requests else "",
         ours_text(one) + (" \\*" if one.saturated else ""),
-        interval,
+        interval_text(one),
         number(one.target.value),
         difference_text(one),
         one.target.use or one.target.kind,
-        "" if one.matches else "off",
+        mark_text(one),
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def interval_text(one: Compared) -> str:
+    """Half the interval; nothing if the figure is computed, or is the same with every seed."""
+    half = None if one.ours is None else one.ours.half_width
+    return f"± {number(half)}" if half else ""
+
+
+def mark_text(one: Compared) -> str:
+    """What is to be said of a row that is not known to match."""
+    if one.verdict is Verdict.MATCHES:
+        return ""
+    doubts = one.doubts if one.verdict is Verdict.UNDECIDED else ""
+    return one.verdict.value + (f" ({doubts})" if doubts else "")
 
 
 def _short(one: Compared) -> str:
@@ -129,7 +178,7 @@ def _saturated(compared: Iterable[Compared]) -> list[str]:
 
 
 def _whys(compared: Sequence[Compared]) -> list[str]:
-    off = [one for one in compared if not one.matches]
+    off = [one for one in compared if one.verdict is Verdict.OFF]
     if not off:
         return []
     lines = [f"- `{_short(one)}`: {one.reason or NO_REASON}" for one in off]

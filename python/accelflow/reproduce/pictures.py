@@ -132,7 +132,7 @@ def _legend(figure: Figure, handles: Sequence[tuple[Any, str]]) -> None:
 def _caption(axes: Axes, outcome: Outcome, plot: Plot) -> None:
     text = f"{outcome.definition.place}: {outcome.definition.title}"
     if outcome.seeds:
-        text += f"; {outcome.requests:,} requests a service, {len(outcome.seeds)} seeds"
+        text += f"; {outcome.requests_text} requests a service, {len(outcome.seeds)} seeds"
     if any(one.saturated for one in outcome.shown) and plot.form == "bars":
         text += "   (\N{UPWARDS ARROW} saturated: grows with the run)"
     lines = [*([plot.x] if plot.x else []), *textwrap.wrap(text, int(plot.width_in * 16))]

@@ -1,4 +1,4 @@
-"""What an experiment simulates, step by step."""
+"""What an experiment simulates, step by step, and for how long."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from itertools import product
 
 from accelflow import simulation
 from accelflow.errors import InputError
-from accelflow.reproduce.budgets import Budget
-from accelflow.reproduce.definitions import Definition, Point, Slo
+from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
+from accelflow.reproduce.definitions import Definition, Point, Row, Slo
+from accelflow.reproduce.figures import Cells, of_row, places_of, saturated
 from accelflow.reproduce.measures import ServiceRow
+from accelflow.reproduce.pooling import beyond, dwells_of
 from accelflow.reproduce.runs import Plan, Services
 from accelflow.reproduce.scenario import OWN, Scenario
+from accelflow.reproduce.targets import targets
 
 __all__ = ["UNLOADED_RPS", "Cells", "plan"]
-
-#: By (point, system), the services' results of each seed.
-Cells = dict[tuple[str, str], list[Services]]
 
 #: The systems whose input queues look at deadlines.
 BY_DEADLINE = ("accelflow_deadline", "accelflow_edf")
@@ -27,16 +27,24 @@ BY_DEADLINE = ("accelflow_deadline", "accelflow_edf")
 UNLOADED_RPS = 10.0
 
 
+#: A figure that needs more requests to be sure may have so many times as many at once.
+MOST_AT_ONCE = 4
+
+
 def plan(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
     """The simulations of an experiment."""
-    budget = replace(budget, requests=budget.requests * (4 if definition.long_run else 1))
+    if definition.long_run:
+        most = max(budget.most_requests, budget.requests * 4)
+        budget = replace(budget, requests=budget.requests * 4, most_requests=most)
     if definition.kind == "throughput":
         return _throughput(definition, scenario, budget)
-    return _once(definition, scenario, budget)
+    return _prolonged(definition, scenario, budget)
 
 
 #: A point, a system and a seed.
 _Case = tuple[Point, str, int]
+#: By (point, system), the requests of its simulations.
+_Lengths = dict[tuple[str, str], int]
 
 
 def _cases(definition: Definition, budget: Budget) -> list[_Case]:
@@ -47,24 +55,89 @@ def _cases(definition: Definition, budget: Budget) -> list[_Case]:
     ]
 
 
-def _once(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
-    """Every system at every point, with every seed; with SLOs, if the experiment has them."""
+def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
+    """Every system at every point, with every seed, for as long as its figures need.
+
+    With SLOs, if the experiment has them. How long depends on nothing but results, so it is the
+    same on any day and for any number of threads.
+    """
     cases = _cases(definition, budget)
     owed: list[dict[str, float]] = [{} for _ in cases]
     if definition.slo is not None:
         owed = yield from _owed(definition, definition.slo, scenario, budget, cases)
-    wanted = [
-        replace(
-            scenario.experiment(system, definition.setup, point, budget.requests, seed),
-            slo_us=owes,
-        )
-        for (point, system, seed), owes in zip(cases, owed, strict=True)
-    ]
-    results = yield wanted
+
+    def wanted(case: _Case, owes: dict[str, float], requests: int) -> simulation.Experiment:
+        point, system, seed = case
+        one = scenario.experiment(system, definition.setup, point, requests, seed)
+        return replace(one, slo_us=owes)
+
+    lengths = {
+        (case[0].label, case[1]): _shortest(wanted(case, owes, budget.requests), budget)
+        for case, owes in zip(cases, owed, strict=True)
+    }
     cells: Cells = {}
-    for (point, system, _), services in zip(cases, results, strict=True):
-        cells.setdefault((point.label, system), []).append(services)
+    new = set(lengths)
+    while new:
+        now = [
+            (case, owes)
+            for case, owes in zip(cases, owed, strict=True)
+            if (case[0].label, case[1]) in new
+        ]
+        results = yield [wanted(case, owes, lengths[case[0].label, case[1]]) for case, owes in now]
+        cells.update({key: [] for key in lengths if key in new})
+        for (case, _), services in zip(now, results, strict=True):
+            cells[case[0].label, case[1]].append(services)
+        longer = _longer(definition, cells, lengths, budget)
+        new = {key for key in lengths if longer[key] > lengths[key]}
+        lengths = longer
     return cells
+
+
+def _shortest(one: simulation.Experiment, budget: Budget) -> int:
+    """The length at which the rate of the arrivals is drawn often enough, if there is one."""
+    drawn = dwells_of(one) * budget.replications
+    needed = one.requests * MIN_DWELLS / drawn
+    return budget.length(needed) if needed <= budget.lengths[-1] else budget.requests
+
+
+def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Budget) -> _Lengths:
+    """The lengths that cells need by what was found at `lengths`."""
+    needed: dict[tuple[str, str], float] = {
+        key: lengths[key] * _for_percentiles(definition, runs) for key, runs in cells.items()
+    }
+    together = []
+    for row in definition.rows:
+        places = places_of(row)
+        together.append(places)
+        more = _for_row(row, cells, budget)
+        needed.update({key: max(needed[key], lengths[key] * more) for key in places})
+    longer = {key: max(budget.length(value), lengths[key]) for key, value in needed.items()}
+    # What is compared has the same requests; so has what a chain of rows connects.
+    for places in together * len(together):
+        longer.update(dict.fromkeys(places, max(longer[key] for key in places)))
+    return longer
+
+
+def _for_row(row: Row, cells: Cells, budget: Budget) -> float:
+    """How many times as many requests the figure of `row` needs."""
+    found = of_row(row, cells)
+    goal = budget.precision * abs(targets()[row.target].value)
+    if found is None or found.half_width is None or found.half_width <= goal:
+        return 1.0
+    if saturated(row, cells):  # then its latency grows with the run, and no run is long enough
+        return 1.0
+    return min((found.half_width / goal) ** 2 if goal else math.inf, MOST_AT_ONCE)
+
+
+def _for_percentiles(definition: Definition, runs: Sequence[Services]) -> float:
+    """How many times as many requests percentiles need that the experiment has."""
+    fewest = [
+        beyond(measure, [run[service] for run in runs])
+        for measure in definition.measures
+        if measure == "p99_us"
+        for service in runs[0]
+    ]
+    return max(1.0, MIN_BEYOND / max(min(fewest, default=math.inf), 1.0))
 
 
 @dataclass

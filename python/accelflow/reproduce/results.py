@@ -1,4 +1,4 @@
-"""Outcomes as objects for JSON (schema ``accelflow.reproduce/1``)."""
+"""Outcomes as objects for JSON (schema ``accelflow.reproduce/2``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accelflow.reproduce.statistics import Estimate
 
 __all__ = ["SCHEMA", "to_dict", "to_text"]
 
-SCHEMA: Final = "accelflow.reproduce/1"
+SCHEMA: Final = "accelflow.reproduce/2"
 
 
 def to_text(outcome: Outcome, scenario: Scenario, budget: Budget) -> str:
@@ -34,6 +34,7 @@ def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, A
         "kind": definition.kind,
         "budget": budget.name,
         "requests": outcome.requests,
+        "most_requests": outcome.most_requests,
         "warmup_requests": outcome.warmup_requests,
         "seeds": list(outcome.seeds),
         "scenario": scenario.to_dict(),
@@ -82,7 +83,10 @@ def _compared(one: Compared) -> dict[str, Any]:
         "use": one.target.use,
         "paper": one.target.value,
         "difference": one.difference,
-        "matches": one.matches,
+        "verdict": one.verdict.value,
+        "doubts": one.doubts,
+        "lacking": one.lacking,
+        "requests": one.requests,
         "saturated": list(one.saturated),
         **_estimate(one.ours),
     }

@@ -8,10 +8,14 @@ import threading
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
+from functools import cache
 from typing import TypeVar
+
+import numpy as np
 
 from accelflow import simulation
 from accelflow.reproduce.measures import ServiceRow
+from accelflow.reproduce.pooling import TAIL_SHARE
 
 __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
@@ -28,9 +32,21 @@ Progress = Callable[[int, int], object]
 
 
 def identity(experiment: simulation.Experiment) -> str:
-    """A hash of everything that the results of `experiment` depend on."""
-    content = json.dumps(asdict(experiment), sort_keys=True, default=list)
+    """A hash of everything that the results of `experiment` depend on.
+
+    A parameter that is set to its default is as one that is not set.
+    """
+    defaults = _defaults()
+    config = simulation.configured(experiment.config)
+    changed = {key: value for key, value in config.items() if value != defaults[key]}
+    fields = {**asdict(experiment), "config": changed}
+    content = json.dumps(fields, sort_keys=True, default=list)
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+@cache
+def _defaults() -> Mapping[str, float]:
+    return {one.key: one.default for one in simulation.parameters()}
 
 
 class Runner:
@@ -82,8 +98,12 @@ class Runner:
         return self._known[identity(experiment)]
 
     def _simulate(self, key: str, experiment: simulation.Experiment) -> None:
-        results = simulation.compare(experiment, threads=1, progress=self._look)
+        results = simulation.compare(
+            experiment, threads=1, progress=self._look, tail_share=TAIL_SHARE
+        )
         services = results["systems"][0]["services"]
+        for one in services:
+            one["tail_us"] = np.array(one["tail_us"])  # a quarter of the memory of a list
         with self._lock:
             self._known[key] = {one["service"]: {**one, "run": results} for one in services}
             if self._progress is not None:

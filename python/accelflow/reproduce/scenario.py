@@ -57,6 +57,7 @@ class Scenario:
             "sizes": self.sizes_of(settings.get("workload", _OF_ONE)),
             "remote": self.remote,
             "requests": requests,
+            "by_rate": True,
             "seed": seed,
             **settings,
             "config": dict(sorted(config.items())),

@@ -1,39 +1,87 @@
-"""How sure a figure is: means over replications."""
+"""How sure a figure is: estimates from replications with different seeds.
+
+A figure such as a ratio of two percentiles is no mean of what single replications show, and the
+mean of such ratios is not its value either: a ratio of noisy figures is off on one side. So it is
+made of all replications together, and the jackknife finds how much it varies: the figure is made
+again without each replication in turn. Replications are independent, and each is a long sample,
+which is what the jackknife of a quantile needs (Shao and Wu, "A general theory for jackknife
+variance estimation", 1989: one that leaves out single responses would be wrong). Systems that are
+compared have the same requests with a seed, and leave the same one out: what they have in common
+cancels, as it should. For a plain mean the interval is Student's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from accelflow import _native
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Estimate", "estimate", "jackknife"]
+
+#: A figure of some replications, given by their numbers from 0 on; None if it does not exist.
+Figure = Callable[[Sequence[int]], float | None]
+
+#: A half width of this share of the figure is what rounding leaves of none.
+_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of one figure over replications, with half its 95 % confidence interval.
+    """A figure of all replications together, with half its 95 % confidence interval.
 
-    `half_width` is None for a single observation, and 0 for a figure that is computed rather than
-    simulated. `values` are the observations, in the order of the seeds.
+    `half_width` is None for a single replication, and 0 for a figure that is computed rather than
+    simulated. `values` are the figures of single replications, in the order of the seeds.
     """
 
     mean: float
     half_width: float | None
     values: tuple[float, ...]
 
+    @property
+    def sign(self) -> int | None:
+        """1 if it is above zero, -1 if it is below, None if that is within the interval."""
+        if self.half_width is None or abs(self.mean) <= self.half_width:
+            return None
+        return 1 if self.mean > 0 else -1
+
+
+def jackknife(figure: Figure, replications: int) -> Estimate | None:
+    """The figure of all `replications`, and its interval by leaving out each of them.
+
+    None if it does not exist for all of them, or without one: what is left would be the lucky ones.
+    """
+    everyone = range(replications)
+    whole = figure(everyone) if replications else None
+    if whole is None:
+        return None
+    alone = [figure([one]) for one in everyone]
+    values = tuple(value for value in alone if value is not None)
+    if replications == 1:
+        return Estimate(whole, None, values)
+    without = [figure([other for other in everyone if other != one]) for one in everyone]
+    present = [value for value in without if value is not None]
+    if len(present) < replications:
+        return None
+    # Tukey's pseudo-values: their Student interval has the half width of the jackknife.
+    pseudo = [replications * whole - (replications - 1) * value for value in present]
+    interval = _native.confidence_interval(pseudo)
+    half_width = math.inf if interval is None else interval[1]
+    if half_width <= _ROUNDING * max(map(abs, (whole, *present))):
+        half_width = 0.0
+    return Estimate(whole, half_width, values)
+
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:
-    """Student's interval over independent `values`; None if one of them does not exist.
+    """The mean of independent `values`; None if one of them does not exist.
 
     A mean over the seeds in which a figure exists would be a mean of the lucky ones.
     """
-    present = [value for value in values if value is not None]
-    if not present or len(present) < len(values):
-        return None
-    if len(present) == 1:
-        return Estimate(present[0], None, tuple(present))
-    interval = _native.confidence_interval(present)
-    if interval is None:  # fewer than two, which is dealt with above
-        return None
-    return Estimate(interval[0], interval[1], tuple(present))
+
+    def mean(kept: Sequence[int]) -> float | None:
+        present = [value for value in (values[one] for one in kept) if value is not None]
+        return math.fsum(present) / len(present) if present and len(present) == len(kept) else None
+
+    return jackknife(mean, len(values))

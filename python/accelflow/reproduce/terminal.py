@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from accelflow.reproduce.outcomes import Compared, Outcome
-from accelflow.reproduce.page import difference_text, number, ours_text
+from accelflow.reproduce.outcomes import Compared, Outcome, Verdict
+from accelflow.reproduce.page import (
+    counts_text,
+    difference_text,
+    interval_text,
+    mark_text,
+    number,
+    ours_text,
+)
 
-__all__ = ["print_outcome"]
+__all__ = ["print_counts", "print_outcome"]
 
 _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "cannot be told"}
 
@@ -24,8 +32,8 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     console.print(heading, style="bold", markup=False, soft_wrap=True)
     if outcome.seeds:
         console.print(
-            f"{outcome.requests:,} requests a service, the first {outcome.warmup_requests:,} not "
-            f"counted, seeds {', '.join(map(str, outcome.seeds))}",
+            f"{outcome.requests_text} requests a service, the first tenth not counted, seeds "
+            f"{', '.join(map(str, outcome.seeds))}",
             style="dim",
             highlight=False,
             soft_wrap=True,
@@ -38,6 +46,13 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
         text = f"{_HOLDS[one.holds]}: {one.says} ({one.found})"
         style = "" if one.holds else "yellow"
         console.print(escape(text), style=style, highlight=False, soft_wrap=True)
+
+
+def print_counts(outcomes: Sequence[Outcome], console: Console) -> None:
+    """Print how many rows agree, are off and are undecided, if there are any."""
+    if any(outcome.compared for outcome in outcomes):
+        console.print()
+        console.print(counts_text(outcomes), style="bold", highlight=False)
 
 
 def _content(outcome: Outcome) -> RichTable:
@@ -63,12 +78,12 @@ def _comparison(outcome: Outcome) -> RichTable:
 
 
 def _cells(one: Compared) -> list[str]:
-    half = None if one.ours is None else one.ours.half_width
-    mark = "" if one.matches else "off" if one.reason else "off, no reason recorded"
+    loud = one.verdict is Verdict.OFF and not one.reason
+    mark = mark_text(one) + (", no reason recorded" if loud else "")
     return [
         escape(one.target.row.removeprefix("accelflow.")),
         ours_text(one) + ("*" if one.saturated else ""),
-        f"± {number(half)}" if half else "",
+        interval_text(one),
         number(one.target.value),
         difference_text(one),
         mark + (f" (* {', '.join(one.saturated)} saturated)" if one.saturated else ""),

@@ -1,0 +1,109 @@
+"""Measures of a service over several seeds, and whether they rest on enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from accelflow import simulation
+from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS
+from accelflow.reproduce.measures import ServiceRow, read
+
+__all__ = ["PERCENTILES", "TAIL_SHARE", "beyond", "dwells_of", "exists", "pooled", "shortage"]
+
+#: Measures that are percentiles, in thousandths: whole numbers, so that ranks are exact.
+PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
+
+#: The share of each simulation's response times, from the longest on, that is kept for the
+#: percentiles of all seeds: enough for P99 of ten seeds, even if all beyond it are of one.
+TAIL_SHARE: Final = 0.1
+
+
+def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
+    """`measure` of a service over the seeds that `rows` are of; None if one has none.
+
+    A percentile is that of the response times of all seeds together, the mean latency is theirs,
+    too, and anything else is the mean over the seeds.
+    """
+    if not all("mean_us" in row for row in rows):  # a search that found no rate has no results
+        return None
+    if measure in PERCENTILES:
+        none = any(not row["completed"] for row in rows)
+        return None if none else _percentile(PERCENTILES[measure], rows)
+    values = [value for value in (read(measure, row) for row in rows) if value is not None]
+    if not values or len(values) < len(rows):
+        return None
+    if measure != "mean_us":
+        return math.fsum(values) / len(values)
+    counts: list[int] = [row["completed"] for row in rows]
+    return math.fsum(a * b for a, b in zip(values, counts, strict=True)) / sum(counts)
+
+
+def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
+    """Whether `measure` may be told at all: P99.9 not with fewer than 100 responses beyond it."""
+    return measure != "p999_us" or beyond(measure, rows) >= MIN_BEYOND
+
+
+def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
+    """How many responses of all seeds together are beyond the percentile `measure`."""
+    count: int = sum(row.get("completed", 0) for row in rows)
+    return count * (1000 - PERCENTILES[measure]) / 1000
+
+
+def _percentile(thousandths: int, rows: Sequence[ServiceRow]) -> float:
+    """By nearest rank, as the engine's percentiles of one simulation."""
+    count = sum(row["completed"] for row in rows)
+    rank = -(-thousandths * count // 1000)  # from below, rounded up
+    above = count - rank
+    for row in rows:
+        kept = len(row["tail_us"])
+        if above >= kept < row["completed"]:
+            raise ValueError(
+                f"P{thousandths / 10:g} of {len(rows)} seeds: of {row['completed']} responses only "
+                f"the {kept} longest are kept, and {above + 1} are needed"
+            )
+    tail = np.concatenate([np.asarray(row["tail_us"], dtype=float) for row in rows])
+    place = len(tail) - 1 - above
+    return float(np.partition(tail, place)[place])
+
+
+def dwells_of(experiment: simulation.Experiment) -> float:
+    """How often the rate of the arrivals is drawn while requests count; without end if never."""
+    return _dwells(
+        experiment.arrivals,
+        experiment.requests - experiment.warmup_requests,
+        experiment.mean_rate_rps,
+    )
+
+
+def _dwells(arrivals: str, requests: int, rate_rps: float) -> float:
+    dwell_s = simulation.dwell_s(arrivals)
+    return math.inf if dwell_s is None else requests / rate_rps / dwell_s
+
+
+def _drawn(rows: Sequence[ServiceRow]) -> float:
+    """As :func:`dwells_of`, of the simulations that `rows` are of together."""
+    runs = [row["run"] for row in rows if "run" in row]
+    return math.inf if not runs else math.fsum(_dwells_of_run(run) for run in runs)
+
+
+def _dwells_of_run(run: Mapping[str, Any]) -> float:
+    arrivals = run["arrivals"]
+    counted = run["requests"] - run["warmup_requests"]
+    return _dwells(arrivals["kind"], counted, arrivals["rate_rps"])
+
+
+def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
+    """What `measure` of some services, each over its seeds, rests on too little of; or nothing."""
+    lacking = []
+    if measure in PERCENTILES:
+        least = min(beyond(measure, rows) for rows in services)
+        if least < MIN_BEYOND:
+            lacking.append(f"{least:.0f} of {MIN_BEYOND} responses beyond P99")
+    drawn = min(_drawn(rows) for rows in services)
+    if drawn < MIN_DWELLS:
+        lacking.append(f"{drawn:.0f} of {MIN_DWELLS} rates of the arrivals")
+    return ", ".join(lacking)

@@ -1,0 +1,243 @@
+"""How sure reproduced figures are: percentiles of all seeds, intervals, and lengths of runs."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from accelflow import reproduce as lib
+from accelflow import simulation
+from accelflow.errors import InputError
+from accelflow.reproduce.budgets import Budget
+from accelflow.reproduce.figures import of_row, of_service
+from accelflow.reproduce.outcomes import Compared, Verdict, of_cells
+from accelflow.reproduce.page import interval_text
+from accelflow.reproduce.plans import plan as plan_of
+from accelflow.reproduce.pooling import TAIL_SHARE, pooled
+from accelflow.reproduce.statistics import estimate, jackknife
+from accelflow.reproduce.targets import Target
+from test_reproduce import SMALL
+
+CI = lib.budget("ci")
+
+Times = npt.NDArray[np.float64]
+
+
+def test_rounding_is_no_interval() -> None:
+    found = estimate([0.1 + 0.2, 0.3, 0.3])
+    assert found is not None
+    assert found.half_width == 0.0
+    target = Target("accelflow.p99_reduction.RELIEF", 1.0, "dynamic", "check")
+    assert interval_text(Compared(target, "x", found)) == ""
+
+
+def percentile(values: Times) -> float:
+    return float(np.sort(values.ravel())[math.ceil(0.99 * values.size) - 1])
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.15])
+def test_intervals_of_ratios_of_percentiles_hold_the_truth(spread: float) -> None:
+    """Of 95 of 100 intervals for P99 over P99 of two systems with the same requests.
+
+    Exponential times, those of the second times a log-normal factor; with a spread, each seed has
+    more or fewer bursts than others, from which the systems suffer differently.
+    """
+    stream = np.random.default_rng(20_260_101)
+
+    def seeds(count: int) -> tuple[Times, Times]:
+        bursts = stream.normal(0.0, spread, (count, 1))
+        work = stream.exponential(1.0, (count, 600))
+        other = work * stream.lognormal(0.0, 0.3, work.shape)
+        return work * np.exp(bursts), other * np.exp(0.5 * bursts)
+
+    def ratio(ours: Times, theirs: Times, kept: Sequence[int]) -> float:
+        return percentile(theirs[list(kept)]) / percentile(ours[list(kept)])
+
+    truth = ratio(*seeds(20_000), range(20_000))
+    trials, covering = 400, 0
+    for _ in range(trials):
+        found = jackknife(partial(ratio, *seeds(6)), 6)
+        assert found is not None
+        assert found.half_width is not None
+        covering += abs(found.mean - truth) <= found.half_width
+    # The standard deviation of the share is 1.1 %.
+    assert 0.92 <= covering / trials <= 0.98
+
+
+def rows_of(values: list[float], kept: int, **more: Any) -> dict[str, Any]:
+    ordered = sorted(values, reverse=True)
+    mean = sum(values) / len(values)
+    return {"completed": len(values), "mean_us": mean, "tail_us": ordered[:kept], **more}
+
+
+def test_percentiles_are_those_of_all_seeds_together() -> None:
+    calm, busy = [float(one) for one in range(1, 201)], [float(one) for one in range(1001, 1101)]
+    rows = [rows_of(calm, 20), rows_of(busy, 20)]
+    # 99 % of 300 is 297: the fourth longest of all, which is the fourth longest of one seed.
+    assert pooled("p99_us", rows) == 1097.0
+    assert pooled("mean_us", rows) == pytest.approx((100.5 * 200 + 1050.5 * 100) / 300)
+    assert pooled("p99_us", rows[:1]) == 198.0
+    with pytest.raises(ValueError, match="only the 3 longest are kept, and 4 are needed"):
+        pooled("p99_us", [rows_of(calm, 20), rows_of(busy, 3)])
+    assert pooled("p99_us", [rows_of(calm, 20), {"service": "x", "max_rps": None}]) is None
+
+
+def test_all_budgets_keep_enough_of_the_tail() -> None:
+    for one in lib.BUDGETS.values():
+        assert one.replications * 0.01 < TAIL_SHARE
+
+
+def test_p999_needs_a_hundred_responses_beyond_it() -> None:
+    run = {"a": rows_of([5.0], 1) | {"completed": 50_000, "tail_us": [5.0] * 5_000}}
+    assert of_service("p999_us", [run, run], "a") is not None
+    few = {"a": run["a"] | {"completed": 49_999}}
+    assert of_service("p999_us", [run, few], "a") is None
+    assert of_service("p99_us", [run, few], "a") is not None
+
+
+def test_the_engines_tail_is_that_of_its_percentiles() -> None:
+    experiment = simulation.Experiment(
+        orchestrators=("accelflow",), services=("UniqId",), profile="paper", requests=2_000
+    )
+    (row,) = simulation.compare(experiment, threads=1, tail_share=0.1)["systems"][0]["services"]
+    assert len(row["tail_us"]) == 180
+    assert pooled("p99_us", [row]) == row["p99_us"] == row["tail_us"][18]
+    (row,) = simulation.compare(experiment, threads=1)["systems"][0]["services"]
+    assert "tail_us" not in row
+    with pytest.raises(InputError, match=r"tail_share is 1.5; must be from 0 to 1"):
+        simulation.compare(experiment, tail_share=1.5)
+
+
+def test_services_count_the_requests_of_the_same_time() -> None:
+    """At Alibaba's rates the fastest has 4.8 times the requests of the slowest."""
+    experiment = simulation.Experiment(
+        orchestrators=("accelflow",),
+        services=("Follow", "CUrls"),
+        profile="paper",
+        slo_factor=None,
+        rates="alibaba",
+        requests=1_000,
+        by_rate=True,
+    )
+    follow, curls = simulation.compare(experiment, threads=1)["systems"][0]["services"]
+    assert follow["completed"] / curls["completed"] == pytest.approx(4.77, rel=0.02)
+    # Both began and ended together: nobody had to go on for long with what does not count.
+    assert follow["responded"] == pytest.approx(follow["completed"] / 0.9, rel=0.1)
+
+
+# Lengths of simulations.
+
+
+def test_dwell_times_are_the_engines() -> None:
+    """14.4 ms for each (crates/workload, `ASSUMED_DWELL` and `Modulation::short_bursts`)."""
+    found = {name: simulation.dwell_s(name) for name in simulation.ARRIVALS}
+    modulated = dict.fromkeys(("alibaba", "azure", "short_bursts"), pytest.approx(0.0144))
+    assert found == {"poisson": None, **modulated}
+
+
+LADDER = Budget(name="x", requests=1_000, most_requests=9_000, replications=5, rate_step=1.1)
+
+
+def test_lengths_are_a_ladder() -> None:
+    assert LADDER.lengths == (1_000, 2_000, 4_000, 8_000)
+    assert [LADDER.length(it) for it in (1, 1_000, 1_001, 8_000, 1e9)] == [
+        1_000,
+        1_000,
+        2_000,
+        8_000,
+        8_000,
+    ]
+    assert CI.lengths == (CI.requests,)
+
+
+def answered(
+    plan: Any, latencies: Callable[[simulation.Experiment], list[float]]
+) -> tuple[dict[tuple[str, str], Any], list[simulation.Experiment]]:
+    """The cells of a plan whose simulations are made up, and all that it asked for."""
+    asked: list[simulation.Experiment] = []
+    wanted = next(plan)
+    while True:
+        asked += wanted
+        results = []
+        for one in wanted:
+            run = {
+                "requests": one.requests,
+                "warmup_requests": one.warmup_requests,
+                "arrivals": {"kind": one.arrivals, "rate_rps": one.mean_rate_rps},
+            }
+            found = rows_of(latencies(one), 10**9, saturated=None, run=run)
+            results.append({service: {"service": service, **found} for service in one.services})
+        try:
+            wanted = plan.send(results)
+        except StopIteration as ended:
+            return ended.value, asked
+
+
+def noisy(one: simulation.Experiment, spread: float) -> list[float]:
+    """Responses that are as long as others or not from seed to seed, the less the longer it is."""
+    own = (-1.2, 0.3, 1.1, -0.6, 0.4)[one.seed - 1] * spread * math.sqrt(1_000 / one.requests)
+    count = one.requests - one.warmup_requests
+    factor = (1.0 + own) / count if one.orchestrators == ("relief",) else 0.5 / count
+    return [factor * (number + 1) for number in range(count)]
+
+
+@pytest.mark.parametrize(("spread", "length"), [(0.0, 2_500), (0.2, 5_000), (2.0, 20_000)])
+def test_simulations_are_as_long_as_their_figures_need(spread: float, length: int) -> None:
+    """A row on the second point alone: what it compares is prolonged, and nothing else."""
+    definition = lib.parse("small", SMALL)
+    budget = dataclasses.replace(LADDER, requests=2_500, most_requests=20_000)
+    plan = plan_of(definition, lib.Scenario(), budget)
+    cells, asked = answered(plan, lambda one: noisy(one, spread))
+    assert {one.seed for one in asked} == set(budget.seeds)
+    found = {key: runs[0]["UniqId"]["run"]["requests"] for key, runs in cells.items()}
+    assert found == {
+        ("1", "relief"): 2_500,
+        ("1", "accelflow"): 2_500,
+        ("5", "relief"): length,
+        ("5", "accelflow"): length,
+    }
+    row = of_row(definition.rows[0], cells)
+    assert row is not None
+    assert row.half_width is not None
+    assert (row.half_width <= budget.precision * 0.688) is (length < 20_000)
+    outcome = of_cells(definition, cells, budget)
+    assert (outcome.requests, outcome.most_requests) == (2_500, length)
+    assert outcome.compared[0].requests == length
+
+
+def test_percentiles_prolong_simulations_until_enough_is_beyond_them() -> None:
+    plan = plan_of(lib.parse("small", SMALL), lib.Scenario(), LADDER)
+    cells, _ = answered(plan, lambda one: noisy(one, 0.0))
+    # 100 beyond P99 of 5 seeds need 2,223 requests each.
+    assert {runs[0]["UniqId"]["completed"] for runs in cells.values()} == {3_600}
+
+
+@pytest.mark.parametrize(
+    ("most", "length", "lacking"),
+    [(32_000, 16_000, ""), (8_000, 1_000, "21 of 300 rates of the arrivals")],
+)
+def test_modulated_arrivals_change_their_rate_often_enough(
+    most: int, length: int, lacking: str
+) -> None:
+    """300 dwells of 14.4 ms at 15 kRPS are 64,800 requests of each service that count."""
+    text = SMALL.replace('"poisson"', '"alibaba"').replace(
+        "rate_rps = 5000.0", "rate_rps = 15000.0"
+    )
+    text = text.replace('"p99_us", "mean_us"', '"mean_us"').replace(
+        '"p99_us"\nform', '"mean_us"\nform'
+    )
+    text = text[: text.index("[plot]")]
+    definition = lib.parse("small", text)
+    budget = dataclasses.replace(LADDER, most_requests=most)
+    cells, asked = answered(
+        plan_of(definition, lib.Scenario(), budget), lambda one: noisy(one, 0.0)
+    )
+    assert {one.requests for one in asked if one.rate_rps == 15_000.0} == {length}
+    (row,) = of_cells(definition, cells, budget).compared
+    assert row.lacking == lacking
+    assert row.verdict is (Verdict.UNDECIDED if lacking else Verdict.OFF)
