@@ -445,6 +445,8 @@ def _check_kinds(experiment: Experiment) -> None:
         value = getattr(experiment, name)
         if not isinstance(value, Mapping):
             raise InputError(f"{name} = {value!r}: must be a mapping, such as a dict")
+    if not isinstance(experiment.by_rate, bool):
+        raise InputError(f"by_rate = {experiment.by_rate!r}: must be True or False")
     recording = experiment.recording
     if recording is not None and not isinstance(recording, str):
         raise InputError(

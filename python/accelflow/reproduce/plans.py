@@ -26,7 +26,6 @@ BY_DEADLINE = ("accelflow_deadline", "accelflow_edf")
 #: So few requests that each finds the server idle.
 UNLOADED_RPS = 10.0
 
-
 #: A figure that needs more requests to be sure may have so many times as many at once.
 MOST_AT_ONCE = 4
 
