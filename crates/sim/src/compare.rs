@@ -104,9 +104,15 @@ pub struct ServiceResult {
     pub core_utilization: f64,
     /// Share of the time of each accelerator's processing elements, by [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::COUNT],
+    /// Share of time in which at least one processing element of each accelerator was busy, by
+    /// [`Accel::index`].
+    pub accelerator_any_busy: [f64; Accel::COUNT],
     /// Share of the operations asked of each accelerator that found its queues full, by
     /// [`Accel::index`].
     pub accelerator_denied: [f64; Accel::COUNT],
+    /// Share of the operations of each accelerator's kind that a core executed, over the whole
+    /// run, by [`Accel::index`]: those after a fallback, and all where there are no accelerators.
+    pub accelerator_on_core: [f64; Accel::COUNT],
     /// Share of the manager's time.
     pub manager_utilization: f64,
     /// Share of the A-DMA engines' time.
@@ -359,7 +365,9 @@ impl ServiceResult {
             throughput_rps: per_second(stats.completed_in_window),
             core_utilization: outcome.core_utilization,
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
+            accelerator_any_busy: outcome.accelerators.map(|a| a.any_busy),
             accelerator_denied: outcome.accelerators.map(|a| a.denied),
+            accelerator_on_core: outcome.totals.on_core_shares(),
             manager_utilization: outcome.manager_utilization,
             dma_utilization: outcome.dma_utilization,
             operations_per_request: operations as f64 / arrived.max(1) as f64,

@@ -252,6 +252,16 @@ pub struct Totals {
     pub drained: bool,
 }
 
+impl Totals {
+    /// Share of the operations of each kind that a core executed, by [`Accel::index`]; 0 of none.
+    pub fn on_core_shares(&self) -> [f64; Accel::COUNT] {
+        std::array::from_fn(|kind| {
+            let all = self.on_accelerators[kind] + self.on_cores[kind];
+            self.on_cores[kind] as f64 / all.max(1) as f64
+        })
+    }
+}
+
 /// What moved data, and what it met, in the whole run unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DataStats {

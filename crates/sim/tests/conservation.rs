@@ -56,6 +56,12 @@ impl Social {
                 totals.on_cores[accel.index()],
             );
             assert_eq!(there + here, expected, "{id} {accel}");
+            let share = here as f64 / expected.max(1) as f64;
+            assert_eq!(
+                totals.on_core_shares()[accel.index()],
+                share,
+                "{id} {accel}"
+            );
             assert_eq!(
                 there,
                 outcome.accelerators[accel.index()].operations,
