@@ -18,6 +18,7 @@ from accelflow.reproduce import (
     Runner,
     Scenario,
     budget,
+    implications,
     load,
     names,
     print_counts,
@@ -76,6 +77,13 @@ from accelflow.reproduce import (
     metavar="DIRECTORY",
     help="Only write comparison.md anew, from the results in this directory.",
 )
+@click.option(
+    "--implications",
+    "implications_at",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.md",
+    help="Only write what the paper's printed figures imply of one another.",
+)
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures."""
     started = time.monotonic()
@@ -84,10 +92,9 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
         for one in map(load, names()):
             click.echo(f"{one.name:24} {one.title} ({one.place})")
         return
-    if options["page_of"] is not None:
-        if experiments:
-            raise InputError("--page takes all results of its directory; name no experiments")
-        console.print(f"wrote {rewrite_page(options['page_of'])}", highlight=False, markup=False)
+    written_anew = _pages(experiments, options)
+    if written_anew is not None:
+        console.print(f"wrote {written_anew}", highlight=False, markup=False)
         return
     definitions = [load(name) for name in dict.fromkeys(experiments or names())]
     chosen = budget("quick" if options["quick"] else options["budget_name"])
@@ -108,6 +115,21 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
         console.print(f"wrote {len(written)} files to {out}", highlight=False, markup=False)
     took = time.monotonic() - started
     console.print(f"{runner.simulated:,} simulations, took {took:.1f} s", highlight=False)
+
+
+def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | None:
+    """Write a page that needs no simulation, if one is asked for, and return its path."""
+    results, proofs_at = options["page_of"], options["implications_at"]
+    if results is not None:
+        if experiments:
+            raise InputError("--page takes all results of its directory; name no experiments")
+        return rewrite_page(results)
+    if proofs_at is not None:
+        if experiments:
+            raise InputError("--implications simulates nothing; name no experiments")
+        implications.write_page(proofs_at, implications.PROOFS)
+        return Path(proofs_at)
+    return None
 
 
 def _scenario(options: Mapping[str, Any]) -> Scenario:

@@ -1,0 +1,51 @@
+"""What the AccelFlow paper's printed figures imply of one another: every proof is code.
+
+>>> proof("deadlines_beyond_tcp").found().rules_out
+True
+>>> proof("deadlines_beyond_tcp").found({"deadline_gain": 1.05}).rules_out
+False
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.reproduce.implications import energy, latency, throughput, utilization
+from accelflow.reproduce.implications.page import COMMAND, page, write_page
+from accelflow.reproduce.implications.proof import (
+    CONTRADICTION,
+    IMPLIED,
+    READING,
+    Found,
+    Proof,
+)
+from accelflow.reproduce.implications.ranges import Range
+from accelflow.reproduce.implications.statements import Statement, statements
+
+__all__ = [
+    "COMMAND",
+    "CONTRADICTION",
+    "IMPLIED",
+    "PROOFS",
+    "READING",
+    "Found",
+    "Proof",
+    "Range",
+    "Statement",
+    "page",
+    "proof",
+    "statements",
+    "write_page",
+]
+
+#: All proofs.
+PROOFS: Final = (*utilization.PROOFS, *throughput.PROOFS, *latency.PROOFS, *energy.PROOFS)
+
+
+def proof(name: str) -> Proof:
+    """The proof called `name`. Raises InputError for a name that is not known."""
+    for one in PROOFS:
+        if one.name == name:
+            return one
+    raise InputError(f"unknown proof '{name}'; known are {', '.join(p.name for p in PROOFS)}")

@@ -1,0 +1,72 @@
+"""What the energy and the performance per watt of section VII.B.5 imply."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accelflow.reproduce.implications.proof import IMPLIED, READING, Figures, Proof
+from accelflow.reproduce.implications.ranges import Range
+
+__all__ = ["PROOFS"]
+
+
+def _idle_share(figures: Figures) -> Range:
+    """The share of Non-acc's energy that AccelFlow cannot save, at most."""
+    left = 1 - figures["energy_saved"]
+    return (left - figures["application"]) / (1 - figures["application"])
+
+
+PROOFS: Final = (
+    Proof(
+        name="per_watt_at_the_same_load",
+        kind=READING,
+        title="Performance per watt beside energy",
+        inputs=("energy_saved", "per_watt"),
+        steps=(
+            "Energy for the same requests is the inverse of requests per joule, which is "
+            "performance per watt. So 74 % less energy is 3.8 times the performance per watt in "
+            "the same experiment."
+        ),
+        formula="performance per watt = 1 / (1 - 74 %)",
+        bound=lambda f: 1 / (1 - f["energy_saved"]),
+        quantity="performance per watt over Non-acc",
+        figure="per_watt",
+        rests_on=("Both are of the 400K requests at the production rates.",),
+        gives=("performance is not the throughput of that experiment, but of the maximum load",),
+        reading="performance per watt is requests per joule in the experiment of the 74 %",
+        rows=("power_energy.energy_reduction_vs_Non-acc", "power_energy.perf_per_watt_vs_Non-acc"),
+    ),
+    Proof(
+        name="power_at_the_maximum",
+        kind=IMPLIED,
+        title="Power at the maximum loads",
+        inputs=("over_non_acc", "per_watt"),
+        steps=(
+            "If performance is the maximum throughput, AccelFlow draws this much more power at its "
+            "maximum than Non-acc at its own, for 8.3 times the requests."
+        ),
+        formula="power = 8.3 / 7.2",
+        bound=lambda f: f["over_non_acc"] / f["per_watt"],
+        quantity="AccelFlow's power at its maximum load over Non-acc's at its own",
+        rests_on=("Reading: performance per watt is that at the maximum loads.",),
+        rows=("power_energy.perf_per_watt_vs_Non-acc",),
+    ),
+    Proof(
+        name="power_at_rest",
+        kind=IMPLIED,
+        title="Power that is drawn whatever runs",
+        inputs=("energy_saved", "application"),
+        steps=(
+            "At equal load AccelFlow cannot save what the server draws at rest, nor what "
+            "cores need "
+            "for the application logic. What is left of 26 % for the former is little."
+        ),
+        formula="share at rest <= (1 - 74 % - 20.7 %) / (1 - 20.7 %)",
+        bound=_idle_share,
+        quantity="share of Non-acc's energy that is drawn at rest, at most",
+        percent=True,
+        rests_on=("A busy core draws the same whatever it executes.", "Both take the same time."),
+        gives=("the power at rest, which is not printed",),
+        rows=("power_energy.energy_reduction_vs_Non-acc",),
+    ),
+)

@@ -1,0 +1,256 @@
+"""What orchestration's shares, loads and the reductions of latency imply."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Figures, Proof
+from accelflow.reproduce.implications.ranges import Range
+
+__all__ = ["PROOFS"]
+
+_WAITS: Final = "the overhead of Fig. 3 includes the waits that orchestration causes"
+
+
+def _mean_beside_share(name: str, system: str, overhead: str, reduction: str, row: str) -> Proof:
+    return Proof(
+        name=name,
+        kind=READING,
+        title=f"{system}: overhead beside the reduction of the mean",
+        inputs=(overhead, reduction),
+        steps=(
+            "Without any orchestration a response takes its other parts. If these are all but the "
+            "overhead, no orchestrator can reduce the mean by more than it, and AccelFlow has some "
+            "of its own. What is missing are waits that are no part of the overhead and yet vanish "
+            "with it."
+        ),
+        formula="reduction of the mean <= overhead at 15 kRPS",
+        bound=lambda f: f[overhead],
+        quantity=f"reduction of the mean latency over {system}",
+        figure=reduction,
+        percent=True,
+        rests_on=(
+            'The overhead "increases rapidly with the load" (section III), so that at 13.4 kRPS it '
+            "is at most that at 15 kRPS.",
+            "Averages over all services (Fig. 3) hold for the eight of Fig. 11.",
+        ),
+        gives=("what is counted as overhead", "the services or loads of Fig. 3"),
+        reading=_WAITS,
+        rows=(row,),
+    )
+
+
+def _others(figures: Figures) -> Range:
+    """Time of a request per operation that is not orchestration, in us."""
+    idle = figures["relief_idle_overhead"]
+    return figures["manager_us"] * ((1 - idle) / idle)
+
+
+def _dispatcher_us(figures: Figures) -> Range:
+    share = figures["accelflow_idle_overhead"]
+    return _others(figures) * (share / (1 - share))
+
+
+PROOFS: Final = (
+    Proof(
+        name="relief_manager_is_saturated",
+        kind=CONTRADICTION,
+        title="RELIEF's manager at 10 kRPS of CPost",
+        inputs=("manager_us", "cpost_operations", "medium_krps"),
+        steps=(
+            "The manager handles one completion after the other. Beyond the load at which it is "
+            "busy all the time its queue grows for as long as requests come, and the P99 is a "
+            "property of the run's length. The paper says so itself of 10 kRPS: \"the time the "
+            "RELIEF orchestrator is busy for the 10K requests that arrive in 1 second is 1.3 "
+            "seconds\", and still reports RELIEF's tails at 10, 13.4 and 15 kRPS."
+        ),
+        formula="load <= 1 / (87 x 1.5 us)",
+        bound=lambda f: 1e3 / (f["cpost_operations"] * f["manager_us"]),
+        quantity="load of CPost that RELIEF can hold, kRPS",
+        figure="medium_krps",
+        rests_on=("One manager, as in RELIEF, and one server for CPost alone; with others, less.",),
+        gives=(
+            "1.5 us as the manager's occupancy: as a latency of which less is occupancy it "
+            "can hold",
+            "RELIEF's tails of CPost as figures of a steady state",
+        ),
+        rows=("orchestration_overhead.RELIEF_15k_rps",),
+    ),
+    _mean_beside_share(
+        "cpu_centric_overhead_and_mean",
+        "CPU-Centric",
+        "cpu_centric_overhead",
+        "mean_over_cpu_centric",
+        "orchestration_overhead.CPU-Centric_15k_rps",
+    ),
+    _mean_beside_share(
+        "relief_overhead_and_mean",
+        "RELIEF",
+        "relief_overhead",
+        "mean_over_relief",
+        "orchestration_overhead.RELIEF_15k_rps",
+    ),
+    Proof(
+        name="relief_waits_at_low_load",
+        kind=IMPLIED,
+        title="RELIEF's tail at 5 kRPS over its idle time",
+        inputs=("relief_idle_overhead", "accelflow_idle_overhead", "tail_over_relief_5k"),
+        steps=(
+            "On an idle server AccelFlow takes (1 - 10 %) / (1 - 2.2 %) of RELIEF's time: 8 "
+            "% less. "
+            "At the lowest load its P99 is 55.1 % less, and a P99 is not below the idle mean. So "
+            "RELIEF's P99 at 5 kRPS is a multiple of its idle time while AccelFlow's need not be: "
+            "the reduction is one of waits, which the share of overhead does not show."
+        ),
+        formula="RELIEF's P99 / idle mean >= (1 - 10 %) / (1 - 2.2 %) / (1 - 55.1 %)",
+        bound=lambda f: (
+            (1 - f["relief_idle_overhead"])
+            / (1 - f["accelflow_idle_overhead"])
+            / (1 - f["tail_over_relief_5k"])
+        ),
+        quantity="RELIEF's P99 at 5 kRPS over its mean on an idle server, at least",
+        rests_on=("What is not orchestration takes both systems as long on an idle server.",),
+        rows=("orchestration_overhead.RELIEF_unloaded",),
+    ),
+    Proof(
+        name="time_of_an_operation",
+        kind=IMPLIED,
+        title="What a request takes per operation beside orchestration",
+        inputs=("manager_us", "relief_idle_overhead"),
+        steps=(
+            "If each completion costs RELIEF 1.5 us and that is 10 % of the time on an idle "
+            "server, "
+            "everything else takes nine times as long: application logic, accelerators, transfers, "
+            "and whatever of other servers is counted."
+        ),
+        formula="time = 1.5 us x (1 - 10 %) / 10 %",
+        bound=_others,
+        quantity="time of a request for each of its operations, without orchestration, us",
+        rests_on=("Every operation is on the request's path, none in parallel.",),
+        rows=("orchestration_overhead.RELIEF_unloaded",),
+    ),
+    Proof(
+        name="time_of_a_dispatch",
+        kind=IMPLIED,
+        title="What an instruction of a dispatcher takes",
+        inputs=(
+            "manager_us",
+            "relief_idle_overhead",
+            "accelflow_idle_overhead",
+            "instructions",
+            "clock_ghz",
+        ),
+        steps=(
+            "With the time of an operation from RELIEF's 10 % at 1.5 us, AccelFlow's 2.2 % is 0.3 "
+            "us for each operation of a dispatcher, in which it executes 18 instructions: so many "
+            "cycles of 2.4 GHz each. A dispatcher that takes a cycle an instruction needs 7.5 ns."
+        ),
+        formula="cycles = 1.5 us x (1 - 10 %) / 10 % x 2.2 % / (1 - 2.2 %) / 18 x 2.4 GHz",
+        bound=lambda f: _dispatcher_us(f) * 1e3 / f["instructions"] * f["clock_ghz"],
+        quantity="cycles of 2.4 GHz for an instruction of a dispatcher",
+        rests_on=("What is not orchestration takes both systems as long on an idle server.",),
+        gives=("a dispatcher's clock, which is not printed", "what is counted as orchestration"),
+        rows=("orchestration_overhead.AccelFlow_unloaded",),
+    ),
+    Proof(
+        name="non_acc_waits",
+        kind=IMPLIED,
+        title="Waits without accelerators at the production load",
+        inputs=(
+            "application",
+            "tcp_share",
+            "encr_share",
+            "rpc_share",
+            "ser_share",
+            "cmp_share",
+            "ldb_share",
+            "tcp_speedup",
+            "encr_speedup",
+            "rpc_speedup",
+            "ser_speedup",
+            "cmp_speedup",
+            "ldb_speedup",
+            "mean_over_non_acc",
+        ),
+        steps=(
+            "Speedups alone leave AccelFlow at least 37 % of a request's time without "
+            "accelerators, "
+            "one operation after the other. A mean that is 77.2 % less than Non-acc's is therefore "
+            "beside a Non-acc whose requests wait."
+        ),
+        formula=(
+            "Non-acc's mean / its idle mean >= (20.7 % + sum of share / speedup) / (1 - 77.2 %)"
+        ),
+        bound=lambda f: (
+            (
+                f["application"]
+                + f["tcp_share"] / f["tcp_speedup"]
+                + f["encr_share"] / f["encr_speedup"]
+                + f["rpc_share"] / f["rpc_speedup"]
+                + f["ser_share"] / f["ser_speedup"]
+                + f["cmp_share"] / f["cmp_speedup"]
+                + f["ldb_share"] / f["ldb_speedup"]
+            )
+            / (1 - f["mean_over_non_acc"])
+        ),
+        quantity="Non-acc's mean at the production load over that on an idle server, at least",
+        rests_on=("Operations in parallel are as parallel with accelerators as without.",),
+        rows=("mean_latency_reduction.Non-acc",),
+    ),
+    Proof(
+        name="crossings_of_a_tail",
+        kind=IMPLIED,
+        title="Crossings between chiplets in a tail",
+        inputs=(
+            "hundred_over_sixty",
+            "crossing_cycles",
+            "slow_crossing_cycles",
+            "clock_ghz",
+        ),
+        steps=(
+            "If a tail grows by what its crossings take longer, 40 cycles each, 45 % of it are so "
+            "many crossings, one after the other."
+        ),
+        formula="crossings per us = 45 % / ((100 - 60) cycles / 2.4 GHz)",
+        bound=lambda f: (
+            1e3
+            * (f["hundred_over_sixty"] - 1)
+            / ((f["slow_crossing_cycles"] - f["crossing_cycles"]) / f["clock_ghz"])
+        ),
+        quantity="serial crossings in each us of the P99 with six chiplets",
+        rests_on=("A tail grows by the latency that is added, without more waiting.",),
+        gives=("what crosses for each operation: the paper counts no crossings",),
+        rows=("sensitivity.p99_6_chiplets_100_over_60_cycles",),
+    ),
+    Proof(
+        name="crossings_of_two_chiplets",
+        kind=IMPLIED,
+        title="Crossings with two chiplets over those with six",
+        inputs=(
+            "six_over_two",
+            "hundred_over_sixty",
+            "crossing_cycles",
+            "slow_crossing_cycles",
+        ),
+        steps=(
+            "From 60 to 100 cycles six chiplets' crossings add 45 % of 1.14 tails, and from two to "
+            "six chiplets the crossings that come with them add 14 % of one at 60 cycles each. So "
+            "most of the crossings are there with two chiplets, where a trace crosses where it "
+            "starts or ends, and not between accelerators."
+        ),
+        formula="crossings(2) / crossings(6) = 1 - (0.14 / 60) / (0.45 x 1.14 / 40)",
+        bound=lambda f: (
+            1
+            - ((f["six_over_two"] - 1) / f["crossing_cycles"])
+            / (
+                (f["hundred_over_sixty"] - 1)
+                * f["six_over_two"]
+                / (f["slow_crossing_cycles"] - f["crossing_cycles"])
+            )
+        ),
+        quantity="crossings with two chiplets, of those with six",
+        percent=True,
+        rests_on=("A tail grows by the latency that is added, without more waiting.",),
+        rows=("sensitivity.p99_6_chiplets_over_2",),
+    ),
+)

@@ -1,0 +1,207 @@
+"""The page of what the paper's figures imply, equal for equal figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.files import why, write_whole
+from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Found, Proof
+from accelflow.reproduce.implications.ranges import Range
+from accelflow.reproduce.implications.statements import Statement, statements
+
+__all__ = ["COMMAND", "page", "write_page"]
+
+#: What writes the committed page.
+COMMAND: Final = "accelflow reproduce --implications docs/results/what-the-paper-implies.md"
+
+_KINDS: Final = {
+    CONTRADICTION: (
+        "Contradictions",
+        "Printed figures that exclude each other by every definition of them that was considered.",
+    ),
+    READING: (
+        "Readings that are ruled out",
+        "Printed figures that exclude each other if they are read as it says; at least one part "
+        "of the reading, or one of the figures, has to give.",
+    ),
+    IMPLIED: (
+        "Values that follow",
+        "What has to be so for a printed figure to hold, although the paper does not say it.",
+    ),
+}
+
+
+def write_page(path: Path, proofs: Sequence[Proof]) -> None:
+    """Write the page to `path`. Raises InputError for a place that cannot be written."""
+    text = page(proofs)
+    try:
+        write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--implications {path}: {why(error)}") from error
+
+
+def page(proofs: Sequence[Proof]) -> str:
+    """The page of `proofs`."""
+    lines = [*_introduction(proofs), *_glance(proofs), *_utilization(proofs)]
+    for kind, (heading, about) in _KINDS.items():
+        lines += [f"## {heading}", "", about, ""]
+        for one in proofs:
+            if one.kind == kind:
+                lines += _proof(one)
+    lines += _statements(proofs)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _introduction(proofs: Sequence[Proof]) -> list[str]:
+    count = {kind: sum(one.kind == kind for one in proofs) for kind in _KINDS}
+    return [
+        "# What the paper's figures imply",
+        "",
+        f"Written by `{COMMAND}`; not edited by hand. Each entry is a proof in "
+        "`python/accelflow/reproduce/implications`: figures that the AccelFlow paper (HPCA 2026) "
+        "prints, and an inequality that is computed from them. No simulation takes part. "
+        f"{count[CONTRADICTION]} are contradictions, {count[READING]} rule a reading out, and "
+        f"{count[IMPLIED]} say what must be so.",
+        "",
+        "A printed figure stands for all numbers that are rounded to it: 92 % is 91.5 to 92.5 %. "
+        "Bounds are ranges for that reason (in brackets), and something is ruled out only if it is "
+        "for all of them. An entry says what it takes from the paper beside the figures; who "
+        "doubts that has found what gives.",
+        "",
+    ]
+
+
+def _glance(proofs: Sequence[Proof]) -> list[str]:
+    lines = [
+        "| proof | kind | follows | printed |",
+        "|---|---|---|---|",
+    ]
+    for one in sorted(proofs, key=lambda proof: list(_KINDS).index(proof.kind)):
+        found = one.found()
+        relation = f"{one.relation} " if one.figure is not None else ""
+        printed = "" if found.figure is None else _number(found.figure.value, one.percent)
+        lines.append(
+            f"| [{one.title}](#{_anchor(one)}) | {one.kind} | "
+            f"{relation}{_number(found.bound.value, one.percent)} | {printed} |"
+        )
+    return [*lines, ""]
+
+
+#: Accelerators of section VII.B.4 beside TCP, with how many each figure is the mean of.
+_NAMED: Final = (
+    ("(De)Encr", "encr", "encr", 2),
+    ("RPC", "rpc", "rpc", 1),
+    ("(De)Ser", "ser", "ser", 2),
+    ("(De)Cmp", "cmp", "dcmp", 2),
+    ("LdB", "ldb", "ldb", 1),
+)
+
+
+def _utilization(proofs: Sequence[Proof]) -> list[str]:
+    """The printed utilisations beside what they can be as shares of the elements' time."""
+    bounds = {one.name: one.found().bound.value for one in proofs}
+    if not all(f"{kind}_elements_beside_tcp" in bounds for _, kind, _, _ in _NAMED):
+        return []
+    figure = {key: one.figure.value for key, one in statements().items()}
+    lines = [
+        "## Utilisations as shares of the elements' time",
+        "",
+        "With the printed shares and speedups, and TCP's elements 92 % busy: if elements are busy "
+        "for their computation C/S alone, and with the most that loading and saving can take. What "
+        "is printed is above both for every accelerator, so that it is no share of the elements' "
+        "time. The share of time with any element busy is not ruled out for any, and is what the "
+        "simulator reports beside (`any_busy_*`).",
+        "",
+        "| accelerator | printed | computation alone | with the most loading |",
+        "|---|---|---|---|",
+    ]
+    tcp = figure["tcp_share"] / figure["tcp_speedup"]
+    for name, kind, speedup, accelerators in _NAMED:
+        ratio = figure[f"{kind}_share"] / figure[f"{speedup}_speedup"] / tcp / accelerators
+        most = bounds[f"{kind}_elements_beside_tcp"]
+        cells = (figure[f"{kind}_used"], figure["tcp_used"] * ratio, most)
+        lines.append(f"| {name} | " + " | ".join(_number(cell, True) for cell in cells) + " |")
+    return [*lines, ""]
+
+
+def _proof(one: Proof) -> list[str]:
+    found = one.found()
+    lines = [f"### {one.title}", "", f"`{one.name}`", ""]
+    if one.reading:
+        lines += [f"Reading: {one.reading}.", ""]
+    lines += ["From the paper:", ""]
+    lines += [f"- {_input(statements()[key])}" for key in one.inputs]
+    lines += ["", one.steps, "", f"    {one.formula}", "", _outcome(one, found.bound)]
+    if found.figure is not None:
+        lines[-1] += " " + _verdict(one, found)
+    lines.append("")
+    for heading, items in (("It rests on", one.rests_on), ("What would have to give", one.gives)):
+        if items:
+            lines += [f"{heading}:", "", *(f"- {item}" for item in items), ""]
+    if one.rows:
+        lines += ["Rows: " + ", ".join(f"`{row}`" for row in one.rows) + ".", ""]
+    return lines
+
+
+def _input(statement: Statement) -> str:
+    return f"{statement.says}: {_printed(statement)} ({statement.section})"
+
+
+def _outcome(one: Proof, bound: Range) -> str:
+    relation = f" is {one.relation} " if one.figure is not None else ": "
+    text = _number(bound.value, one.percent)
+    low, high = (_number(end, one.percent) for end in (bound.low, bound.high))
+    between = "" if low == high else f" ({low} to {high})"
+    said = one.quantity[0].upper() + one.quantity[1:]
+    return f"{said}{relation}**{text}**{between}."
+
+
+def _verdict(one: Proof, found: Found) -> str:
+    """The printed figure, and how far it is beyond the bound at the ends that are nearest."""
+    if found.figure is None:
+        return ""
+    what = f"The printed figure ({one.figure_says})" if one.figure_says else "The printed figure"
+    text = f"{what} is **{_number(found.figure.value, one.percent)}**"
+    if not found.rules_out:
+        return f"{text}, which it allows."
+    ends = (found.figure.low, found.bound.high), (found.bound.low, found.figure.high)
+    beyond, limit = ends[0] if one.relation == "at most" else ends[1]
+    return f"{text}, which is ruled out: they are a factor of {beyond / limit:.2f} apart at least."
+
+
+def _printed(statement: Statement) -> str:
+    """With the digits of the paper: shares in per cent."""
+    if statement.row and abs(statement.printed) < 1:
+        digits = max(0, -int(statement.printed.as_tuple().exponent) - 2)
+        return f"{100 * statement.printed:.{digits}f} %"
+    return f"{statement.printed:f}"
+
+
+def _number(value: float, percent: bool) -> str:
+    if percent:
+        return f"{100 * value:.1f} %"
+    return f"{value:.1f}" if abs(value) >= 20 else f"{value:.3g}"
+
+
+def _anchor(one: Proof) -> str:
+    kept = (sign for sign in one.title.lower() if sign.isalnum() or sign in " -_")
+    return "".join(kept).replace(" ", "-")
+
+
+def _statements(proofs: Sequence[Proof]) -> list[str]:
+    """Each sentence once, with the figures that are taken from it."""
+    used = {key for one in proofs for key in one.inputs}
+    taken: dict[tuple[str, str], list[str]] = {}
+    for key, one in statements().items():
+        if key in used:
+            figures = taken.setdefault((one.section, one.quote), [])
+            figures.append(f"{one.says}: {_printed(one)}")
+    lines = ["## The sentences", "", "| section | sentence | figures |", "|---|---|---|"]
+    lines += [
+        f'| {section} | "{quote}" | {"; ".join(figures)} |'
+        for (section, quote), figures in taken.items()
+    ]
+    return [*lines, ""]

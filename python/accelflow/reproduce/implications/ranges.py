@@ -1,0 +1,86 @@
+"""Figures as they are printed: each is a range, for it was rounded.
+
+A bound that rests on printed figures is a range too, and rules another figure out only if the
+ranges do not meet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+__all__ = ["Range"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers from `low` to `high`; `value` is the one that is printed, or follows from those.
+
+    Operations take both to be independent, so that their outcomes are never too narrow.
+    """
+
+    low: float
+    value: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float) -> Range:
+        """A number that is not rounded, such as a count."""
+        return cls(value, value, value)
+
+    @classmethod
+    def printed(cls, figure: Decimal) -> Range:
+        """A figure that was rounded to the digits that it has: 0.680 is 0.6795 to 0.6805."""
+        exponent = int(figure.as_tuple().exponent)
+        half = Decimal(5).scaleb(exponent - 1)
+        return cls(float(figure - half), float(figure), float(figure + half))
+
+    def __add__(self, other: Range | float) -> Range:
+        """All sums."""
+        other = _range(other)
+        return Range(self.low + other.low, self.value + other.value, self.high + other.high)
+
+    def __radd__(self, other: float) -> Range:
+        """All sums."""
+        return self + other
+
+    def __neg__(self) -> Range:
+        """All numbers with the other sign."""
+        return Range(-self.high, -self.value, -self.low)
+
+    def __sub__(self, other: Range | float) -> Range:
+        """All differences."""
+        return self + -_range(other)
+
+    def __rsub__(self, other: float) -> Range:
+        """All differences."""
+        return -self + other
+
+    def __mul__(self, other: Range | float) -> Range:
+        """All products."""
+        other = _range(other)
+        ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
+        return Range(min(ends), self.value * other.value, max(ends))
+
+    def __rmul__(self, other: float) -> Range:
+        """All products."""
+        return self * other
+
+    def __truediv__(self, other: Range | float) -> Range:
+        """All quotients. Raises ZeroDivisionError if `other` contains 0."""
+        other = _range(other)
+        if other.low <= 0 <= other.high:
+            raise ZeroDivisionError(f"{other} contains 0")
+        return self * Range(1 / other.high, 1 / other.value, 1 / other.low)
+
+    def __rtruediv__(self, other: float) -> Range:
+        """All quotients."""
+        return Range.of(other) / self
+
+    def at_least(self, least: float) -> Range:
+        """Each number, or `least` where that is more."""
+        return Range(max(self.low, least), max(self.value, least), max(self.high, least))
+
+
+def _range(number: Range | float) -> Range:
+    return number if isinstance(number, Range) else Range.of(number)

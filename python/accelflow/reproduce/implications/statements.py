@@ -1,0 +1,63 @@
+"""What the paper states, as the proofs take it: with its place and the sentence."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+
+from accelflow.errors import InputError
+from accelflow.reproduce.implications.ranges import Range
+from accelflow.reproduce.targets import printed_figures
+
+__all__ = ["Statement", "statements"]
+
+_PACKAGE = "accelflow.reproduce.implications"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A figure that the paper prints.
+
+    `row` is its row among the reported results, or empty. `printed` is the figure with the digits
+    that it is printed with, and `figure` the range that they stand for.
+    """
+
+    key: str
+    says: str
+    section: str
+    quote: str
+    row: str
+    printed: Decimal
+    figure: Range
+
+
+@cache
+def statements() -> Mapping[str, Statement]:
+    """All statements by key. Raises InputError for a row that is not there."""
+    text = resources.files(_PACKAGE).joinpath("statements.toml").read_text(encoding="utf-8")
+    return {key: _statement(key, content) for key, content in tomllib.loads(text).items()}
+
+
+def _statement(key: str, content: Mapping[str, str]) -> Statement:
+    row = content.get("row", "")
+    if row:
+        known = printed_figures()
+        if f"accelflow.{row}" not in known:
+            raise InputError(f"statements.toml: {key}: there is no row '{row}'")
+        printed = known[f"accelflow.{row}"]
+    else:
+        printed = Decimal(content["value"])
+    exact = bool(content.get("exact", False))
+    return Statement(
+        key=key,
+        says=content["says"],
+        section=content["section"],
+        quote=content["quote"],
+        row=row,
+        printed=printed,
+        figure=Range.of(float(printed)) if exact else Range.printed(printed),
+    )

@@ -1,0 +1,320 @@
+"""What the utilisations of section VII.B.4 and the speedups of section VI imply."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accelflow.reproduce.implications.proof import (
+    AVERAGES,
+    CONTRADICTION,
+    ELEMENTS,
+    IMPLIED,
+    READING,
+    Figures,
+    Proof,
+)
+from accelflow.reproduce.implications.ranges import Range
+
+__all__ = ["PROOFS"]
+
+_LOADS: Final = (
+    "Beside its computation, C/S, an element loads an operation's data and saves what comes out, "
+    "each at Table III's rate and at most a scratchpad; TCP's operations take a core 10 us at "
+    'least ("tens of us"), and their own loading is left out.'
+)
+#: What the time of loading rests on.
+_LOAD_INPUTS: Final = ("operation_us", "load_ns", "load_gb_per_s", "scratchpad_kb")
+
+_NAMES: Final = {
+    "encr": "(De)Encr",
+    "rpc": "RPC",
+    "ser": "(De)Ser",
+    "cmp": "(De)Cmp",
+    "ldb": "LdB",
+}
+_ROWS: Final = {
+    "encr": "Encr_Decr",
+    "rpc": "RPC",
+    "ser": "Ser_Dser",
+    "cmp": "Cmp_Dcmp",
+    "ldb": "LdB",
+}
+#: Operations for each of TCP's, at most, in all services (Tables II and IV): a trace that receives
+#: or sends has one of TCP, one of (De)Encr, one of (De)Ser, at most one of RPC and of (De)Cmp, and
+#: as many send as receive, of which only the latter have one of LdB.
+_OPERATIONS: Final = {"encr": 1.0, "rpc": 1.0, "ser": 1.0, "cmp": 1.0, "ldb": 0.5}
+
+
+def _work(figures: Figures, kind: str, speedup: str | None = None) -> Range:
+    """The elements' time of a kind of operations, per unit of a request's time on cores alone."""
+    return figures[f"{kind}_share"] / figures[f"{speedup or kind}_speedup"]
+
+
+def _loading(figures: Figures, data: str = "scratchpad_kb") -> Range:
+    """The most that loading and saving one operation takes, of what one of TCP's computes."""
+    each_ns = figures["load_ns"] + figures[data] * 1024 / figures["load_gb_per_s"]
+    return 2 * each_ns / (figures["operation_us"] * 1e3 / figures["tcp_speedup"])
+
+
+def _beside_tcp(kind: str, accelerators: int, speedup: str | None = None) -> Proof:
+    """The share of elements' time beside TCP's; the mean where one figure is given for two."""
+
+    def bound(figures: Figures) -> Range:
+        computes = _work(figures, kind, speedup) / _work(figures, "tcp")
+        loads = _OPERATIONS[kind] * _loading(figures)
+        return figures["tcp_used"] * (computes + loads) / accelerators
+
+    name, factor = _NAMES[kind], speedup or kind
+    both = f" The figure is the mean of {accelerators} accelerators." * (accelerators > 1)
+    slow = " All of (De)Cmp is taken to be Dcmp, the slower of the two." * (kind == "cmp")
+    return Proof(
+        name=f"{kind}_elements_beside_tcp",
+        kind=READING,
+        title=f"{name}'s elements beside TCP's",
+        inputs=(
+            "tcp_used",
+            "tcp_share",
+            "tcp_speedup",
+            f"{kind}_share",
+            f"{factor}_speedup",
+            *_LOAD_INPUTS,
+            f"{kind}_used",
+        ),
+        steps=(
+            "Elements compute for a share of a request over a speedup, and load and save the data "
+            f"of each operation, so that {name}'s elements are busy for a fixed part of the time "
+            "of TCP's, whatever the load. The bound takes every operation to fill a scratchpad, in "
+            f"and out.{both}{slow}"
+        ),
+        formula=(
+            f"{name} <= TCP x (({name}'s share / its speedup) / (TCP's share / its speedup) + "
+            f"operations / TCP's x loading / TCP's computation)"
+            + f" / {accelerators}"
+            * (accelerators > 1)
+        ),
+        bound=bound,
+        quantity=f"utilisation of {name}",
+        figure=f"{kind}_used",
+        percent=True,
+        rests_on=(AVERAGES, _LOADS),
+        gives=("the meaning of utilisation", "shares or speedups at the peak"),
+        reading=ELEMENTS,
+        rows=(f"utilization_at_peak.{_ROWS[kind]}",),
+    )
+
+
+def _ldb_any_busy(figures: Figures) -> Range:
+    """The most elements of LdB that are busy on average, if it handles entries and no data."""
+    computes = _work(figures, "ldb") / _work(figures, "tcp")
+    return figures["elements"] * (computes + _OPERATIONS["ldb"] * _loading(figures, "inline_kb"))
+
+
+def _rpc_loading(figures: Figures) -> Range:
+    """Loading that RPC needs to be busy for as long as is printed, of TCP's computation."""
+    computes = _work(figures, "rpc") / _work(figures, "tcp")
+    return figures["rpc_used"] / figures["elements"] - computes
+
+
+def _application(figures: Figures) -> Range:
+    """Cores that the application logic needs beside as much tax as the elements compute."""
+    load, tcp = _loading(figures), figures["elements"] * figures["tcp_used"]
+    tax = tcp / (1 + load) * figures["tcp_speedup"]
+    for kind, speedup, accelerators in (
+        ("encr", "encr", 2),
+        ("rpc", "rpc", 1),
+        ("ser", "ser", 2),
+        ("cmp", "dcmp", 2),
+        ("ldb", "ldb", 1),
+    ):
+        busy = accelerators * figures["elements"] * figures[f"{kind}_used"]
+        computes = (busy - _OPERATIONS[kind] * load * tcp).at_least(0.0)
+        tax = tax + computes * figures[f"{speedup}_speedup"]
+    return tax * (figures["application"] / (1 - figures["application"]))
+
+
+PROOFS: Final = (
+    Proof(
+        name="accelerators_do_not_dominate",
+        kind=READING,
+        title="Accelerators cannot take most of the time",
+        inputs=(
+            "application",
+            "tcp_share",
+            "encr_share",
+            "rpc_share",
+            "ser_share",
+            "cmp_share",
+            "ldb_share",
+            "tcp_speedup",
+            "encr_speedup",
+            "rpc_speedup",
+            "ser_speedup",
+            "dcmp_speedup",
+            "ldb_speedup",
+        ),
+        steps=(
+            "Of a request that takes 1 on cores alone, accelerators execute each share in that "
+            "share over its speedup, and the application logic still takes its own on cores. The "
+            "sum of all accelerators is below the application logic alone, so cores take longer. "
+            "Chains in parallel only shorten what is spent on accelerators. Section VII.B.1 says "
+            'of Fig. 17: "the time spent executing on accelerators dominates the total execution '
+            'time".'
+        ),
+        formula="accelerators <= sum of (share / speedup), with all of (De)Cmp at Dcmp's speedup",
+        bound=lambda f: (
+            _work(f, "tcp")
+            + _work(f, "encr")
+            + _work(f, "rpc")
+            + _work(f, "ser")
+            + _work(f, "cmp", "dcmp")
+            + _work(f, "ldb")
+        ),
+        quantity="time on accelerators, of a request that takes 1 on cores alone",
+        figure="application",
+        figure_says="application logic on cores, which they would have to exceed",
+        percent=True,
+        rests_on=(
+            "The averages of sections III and VI describe the requests of Fig. 17.",
+            "Cores execute the application logic as fast as without accelerators.",
+        ),
+        gives=(
+            "Fig. 17's sentence",
+            "what is counted as time on accelerators: loading and waiting for memory",
+        ),
+        reading="time on accelerators is that of their computation, C/S",
+    ),
+    Proof(
+        name="ldb_busy_at_all",
+        kind=READING,
+        title="LdB busy at all",
+        inputs=(
+            "elements",
+            "tcp_share",
+            "tcp_speedup",
+            "ldb_share",
+            "ldb_speedup",
+            "operation_us",
+            "load_ns",
+            "load_gb_per_s",
+            "inline_kb",
+            "ldb_used",
+        ),
+        steps=(
+            "The share of time in which any element is busy is at most the mean number of busy "
+            "elements. LdB's is to TCP's as their work is, and TCP has eight: all of them busy all "
+            "the time, and no two of LdB's ever busy together, would give the bound. LdB handles "
+            'entries and no data (section III, Q3: it "does not process data").'
+        ),
+        formula=(
+            "LdB <= 8 x ((LdB's share / its speedup) / (TCP's share / its speedup) + 1/2 x loading "
+            "of an entry / TCP's computation)"
+        ),
+        bound=_ldb_any_busy,
+        quantity="share of time with any element of LdB busy",
+        figure="ldb_used",
+        percent=True,
+        rests_on=(AVERAGES, _LOADS),
+        gives=(
+            'what LdB handles: section IV.B also says that it "saves the results"',
+            "LdB's share or speedup",
+        ),
+        reading="utilisation is the share of time with any element busy, and LdB handles no data",
+        rows=("utilization_at_peak.LdB",),
+    ),
+    Proof(
+        name="rpc_busy_needs_loading",
+        kind=IMPLIED,
+        title="RPC busy at all",
+        inputs=(
+            "elements",
+            "tcp_share",
+            "tcp_speedup",
+            "rpc_share",
+            "rpc_speedup",
+            "rpc_used",
+        ),
+        steps=(
+            "As for LdB, RPC's computation alone keeps any of its elements busy for at most 17 % "
+            "of the time. For 68 % loading and saving has to take so much for each operation, even "
+            "with all of TCP's elements always busy and no two of RPC's together."
+        ),
+        formula="loading / TCP's computation >= 68 % / 8 - (3.2 % / 20.5) / (25.6 % / 3.5)",
+        bound=_rpc_loading,
+        quantity="loading and saving of an operation, of what one of TCP's computes, at least",
+        percent=True,
+        rests_on=(AVERAGES, "Reading: utilisation is the share of time with any element busy."),
+        gives=("how long elements are busy with data, which depends on sizes and on memory",),
+        rows=("utilization_at_peak.RPC",),
+    ),
+    Proof(
+        name="encr_is_no_long_operation",
+        kind=CONTRADICTION,
+        title="Encr is no accelerator with long operations",
+        inputs=("encr_share", "encr_speedup", "ser_share", "ser_speedup"),
+        steps=(
+            "Every trace has one operation of Encr or Decr and one of Ser or Dser (Tables II and "
+            "IV), so their mean operations are to each other as their work is. Section VII.C.3 "
+            'says that fallback becomes common "particularly for accelerators with longer '
+            "execution times, e.g., Encr and Cmp\". TCP's operations, as many, take longer than "
+            "(De)Ser's."
+        ),
+        formula="Encr / Ser <= ((De)Encr's share / its speedup) / ((De)Ser's share / its speedup)",
+        bound=lambda f: _work(f, "encr") / _work(f, "ser"),
+        quantity="time of a mean operation of (De)Encr over that of (De)Ser",
+        figure=lambda _: Range.of(1.0),
+        figure_says="what it would have to exceed to be the longer one",
+        rests_on=(
+            "The averages of sections III and VI describe the requests of Fig. 19.",
+            "Both load as much for an operation: a message has one size.",
+        ),
+        gives=("which accelerators deny most", "shares or speedups of Fig. 19"),
+        rows=("fallback.encr_denied_4pe", "fallback.encr_denied_2pe"),
+    ),
+    _beside_tcp("encr", 2),
+    _beside_tcp("rpc", 1),
+    _beside_tcp("ser", 2),
+    _beside_tcp("cmp", 2, "dcmp"),
+    _beside_tcp("ldb", 1),
+    Proof(
+        name="application_needs_more_cores",
+        kind=READING,
+        title="Application logic beside busy elements",
+        inputs=(
+            "elements",
+            "tcp_used",
+            "encr_used",
+            "rpc_used",
+            "ser_used",
+            "cmp_used",
+            "ldb_used",
+            "tcp_speedup",
+            "encr_speedup",
+            "rpc_speedup",
+            "ser_speedup",
+            "dcmp_speedup",
+            "ldb_speedup",
+            "application",
+            *_LOAD_INPUTS,
+            "cores",
+        ),
+        steps=(
+            "An element that computes does the work of as many cores as its speedup says. All "
+            "utilisations together, less the most that is loading, are so many cores' worth of "
+            "tax, and application logic is a fifth of a request beside it, which only cores "
+            "execute."
+        ),
+        formula=(
+            "cores >= sum of ((8 x accelerators x utilisation - loading) x speedup) x 20.7 % / "
+            "(1 - 20.7 %)"
+        ),
+        bound=_application,
+        quantity="cores that the application logic keeps busy at the peak",
+        relation="at least",
+        figure=lambda f: f["cores"],
+        figure_says="cores of the server",
+        rests_on=(AVERAGES, _LOADS),
+        gives=("the meaning of utilisation",),
+        reading=ELEMENTS,
+        rows=("utilization_at_peak.Encr_Decr", "utilization_at_peak.RPC"),
+    ),
+)
