@@ -105,6 +105,10 @@ def test_energy_of_a_comparison_is_that_of_what_each_server_did() -> None:
     assert base["throughput_rps"] == 2000.0
     assert base["joules_per_request"] == pytest.approx(base["power_w"]["total_w"] / 2000)
     assert base["requests_per_joule"] == pytest.approx(1 / base["joules_per_request"])
+    at_rest = base["power_w"]["idle_w"] + base["power_w"]["leakage_w"]
+    assert base["dynamic_joules_per_request"] == pytest.approx(
+        base["joules_per_request"] - at_rest / 2000
+    )
 
     ours = chip.energy(results, "accelflow")
     assert ours["estimated"]

@@ -83,8 +83,9 @@ def energy(
     """The energy of one system of `results`, an object of schema ``accelflow.compare/1``.
 
     It is that of a second of the measured window, so the outcome holds watts by place
-    (``power_w``), the rate of completed requests, joules per request, and requests per joule,
-    which is performance per watt. Services that share a server share its watts; where each has a
+    (``power_w``), the rate of completed requests, joules per request, those of them that are not
+    drawn at rest or as leakage (``dynamic_joules_per_request``), and requests per joule, which is
+    performance per watt. Services that share a server share its watts; where each has a
     server of its own, all servers count. Dispatches follow from the results' operations of a
     request, and bytes from the A-DMA engines' busy share at their peak rate, which is the most that
     they can have moved. Results without these count each invocation of Table IV as one dispatch
@@ -123,6 +124,7 @@ def energy(
             watts[key] = watts.get(key, 0.0) + joules
     throughput = math.fsum(service.throughput_rps for service in system.services)
     total = watts["total_w"]
+    dynamic = total - watts["idle_w"] - watts["leakage_w"]
     return {
         "schema": ENERGY_SCHEMA,
         "orchestrator": orchestrator,
@@ -130,6 +132,7 @@ def energy(
         "power_w": watts,
         "throughput_rps": throughput,
         "joules_per_request": total / throughput if throughput else None,
+        "dynamic_joules_per_request": dynamic / throughput if throughput else None,
         "requests_per_joule": throughput / total,
         "estimated": estimated,
     }

@@ -27,27 +27,77 @@ def _plain(key: str) -> Callable[[ServiceRow], float | None]:
     return lambda row: row[key]
 
 
-def _share(*parts: str) -> Callable[[ServiceRow], float | None]:
-    """The share of some parts in the time that a request spends on this server."""
+def _share(*parts: str, remote: bool = False) -> Callable[[ServiceRow], float | None]:
+    """The share of some parts in the time that a request spends on this server.
+
+    With `remote`, in all of its response time: waits for other servers included.
+    """
 
     def read_share(row: ServiceRow) -> float | None:
         spent = row["spent_us"]
         if not spent:
             return None
-        here = math.fsum(spent.values()) - spent["remote"]
-        return math.fsum(spent[part] for part in parts) / here if here > 0 else None
+        whole = math.fsum(spent.values()) - (0.0 if remote else spent["remote"])
+        return math.fsum(spent[part] for part in parts) / whole if whole > 0 else None
 
     return read_share
 
 
-def _used(*accelerators: str) -> Callable[[ServiceRow], float | None]:
-    """The share of their elements' time, mean over accelerators that the paper names together."""
+def _of_accelerators(key: str, *accelerators: str) -> Callable[[ServiceRow], float | None]:
+    """What results say of accelerators under `key`, the mean over those named together.
 
-    def read_used(row: ServiceRow) -> float | None:
-        used = [row["accelerator_utilization"][name] for name in accelerators]
-        return math.fsum(used) / len(used)
+    None for results of before it was counted.
+    """
 
-    return read_used
+    def read_mean(row: ServiceRow) -> float | None:
+        if key not in row:
+            return None
+        found = [row[key][name] for name in accelerators]
+        return math.fsum(found) / len(found)
+
+    return read_mean
+
+
+#: The accelerators that section VII.B.4 names, by the name that measures have.
+_TOGETHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "TCP": ("TCP",),
+    "Encr_Decr": ("Encr", "Decr"),
+    "RPC": ("RPC",),
+    "Ser_Dser": ("Ser", "Dser"),
+    "Cmp_Dcmp": ("Cmp", "Dcmp"),
+    "LdB": ("LdB",),
+}
+
+#: All accelerators, in the paper's order.
+_ACCELERATORS: Final = tuple(name for names in _TOGETHER.values() for name in names)
+
+
+def _of_data(part: str, whole: Callable[[ServiceRow], float]) -> Callable[[ServiceRow], Any]:
+    """A count of the server's data path over another, if there was any of the latter."""
+
+    def read_ratio(row: ServiceRow) -> float | None:
+        count = whole(row)
+        return row["data"][part] / count if count else None
+
+    return read_ratio
+
+
+def _operations(row: ServiceRow) -> float:
+    """Operations on accelerators in the whole run, of all requests of the server, in millions."""
+    requests: float = math.fsum(
+        one["responded"]
+        for system in row["run"]["systems"]
+        for one in system["services"]
+        if row["run"]["placement"] == "colocated" or one["service"] == row["service"]
+    )
+    of_each: float = row["operations_per_request"]
+    return of_each * requests / 1e6
+
+
+def _full_per_request(row: ServiceRow) -> float | None:
+    """Traces handed to a core because queue and overflow area were full, per request."""
+    responded: int = row["responded"]
+    return row["fallbacks"]["overflow_full"] / responded if responded else None
 
 
 def _fallen_back(reason: str) -> Callable[[ServiceRow], float | None]:
@@ -95,18 +145,26 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     "orchestration_share": _share("dispatcher", "manager", "cores"),
     "communication_share": _share("communication"),
     "queueing_share": _share("queueing"),
-    "used_TCP": _used("TCP"),
-    "used_Encr_Decr": _used("Encr", "Decr"),
-    "used_RPC": _used("RPC"),
-    "used_Ser_Dser": _used("Ser", "Dser"),
-    "used_Cmp_Dcmp": _used("Cmp", "Dcmp"),
-    "used_LdB": _used("LdB"),
-    "denied_Encr": lambda row: row["accelerator_denied"]["Encr"],
+    "orchestration_share_of_response": _share("dispatcher", "manager", "cores", remote=True),
+    **{
+        f"used_{name}": _of_accelerators("accelerator_utilization", *names)
+        for name, names in _TOGETHER.items()
+    },
+    **{
+        f"any_busy_{name}": _of_accelerators("accelerator_any_busy", *names)
+        for name, names in _TOGETHER.items()
+    },
+    **{f"denied_{name}": _of_accelerators("accelerator_denied", name) for name in _ACCELERATORS},
+    **{f"on_core_{name}": _of_accelerators("accelerator_on_core", name) for name in _ACCELERATORS},
+    "tlb_miss_share": _of_data("tlb_misses", lambda row: row["data"]["tlb_lookups"]),
+    "page_faults_per_million_operations": _of_data("page_faults", _operations),
     "joules_per_request": _energy("joules_per_request"),
+    "dynamic_joules_per_request": _energy("dynamic_joules_per_request"),
     "requests_per_joule": _energy("requests_per_joule"),
     "slo_missed_share": _missed,
     "timed_out_per_million": _timed_out,
     "overflow_full_share": _fallen_back("overflow_full"),
+    "overflow_full_per_request": _full_per_request,
 }
 
 
