@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,38 @@ def test_all_files_are_read() -> None:
         ('"UniqId"', '"Unique"', "unknown service 'Unique'; known are CPost"),
         ('place = "section 0"', "place = 0", "small.toml.place is 0; it must be text"),
         ("title = ", "title == ", "small.toml: "),
+        (
+            '[[order]]\nsays = "',
+            '[[row.also]]\nsays = "x"\nmeasure = "p50_us"\n[[order]]\nsays = "',
+            "small.toml.row[0].also[0].measure is 'p50_us'; known are mean_us, p99_us",
+        ),
+        (
+            '[[order]]\nsays = "',
+            '[[order]]\nwhy_not = "so"\nsays = "',
+            "order[0].why_not is 'so'; it must be a table with class (contradiction, definition",
+        ),
+        (
+            'direction = "rises"\n',
+            'direction = "rises"\npoints = ["1", "6"]\n',
+            "trend[0].points has '6'; known are 1, 5",
+        ),
+        (
+            'direction = "rises"\n',
+            'direction = "rises"\nto_points = ["1"]\n',
+            "trend[0]: points are 2 and to_points 1; they must be as many, and at least two",
+        ),
+        (
+            "[plot]",
+            '[[ranking]]\nsays = "x"\nmeasures = ["p99_us", "p50_us"]\n'
+            'of = { system = "relief", point = "1" }\n[plot]',
+            "ranking[0].measures has 'p50_us'; known are mean_us, p99_us",
+        ),
+        (
+            "[plot]",
+            '[[most]]\nsays = "x"\nmeasure = "p99_us"\nservices = []\n'
+            'of = { system = "relief", point = "1" }\n[plot]',
+            "most[0].services is empty; it must name at least one service",
+        ),
     ],
 )
 def test_what_a_file_may_not_say(old: str, new: str, said: str) -> None:
@@ -302,6 +335,43 @@ def test_shares_leave_the_remote_side_out(made_up_results: dict[str, Any]) -> No
     assert read("slo_missed_share", row) is None
     assert read("overflow_full_share", row) == 3 / (87 * 18000)
     assert read("max_rps", row) is None
+    assert read("overflow_full_per_request", row) == 3 / 18000
+    assert read("orchestration_share_of_response", row) == 0.01
+
+
+def test_accelerators_are_measured_by_several_definitions(made_up_results: dict[str, Any]) -> None:
+    run = {**made_up_results, "placement": "colocated", "systems": []}
+    row = made_up_results["systems"][4]["services"][0]
+    assert read("any_busy_TCP", row) is None, "results of before it was counted"
+    shares = dict.fromkeys(row["accelerator_utilization"], 0.5)
+    row["accelerator_any_busy"] = {**shares, "Encr": 0.9, "Decr": 0.7}
+    row["accelerator_denied"] = {**shares, "Encr": 0.25}
+    row["accelerator_on_core"] = {**shares, "Encr": 0.75}
+    assert read("any_busy_Encr_Decr", row) == pytest.approx(0.8)
+    assert read("denied_Encr", row) == 0.25
+    assert read("on_core_Encr", row) == 0.75
+    row["data"] = {"tlb_lookups": 40, "tlb_misses": 10, "page_faults": 3}
+    assert read("tlb_miss_share", row) == 0.25
+    row["responded"], row["operations_per_request"] = 1_000, 30.0
+    other = {**row, "responded": 2_000, "service": "other"}
+    row["run"] = {**run, "systems": [{"services": [row, other]}]}
+    assert read("page_faults_per_million_operations", row) == pytest.approx(3 / 0.09)
+    row["run"]["placement"] = "isolated"
+    assert read("page_faults_per_million_operations", row) == pytest.approx(3 / 0.03)
+    row["data"] = {"tlb_lookups": 0, "tlb_misses": 0, "page_faults": 0}
+    assert read("tlb_miss_share", row) is None
+
+
+def test_what_the_engine_says_of_accelerators() -> None:
+    definition = lib.load("fig12")
+    point = definition.points[0]
+    for system in ("accelflow", "non_acc"):
+        one = lib.Scenario().experiment(system, definition.setup, point, 100, 1)
+        row = simulation.compare(one, threads=1)["systems"][0]["services"][0]
+        used, busy = row["accelerator_utilization"], row["accelerator_any_busy"]
+        assert all(used[name] <= busy[name] <= min(1.0, 8 * used[name] + 1e-9) for name in used)
+        assert (max(busy.values()) > 0) is (system == "accelflow")
+        assert set(row["accelerator_on_core"].values()) == {1.0 if system == "non_acc" else 0.0}
 
 
 # Runs.
@@ -402,6 +472,172 @@ def test_orders_and_trends_are_told() -> None:
     outcome = told(alike, short)
     assert [one.holds for one in outcome.told] == [True, None]
     assert "cannot be told" in markdown([outcome], lib.Scenario(), short)
+
+
+def stand_in(values: dict[tuple[str, str], dict[str, dict[str, float]]]) -> Any:
+    """Cells in which each service has the measures that are given, with two seeds."""
+    return {
+        cell: [
+            {service: {"service": service, **found} for service, found in services.items()}
+            for _ in CI.seeds
+        ]
+        for cell, services in values.items()
+    }
+
+
+WORDS = """
+title = "What is said"
+place = "section 0"
+kind = "simulation"
+measures = ["p50_us", "p99_us", "mean_us"]
+
+[setup]
+systems = ["relief", "accelflow"]
+services = ["UniqId", "StoreP", "Login"]
+arrivals = "poisson"
+
+[[point]]
+label = "slow"
+rate_rps = 1000.0
+
+[[point]]
+label = "fast"
+rate_rps = 2000.0
+
+[[point]]
+label = "faster"
+rate_rps = 3000.0
+
+[[row]]
+target = "p99_reduction.RELIEF"
+measure = "p99_us"
+form = "reduction"
+of = { system = "accelflow", point = "slow" }
+to = { system = "relief", point = "slow" }
+
+[[row.also]]
+says = "of the mean"
+measure = "mean_us"
+
+[[row.also]]
+says = "as a ratio"
+form = "ratio"
+
+[[trend]]
+says = "it falls from fast to slow"
+measure = "mean_us"
+of = { system = "relief" }
+points = ["faster", "slow"]
+direction = "falls"
+
+[[trend]]
+says = "what the next load adds rises"
+measure = "mean_us"
+form = "ratio"
+of = { system = "relief" }
+to = { system = "relief" }
+points = ["fast", "faster"]
+to_points = ["slow", "fast"]
+direction = "rises"
+
+[[ranking]]
+says = "the median is below the others"
+measures = ["p50_us", ["p99_us", "mean_us"]]
+of = { system = "relief", point = "slow" }
+
+[[most]]
+says = "UniqId gains most"
+measure = "p99_us"
+form = "reduction"
+of = { system = "accelflow", point = "slow" }
+to = { system = "relief", point = "slow" }
+services = ["UniqId"]
+why_not = { class = "open", text = "Nobody knows." }
+"""
+
+
+def measured(factor: float, uniqid: float = 1.0) -> dict[str, dict[str, float]]:
+    of_each = {"UniqId": uniqid, "StoreP": 1.0, "Login": 1.0}
+    return {
+        service: {
+            "p50_us": 5.0 * factor,
+            "mean_us": 10.0 * factor,
+            "p99_us": 20.0 * factor * times,
+        }
+        for service, times in of_each.items()
+    }
+
+
+def test_words_and_other_definitions_are_worked_out() -> None:
+    cells = {
+        ("slow", "relief"): measured(1.0),
+        ("fast", "relief"): measured(2.0),
+        ("faster", "relief"): measured(6.0),
+        ("slow", "accelflow"): measured(0.5, uniqid=0.5),
+        ("fast", "accelflow"): measured(1.0),
+        ("faster", "accelflow"): measured(2.0),
+    }
+    outcome = of_cells(lib.parse("words", WORDS), stand_in(cells), CI)
+    found = {one.says: one for one in outcome.told}
+    assert {says: one.holds for says, one in found.items()} == {
+        "it falls from fast to slow": True,
+        "what the next load adds rises": True,
+        "the median is below the others": True,
+        "UniqId gains most": True,
+    }
+    assert found["it falls from fast to slow"].found == "faster: 60, slow: 10"
+    assert found["what the next load adds rises"].found == "fast: 2, faster: 3"
+    assert found["UniqId gains most"].found == (
+        "UniqId 0.75, StoreP 0.5, Login 0.5; the others 0.5"
+    )
+    row = outcome.compared[0]
+    assert row.ours is not None
+    assert row.ours.mean == pytest.approx((0.75 + 0.5 + 0.5) / 3)
+    also = {says: one.mean for says, one in row.also if one is not None}
+    assert also["of the mean"] == pytest.approx(0.5)
+    assert also["as a ratio"] == pytest.approx((0.25 + 0.5 + 0.5) / 3)
+    page = markdown([outcome], lib.Scenario(), CI)
+    assert "| `p99_reduction.RELIEF` | as above | 0.583 | 0.688 |" in page
+    assert "| `p99_reduction.RELIEF` | of the mean | 0.500 | 0.688 |" in page
+
+
+def test_a_reason_of_words_is_on_the_page_and_in_the_results() -> None:
+    cells = {
+        (point, system): measured(1.0 if system == "relief" else 0.5)
+        for point in ("slow", "fast", "faster")
+        for system in ("relief", "accelflow")
+    }
+    outcome = of_cells(lib.parse("words", WORDS), stand_in(cells), CI)
+    page = markdown([outcome], lib.Scenario(), CI)
+    assert "- words, UniqId gains most: *open*: Nobody knows." in page
+    assert f"- words, what the next load adds rises: {NO_REASON}" in page
+    checks = {one["says"]: one for one in lib.to_dict(outcome, lib.Scenario(), CI)["checks"]}
+    assert checks["UniqId gains most"]["why_not"]["class"] == "open"
+    assert checks["the median is below the others"]["why_not"] is None
+
+
+def test_an_unknown_service_of_words_is_refused() -> None:
+    text = WORDS.replace('services = ["UniqId"]', 'services = ["CPost"]')
+    cells = {
+        (point, system): measured(1.0)
+        for point in ("slow", "fast", "faster")
+        for system in ("relief", "accelflow")
+    }
+    with pytest.raises(InputError, match="'UniqId gains most': no service 'CPost'; there are"):
+        of_cells(lib.parse("words", text), stand_in(cells), CI)
+
+
+def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
+    row = "accelflow.utilization_at_peak.RPC"
+    off = Compared(lib.targets()[row], "fig14", Estimate(0.1, 0.0, (0.1,)))
+    near = Compared(lib.targets()[row], "fig14", Estimate(0.66, 0.0, (0.66,)))
+    outcome = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
+    for one, expected in ((off, "definition"), (near, None)):
+        changed = replace(outcome, compared=(one,))
+        found = lib.to_dict(changed, lib.Scenario(), CI)["rows"][0]["reason"]
+        assert (found and found["class"]) == expected
+        text = markdown([changed], lib.Scenario(), CI)
+        assert ("- `utilization_at_peak.RPC`: *definition* (" in text) is (expected is not None)
 
 
 def test_a_missing_reason_is_loud() -> None:

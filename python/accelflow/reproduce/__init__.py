@@ -20,11 +20,12 @@ from accelflow.reproduce.kept import PAGE, rewrite_page
 from accelflow.reproduce.outcomes import Compared, Outcome, Verdict, of_cells, of_table
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.plans import plan
+from accelflow.reproduce.reasons import Reason, reasons
 from accelflow.reproduce.results import SCHEMA, to_dict, to_text
 from accelflow.reproduce.runs import Plan, Runner, run_plans
 from accelflow.reproduce.scenario import Scenario, read_scenario
 from accelflow.reproduce.tables import TABLES, Inputs
-from accelflow.reproduce.targets import Target, reasons, targets, uncovered
+from accelflow.reproduce.targets import Target, targets, uncovered
 from accelflow.reproduce.terminal import print_counts, print_outcome
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Compared",
     "Definition",
     "Outcome",
+    "Reason",
     "Runner",
     "Scenario",
     "Target",

@@ -7,7 +7,7 @@ them. Everything that is not known is refused, with its place and what is allowe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from typing import Any
 
@@ -15,10 +15,23 @@ from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.files import parse_toml
 from accelflow.reproduce.measures import FORMS, SUMMARIES, check_measure
+from accelflow.reproduce.reasons import Reason, read_reason
 from accelflow.reproduce.tables import TABLES
 from accelflow.reproduce.targets import targets
 
-__all__ = ["Cell", "Check", "Definition", "Plot", "Point", "Row", "Slo", "load", "names", "parse"]
+__all__ = [
+    "Also",
+    "Cell",
+    "Check",
+    "Definition",
+    "Plot",
+    "Point",
+    "Row",
+    "Slo",
+    "load",
+    "names",
+    "parse",
+]
 
 KINDS = ("simulation", "throughput", "static")
 PLOTS = ("bars", "lines", "stack", "range")
@@ -60,7 +73,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that is compared with a reported one."""
+    """A figure that is compared with a reported one, and `also` ours by other definitions of it."""
 
     target: str
     measure: str
@@ -68,24 +81,39 @@ class Row:
     summary: str
     of: Cell
     to: Cell | None
+    also: tuple[Also, ...] = ()
+
+
+@dataclass(frozen=True)
+class Also:
+    """A row's figure by another definition, which `says` tells."""
+
+    says: str
+    row: Row
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something that the paper says in words: an order of systems or a trend over the points.
+    """Something that the paper says in words.
 
-    For an order, `groups` of systems follow one another by `measure`, and those of one group may
-    stand in any order. For a trend, the figure of `row` goes in a `direction` from point to point.
-    `why_not` is the recorded reason for a check that does not hold here; empty if it should.
+    `kind` is one of these. ``order``: `groups` of systems follow one another by `measure`, and
+    those of one group may stand in any order. ``ranking``: so do groups of measures, of the system
+    and point of `row`. ``trend``: the figure of `row` goes in a `direction` over `points`, each
+    with the point that it is compared with. ``most``: the figure of `row` of each of `services` is
+    above the mean of the others'. `why_not` is the recorded reason for a check that does not hold
+    here; None if it should.
     """
 
     says: str
+    kind: str
     measure: str
     groups: tuple[tuple[str, ...], ...] = ()
     point: str = ""
     row: Row | None = None
     direction: str = "rises"
-    why_not: str = ""
+    points: tuple[tuple[str, str], ...] = ()
+    services: tuple[str, ...] = ()
+    why_not: Reason | None = None
 
 
 @dataclass(frozen=True)
@@ -209,6 +237,8 @@ def _read(name: str, root: _Table) -> Definition:
         checks=(
             *(_order(one, scope) for one in root.tables("order")),
             *(_trend(one, scope) for one in root.tables("trend")),
+            *(_ranking(one, scope) for one in root.tables("ranking")),
+            *(_most(one, scope) for one in root.tables("most")),
         ),
         plot=_plot(root.table("plot", needed=False), scope),
         table=table,
@@ -279,8 +309,26 @@ def _point(table: _Table) -> Point:
 def _row(table: _Table, scope: _Scope) -> Row:
     target = table.choice("target", [row.removeprefix("accelflow.") for row in targets()])
     row = _figure(table, scope, f"accelflow.{target}", scope.cell)
+    also = tuple(_also(one, scope, row) for one in table.tables("also"))
     table.end()
-    return row
+    return replace(row, also=also)
+
+
+def _also(table: _Table, scope: _Scope, row: Row) -> Also:
+    """Another definition of the figure of `row`: what it does not state is as there."""
+    says = table.string("says")
+    form = table.choice("form", FORMS, row.form)
+    to = table.table("to", needed=form != "value" and row.to is None)
+    other = Row(
+        target=row.target,
+        measure=scope.measure(table) if "measure" in table else row.measure,
+        form=form,
+        summary=table.choice("summary", SUMMARIES, row.summary),
+        of=row.of,
+        to=scope.cell(to) if to.present else row.to if form != "value" else None,
+    )
+    table.end()
+    return Also(says, other)
 
 
 def _figure(table: _Table, scope: _Scope, target: str, cell: Any) -> Row:
@@ -306,34 +354,95 @@ def _section_rows(section: str, place: str) -> list[Row]:
 
 
 def _order(table: _Table, scope: _Scope) -> Check:
-    groups = table.take("systems")
-    if not isinstance(groups, list) or len(groups) < 2:
-        raise InputError(f"{table.place}.systems is {groups!r}; it must be a list of two or more")
-    split = tuple(tuple(one) if isinstance(one, list) else (one,) for one in groups)
-    for system in (system for group in split for system in group):
-        if system not in scope.systems:
-            raise InputError(
-                f"{table.place}.systems has '{system}'; known are {', '.join(scope.systems)}"
-            )
     check = Check(
         says=table.string("says"),
+        kind="order",
+        groups=_groups(table, "systems", scope.systems),
         measure=scope.measure(table),
-        groups=split,
         point=table.choice("point", scope.points, scope.points[0]),
         direction=table.choice("direction", DIRECTIONS, "rises"),
-        why_not=table.string("why_not", ""),
+        why_not=_why_not(table),
     )
     table.end()
     return check
 
 
+def _groups(table: _Table, key: str, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Names that follow one another; those in a list of their own in any order."""
+    groups = table.take(key)
+    if not isinstance(groups, list) or len(groups) < 2:
+        raise InputError(f"{table.place}.{key} is {groups!r}; it must be a list of two or more")
+    split = tuple(tuple(one) if isinstance(one, list) else (one,) for one in groups)
+    for name in (name for group in split for name in group):
+        if name not in known:
+            raise InputError(f"{table.place}.{key} has '{name}'; known are {', '.join(known)}")
+    return split
+
+
+def _why_not(table: _Table) -> Reason | None:
+    if "why_not" not in table:
+        return None
+    return read_reason(table.take("why_not"), f"{table.place}.why_not")
+
+
 def _trend(table: _Table, scope: _Scope) -> Check:
-    says = table.string("says")
-    direction = table.choice("direction", DIRECTIONS)
-    why_not = table.string("why_not", "")
     row = _figure(table, scope, "", scope.any_point)
+    check = Check(
+        says=table.string("says"),
+        kind="trend",
+        measure=row.measure,
+        row=row,
+        direction=table.choice("direction", DIRECTIONS),
+        points=_pairs(table, scope),
+        why_not=_why_not(table),
+    )
     table.end()
-    return Check(says=says, measure=row.measure, row=row, direction=direction, why_not=why_not)
+    return check
+
+
+def _pairs(table: _Table, scope: _Scope) -> tuple[tuple[str, str], ...]:
+    """The points of a trend, by default all, and what each is compared with, by default itself."""
+    points = table.choices("points", scope.points) if "points" in table else tuple(scope.points)
+    others = points
+    if "to_points" in table:
+        others = table.choices("to_points", scope.points)
+    if len(points) != len(others) or len(points) < 2:
+        raise InputError(
+            f"{table.place}: points are {len(points)} and to_points {len(others)}; they must be as "
+            "many, and at least two"
+        )
+    return tuple(zip(points, others, strict=True))
+
+
+def _ranking(table: _Table, scope: _Scope) -> Check:
+    of = scope.cell(table.table("of", needed=False))
+    check = Check(
+        says=table.string("says"),
+        kind="ranking",
+        measure="",
+        groups=_groups(table, "measures", sorted(scope.measures or ())),
+        row=Row("", "", "value", "mean", of, None),
+        direction=table.choice("direction", DIRECTIONS, "rises"),
+        why_not=_why_not(table),
+    )
+    table.end()
+    return check
+
+
+def _most(table: _Table, scope: _Scope) -> Check:
+    row = _figure(table, scope, "", scope.cell)
+    check = Check(
+        says=table.string("says"),
+        kind="most",
+        measure=row.measure,
+        row=row,
+        services=tuple(table.strings("services")),
+        why_not=_why_not(table),
+    )
+    table.end()
+    if not check.services:
+        raise InputError(f"{table.place}.services is empty; it must name at least one service")
+    return check
 
 
 def _plot(table: _Table, scope: _Scope) -> Plot | None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from accelflow.reproduce.definitions import Cell, Row
+from accelflow.reproduce.definitions import Row
 from accelflow.reproduce.measures import ServiceRow, figure
 from accelflow.reproduce.pooling import exists, pooled, shortage
 from accelflow.reproduce.runs import Services
-from accelflow.reproduce.statistics import Estimate, jackknife
+from accelflow.reproduce.statistics import Estimate, Figure, jackknife
 
 __all__ = [
     "Cells",
-    "difference",
+    "by_service",
+    "difference_of_measures",
+    "difference_of_points",
+    "difference_of_systems",
+    "lead",
     "of_row",
     "of_service",
     "of_system",
@@ -28,10 +32,15 @@ Cells = dict[tuple[str, str], list[Services]]
 Place = tuple[str, str]
 
 
-def places_of(row: Row, point: str = "") -> list[Place]:
-    """Where the results are that `row` is a figure of; those of a trend are at `point`."""
-    cells: list[Cell] = [row.of, *([row.to] if row.to else [])]
-    return [(cell.point or point, cell.system) for cell in cells]
+def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
+    """Where the results are that `row` is a figure of.
+
+    Those of a trend are at `point`, and what it is compared with at `other`, if not there, too.
+    """
+    found = [(row.of.point or point, row.of.system)]
+    if row.to is not None:
+        found.append((row.to.point or other or point, row.to.system))
+    return found
 
 
 def saturated(row: Row, cells: Cells) -> list[str]:
@@ -55,32 +64,66 @@ def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
     return jackknife(lambda kept: _of_system(measure, runs, kept), len(runs))
 
 
-def of_row(row: Row, cells: Cells, point: str = "") -> Estimate | None:
-    """The figure of `row`; that of a trend at `point`."""
-    return jackknife(
-        lambda kept: _of_row(row, cells, point, kept), _replications(row, cells, point)
+def of_row(row: Row, cells: Cells, point: str = "", other: str = "") -> Estimate | None:
+    """The figure of `row`; that of a trend at `point`, compared with `other`."""
+    places = places_of(row, point, other)
+    return jackknife(lambda kept: _of_row(row, cells, places, kept), len(cells[places[0]]))
+
+
+def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
+    """The figure of `row` of each service by itself."""
+    runs = cells[places_of(row)[0]]
+    return {name: _of_services(row, cells, [name], []) for name in runs[0]}
+
+
+def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
+    """How much larger the figure of `row` is for `service` than on average for `others`."""
+    return _of_services(row, cells, [service], others)
+
+
+def difference_of_systems(
+    measure: str, cells: Cells, first: Place, second: Place
+) -> Estimate | None:
+    """How much larger a measure is of the second system.
+
+    As in all differences, both leave out the same seeds, so that what they have in common cancels.
+    """
+    return _difference(
+        lambda kept: _of_system(measure, cells[first], kept),
+        lambda kept: _of_system(measure, cells[second], kept),
+        len(cells[first]),
     )
 
 
-def difference(measure: str | Row, cells: Cells, first: Place, second: Place) -> Estimate | None:
-    """How much larger a figure is in the second place: of two systems, or of a trend's points.
+def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
+    """How much larger the second measure is, of one system."""
+    return _difference(
+        lambda kept: _of_system(first, runs, kept),
+        lambda kept: _of_system(second, runs, kept),
+        len(runs),
+    )
 
-    Both leave out the same seeds, so that what the places have in common cancels.
+
+def difference_of_points(
+    row: Row, cells: Cells, first: tuple[str, str], second: tuple[str, str]
+) -> Estimate | None:
+    """How much larger the figure of `row` is at the second of a trend's points.
+
+    Each is a point with the one that it is compared with.
     """
+    places = [places_of(row, *first), places_of(row, *second)]
+    return _difference(
+        lambda kept: _of_row(row, cells, places[0], kept),
+        lambda kept: _of_row(row, cells, places[1], kept),
+        len(cells[places[0][0]]),
+    )
 
-    def figure_at(place: Place, kept: Sequence[int]) -> float | None:
-        if isinstance(measure, Row):
-            return _of_row(measure, cells, place[0], kept)
-        return _of_system(measure, cells[place], kept)
 
+def _difference(first: Figure, second: Figure, replications: int) -> Estimate | None:
     def found(kept: Sequence[int]) -> float | None:
-        one, other = figure_at(first, kept), figure_at(second, kept)
+        one, other = first(kept), second(kept)
         return None if one is None or other is None else other - one
 
-    if isinstance(measure, Row):
-        replications = _replications(measure, cells, first[0])
-    else:
-        replications = len(cells[first])
     return jackknife(found, replications)
 
 
@@ -110,17 +153,37 @@ def _rows(runs: Sequence[Services], service: str) -> list[ServiceRow]:
     return [run[service] for run in runs]
 
 
-def _replications(row: Row, cells: Cells, point: str) -> int:
-    return len(cells[places_of(row, point)[0]])
-
-
 def _of_system(measure: str, runs: Sequence[Services], kept: Sequence[int]) -> float | None:
     return figure("value", "mean", _values(measure, runs, kept), None)
 
 
-def _of_row(row: Row, cells: Cells, point: str, kept: Sequence[int]) -> float | None:
-    mine, *others = (_values(row.measure, cells[place], kept) for place in places_of(row, point))
+def _of_row(row: Row, cells: Cells, places: Sequence[Place], kept: Sequence[int]) -> float | None:
+    mine, *others = (_values(row.measure, cells[place], kept) for place in places)
     return figure(row.form, row.summary, mine, others[0] if others else None)
+
+
+def _of_services(
+    row: Row, cells: Cells, services: Sequence[str], less: Sequence[str]
+) -> Estimate | None:
+    """The figure of `row` of `services` alone, less that of others, if there are any."""
+    places = places_of(row)
+
+    def of(names: Sequence[str], kept: Sequence[int]) -> float | None:
+        chosen = [
+            {
+                name: value
+                for name, value in _values(row.measure, cells[place], kept).items()
+                if name in names
+            }
+            for place in places
+        ]
+        return figure(row.form, row.summary, chosen[0], chosen[1] if row.to else None)
+
+    def found(kept: Sequence[int]) -> float | None:
+        value, other = of(services, kept), of(less, kept) if less else 0.0
+        return None if value is None or other is None else value - other
+
+    return jackknife(found, len(cells[places[0]]))
 
 
 def _values(

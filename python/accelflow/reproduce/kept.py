@@ -10,12 +10,13 @@ from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.reproduce.budgets import Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names
-from accelflow.reproduce.outcomes import Compared, Outcome, Told
+from accelflow.reproduce.outcomes import Compared, Outcome
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.results import SCHEMA
 from accelflow.reproduce.scenario import Scenario
 from accelflow.reproduce.statistics import Estimate
 from accelflow.reproduce.targets import targets
+from accelflow.reproduce.words import Told
 
 __all__ = ["PAGE", "rewrite_page"]
 
@@ -96,18 +97,22 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> Outcome:
 
 
 def _compared(definition: Definition, row: Mapping[str, Any]) -> Compared:
-    estimate = None
-    if row["mean"] is not None:
-        estimate = Estimate(row["mean"], row["half_width"], tuple(row["values"]))
     target = targets()[row["row"]]
     return Compared(
         target,
         definition.name,
-        estimate,
+        _estimate(row),
         saturated=tuple(row["saturated"]),
         requests=row["requests"],
         lacking=row["lacking"],
+        also=tuple((one["says"], _estimate(one)) for one in row["also"]),
     )
+
+
+def _estimate(found: Mapping[str, Any]) -> Estimate | None:
+    if found["mean"] is None:
+        return None
+    return Estimate(found["mean"], found["half_width"], tuple(found["values"]))
 
 
 def _told(definition: Definition, check: Mapping[str, Any]) -> Told:

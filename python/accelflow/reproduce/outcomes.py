@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 
 from accelflow.reproduce.budgets import Budget
-from accelflow.reproduce.definitions import Check, Definition, Row
+from accelflow.reproduce.definitions import Definition, Row
 from accelflow.reproduce.figures import (
     Cells,
-    difference,
     of_row,
     of_service,
-    of_system,
     places_of,
     requests_of,
     saturated,
     too_little,
 )
+from accelflow.reproduce.reasons import Reason, reasons
 from accelflow.reproduce.statistics import Estimate
 from accelflow.reproduce.tables import Table
-from accelflow.reproduce.targets import Target, reasons, targets
+from accelflow.reproduce.targets import Target, targets
+from accelflow.reproduce.words import Told, tell
 
 __all__ = ["LARGE", "Compared", "Outcome", "Shown", "Told", "Verdict", "of_cells", "of_table"]
 
@@ -46,7 +45,7 @@ class Compared:
 
     `requests` are those of its longest simulations, 0 for a figure that is computed. `lacking` says
     what it rests on too little of, such as responses beyond a percentile, and is empty if it does
-    not.
+    not. `also` is ours by other definitions, each with what says which.
     """
 
     target: Target
@@ -55,6 +54,7 @@ class Compared:
     saturated: tuple[str, ...] = ()
     requests: int = 0
     lacking: str = ""
+    also: tuple[tuple[str, Estimate | None], ...] = ()
 
     @property
     def difference(self) -> float | None:
@@ -97,23 +97,9 @@ class Compared:
         return ", ".join(found)
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """Why it does not match, if that is known."""
         return reasons().get(self.target.row)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What the paper says in words, and whether it is so here.
-
-    None if that cannot be told: a figure could not be had, or a difference that counts is within
-    its interval.
-    """
-
-    says: str
-    holds: bool | None
-    found: str
-    why_not: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,7 +178,7 @@ def of_cells(definition: Definition, cells: Cells, budget: Budget) -> Outcome:
         warmup_requests=fewest // 10,
         seeds=budget.seeds,
         compared=tuple(_compared(definition, row, cells, budget) for row in definition.rows),
-        told=tuple(_told(definition, check, cells) for check in definition.checks),
+        told=tuple(tell(check, cells) for check in definition.checks),
         shown=shown,
         by_cell={(one.point, one.system, one.service, one.measure): one for one in shown},
     )
@@ -221,60 +207,5 @@ def _compared(definition: Definition, row: Row, cells: Cells, budget: Budget) ->
         saturated=tuple(saturated(row, cells)),
         requests=requests_of(places_of(row), cells)[1],
         lacking=lacking,
+        also=tuple((one.says, of_row(one.row, cells)) for one in row.also),
     )
-
-
-def _told(definition: Definition, check: Check, cells: Cells) -> Told:
-    if check.row is None:
-        return _order(check, cells)
-    return _trend(definition, check, check.row, cells)
-
-
-def _order(check: Check, cells: Cells) -> Told:
-    """Whether every system of a group stands before every one of the next."""
-    found = {
-        system: of_system(check.measure, cells[check.point, system])
-        for group in check.groups
-        for system in group
-    }
-    known = {system: one.mean for system, one in found.items() if one is not None}
-    text = ", ".join(
-        f"{system} {value:,.4g}" for system, value in sorted(known.items(), key=_second)
-    )
-    if len(known) < len(found):
-        return Told(check.says, None, text, check.why_not)
-    steps = [
-        difference(check.measure, cells, (check.point, one), (check.point, other))
-        for first, second in pairwise(check.groups)
-        for one in first
-        for other in second
-    ]
-    return Told(check.says, _goes(check.direction, steps), text, check.why_not)
-
-
-def _second(item: tuple[str, float]) -> float:
-    return item[1]
-
-
-def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:
-    """Whether all `steps` go in `direction`; not if one is known to go the other way."""
-    wanted = 1 if direction == "rises" else -1
-    signs = {None if one is None else one.sign for one in steps}
-    if -wanted in signs:
-        return False
-    return None if None in signs else True
-
-
-def _trend(definition: Definition, check: Check, row: Row, cells: Cells) -> Told:
-    """Whether the figure goes one way from each point to the next."""
-    labels = [point.label for point in definition.points]
-    found = [of_row(row, cells, label) for label in labels]
-    text = ", ".join(
-        f"{label}: {'none' if one is None else format(one.mean, ',.4g')}"
-        for label, one in zip(labels, found, strict=True)
-    )
-    steps = [
-        difference(row, cells, (one, row.of.system), (other, row.of.system))
-        for one, other in pairwise(labels)
-    ]
-    return Told(check.says, _goes(check.direction, steps), text, check.why_not)

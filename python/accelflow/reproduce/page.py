@@ -7,7 +7,9 @@ from typing import Final
 
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
 from accelflow.reproduce.outcomes import LARGE, Compared, Outcome, Verdict
+from accelflow.reproduce.reasons import Reason
 from accelflow.reproduce.scenario import Scenario
+from accelflow.reproduce.statistics import Estimate
 from accelflow.reproduce.targets import targets, uncovered
 
 __all__ = [
@@ -41,6 +43,7 @@ def markdown(outcomes: Sequence[Outcome], scenario: Scenario, budget: Budget) ->
         *(_line(one) for one in compared),
         "",
         *_saturated(compared),
+        *_definitions(compared),
         *_whys(compared),
         *_words(outcomes),
         *_missing(outcomes),
@@ -177,12 +180,45 @@ def _saturated(compared: Iterable[Compared]) -> list[str]:
     ]
 
 
+def _definitions(compared: Sequence[Compared]) -> list[str]:
+    """Ours by other definitions of what the paper reports."""
+    lines = [
+        f"| `{_short(one)}` | {says} | {_estimated(found)} | {number(one.target.value)} |"
+        for one in compared
+        if one.also
+        for says, found in (("as above", one.ours), *one.also)
+    ]
+    if not lines:
+        return []
+    head = ["## By other definitions", "", "| row | definition | ours | paper |"]
+    return [*head, "|---|---|---|---|", *lines, ""]
+
+
+def _estimated(found: Estimate | None) -> str:
+    if found is None:
+        return "none"
+    return number(found.mean) + (f" ± {number(found.half_width)}" if found.half_width else "")
+
+
+#: What the classes of reasons mean, on the page.
+_CLASSES: Final = (
+    "*contradiction*: other printed figures rule this one out, under the reading that the proof "
+    "states; docs/results/what-the-paper-implies.md has the proofs. *definition*: it depends on "
+    "what is meant; ours by other definitions stand above. *not printed*: it depends on an input "
+    "that the paper does not give. *open*: not known."
+)
+
+
+def _reason(reason: Reason | None) -> str:
+    return NO_REASON if reason is None else reason.sentence()
+
+
 def _whys(compared: Sequence[Compared]) -> list[str]:
     off = [one for one in compared if one.verdict is Verdict.OFF]
     if not off:
         return []
-    lines = [f"- `{_short(one)}`: {one.reason or NO_REASON}" for one in off]
-    return ["## Why rows are off", "", *lines, ""]
+    lines = [f"- `{_short(one)}`: {_reason(one.reason)}" for one in off]
+    return ["## Why rows are off", "", _CLASSES, "", *lines, ""]
 
 
 def _words(outcomes: Sequence[Outcome]) -> list[str]:
@@ -199,7 +235,7 @@ def _words(outcomes: Sequence[Outcome]) -> list[str]:
 
 def _why_not(outcomes: Sequence[Outcome]) -> list[str]:
     lines = [
-        f"- {outcome.definition.name}, {one.says}: {one.why_not or NO_REASON}"
+        f"- {outcome.definition.name}, {one.says}: {_reason(one.why_not)}"
         for outcome in outcomes
         for one in outcome.told
         if one.holds is False

@@ -41,7 +41,13 @@ def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, A
         "setup": _setup(definition),
         "rows": [_compared(one) for one in outcome.compared],
         "checks": [
-            {"says": one.says, "holds": one.holds, "found": one.found} for one in outcome.told
+            {
+                "says": one.says,
+                "holds": one.holds,
+                "found": one.found,
+                "why_not": one.why_not.to_dict() if one.holds is False and one.why_not else None,
+            }
+            for one in outcome.told
         ],
         "cells": [
             {
@@ -88,6 +94,8 @@ def _compared(one: Compared) -> dict[str, Any]:
         "lacking": one.lacking,
         "requests": one.requests,
         "saturated": list(one.saturated),
+        "reason": None if one.matches or one.reason is None else one.reason.to_dict(),
+        "also": [{"says": says, **_estimate(found)} for says, found in one.also],
         **_estimate(one.ours),
     }
 

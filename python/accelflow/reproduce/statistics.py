@@ -19,7 +19,7 @@ from typing import Final
 
 from accelflow import _native
 
-__all__ = ["Estimate", "estimate", "jackknife"]
+__all__ = ["Estimate", "Figure", "estimate", "jackknife"]
 
 #: A figure of some replications, given by their numbers from 0 on; None if it does not exist.
 Figure = Callable[[Sequence[int]], float | None]

@@ -1,0 +1,137 @@
+"""Whether what the paper says in words is so here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from accelflow.errors import InputError
+from accelflow.reproduce.definitions import Check, Row
+from accelflow.reproduce.figures import (
+    Cells,
+    by_service,
+    difference_of_measures,
+    difference_of_points,
+    difference_of_systems,
+    lead,
+    of_row,
+    of_system,
+    places_of,
+)
+from accelflow.reproduce.reasons import Reason
+from accelflow.reproduce.statistics import Estimate
+
+__all__ = ["Told", "tell"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the paper says in words, and whether it is so here.
+
+    None if that cannot be told: a figure could not be had, or a difference that counts is within
+    its interval.
+    """
+
+    says: str
+    holds: bool | None
+    found: str
+    why_not: Reason | None = None
+
+
+def tell(check: Check, cells: Cells) -> Told:
+    """Whether `check` holds in `cells`. Raises InputError for a service that is not there."""
+    found = {"order": _order, "ranking": _ranking, "trend": _trend, "most": _most}[check.kind]
+    return found(check, cells)
+
+
+def _order(check: Check, cells: Cells) -> Told:
+    """Whether every system of a group stands before every one of the next."""
+    found = {
+        system: of_system(check.measure, cells[check.point, system])
+        for group in check.groups
+        for system in group
+    }
+    steps = [
+        difference_of_systems(check.measure, cells, (check.point, one), (check.point, other))
+        for one, other in _steps(check)
+    ]
+    return _in_groups(check, found, steps)
+
+
+def _ranking(check: Check, cells: Cells) -> Told:
+    """Whether every measure of a group is below every one of the next."""
+    runs = cells[places_of(_row_of(check))[0]]
+    found = {measure: of_system(measure, runs) for group in check.groups for measure in group}
+    steps = [difference_of_measures(one, other, runs) for one, other in _steps(check)]
+    return _in_groups(check, found, steps)
+
+
+def _steps(check: Check) -> list[tuple[str, str]]:
+    return [
+        (one, other)
+        for first, second in pairwise(check.groups)
+        for one in first
+        for other in second
+    ]
+
+
+def _in_groups(
+    check: Check, found: Mapping[str, Estimate | None], steps: Sequence[Estimate | None]
+) -> Told:
+    known = {name: one.mean for name, one in found.items() if one is not None}
+    text = ", ".join(f"{name} {value:,.4g}" for name, value in sorted(known.items(), key=_second))
+    if len(known) < len(found):
+        return Told(check.says, None, text, check.why_not)
+    return Told(check.says, _goes(check.direction, steps), text, check.why_not)
+
+
+def _trend(check: Check, cells: Cells) -> Told:
+    """Whether the figure goes one way from each point to the next."""
+    row = _row_of(check)
+    found = [of_row(row, cells, *pair) for pair in check.points]
+    text = ", ".join(
+        f"{label}: {'none' if one is None else format(one.mean, ',.4g')}"
+        for (label, _), one in zip(check.points, found, strict=True)
+    )
+    steps = [difference_of_points(row, cells, one, other) for one, other in pairwise(check.points)]
+    return Told(check.says, _goes(check.direction, steps), text, check.why_not)
+
+
+def _most(check: Check, cells: Cells) -> Told:
+    """Whether the figure of each named service is above the mean of the others'."""
+    row = _row_of(check)
+    found = by_service(row, cells)
+    missing = [name for name in check.services if name not in found]
+    if missing:
+        raise InputError(f"'{check.says}': no service '{missing[0]}'; known are {', '.join(found)}")
+    known = {name: one.mean for name, one in found.items() if one is not None}
+    text = ", ".join(
+        f"{name} {value:,.4g}" for name, value in sorted(known.items(), key=_second, reverse=True)
+    )
+    others = [name for name in found if name not in check.services]
+    if len(known) < len(found) or not others:
+        return Told(check.says, None, text, check.why_not)
+    mean = math.fsum(known[name] for name in others) / len(others)
+    steps = [lead(row, cells, name, others) for name in check.services]
+    return Told(check.says, _goes("rises", steps), f"{text}; the others {mean:,.4g}", check.why_not)
+
+
+def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:
+    """Whether all `steps` go in `direction`; not if one is known to go the other way."""
+    wanted = 1 if direction == "rises" else -1
+    signs = {None if one is None else one.sign for one in steps}
+    if -wanted in signs:
+        return False
+    return None if None in signs else True
+
+
+def _row_of(check: Check) -> Row:
+    if check.row is None:
+        raise TypeError(f"'{check.says}' is of no figure")
+    return check.row
+
+
+def _second(item: tuple[str, float]) -> float:
+    return item[1]
