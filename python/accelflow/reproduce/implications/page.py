@@ -112,7 +112,8 @@ def _utilization(proofs: Sequence[Proof]) -> list[str]:
         "With the printed shares and speedups, and TCP's elements 92 % busy: if elements are busy "
         "for their computation C/S alone, and with the most that loading and saving can take. What "
         "is printed is above both for every accelerator, so that it is no share of the elements' "
-        "time. The share of time with any element busy is not ruled out for any, and is what the "
+        "time. The share of time with any element busy remains (of LdB only if its elements handle "
+        "data), and is what the "
         "simulator reports beside (`any_busy_*`).",
         "",
         "| accelerator | printed | computation alone | with the most loading |",

@@ -17,7 +17,7 @@ from accelflow.reproduce.implications.ranges import Range
 
 __all__ = ["PROOFS"]
 
-_ALONE: Final = f"{ELEMENTS}, who are busy for their computation C/S alone"
+_ALONE: Final = f"{ELEMENTS}, which are busy for their computation C/S alone"
 _ON_CORES: Final = (
     "Operations that are denied cost a core what they cost without accelerators, and nothing else "
     "does: no switches, no notifications, no orchestration."
