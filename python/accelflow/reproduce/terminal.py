@@ -78,8 +78,8 @@ def _comparison(outcome: Outcome) -> RichTable:
 
 
 def _cells(one: Compared) -> list[str]:
-    loud = one.verdict is Verdict.OFF and not one.reason
-    mark = mark_text(one) + (", no reason recorded" if loud else "")
+    why = one.reason.kind.replace("_", " ") if one.reason else "no reason recorded"
+    mark = mark_text(one) + (f", {why}" if one.verdict is Verdict.OFF else "")
     return [
         escape(one.target.row.removeprefix("accelflow.")),
         ours_text(one) + ("*" if one.saturated else ""),
