@@ -189,6 +189,33 @@ fn an_accelerator_is_m_d_k() {
 }
 
 #[test]
+fn an_accelerator_with_elements_of_its_own_is_m_d_k_for_them() {
+    // One accelerator takes 10 us, so that it has the only queue.
+    for (accel, elements, utilization) in [(Accel::Tcp, 2, 0.8), (Accel::Dser, 4, 0.8)] {
+        let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|it| {
+            if it.accel == accel {
+                SERVICE_S * 1e9
+            } else {
+                NOTHING_NS
+            }
+        });
+        let mut config = frictionless();
+        config.set("accelerator.pes", 3.0).unwrap();
+        let own = format!("pes.{accel}");
+        config.set(&own, f64::from(elements)).unwrap();
+        let rate = f64::from(elements) * utilization / SERVICE_S;
+        let (means, _) = replicate(&config, &plan, "ideal", rate);
+        let waits: Vec<f64> = means.iter().map(|mean| mean - SERVICE_S).collect();
+        let expected = crommelin_wait(rate, SERVICE_S, elements as usize);
+        assert_agrees(&waits, expected, 0.08);
+        let load = Load::new(0, ArrivalProcess::Poisson { rate_rps: rate }, 50_000, 2_000);
+        let outcome = run(&config, &plan, "ideal", &[load], 5);
+        let used = outcome.accelerators[accel.index()].utilization;
+        assert!((used - utilization).abs() < 0.02, "{accel}: {used}");
+    }
+}
+
+#[test]
 fn elements_are_busy_for_the_offered_load() {
     let plan = fixed_plan(&sink(), NOTHING_NS, 0, &only_tcp);
     let config = frictionless();

@@ -114,8 +114,8 @@ fn time_adds_up(outcome: &Outcome) {
 }
 
 fn queues_hold(outcome: &Outcome, config: &Config) {
-    for stats in &outcome.accelerators {
-        assert!(stats.peak_input <= config.accelerator.input_entries);
+    for (accel, stats) in Accel::ALL.into_iter().zip(&outcome.accelerators) {
+        assert!(stats.peak_input <= config.accelerator.input_entries_of(accel));
     }
 }
 
@@ -233,22 +233,36 @@ fn small_server() -> impl Strategy<Value = Config> {
         1..=2_u32,
         1..=4_u32,
         prop::sample::select(vec![64_u32, 512, 2_048]),
+        // One accelerator differs from the others: its place and its sizes, 0 for theirs.
+        (0..Accel::COUNT, 0..=3_u32, 0..=3_u32, 0..=3_u32),
     );
-    numbers.prop_map(|(pes, input, output, overflow, engines, cores, inline)| {
-        let mut config = Config::default();
-        for (key, value) in [
-            ("accelerator.pes", pes),
-            ("accelerator.input_entries", input),
-            ("accelerator.output_entries", output),
-            ("accelerator.overflow_entries", overflow),
-            ("network.dma_engines", engines),
-            ("core.count", cores),
-            ("accelerator.inline_bytes", inline),
-        ] {
-            config.set(key, f64::from(value)).unwrap();
-        }
-        config
-    })
+    numbers.prop_map(
+        |(pes, input, output, overflow, engines, cores, inline, own)| {
+            let mut config = Config::default();
+            for (key, value) in [
+                ("accelerator.pes", pes),
+                ("accelerator.input_entries", input),
+                ("accelerator.output_entries", output),
+                ("accelerator.overflow_entries", overflow),
+                ("network.dma_engines", engines),
+                ("core.count", cores),
+                ("accelerator.inline_bytes", inline),
+            ] {
+                config.set(key, f64::from(value)).unwrap();
+            }
+            let (index, instances, pes, entries) = own;
+            for (what, value) in [
+                ("instances", instances),
+                ("pes", pes),
+                ("input_entries", entries),
+                ("output_entries", entries),
+            ] {
+                let key = format!("{what}.{}", Accel::ALL[index]);
+                config.set(&key, f64::from(value)).unwrap();
+            }
+            config
+        },
+    )
 }
 
 proptest! {

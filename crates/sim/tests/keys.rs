@@ -16,7 +16,7 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile, RemoteWaits};
 use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
-use common::{image, run, set};
+use common::{image, own_keys, run, set};
 
 /// Key, its value and the value a step on, the system, and what makes the step matter.
 type Row = (
@@ -129,6 +129,10 @@ const ROWS: &[Row] = &[
     ("dispatcher.end", 20.0, 21.0, AF, NONE),
     ("dispatcher.transform", 12.0, 13.0, AF, NONE),
     ("dispatcher.ipc", 1.0, 1.1, AF, NONE),
+    ("dispatcher.busy", 1.0, 0.0, AF, NONE),
+    ("dispatcher.transform_gb_per_s", 0.0, 4.0, AF, NONE),
+    ("atm.latency_ns", 0.0, 1.0, AF, NONE),
+    ("atm.ports", 1.0, 2.0, AF, &[("atm.latency_ns", 1_000.0)]),
     ("exception.per_million", 0.0, 1_000.0, AF, NONE),
     ("exception.handling_ns", 1_000.0, 1_001.0, AF, EXCEPTIONS),
     ("exception.fall_back_share", 0.0, 0.5, AF, EXCEPTIONS),
@@ -205,6 +209,31 @@ const ROWS: &[Row] = &[
     ),
 ];
 
+/// Steps of what one accelerator has in place of the number for all, by what it is the number of.
+const OWN: [(&str, f64, &[(&str, f64)]); 4] = [
+    ("instances", 2.0, ONE_ELEMENT),
+    ("pes", 2.0, ONE_ELEMENT),
+    ("input_entries", 1.0, ONE_ELEMENT),
+    (
+        "output_entries",
+        64.0,
+        &[
+            ("accelerator.output_entries", 1.0),
+            ("network.dma_engines", 1.0),
+            ("network.dma_setup_ns", 1_000.0),
+            ("dispatcher.busy", 0.0),
+        ],
+    ),
+];
+
+fn rows() -> Vec<Row> {
+    let own = OWN.into_iter().flat_map(|(what, value, enabled)| {
+        let keys = own_keys(what).into_iter();
+        keys.map(move |key| (key, 0.0, value, AF, enabled))
+    });
+    ROWS.iter().copied().chain(own).collect()
+}
+
 /// The eight services with facts and waits drawn, of two tenants and three levels, with deadlines,
 /// and behind a shaper if `shaped`.
 fn result(config: &Config, id: &str, shaped: bool) -> (Vec<Time>, u64) {
@@ -240,12 +269,12 @@ fn result(config: &Config, id: &str, shaped: bool) -> (Vec<Time>, u64) {
 
 #[test]
 fn a_step_of_any_parameter_changes_the_result() {
-    for (key, from, to, id, enabled) in ROWS {
+    for (key, from, to, id, enabled) in rows() {
         let [before, after] = [from, to].map(|value| {
             let mut config = Config::default();
             set(&mut config, enabled);
-            set(&mut config, &[(key, *value)]);
-            result(&config, id, *key == SHAPING_ORDER)
+            set(&mut config, &[(key, value)]);
+            result(&config, id, key == SHAPING_ORDER)
         });
         assert!(before != after, "{key} from {from} to {to} does nothing");
     }
@@ -253,7 +282,7 @@ fn a_step_of_any_parameter_changes_the_result() {
 
 #[test]
 fn every_parameter_has_a_row() {
-    let tested: BTreeSet<&str> = ROWS.iter().map(|row| row.0).collect();
+    let tested: BTreeSet<&str> = rows().iter().map(|row| row.0).collect();
     let known: BTreeSet<&str> = PARAMETERS.iter().map(|it| it.key).collect();
     assert_eq!(tested, known);
 }

@@ -154,9 +154,12 @@ fn waits_are_counted_where_they_happen() {
 
 #[test]
 fn hardware_is_busy_orchestrating_for_as_long_as_it_decides() {
+    // `dispatchers.rs` has dispatchers that wait for engines.
     let plan = uniq_id_plan();
+    let mut config = Config::default();
+    config.set("dispatcher.busy", 0.0).unwrap();
     let of = |id: &str| {
-        let found = alone(&plan, id).orchestration;
+        let found = run(&config, &plan, id, &together(1), 1).orchestration;
         [found.dispatchers, found.manager, found.cores].map(Time::as_ps)
     };
     // Also after the response: the ninth completion and the notification of the end.

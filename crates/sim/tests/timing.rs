@@ -13,7 +13,7 @@ use accelflow_sim::plan::Plan;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::services::{Chain, Operation, Phase, Service};
-use common::{fixed_plan, receive, response, round_cost, set, uniq_id};
+use common::{fixed_plan, own_keys, receive, response, round_cost, set, uniq_id};
 
 /// The columns of the tables: RELIEF with a queue for each accelerator, whose entries go the ways
 /// that they go elsewhere. `ladder.rs` has the one with a central queue.
@@ -289,6 +289,11 @@ const STEPS: &[Row] = &[
     ("core.transform_ns_per_kib", 1_000.0, 1_001.0, [0; 6]),
     ("dispatcher.transform", 12.0, 13.0, [0; 6]),
     ("dispatcher.load_atm", 12.0, 13.0, [0; 6]),
+    // Nothing waits behind the one entry of a dispatcher.
+    ("dispatcher.busy", 1.0, 0.0, [0; 6]),
+    ("dispatcher.transform_gb_per_s", 0.0, 1.0, [0; 6]),
+    ("atm.latency_ns", 0.0, 1.0, [0; 6]),
+    ("atm.ports", 1.0, 2.0, [0; 6]),
     ("relief.occupancy_ns", 130.0, 131.0, [0; 6]),
     // The manager resolves Dser's branch in 7 instructions, and the core is left alone.
     (
@@ -447,6 +452,21 @@ const fn accelerated(picoseconds: i64) -> [i64; 6] {
     [0, ps, ps, ps, ps, ps]
 }
 
+/// What one accelerator has more or fewer of than the others: never short for a single request.
+fn own_steps() -> Vec<Row> {
+    let steps = [
+        ("instances", 2.0),
+        ("pes", 1.0),
+        ("input_entries", 1.0),
+        ("output_entries", 1.0),
+    ];
+    let rows = steps.into_iter().flat_map(|(what, value)| {
+        let keys = own_keys(what).into_iter();
+        keys.map(move |key| (key, 0.0, value, [0; 6]))
+    });
+    rows.collect()
+}
+
 fn reference() -> Config {
     let mut config = one_slice();
     config.set("core.clock_ghz", 2.5).unwrap();
@@ -469,11 +489,13 @@ fn check_steps(plan: &Plan, rows: &[Row]) {
 #[test]
 fn each_parameter_counts_as_often_as_it_is_on_the_way() {
     check_steps(&uniq_id_plan(1_000), STEPS);
+    check_steps(&uniq_id_plan(1_000), &own_steps());
 }
 
 #[test]
 fn every_parameter_has_a_step() {
-    let tested: BTreeSet<&str> = STEPS.iter().map(|row| row.0).collect();
+    let own = own_steps();
+    let tested: BTreeSet<&str> = STEPS.iter().chain(&own).map(|row| row.0).collect();
     // Which slice and which controller an address has is a hash: see the tests of those. What
     // decides facts and sizes is no time: tests/drawn.rs has its steps.
     let hashed = ["memory.llc_slices", "memory.controllers"];
@@ -508,6 +530,21 @@ fn transformations_branches_and_parked_traces_count_once_each() {
             ("dispatcher.branch", 7.0, 8.0, [0, 0, 0, 0, 2 * 400, 0]),
             ("dispatcher.transform", 12.0, 13.0, [0, 0, 0, 0, 400, 0]),
             ("dispatcher.load_atm", 12.0, 13.0, [0, 0, 0, 0, 400, 0]),
+            // 1,000 B at 4 GB/s, and at 2.5 GB/s.
+            (
+                "dispatcher.transform_gb_per_s",
+                0.0,
+                4.0,
+                [0, 0, 0, 0, 250_000, 0],
+            ),
+            (
+                "dispatcher.transform_gb_per_s",
+                4.0,
+                2.5,
+                [0, 0, 0, 0, 150_000, 0],
+            ),
+            // The one word that the tail of T8 leads to.
+            ("atm.latency_ns", 0.0, 7.0, [0, 0, 0, 0, 7_000, 0]),
             ("dispatcher.end", 20.0, 21.0, [0, 0, 0, 0, 2 * 400, 0]),
             // T1 6, T8 3, T7 4, T2 up to TCP 3.
             ("dispatcher.plain", 15.0, 16.0, [0, 0, 0, 0, 16 * 400, 0]),

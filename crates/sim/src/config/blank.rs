@@ -4,10 +4,10 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 
 use super::{
-    AcceleratorConfig, Balancing, CohortConfig, Config, CoreConfig, DispatcherConfig,
-    ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy, Looks,
-    MemoryConfig, NetworkConfig, Parking, PayloadConfig, Policy, ReliefConfig, SchedulingConfig,
-    ShapingOrder, TcpConfig, TenantConfig, TlbConfig,
+    AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, Config, CoreConfig,
+    DispatcherConfig, ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy,
+    Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy, ReliefConfig,
+    SchedulingConfig, ShapingOrder, TcpConfig, TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -62,6 +62,12 @@ pub(super) fn blank() -> Config {
             end: 0,
             transform: 0,
             ipc: 1.0,
+            busy: Busy::UntilConfirmed,
+            transform_rate: None,
+        },
+        atm: AtmConfig {
+            latency: Time::ZERO,
+            ports: 1,
         },
         network: network(),
         memory: memory(),
@@ -135,6 +141,7 @@ fn accelerator() -> AcceleratorConfig {
         speedup_half: Bytes(0),
         rpc_message: Time::ZERO,
         speedup: [1.0; Accel::COUNT],
+        own: [OwnSizes::default(); Accel::COUNT],
     }
 }
 

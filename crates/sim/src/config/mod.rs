@@ -6,6 +6,7 @@
 mod blank;
 mod facts;
 mod generation;
+mod own;
 mod parameters;
 mod table;
 
@@ -15,6 +16,7 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 pub use crate::hardware::{Balancing, InterruptPolicy, Looks, Policy};
 pub use facts::FactsConfig;
 pub use generation::Generation;
+pub use own::OwnSizes;
 pub use parameters::{Choice, Parameter, Provenance};
 pub use table::PARAMETERS;
 
@@ -89,6 +91,8 @@ pub struct Config {
     pub tcp: TcpConfig,
     /// Output dispatchers.
     pub dispatcher: DispatcherConfig,
+    /// The trace memory.
+    pub atm: AtmConfig,
     /// Wires and DMA engines.
     pub network: NetworkConfig,
     /// The last-level cache and main memory.
@@ -180,6 +184,8 @@ pub struct AcceleratorConfig {
     pub rpc_message: Time,
     /// How often faster an accelerator is than a core, by [`Accel::index`].
     pub speedup: [f64; Accel::COUNT],
+    /// What each type has in place of the numbers above, by [`Accel::index`].
+    pub own: [OwnSizes; Accel::COUNT],
 }
 
 /// Exceptions that stop an accelerator and interrupt a core (section IV.A).
@@ -251,7 +257,7 @@ impl Parking {
     pub const ALL: [Parking; 3] = [Parking::Traces, Parking::All, Parking::None];
 }
 
-/// Instructions of an output dispatcher (section VII.B.2).
+/// Output dispatchers (sections V.2 and VII.B.2): instructions, and what they wait for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DispatcherConfig {
     /// Every operation.
@@ -266,6 +272,34 @@ pub struct DispatcherConfig {
     pub transform: u64,
     /// Instructions per cycle.
     pub ipc: f64,
+    /// How long a dispatcher handles no other entry.
+    pub busy: Busy,
+    /// Rate of the transformation engine; none if a transformation takes its instructions alone.
+    pub transform_rate: Option<Bandwidth>,
+}
+
+/// How long an output dispatcher that hands an entry on handles no other one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Busy {
+    /// Until its instructions end.
+    Instructions,
+    /// Until the A-DMA engine confirms that the entry has been moved.
+    #[default]
+    UntilConfirmed,
+}
+
+impl Busy {
+    /// Both, by their numbers in `dispatcher.busy`.
+    pub const ALL: [Busy; 2] = [Busy::Instructions, Busy::UntilConfirmed];
+}
+
+/// The trace memory (section IV.A), which all output dispatchers read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtmConfig {
+    /// Reading a word.
+    pub latency: Time,
+    /// Reads that can be under way at once.
+    pub ports: usize,
 }
 
 /// Networks and A-DMA engines.
@@ -485,6 +519,12 @@ impl Config {
             return self.accelerator.rpc_message;
         }
         on_core.scale(1.0 / self.accelerator.speedup[accel.index()])
+    }
+
+    /// How long the transformation engine of a dispatcher takes for `payload`.
+    pub fn transformation(&self, payload: Bytes) -> Time {
+        let rate = self.dispatcher.transform_rate;
+        rate.map_or(Time::ZERO, |rate| rate.transfer(payload))
     }
 
     /// How long an output dispatcher takes for `instructions`.

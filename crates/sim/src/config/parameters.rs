@@ -178,6 +178,10 @@ const CHOICES: &[(&str, &[Choice])] = &[
         ],
     ),
     (
+        "dispatcher.busy",
+        &[named(0.0, "instructions"), named(1.0, "until_confirmed")],
+    ),
+    (
         "network.chiplets",
         &[
             number(1.0),

@@ -4,6 +4,8 @@ use accelflow_kernel::BusyTime;
 use accelflow_shaping::dispatch::{Elements, Entry, InputQueue, Owner, Placed, Policy};
 use accelflow_units::Time;
 
+use super::dispatcher::Dispatcher;
+
 /// How many of each thing an accelerator has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
@@ -47,7 +49,7 @@ pub(crate) struct Station<T> {
     /// Operations that run, and the sum of the times at which they are to end.
     running: u64,
     ends: Time,
-    dispatcher_free: Time,
+    pub(crate) dispatcher: Dispatcher<T>,
     pub(crate) busy: BusyTime,
     /// Time with at least one processing element busy.
     pub(crate) any: BusyTime,
@@ -58,7 +60,7 @@ pub(crate) struct Station<T> {
     pub(crate) turned_away: u64,
 }
 
-impl<T: Copy> Station<T> {
+impl<T: Copy + PartialEq> Station<T> {
     pub(crate) fn new(sizes: Sizes, policy: Policy) -> Station<T> {
         Station {
             ready: InputQueue::new(policy, sizes.input),
@@ -74,7 +76,7 @@ impl<T: Copy> Station<T> {
             elements: sizes.elements as u64,
             running: 0,
             ends: Time::ZERO,
-            dispatcher_free: Time::ZERO,
+            dispatcher: Dispatcher::new(),
             busy: BusyTime::new(Time::ZERO),
             any: BusyTime::new(Time::ZERO),
             operations: 0,
@@ -208,12 +210,6 @@ impl<T: Copy> Station<T> {
         }
     }
 
-    /// Serves one dispatcher operation after those before it; when it is done.
-    pub(crate) fn dispatch(&mut self, duration: Time, now: Time) -> Time {
-        self.dispatcher_free = self.dispatcher_free.max(now) + duration;
-        self.dispatcher_free
-    }
-
     /// Entries that wait for a processing element.
     pub(crate) fn backlog(&self) -> usize {
         self.ready.len() + self.overflow_used
@@ -231,6 +227,7 @@ impl<T: Copy> Station<T> {
             && self.overflow_used == 0
             && self.output_used == 0
             && self.busy.busy() == 0
+            && self.dispatcher.is_idle()
     }
 
     fn free_element(&mut self, owner: Owner, now: Time) {
@@ -255,7 +252,7 @@ mod tests {
         Time::from_ns(ns)
     }
 
-    fn station<T: Copy>(
+    fn station<T: Copy + PartialEq>(
         elements: usize,
         input: usize,
         overflow: usize,
@@ -370,15 +367,6 @@ mod tests {
         assert_eq!(station.busy.total_at(at(20)), at(10 + 15));
         assert_eq!(station.any.total_at(at(20)), at(15));
         assert_eq!(station.operations, 2);
-    }
-
-    #[test]
-    fn the_dispatcher_serves_one_after_the_other() {
-        let mut station = station::<char>(1, 1, 0, 1);
-        assert_eq!(station.dispatch(at(6), at(100)), at(106));
-        assert_eq!(station.dispatch(at(6), at(101)), at(112));
-        assert_eq!(station.dispatch(at(6), at(112)), at(118));
-        assert_eq!(station.dispatch(at(6), at(200)), at(206));
     }
 
     #[test]

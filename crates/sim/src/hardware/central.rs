@@ -19,18 +19,18 @@ pub(crate) struct CentralQueue<T> {
     ready: Vec<BTreeMap<(Time, u64), T>>,
     /// Elements that the manager knows to be free, by accelerator and instance.
     free: Vec<Vec<usize>>,
-    elements: usize,
+    elements: [usize; Accel::COUNT],
     sequence: u64,
 }
 
 impl<T: Copy> CentralQueue<T> {
-    /// A queue of `entries`, an overflow area of `overflow_entries` and, of each accelerator,
+    /// A queue of `entries`, an overflow area of `overflow_entries` and, by [`Accel::index`],
     /// `instances` with `elements` each.
     pub(crate) fn new(
         entries: usize,
         overflow_entries: usize,
-        elements: usize,
-        instances: usize,
+        elements: [usize; Accel::COUNT],
+        instances: [usize; Accel::COUNT],
     ) -> Self {
         CentralQueue {
             used: 0,
@@ -39,7 +39,9 @@ impl<T: Copy> CentralQueue<T> {
             overflow_used: 0,
             overflow_entries,
             ready: Accel::ALL.map(|_| BTreeMap::new()).into(),
-            free: vec![vec![elements; instances]; Accel::COUNT],
+            free: (0..Accel::COUNT)
+                .map(|index| vec![elements[index]; instances[index]])
+                .collect(),
             elements,
             sequence: 0,
         }
@@ -145,8 +147,8 @@ impl<T: Copy> CentralQueue<T> {
             && self
                 .free
                 .iter()
-                .flatten()
-                .all(|&free| free == self.elements)
+                .zip(self.elements)
+                .all(|(free, elements)| free.iter().all(|&free| free == elements))
     }
 }
 
@@ -158,9 +160,20 @@ mod tests {
         Time::from_ns(ns)
     }
 
+    /// As many elements and instances of each accelerator.
+    fn queue<T: Copy>(
+        entries: usize,
+        overflow_entries: usize,
+        elements: usize,
+        instances: usize,
+    ) -> CentralQueue<T> {
+        let (elements, instances) = ([elements; Accel::COUNT], [instances; Accel::COUNT]);
+        CentralQueue::new(entries, overflow_entries, elements, instances)
+    }
+
     #[test]
     fn tasks_of_all_accelerators_share_the_entries() {
-        let mut queue = CentralQueue::<char>::new(2, 1, 1, 1);
+        let mut queue = queue::<char>(2, 1, 1, 1);
         assert!(queue.reserve() && queue.reserve() && !queue.reserve());
         assert!(queue.reserve_overflow() && !queue.reserve_overflow());
         queue.ready('a', Accel::Tcp, at(9));
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_least_laxity_goes_first_and_equals_in_order() {
-        let mut queue = CentralQueue::new(9, 0, 4, 1);
+        let mut queue = queue(9, 0, 4, 1);
         for (task, latest) in [('a', 7), ('b', 5), ('c', 5), ('d', 6)] {
             assert!(queue.reserve());
             queue.ready(task, Accel::Ser, at(latest));
@@ -198,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_element_is_free_when_the_manager_knows() {
-        let mut queue = CentralQueue::<char>::new(9, 0, 1, 1);
+        let mut queue = queue::<char>(9, 0, 1, 1);
         assert_eq!(queue.promote(Accel::Rpc, at(0), at(1), at(0)), Some(0));
         assert_eq!(queue.promote(Accel::Rpc, at(0), at(1), at(0)), None);
         assert!(!queue.is_idle());
@@ -210,7 +223,7 @@ mod tests {
     #[test]
     fn forwarding_may_not_make_a_more_urgent_task_late() {
         let promoted = |runtime, latest| {
-            let mut queue = CentralQueue::new(9, 0, 1, 1);
+            let mut queue = queue(9, 0, 1, 1);
             assert!(queue.reserve());
             queue.ready('a', Accel::Ser, at(100));
             queue.promote(Accel::Ser, latest, runtime, at(90)).is_some()
@@ -219,12 +232,12 @@ mod tests {
         assert!(!promoted(at(11), at(200)));
         assert!(promoted(at(11), at(99)), "it is the more urgent one");
         // What is late already loses nothing more.
-        let mut queue = CentralQueue::new(9, 0, 1, 1);
+        let mut queue = queue(9, 0, 1, 1);
         assert!(queue.reserve());
         queue.ready('a', Accel::Ser, at(90));
         assert_eq!(queue.promote(Accel::Ser, at(200), at(11), at(90)), Some(0));
         // Nor does what has another free element.
-        let mut queue = CentralQueue::new(9, 0, 2, 1);
+        let mut queue = queue(9, 0, 2, 1);
         assert!(queue.reserve());
         queue.ready('a', Accel::Ser, at(100));
         assert_eq!(queue.promote(Accel::Ser, at(200), at(11), at(90)), Some(0));
@@ -232,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_instance_with_the_most_free_elements_is_given_the_next() {
-        let mut queue = CentralQueue::<char>::new(9, 0, 2, 2);
+        let mut queue = queue::<char>(9, 0, 2, 2);
         let mut next = || queue.promote(Accel::Ser, at(0), at(1), at(0));
         assert_eq!([next(), next(), next()], [Some(0), Some(1), Some(0)]);
         queue.freed(Accel::Ser, 0);

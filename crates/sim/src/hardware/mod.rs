@@ -5,9 +5,11 @@
 
 mod accelerator;
 mod assoc;
+mod atm;
 mod balance;
 mod central;
 mod core;
+mod dispatcher;
 mod dma;
 #[cfg(test)]
 mod lines;
@@ -22,6 +24,7 @@ mod uncore;
 pub(crate) use accelerator::{Sizes, Started, Station};
 pub use accelflow_shaping::dispatch::Policy;
 pub(crate) use accelflow_shaping::dispatch::{Entry, Owner, Placed};
+pub(crate) use atm::TraceMemory;
 pub use balance::Balancing;
 pub(crate) use central::CentralQueue;
 pub(crate) use core::{Core, TaskStart};

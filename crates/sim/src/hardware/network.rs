@@ -1,3 +1,4 @@
+use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pipe::{Flow, Pipe};
@@ -41,8 +42,8 @@ impl Network {
         let clock = config.core.clock;
         let network = &config.network;
         let tiles = config.core.count.max(config.memory.llc_slices);
-        let instances = config.accelerator.instances;
-        let topology = Topology::new(network, tiles, config.memory.controllers, instances);
+        let instances = Accel::ALL.map(|accel| config.accelerator.instances_of(accel));
+        let topology = Topology::new(network, tiles, config.memory.controllers, &instances);
         let link_rate = network.link_bytes.saturating_mul(clock.as_hz());
         Network {
             hop: network.hop.at(clock),
@@ -151,8 +152,6 @@ impl Carried {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-
-    use accelflow_trace::Accel;
 
     use super::*;
 

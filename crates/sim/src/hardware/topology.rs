@@ -134,16 +134,21 @@ const SOUTH: usize = 2;
 const NORTH: usize = 3;
 
 impl Topology {
-    /// The package for `tiles` cores or cache slices, whichever are more.
+    /// The package for `tiles` cores or cache slices, whichever are more, and `instances` by
+    /// [`Accel::index`]. A chiplet has as many blocks as its accelerator with the most instances.
     pub(crate) fn new(
         config: &NetworkConfig,
         tiles: usize,
         controllers: usize,
-        instances: usize,
+        instances: &[usize; Accel::COUNT],
     ) -> Topology {
         let side = (1..).find(|side| side * side >= tiles).unwrap_or(1);
         let groups = organization(config.chiplets);
         let one = groups.is_empty();
+        let blocks = |group: &[Accel]| {
+            let counts = group.iter().map(|accel| instances[accel.index()]);
+            counts.max().unwrap_or(1)
+        };
         let mut topology = Topology {
             meshes: Vec::new(),
             accelerators: [Stop {
@@ -158,7 +163,7 @@ impl Topology {
             links: 0,
         };
         let (width, height) = if one {
-            (side + RING.1 * instances, side.max(RING.0))
+            (side + RING.1 * blocks(&ORDER), side.max(RING.0))
         } else {
             (side, side)
         };
@@ -170,7 +175,8 @@ impl Topology {
         for accelerators in &groups {
             let (width, height, port, spots) = layout(accelerators.len());
             let chiplet = topology.meshes.len();
-            topology.add_mesh(width * instances, height, width, vec![port; groups.len()]);
+            let width_in_all = width * blocks(accelerators);
+            topology.add_mesh(width_in_all, height, width, vec![port; groups.len()]);
             for (accel, &(x, y)) in accelerators.iter().zip(spots) {
                 topology.accelerators[accel.index()] = Stop {
                     chiplet,
@@ -385,7 +391,7 @@ mod tests {
     fn package(chiplets: usize, instances: usize) -> Topology {
         let mut config = Config::default();
         config.set("network.chiplets", chiplets as f64).unwrap();
-        Topology::new(&config.network, 36, 4, instances)
+        Topology::new(&config.network, 36, 4, &[instances; Accel::COUNT])
     }
 
     fn accel(topology: &Topology, accel: Accel) -> Stop {
@@ -584,7 +590,7 @@ mod tests {
     fn the_mesh_grows_with_its_tiles() {
         let config = Config::default();
         for (tiles, side) in [(1, 1), (2, 2), (36, 6), (37, 7), (64, 8)] {
-            let topology = Topology::new(&config.network, tiles, 4, 1);
+            let topology = Topology::new(&config.network, tiles, 4, &[1; Accel::COUNT]);
             assert_eq!(topology.side(), side, "{tiles}");
         }
     }

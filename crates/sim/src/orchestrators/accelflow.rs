@@ -26,8 +26,10 @@ impl Orchestrator for AccelFlow {
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         let instructions = instructions(completion, config);
+        let once = config.transformation(completion.size);
+        let transformed = once * u64::from(completion.transforms);
         Decision {
-            dispatcher: config.dispatch(instructions),
+            dispatcher: config.dispatch(instructions) + transformed,
             instructions,
             ..Decision::default()
         }

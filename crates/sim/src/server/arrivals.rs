@@ -1,6 +1,7 @@
 //! Requests enter the server.
 
 use accelflow_kernel::Stream;
+use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, Arrivals};
 
@@ -123,7 +124,7 @@ impl Engine<'_> {
         };
         let cores = self.run.config.core.count as u64;
         request.core = (self.attribute(&request, HOME_CORE) % cores) as CoreId;
-        let instances = self.run.config.accelerator.instances as u64;
+        let instances = self.run.config.accelerator.instances_of(Accel::Tcp) as u64;
         if instances > 1 {
             request.tcp = (self.attribute(&request, HOME_TCP) % instances) as u8;
         }

@@ -18,7 +18,6 @@ impl Engine<'_> {
         let mut job = *self.jobs.get(id);
         self.totals.element_blocked += now - job.deposited;
         let from = job.accel;
-        let here = job.unit();
         let size = job.operation.output;
         if self.balances(&job) {
             self.balance(job.request, 0);
@@ -39,7 +38,7 @@ impl Engine<'_> {
             self.run
                 .orchestrator
                 .decide(&completion, self.run.config, &self.run.plan.links);
-        job.decision = decision;
+        (job.decision, job.reads) = (decision, read.loads);
         // From here on the job is an entry of the output queue of `from`.
         job.accel = from;
         if !arms.is_empty() {
@@ -50,9 +49,7 @@ impl Engine<'_> {
             self.dispatches += 1;
             self.instructions += decision.instructions;
         }
-        self.orchestration.dispatchers += decision.dispatcher;
-        let done = self.station(here).dispatch(decision.dispatcher, now);
-        self.schedule(done, Event::Dispatched(id));
+        self.ask_dispatcher(id, now);
         for arm in arms {
             self.add_arm(id, arm);
         }
@@ -136,6 +133,7 @@ impl Engine<'_> {
 
     pub(super) fn dispatched(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
         self.spend(job, Part::Dispatcher, now);
+        self.instructions_end(job, now);
         match self.jobs.get(job).decision.manager {
             Some(visit) => {
                 self.visit_manager(visit, Event::Managed(job), now);

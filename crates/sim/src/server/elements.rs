@@ -42,13 +42,13 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), SimError> {
         let config = &self.run.config.accelerator;
-        let (instances, limit) = (config.instances as u64, config.enqueue_attempts);
         let Job {
             request,
             accel,
             attempts,
             ..
         } = *self.jobs.get(id);
+        let (instances, limit) = (config.instances_of(accel) as u64, config.enqueue_attempts);
         let core = self.requests.get(request).core;
         let instance = ((u64::from(core) + u64::from(attempts)) % instances) as u8;
         let unit = Unit { accel, instance };
@@ -143,16 +143,15 @@ impl Engine<'_> {
     /// Responses leave by the TCP that has the connection, which is in its state; else the
     /// least loaded instance, the first of equals.
     fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
-        let instances = self.run.config.accelerator.instances;
-        if instances == 1 {
+        let of_type = self.stations_of(accel);
+        if of_type.len() == 1 {
             return 0;
         }
         let request = self.requests.get(self.jobs.get(id).request);
         if accel == Accel::Tcp && self.is_last_phase(request) {
             return request.tcp;
         }
-        let of_type = accel.index() * instances..(accel.index() + 1) * instances;
-        let loads = self.stations[of_type].iter().map(Station::load);
+        let loads = of_type.iter().map(Station::load);
         let least = loads.enumerate().min_by_key(|&(_, load)| load);
         least.map_or(0, |(instance, _)| instance as u8)
     }
@@ -374,10 +373,12 @@ impl Engine<'_> {
         Ok(())
     }
 
-    pub(super) fn withdraw(&mut self, unit: Unit, now: Time) {
+    /// The data of a job has left its output entry at `unit`.
+    pub(super) fn withdraw(&mut self, id: JobId, unit: Unit, now: Time) {
         if let Some(blocked) = self.station(unit).withdraw(now) {
             self.unblocked.push(blocked);
         }
+        self.end_dispatch(unit, id, now);
     }
 
     /// Lets results go on that were given an output entry, and traces start that waited for

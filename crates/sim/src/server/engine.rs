@@ -1,5 +1,6 @@
 //! The event loop and the state it works on.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use accelflow_kernel::{BusyTime, Calendar, Priority, TimeAverage, attribute};
@@ -14,7 +15,7 @@ use super::tenants::{Tenant, tenants};
 use super::{Run, SimError, Watch};
 use crate::config::{Config, Heaps};
 use crate::hardware::{
-    CentralQueue, Core, Dma, Movement, Policy, Sizes, SoftQueue, Station, Uncore,
+    CentralQueue, Core, Dma, Movement, Policy, Sizes, SoftQueue, Station, TraceMemory, Uncore,
 };
 use crate::orchestrators::Queueing;
 use crate::plan::{ChainPlan, Message, PhasePlan};
@@ -43,9 +44,12 @@ pub(super) struct Engine<'r> {
     pub(super) soft_queues: Vec<SoftQueue<Letter>>,
     /// By type, then by instance.
     pub(super) stations: Vec<Station<JobId>>,
+    /// By [`Accel::index`], which of the stations are of that type.
+    pub(super) of_types: [Range<usize>; Accel::COUNT],
     /// In which order they load what is ready.
     pub(super) policy: Policy,
     pub(super) dma: Dma<(Transfer, Movement)>,
+    pub(super) trace_memory: TraceMemory,
     /// The queue that all accelerators share, where the orchestrator has one.
     pub(super) central: Option<CentralQueue<JobId>>,
     /// For a central queue: how long each service takes from each of its phases on, unloaded.
@@ -108,8 +112,10 @@ impl<'r> Engine<'r> {
             cores: (0..run.config.core.count).map(|_| Core::new()).collect(),
             soft_queues: soft_queues(run),
             stations: stations(run, policy),
+            of_types: of_types(run.config),
             policy,
             dma: Dma::new(run.config.network.dma_engines),
+            trace_memory: TraceMemory::new(&run.config.atm),
             central: central(run),
             expected: Vec::new(),
             balanced: 0,
@@ -178,6 +184,10 @@ impl<'r> Engine<'r> {
                 Ok(())
             }
             Event::Operated(job) => self.operated(job, now),
+            Event::Looked(job) => {
+                self.dispatch(job, now);
+                Ok(())
+            }
             Event::Dispatched(job) => self.dispatched(job, now),
             Event::Managed(job) => self.managed(job, now),
             Event::Submitted(job) => {
@@ -281,8 +291,13 @@ impl<'r> Engine<'r> {
     }
 
     pub(super) fn station(&mut self, unit: Unit) -> &mut Station<JobId> {
-        let instances = self.run.config.accelerator.instances;
-        &mut self.stations[unit.accel.index() * instances + usize::from(unit.instance)]
+        let first = self.of_types[unit.accel.index()].start;
+        &mut self.stations[first + usize::from(unit.instance)]
+    }
+
+    /// The instances of an accelerator.
+    pub(super) fn stations_of(&self, accel: Accel) -> &[Station<JobId>] {
+        &self.stations[self.of_types[accel.index()].clone()]
     }
 
     /// Whether the operation of a job gives its request to a core: LdB's of a new request.
@@ -327,25 +342,37 @@ fn check_paths(run: &Run<'_>) -> Result<(), SimError> {
 
 fn stations(run: &Run<'_>, policy: Policy) -> Vec<Station<JobId>> {
     let hardware = &run.config.accelerator;
-    let sizes = Sizes {
-        elements: hardware.pes,
-        input: hardware.input_entries,
-        overflow: hardware.overflow_entries,
-        output: hardware.output_entries,
+    let of_type = |accel| {
+        let sizes = Sizes {
+            elements: hardware.pes_of(accel),
+            input: hardware.input_entries_of(accel),
+            overflow: hardware.overflow_entries,
+            output: hardware.output_entries_of(accel),
+        };
+        (0..hardware.instances_of(accel)).map(move |_| Station::new(sizes, policy))
     };
-    let station = |_| Station::new(sizes, policy);
-    let count = Accel::COUNT * hardware.instances;
-    (0..count).map(station).collect()
+    Accel::ALL.into_iter().flat_map(of_type).collect()
+}
+
+/// Which of the stations are of each type.
+fn of_types(config: &Config) -> [Range<usize>; Accel::COUNT] {
+    let mut end = 0;
+    Accel::ALL.map(|accel| {
+        let first = end;
+        end += config.accelerator.instances_of(accel);
+        first..end
+    })
 }
 
 fn central(run: &Run<'_>) -> Option<CentralQueue<JobId>> {
     let hardware = &run.config.accelerator;
+    let elements = |accel| Ord::min(hardware.pes_of(accel), hardware.input_entries_of(accel));
     let queue = || {
         CentralQueue::new(
             run.config.relief.queue_entries,
             hardware.overflow_entries,
-            hardware.pes.min(hardware.input_entries),
-            hardware.instances,
+            Accel::ALL.map(elements),
+            Accel::ALL.map(|accel| hardware.instances_of(accel)),
         )
     };
     (run.orchestrator.queueing() == Queueing::Central).then(queue)

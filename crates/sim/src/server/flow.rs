@@ -44,7 +44,7 @@ impl Engine<'_> {
                 self.transfer(transfer, movement, now);
             }
             Next::Park => {
-                self.withdraw(job.unit(), now);
+                self.withdraw(id, job.unit(), now);
                 self.park(id, now);
             }
             Next::End => {
@@ -199,7 +199,7 @@ impl Engine<'_> {
             self.move_data(next, &movement, now);
         }
         if let Some(source) = transfer.source {
-            self.withdraw(source, now);
+            self.withdraw(transfer.job, source, now);
         }
         match transfer.kind {
             TransferKind::Forward => self.delivered(transfer.job, now),

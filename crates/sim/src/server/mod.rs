@@ -8,6 +8,7 @@ mod curve;
 mod data;
 mod deadlines;
 mod decide;
+mod dispatchers;
 mod elements;
 mod engine;
 mod exceptions;

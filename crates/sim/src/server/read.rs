@@ -60,6 +60,7 @@ impl Engine<'_> {
             deposited: Time::ZERO,
             held: Held::Nowhere,
             missing: 0,
+            reads: 0,
             attempts: 0,
             balances: false,
             counted: false,

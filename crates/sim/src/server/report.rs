@@ -36,7 +36,7 @@ const SATURATED_BACKLOG: usize = 100;
 const SATURATED_SHARE: f64 = 0.05;
 
 /// Share of the operations asked of these instances that they turned away.
-fn denied<T: Copy>(stations: &[Station<T>]) -> f64 {
+fn denied<T: Copy + PartialEq>(stations: &[Station<T>]) -> f64 {
     let turned_away: u64 = stations.iter().map(|it| it.turned_away).sum();
     let operations: u64 = stations.iter().map(|it| it.operations).sum();
     turned_away as f64 / (turned_away + operations).max(1) as f64
@@ -110,9 +110,8 @@ impl Engine<'_> {
     /// All busy times up to `now`.
     pub(super) fn busy(&self, now: Time) -> Busy {
         let mut accelerators = [(Time::ZERO, Time::ZERO); Accel::COUNT];
-        let instances = self.run.config.accelerator.instances;
-        for (type_, times) in self.stations.chunks(instances).zip(&mut accelerators) {
-            for station in type_ {
+        for (accel, times) in Accel::ALL.into_iter().zip(&mut accelerators) {
+            for station in self.stations_of(accel) {
                 times.0 += station.busy.total_at(now);
                 times.1 += station.any.total_at(now);
             }
@@ -153,6 +152,11 @@ impl Engine<'_> {
             .iter()
             .map(|station| station.busy.total_at(end))
             .sum();
+        self.orchestration.dispatchers = self
+            .stations
+            .iter()
+            .map(|station| station.dispatcher.busy.total_at(end))
+            .sum();
         self.totals.drained = self.requests.live() == 0
             && self.jobs.live() == 0
             && self.stations.iter().all(|station| station.is_idle())
@@ -161,8 +165,7 @@ impl Engine<'_> {
             && self.soft_queues.iter().all(SoftQueue::is_empty)
             && self.held_back() == 0;
         let measured: u64 = self.services.iter().map(|s| s.latency.count() as u64).sum();
-        let instances = self.run.config.accelerator.instances;
-        let of_type = |i: usize| &self.stations[i * instances..(i + 1) * instances];
+        let of_type = |i: usize| &self.stations[self.of_types[i].clone()];
         let mut outcome = Outcome {
             services: std::mem::take(&mut self.services),
             accelerators: std::array::from_fn(|i| AccelStats {
@@ -240,9 +243,11 @@ impl Engine<'_> {
         outcome.data.busiest_link = links.busiest;
         outcome.data.busiest_crossing = links.busiest_crossing;
         let pairs = before.accelerators.iter().zip(&after.accelerators);
-        for (stats, (before, after)) in outcome.accelerators.iter_mut().zip(pairs) {
-            let instances = config.accelerator.instances;
-            stats.utilization = share(before.0, after.0, config.accelerator.pes * instances);
+        let hardware = &config.accelerator;
+        let stats = Accel::ALL.into_iter().zip(&mut outcome.accelerators);
+        for ((accel, stats), (before, after)) in stats.zip(pairs) {
+            let instances = hardware.instances_of(accel);
+            stats.utilization = share(before.0, after.0, hardware.pes_of(accel) * instances);
             stats.any_busy = share(before.1, after.1, instances);
         }
     }

@@ -31,10 +31,9 @@ impl Engine<'_> {
     pub(super) fn queues(&self, now: Time) -> Queues {
         let behind_the_running = |core: &Core<_>| core.load().saturating_sub(1);
         let occupancy = self.run.config.relief.occupancy.as_ps().max(1);
-        let instances = self.run.config.accelerator.instances;
         let mut accelerators = [(0, 0); Accel::COUNT];
-        for (of_type, sums) in self.stations.chunks(instances).zip(&mut accelerators) {
-            for station in of_type {
+        for (accel, sums) in Accel::ALL.into_iter().zip(&mut accelerators) {
+            for station in self.stations_of(accel) {
                 sums.0 += station.backlog();
                 sums.1 += station.turned_away;
             }

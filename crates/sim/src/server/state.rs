@@ -102,6 +102,8 @@ pub(super) struct Job {
     pub held: Held,
     /// Sources that have not delivered to its input entry.
     pub missing: u8,
+    /// Words of the trace memory that the dispatcher has yet to read for it.
+    pub reads: u8,
     /// How often its core has tried to enqueue it.
     pub attempts: u16,
     /// Whether LdB has run in software, so that the core is chosen when the task ends.
@@ -175,6 +177,8 @@ pub(super) enum Event {
     Computed(JobId),
     /// A processing element has completed a job's operation.
     Operated(JobId),
+    /// A dispatcher has read a word of the trace memory.
+    Looked(JobId),
     /// The dispatcher has decided.
     Dispatched(JobId),
     /// The manager has decided.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Outcome;
@@ -254,6 +255,16 @@ pub(crate) fn responses(config: &Config, plan: &Plan, id: &str, count: u64) -> V
 /// The response time of a single request.
 pub(crate) fn response(config: &Config, plan: &Plan, id: &str) -> Time {
     responses(config, plan, id, 1)[0]
+}
+
+/// The keys of what one accelerator has in place of the number of `what` for all.
+pub(crate) fn own_keys(what: &str) -> Vec<&'static str> {
+    let keys = PARAMETERS.iter().map(|parameter| parameter.key);
+    keys.filter(|key| {
+        key.strip_prefix(what)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
+    .collect()
 }
 
 /// Sets some parameters.

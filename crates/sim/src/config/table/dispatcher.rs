@@ -1,5 +1,7 @@
-//! Instructions of an output dispatcher.
+//! Output dispatchers: instructions, and what they wait for.
 
+use crate::config::Busy;
+use crate::config::blank::{gb, rate};
 use crate::config::parameters::{Parameter, Provenance};
 
 pub(super) const ROWS: &[Parameter] = &[
@@ -80,5 +82,31 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "A simple in-order state machine.",
         get: |c| c.dispatcher.ipc,
         set: |c, v| c.dispatcher.ipc = v,
+    },
+    Parameter {
+        key: "dispatcher.busy",
+        unit: "",
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        whole: true,
+        provenance: Provenance::Paper,
+        source: "AccelFlow, section V.2",
+        why: "1: \"Once the engine confirms the transfer end, the dispatcher clears the output queue entry and terminates the operation\", so until then it handles no other entry. 0: it is free when its instructions end.",
+        get: |c| c.dispatcher.busy as usize as f64,
+        set: |c, v| c.dispatcher.busy = Busy::ALL[v as usize],
+    },
+    Parameter {
+        key: "dispatcher.transform_gb_per_s",
+        unit: "GB/s",
+        default: 0.0,
+        min: 0.0,
+        max: 100000.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "AccelFlow, section V.2",
+        why: "The engine is \"a simplified form of a (De)Ser accelerator\", which the paper gives no rate. 0 leaves a transformation at its instructions (12 for 2 KB: 400 GB/s). By the paper's rule for accelerators, a core's time over the speedup of (De)Ser, it is 3.9: core.transform_ns_per_kib, 1,024 B a us, over 3.8. That core's time is assumed, and so would be this.",
+        get: |c| c.dispatcher.transform_rate.map_or(0.0, gb),
+        set: |c, v| c.dispatcher.transform_rate = (v > 0.0).then(|| rate(v)),
     },
 ];

@@ -1,6 +1,7 @@
 //! The tables of parameters: the one place where defaults, ranges and sources stand.
 
 mod accelerator;
+mod atm;
 mod cohort;
 mod core;
 mod dispatcher;
@@ -8,6 +9,7 @@ mod exception;
 mod facts;
 mod memory;
 mod network;
+mod own;
 mod payload;
 mod relief;
 mod scheduling;
@@ -22,12 +24,17 @@ use super::parameters::Parameter;
 const SECTIONS: &[&[Parameter]] = &[
     core::ROWS,
     accelerator::ROWS,
+    own::INSTANCES,
+    own::PES,
+    own::INPUT_ENTRIES,
+    own::OUTPUT_ENTRIES,
     speedup::ROWS,
     exception::ROWS,
     scheduling::ROWS,
     tenant::ROWS,
     tcp::ROWS,
     dispatcher::ROWS,
+    atm::ROWS,
     network::ROWS,
     memory::ROWS,
     tlb::ROWS,
