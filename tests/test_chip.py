@@ -124,6 +124,18 @@ def test_energy_of_a_comparison_is_that_of_what_each_server_did() -> None:
     assert ours["requests_per_joule"] > base["requests_per_joule"]
 
 
+def test_one_accelerator_may_have_elements_of_its_own() -> None:
+    before = chip.energy(comparison(), "accelflow")["power_w"]["accelerators_w"]
+    # TCP alone is busy, for the same share of the time of twice as many elements.
+    own = chip.energy(comparison(**{"pes.TCP": 16.0}), "accelflow")
+    assert own["power_w"]["accelerators_w"] == pytest.approx(2 * before)
+    other = chip.energy(comparison(**{"pes.Cmp": 16.0}), "accelflow")
+    assert other["power_w"]["accelerators_w"] == pytest.approx(before)
+    instances = chip.energy(comparison(**{"instances.TCP": 3.0}), "accelflow")
+    assert instances["power_w"]["accelerators_w"] == pytest.approx(3 * before)
+    assert chip.area({"pes.TCP": 16})["accelerators_mm2"] == pytest.approx(44.9 + 9.1)
+
+
 def test_servers_of_their_own_count_each() -> None:
     shared = chip.energy(comparison(), "relief")
     own = chip.energy(comparison("isolated"), "relief")

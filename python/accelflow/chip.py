@@ -46,6 +46,8 @@ PAPER_ENERGY: Final[Mapping[str, float]] = {
 
 #: Moved by an A-DMA engine for one invocation where results do not say: one queue entry's data.
 BYTES_PER_TRANSFER: Final = 2048.0
+#: What an accelerator may have another number of than the others, as in ``pes.TCP``.
+_OWN_SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
 #: Instructions of one dispatch where results do not say: the mean of section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
@@ -146,7 +148,6 @@ def _second(
 ) -> dict[str, Any]:
     """What one server did in one second. Utilisations are the server's, for every service alike."""
     shared = services[0]
-    pes = sizes.get("pes", 8.0) * sizes.get("instances", 1.0)
     if measured:
         throughput = math.fsum(service.throughput_rps for service in services)
         dispatches = throughput * measured["operations_per_request"]
@@ -160,10 +161,19 @@ def _second(
     return {
         "window_s": 1.0,
         "busy_core_s": shared.core_utilization * sizes.get("cores", 36.0),
-        "busy_pe_s": {name: share * pes for name, share in busy.items()},
+        "busy_pe_s": {name: share * _elements(sizes, name) for name, share in busy.items()},
         "dispatcher_instructions": dispatches * instructions,
         "moved_bytes": moved,
     }
+
+
+def _elements(sizes: Mapping[str, float], accelerator: str) -> float:
+    """The processing elements of all instances of one accelerator."""
+
+    def own(what: str, default: float) -> float:
+        return sizes.get(f"{what}.{accelerator}") or sizes.get(what, default)
+
+    return own("pes", 8.0) * own("instances", 1.0)
 
 
 def _measured(
@@ -199,7 +209,8 @@ def _sizes_of(comparison: Comparison) -> dict[str, float]:
         "network.dma_engines": "adma_engines",
     }
     config = comparison.source.get("config", {})
-    return {name: float(config[key]) for key, name in keys.items() if key in config}
+    own = {key: key for key in config if key.partition(".")[0] in _OWN_SIZES}
+    return {name: float(config[key]) for key, name in (keys | own).items() if key in config}
 
 
 def _numbers(changes: Mapping[str, float] | None) -> dict[str, float]:

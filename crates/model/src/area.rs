@@ -15,6 +15,7 @@
 
 use crate::ModelError;
 use crate::input::{Input, Inputs, Provenance};
+use crate::own;
 
 /// The accelerators in the order of section VI, with the names of the area inputs.
 pub const ACCELERATORS: [(&str, &str); 9] = [
@@ -72,8 +73,11 @@ const fn count(name: &'static str, value: f64, min: f64, max: f64, source: &'sta
 const SIMILAR_TO_CMP: &str = "AccelFlow, section VI: estimated similar to Cmp";
 const SIMILAR_TO_DSER: &str = "AccelFlow, section VI: estimated similar to Dser";
 
-/// Every input of the model.
-pub const INPUTS: &[Input] = &[
+/// Every input of the model: those of the processor, and for each accelerator its own sizes, such as
+/// `pes.TCP`, which are 0 where it has those of all.
+pub const INPUTS: &[Input] = &own::with_own::<{ COMMON.len() + own::INPUTS }>(COMMON);
+
+const COMMON: &[Input] = &[
     mm2(
         "cores_mm2",
         83.1,
@@ -293,13 +297,27 @@ impl Area {
     /// The bytes of all input and output queues: the memory that AccelFlow adds to a server
     /// (section VII.B.5).
     pub fn queue_bytes(&self) -> f64 {
-        let entries = self.get("input_entries") + self.get("output_entries");
-        self.get("instances") * ACCELERATORS.len() as f64 * entries * self.get("entry_bytes")
+        self.entries() * self.get("entry_bytes")
     }
 
-    /// The inputs in use.
+    /// The inputs in use, without those that leave an accelerator with the number for all.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Input, f64)> + '_ {
-        self.inputs.rows()
+        self.inputs.rows().filter(|row| !own::says_nothing(row))
+    }
+
+    /// Instances of all accelerators together.
+    pub fn instances(&self) -> f64 {
+        instances(&self.inputs)
+    }
+
+    /// Processing elements of all instances of each accelerator, in the order of [`ACCELERATORS`].
+    pub fn elements(&self) -> [f64; ACCELERATORS.len()] {
+        ACCELERATORS.map(|(name, _)| elements(&self.inputs, name))
+    }
+
+    /// Entries of all input and output queues.
+    fn entries(&self) -> f64 {
+        entries(&self.inputs)
     }
 
     pub(crate) fn get(&self, name: &str) -> f64 {
@@ -332,19 +350,42 @@ fn baseline(inputs: &Inputs) -> Vec<Part> {
 }
 
 fn accelerators(inputs: &Inputs) -> Vec<Part> {
-    let pes = inputs.get("instances") * inputs.get("pes") / PRINTED_PES;
     let scaling = "PEs with scratchpads, instances (assumed: nothing is shared)";
     ACCELERATORS
-        .map(|(name, input)| part(name, Group::Accelerators, inputs.get(input) * pes, scaling))
+        .map(|(name, input)| {
+            let mm2 = inputs.get(input) * (elements(inputs, name) / PRINTED_PES);
+            part(name, Group::Accelerators, mm2, scaling)
+        })
         .to_vec()
+}
+
+/// Processing elements of all instances of `accelerator`.
+fn elements(inputs: &Inputs, accelerator: &str) -> f64 {
+    let number = |what| own::number(inputs, what, accelerator);
+    number("instances") * number("pes")
+}
+
+/// Instances of all accelerators together.
+fn instances(inputs: &Inputs) -> f64 {
+    let of = |(name, _): (&str, &str)| own::number(inputs, "instances", name);
+    ACCELERATORS.into_iter().map(of).sum()
+}
+
+/// Input and output entries of all instances of all accelerators.
+fn entries(inputs: &Inputs) -> f64 {
+    let of = |(name, _): (&str, &str)| {
+        let number = |what| own::number(inputs, what, name);
+        number("instances") * (number("input_entries") + number("output_entries"))
+    };
+    ACCELERATORS.into_iter().map(of).sum()
 }
 
 /// `queues_mm2` and `dispatchers_mm2` are those of nine accelerators in the paper's size.
 fn orchestration(inputs: &Inputs, queues_mm2: f64, dispatchers_mm2: f64) -> Vec<Part> {
     let get = |name: &str| inputs.get(name);
-    let instances = get("instances");
-    let entries = (get("input_entries") + get("output_entries")) / PRINTED_ENTRIES;
-    let bytes = instances * entries * get("entry_bytes") / PRINTED_ENTRY_BYTES;
+    let instances = instances(inputs) / ACCELERATORS.len() as f64;
+    let entries = entries(inputs) / ACCELERATORS.len() as f64 / PRINTED_ENTRIES;
+    let bytes = entries * get("entry_bytes") / PRINTED_ENTRY_BYTES;
     let engines = get("adma_engines") / PRINTED_ENGINES;
     let adma_mm2 = get("adma_engines_mm2") * engines;
     let network_mm2 = get("accelerator_network_mm2") * instances;

@@ -14,6 +14,7 @@ pub mod area;
 pub mod cerebros;
 mod error;
 pub mod input;
+mod own;
 pub mod power;
 
 pub use error::ModelError;

@@ -202,7 +202,7 @@ pub struct Power {
     cores: f64,
     cores_ratio: f64,
     accelerators_w: [f64; ACCELERATORS.len()],
-    pes: f64,
+    elements: [f64; ACCELERATORS.len()],
     dispatchers: f64,
     queues: f64,
     engines: f64,
@@ -267,14 +267,14 @@ impl Power {
         }
         let rest_mm2 = printed.group_mm2(Group::Orchestration) - mm2(&printed, "dispatchers");
         let rest = |name: &str| rest_w * mm2(area, name) / rest_mm2;
-        let instances = area.get("instances");
-        let queues = 2.0 * ACCELERATORS.len() as f64 * instances;
+        let instances = area.instances();
+        let queues = 2.0 * instances;
         Ok(Power {
             server_max_w,
             cores: area.get("cores"),
             cores_ratio: area.get("cores") / printed.get("cores"),
             accelerators_w: ACCELERATORS.map(|(name, _)| watt_per_mm2 * mm2(area, name)),
-            pes: area.get("pes") * instances,
+            elements: area.elements(),
             dispatchers: queues,
             queues,
             engines: area.get("adma_engines"),
@@ -356,9 +356,8 @@ impl Power {
     /// The energy of moving one byte by an A-DMA engine over the accelerators' network, in joules.
     pub fn transfer_byte_j(&self) -> f64 {
         let rate = self.inputs.get("adma_gbyte_per_s") * 1e9;
-        // A link for each of the nine accelerators' routers is busy at the network's maximum.
-        let routers = ACCELERATORS.len() as f64 * self.instances;
-        self.dynamic() * (self.adma_w / self.engines + self.network_w / routers) / rate
+        // A link for each instance's router is busy at the network's maximum.
+        self.dynamic() * (self.adma_w / self.engines + self.network_w / self.instances) / rate
     }
 
     /// The energy of writing one byte to a queue and reading it, in joules.
@@ -399,7 +398,10 @@ impl Power {
             return Ok(energy);
         }
         let watts = self.accelerators_w.iter().zip(activity.busy_pe_s);
-        let of_pes: f64 = watts.map(|(watt, busy_s)| watt / self.pes * busy_s).sum();
+        let of_pes: f64 = watts
+            .zip(self.elements)
+            .map(|((watt, busy_s), elements)| watt / elements * busy_s)
+            .sum();
         energy.accelerators_j = self.dynamic() * of_pes;
         energy.transfers_j = self.transfer_byte_j() * activity.moved_bytes;
         if hardware == Hardware::AccelFlow {
@@ -437,7 +439,8 @@ impl Power {
             ACCELERATORS
                 .iter()
                 .zip(activity.busy_pe_s)
-                .map(|((name, _), busy)| (*name, busy, most(self.pes))),
+                .zip(self.elements)
+                .map(|(((name, _), busy), elements)| (*name, busy, most(elements))),
         );
         for (place, value, limit) in amounts {
             if !(0.0..=limit).contains(&value) {

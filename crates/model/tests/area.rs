@@ -106,6 +106,52 @@ fn each_part_grows_with_what_it_is_said_to_and_with_nothing_else() {
 }
 
 #[test]
+fn one_accelerator_may_have_sizes_of_its_own() {
+    let base = area(&[]);
+    // By the change, how often as large each part is that changes.
+    let instances = 11.0 / 9.0;
+    let entries = (9.0 * 128.0 + 128.0) / (9.0 * 128.0);
+    for (change, expected) in [
+        (("pes.TCP", 16.0), vec![("TCP", 2.0)]),
+        (
+            ("instances.Ser", 3.0),
+            vec![
+                ("Ser", 3.0),
+                ("queues", instances),
+                ("dispatchers", instances),
+                ("accelerator network", instances),
+            ],
+        ),
+        (("input_entries.LdB", 192.0), vec![("queues", entries)]),
+        (("output_entries.Cmp", 192.0), vec![("queues", entries)]),
+    ] {
+        let changed = area(&[change]);
+        for (before, after) in base.parts().iter().zip(changed.parts()) {
+            let factor = expected.iter().find(|(name, _)| *name == before.name);
+            let factor = factor.map_or(1.0, |(_, factor)| *factor);
+            let off = after.mm2 / (factor * before.mm2) - 1.0;
+            assert!(off.abs() < 1e-12, "{change:?} {}", before.name);
+        }
+        let told: Vec<_> = changed
+            .rows()
+            .filter(|(it, _)| it.name == change.0)
+            .collect();
+        assert_eq!(told.len(), 1, "{change:?} is not among the inputs in use");
+        assert!(base.rows().all(|(it, _)| it.name != change.0));
+    }
+    let both = area(&[("pes", 4.0), ("pes.TCP", 8.0)]);
+    assert_eq!(both.part_mm2("TCP"), base.part_mm2("TCP"));
+    assert_eq!(
+        both.part_mm2("Cmp"),
+        base.part_mm2("Cmp").map(|mm2| mm2 / 2.0)
+    );
+    assert_eq!(
+        area(&[("instances.TCP", 2.0)]).queue_bytes(),
+        base.queue_bytes() * 10.0 / 9.0
+    );
+}
+
+#[test]
 fn impossible_inputs_are_refused_with_what_is_allowed() {
     let mut inputs = Area::inputs();
     for (name, value, said) in [
