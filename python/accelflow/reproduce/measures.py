@@ -123,6 +123,12 @@ def _timed_out(row: ServiceRow) -> float | None:
     return 1e6 * row["fallbacks"]["timed_out"] / requests if requests else None
 
 
+def _manager_time(row: ServiceRow) -> float | None:
+    """Seconds that the manager is busy for 10,000 requests of a service alone on its server."""
+    rate: float = row["throughput_rps"]
+    return 1e4 * float(row["manager_utilization"]) / rate if rate else None
+
+
 def _energy(key: str) -> Callable[[ServiceRow], float | None]:
     """A figure of the energy of the whole run, the same for all services that took part."""
 
@@ -138,6 +144,7 @@ def _energy(key: str) -> Callable[[ServiceRow], float | None]:
 MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     **{key: _plain(key) for key in ("mean_us", "p50_us", "p99_us", "p999_us")},
     **{key: _plain(key) for key in ("throughput_rps", "core_utilization", "manager_utilization")},
+    "manager_s_per_10k": _manager_time,
     "max_rps": lambda row: row.get("max_rps"),
     "dispatcher_instructions": _plain("dispatcher_instructions_mean"),
     "cpu_share": _share("cpu"),
