@@ -182,6 +182,8 @@ pub struct AccelStats {
     pub utilization: f64,
     /// Share of time with any element busy.
     pub any_busy: f64,
+    /// Share of the output dispatchers' time that they were busy (`dispatcher.busy`).
+    pub dispatcher: f64,
     /// Operations executed in the whole run.
     pub operations: u64,
     /// The most input entries ever taken.

@@ -533,6 +533,15 @@ fn a_saturated_run_names_the_busiest_of_what_cannot_keep_up() {
     let found = saturation("accelflow", 1.2e6, &small).unwrap();
     assert_eq!(found.longest_queue, "cores");
     assert!(found.turned_away > 0 || found.cause == "cores", "{found:?}");
+    // LdB's dispatcher takes 10 us for each end; LdB's elements wait for it.
+    let ends = [
+        ("dispatcher.end", 24_000.0),
+        ("accelerator.output_entries", 64.0),
+    ];
+    let found = saturation("accelflow", 0.2e6, &ends).unwrap();
+    assert_eq!(found.cause, "LdB's dispatcher");
+    // One of 64 entries is at the dispatcher, eight results wait in elements.
+    assert_eq!((found.utilization, found.waiting.1), (1.0, 63 + 8));
     let found = saturation("ideal", 0.6e6, &[("tenant.max_traces", 4.0)]).unwrap();
     assert_eq!(found.cause, "tenant limit");
 }

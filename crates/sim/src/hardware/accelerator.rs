@@ -215,6 +215,11 @@ impl<T: Copy + PartialEq> Station<T> {
         self.ready.len() + self.overflow_used
     }
 
+    /// Results that wait in their elements for an output entry.
+    pub(crate) fn blocked(&self) -> usize {
+        self.blocked.len()
+    }
+
     /// Operations that wait, are on their way, or hold an element: what choosing between
     /// instances looks at.
     pub(crate) fn load(&self) -> usize {

@@ -43,6 +43,11 @@ impl<T: Copy + PartialEq> Dispatcher<T> {
         self.current
     }
 
+    /// Entries that wait for it.
+    pub(crate) fn backlog(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Whether it handles nothing.
     pub(crate) fn is_idle(&self) -> bool {
         self.current.is_none()
@@ -63,6 +68,7 @@ mod tests {
         assert!(dispatcher.ask('a', at(100)));
         assert!(!dispatcher.ask('b', at(101)));
         assert!(!dispatcher.ask('c', at(102)));
+        assert_eq!(dispatcher.backlog(), 2);
         assert_eq!(dispatcher.end('a', at(106)), Some('b'));
         assert_eq!(dispatcher.end('a', at(107)), None, "it has been handled");
         assert_eq!(dispatcher.end('b', at(112)), Some('c'));

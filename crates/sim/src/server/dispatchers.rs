@@ -1,5 +1,6 @@
 //! Output dispatchers at work: one entry after the other, and until when.
 
+use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::engine::Engine;
@@ -42,6 +43,12 @@ impl Engine<'_> {
         if !waits {
             self.end_dispatch(job.unit(), id, now);
         }
+    }
+
+    /// For how long the dispatchers of an accelerator have been busy.
+    pub(super) fn dispatching(&self, accel: Accel, now: Time) -> Time {
+        let of_type = self.stations_of(accel).iter();
+        of_type.map(|it| it.dispatcher.busy.total_at(now)).sum()
     }
 
     /// The dispatcher of `unit` is done with an entry, if it was not before, and goes on.

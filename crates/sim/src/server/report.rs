@@ -18,6 +18,7 @@ pub(super) struct Busy {
     links: Carried,
     /// All elements together, and any of them.
     accelerators: [(Time, Time); Accel::COUNT],
+    dispatchers: [Time; Accel::COUNT],
     /// What waits for each resource.
     pub(super) queues: Queues,
 }
@@ -126,6 +127,7 @@ impl Engine<'_> {
             dma: self.dma.busy.total_at(now),
             links: self.uncore.carried(now),
             accelerators,
+            dispatchers: Accel::ALL.map(|accel| self.dispatching(accel, now)),
             queues: self.queues(now),
         }
     }
@@ -152,11 +154,8 @@ impl Engine<'_> {
             .iter()
             .map(|station| station.busy.total_at(end))
             .sum();
-        self.orchestration.dispatchers = self
-            .stations
-            .iter()
-            .map(|station| station.dispatcher.busy.total_at(end))
-            .sum();
+        let dispatching = Accel::ALL.map(|accel| self.dispatching(accel, end));
+        self.orchestration.dispatchers = dispatching.into_iter().sum();
         self.totals.drained = self.requests.live() == 0
             && self.jobs.live() == 0
             && self.stations.iter().all(|station| station.is_idle())
@@ -171,6 +170,7 @@ impl Engine<'_> {
             accelerators: std::array::from_fn(|i| AccelStats {
                 utilization: 0.0,
                 any_busy: 0.0,
+                dispatcher: 0.0,
                 operations: of_type(i).iter().map(|it| it.operations).sum(),
                 peak_input: of_type(i).iter().map(|it| it.peak_input).max().unwrap_or(0),
                 denied: denied(of_type(i)),
@@ -249,6 +249,12 @@ impl Engine<'_> {
             let instances = hardware.instances_of(accel);
             stats.utilization = share(before.0, after.0, hardware.pes_of(accel) * instances);
             stats.any_busy = share(before.1, after.1, instances);
+        }
+        let busy = closing.busy.dispatchers;
+        for accel in Accel::ALL {
+            let (instances, index) = (hardware.instances_of(accel), accel.index());
+            outcome.accelerators[index].dispatcher =
+                share(before.dispatchers[index], busy[index], instances);
         }
     }
 }

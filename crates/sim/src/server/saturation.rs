@@ -17,6 +17,8 @@ pub(super) struct Queues {
     tenants: usize,
     /// By [`Accel::index`]: what waits, and what has been turned away since the start of the run.
     accelerators: [(usize, u64); Accel::COUNT],
+    /// Results that wait for output dispatchers, and those that found no place before them.
+    dispatchers: [(usize, usize); Accel::COUNT],
 }
 
 /// A resource over the measured window.
@@ -25,6 +27,8 @@ struct Resource {
     utilization: f64,
     waiting: (usize, usize),
     turned_away: u64,
+    /// More waits for it than its queue holds.
+    full: bool,
 }
 
 impl Engine<'_> {
@@ -50,6 +54,12 @@ impl Engine<'_> {
             dma: self.dma.backlog(),
             tenants: self.held_back(),
             accelerators,
+            dispatchers: Accel::ALL.map(|accel| {
+                let of_type = self.stations_of(accel).iter();
+                of_type.fold((0, 0), |(waiting, blocked), it| {
+                    (waiting + it.dispatcher.backlog(), blocked + it.blocked())
+                })
+            }),
         }
     }
 }
@@ -60,7 +70,7 @@ impl Engine<'_> {
 /// another: what finds accelerators full queues up at the cores.
 pub(super) fn saturation(before: &Queues, after: &Queues, outcome: &Outcome) -> Saturation {
     let resources = resources(before, after, outcome);
-    let growing = |it: &&Resource| it.waiting.1 > it.waiting.0 || it.turned_away > 0;
+    let growing = |it: &&Resource| it.waiting.1 > it.waiting.0 || it.turned_away > 0 || it.full;
     let longest = resources.iter().max_by_key(|it| it.waiting.1);
     let cause = resources
         .iter()
@@ -84,6 +94,7 @@ fn resources(before: &Queues, after: &Queues, outcome: &Outcome) -> Vec<Resource
         utilization,
         waiting: (before, after),
         turned_away: 0,
+        full: false,
     };
     let mut all = vec![
         resource("cores", outcome.core_utilization, before.cores, after.cores),
@@ -92,12 +103,6 @@ fn resources(before: &Queues, after: &Queues, outcome: &Outcome) -> Vec<Resource
             outcome.manager_utilization,
             before.manager,
             after.manager,
-        ),
-        resource(
-            "A-DMA engines",
-            outcome.dma_utilization,
-            before.dma,
-            after.dma,
         ),
     ];
     let pairs = before.accelerators.iter().zip(&after.accelerators);
@@ -108,6 +113,21 @@ fn resources(before: &Queues, after: &Queues, outcome: &Outcome) -> Vec<Resource
             ..resource(accel.name(), utilization, before.0, after.0)
         });
     }
+    let pairs = before.dispatchers.iter().zip(&after.dispatchers);
+    for (accel, (before, after)) in Accel::ALL.into_iter().zip(pairs) {
+        let name = format!("{accel}'s dispatcher");
+        let busy = outcome.accelerators[accel.index()].dispatcher;
+        all.push(Resource {
+            full: after.1 > 0,
+            ..resource(&name, busy, before.0 + before.1, after.0 + after.1)
+        });
+    }
+    all.push(resource(
+        "A-DMA engines",
+        outcome.dma_utilization,
+        before.dma,
+        after.dma,
+    ));
     // A limit that traces wait for is used up by definition.
     let used_up = if after.tenants > before.tenants {
         1.0
