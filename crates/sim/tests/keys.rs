@@ -209,8 +209,11 @@ const ROWS: &[Row] = &[
     ),
 ];
 
+/// What it is the number of, its value a step on from 0, and what makes the step matter.
+type OwnRow = (&'static str, f64, &'static [(&'static str, f64)]);
+
 /// Steps of what one accelerator has in place of the number for all, by what it is the number of.
-const OWN: [(&str, f64, &[(&str, f64)]); 4] = [
+const OWN: [OwnRow; 4] = [
     ("instances", 2.0, ONE_ELEMENT),
     ("pes", 2.0, ONE_ELEMENT),
     ("input_entries", 1.0, ONE_ELEMENT),

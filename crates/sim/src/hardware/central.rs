@@ -161,7 +161,7 @@ mod tests {
     }
 
     /// As many elements and instances of each accelerator.
-    fn queue<T: Copy>(
+    fn central<T: Copy>(
         entries: usize,
         overflow_entries: usize,
         elements: usize,
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn tasks_of_all_accelerators_share_the_entries() {
-        let mut queue = queue::<char>(2, 1, 1, 1);
+        let mut queue = central::<char>(2, 1, 1, 1);
         assert!(queue.reserve() && queue.reserve() && !queue.reserve());
         assert!(queue.reserve_overflow() && !queue.reserve_overflow());
         queue.ready('a', Accel::Tcp, at(9));
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_least_laxity_goes_first_and_equals_in_order() {
-        let mut queue = queue(9, 0, 4, 1);
+        let mut queue = central(9, 0, 4, 1);
         for (task, latest) in [('a', 7), ('b', 5), ('c', 5), ('d', 6)] {
             assert!(queue.reserve());
             queue.ready(task, Accel::Ser, at(latest));
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_element_is_free_when_the_manager_knows() {
-        let mut queue = queue::<char>(9, 0, 1, 1);
+        let mut queue = central::<char>(9, 0, 1, 1);
         assert_eq!(queue.promote(Accel::Rpc, at(0), at(1), at(0)), Some(0));
         assert_eq!(queue.promote(Accel::Rpc, at(0), at(1), at(0)), None);
         assert!(!queue.is_idle());
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn forwarding_may_not_make_a_more_urgent_task_late() {
         let promoted = |runtime, latest| {
-            let mut queue = queue(9, 0, 1, 1);
+            let mut queue = central(9, 0, 1, 1);
             assert!(queue.reserve());
             queue.ready('a', Accel::Ser, at(100));
             queue.promote(Accel::Ser, latest, runtime, at(90)).is_some()
@@ -232,12 +232,12 @@ mod tests {
         assert!(!promoted(at(11), at(200)));
         assert!(promoted(at(11), at(99)), "it is the more urgent one");
         // What is late already loses nothing more.
-        let mut queue = queue(9, 0, 1, 1);
+        let mut queue = central(9, 0, 1, 1);
         assert!(queue.reserve());
         queue.ready('a', Accel::Ser, at(90));
         assert_eq!(queue.promote(Accel::Ser, at(200), at(11), at(90)), Some(0));
         // Nor does what has another free element.
-        let mut queue = queue(9, 0, 2, 1);
+        let mut queue = central(9, 0, 2, 1);
         assert!(queue.reserve());
         queue.ready('a', Accel::Ser, at(100));
         assert_eq!(queue.promote(Accel::Ser, at(200), at(11), at(90)), Some(0));
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_instance_with_the_most_free_elements_is_given_the_next() {
-        let mut queue = queue::<char>(9, 0, 2, 2);
+        let mut queue = central::<char>(9, 0, 2, 2);
         let mut next = || queue.promote(Accel::Ser, at(0), at(1), at(0));
         assert_eq!([next(), next(), next()], [Some(0), Some(1), Some(0)]);
         queue.freed(Accel::Ser, 0);
