@@ -188,19 +188,18 @@ def noisy(one: simulation.Experiment, spread: float) -> list[float]:
 
 @pytest.mark.parametrize(("spread", "length"), [(0.0, 2_500), (0.2, 5_000), (2.0, 20_000)])
 def test_simulations_are_as_long_as_their_figures_need(spread: float, length: int) -> None:
-    """A row on the second point alone: what it compares is prolonged, and nothing else."""
-    definition = lib.parse("small", SMALL)
+    """A row on the second point alone: the systems there are prolonged, and nothing else."""
+    third = SMALL.replace(
+        '["relief", "accelflow"]\nserv', '["relief", "accelflow", "cohort"]\nserv'
+    )
+    definition = lib.parse("small", third)
     budget = dataclasses.replace(LADDER, requests=2_500, most_requests=20_000)
     plan = plan_of(definition, lib.Scenario(), budget)
     cells, asked = answered(plan, lambda one: noisy(one, spread))
     assert {one.seed for one in asked} == set(budget.seeds)
     found = {key: runs[0]["UniqId"]["run"]["requests"] for key, runs in cells.items()}
-    assert found == {
-        ("1", "relief"): 2_500,
-        ("1", "accelflow"): 2_500,
-        ("5", "relief"): length,
-        ("5", "accelflow"): length,
-    }
+    at = {"1": 2_500, "5": length}
+    assert found == {(point, one): at[point] for point in at for one in definition.systems}
     row = of_row(definition.rows[0], cells)
     assert row is not None
     assert row.half_width is not None

@@ -104,14 +104,14 @@ def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Bud
     needed: dict[tuple[str, str], float] = {
         key: lengths[key] * _for_percentiles(definition, runs) for key, runs in cells.items()
     }
-    together = []
+    together = [[(it.label, one) for one in definition.systems] for it in definition.points]
     for row in definition.rows:
         places = places_of(row)
         together.append(places)
         more = _for_row(row, cells, budget)
         needed.update({key: max(needed[key], lengths[key] * more) for key in places})
     longer = {key: max(budget.length(value), lengths[key]) for key, value in needed.items()}
-    # What is compared has the same requests; so has what a chain of rows connects.
+    # What is compared has the same requests: the systems at a point, and what rows connect.
     for places in together * len(together):
         longer.update(dict.fromkeys(places, max(longer[key] for key in places)))
     return longer
