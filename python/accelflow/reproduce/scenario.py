@@ -18,6 +18,12 @@ __all__ = ["OWN", "Scenario", "read_scenario"]
 #: Sizes of the messages of one application only, and what the others have in their place.
 _OF_ONE, _OTHERS = "socialnetwork", "fleet"
 
+#: The rates that files of experiments state where the scenario has a say: those of section VI.
+_PRODUCTION_RATES = "alibaba"
+
+#: The rates that SocialNetwork can have.
+_RATES = (_PRODUCTION_RATES, "equal")
+
 #: Says that each system owes a multiple of its own response time.
 OWN = "own"
 
@@ -27,12 +33,16 @@ class Scenario:
     """A reading of what the paper leaves open, the same for every experiment.
 
     `placement` is where services run, `arrivals` what stands for the paper's production arrivals,
-    `slo_system` the system whose response time on an idle server service level objectives are
-    multiples of (``own``: each system's own), `config` sets parameters of the server.
+    `rates` how SocialNetwork's services share the mean rate of those, and `facts` what payloads
+    say, where an experiment does not. `slo_system` is the system whose response time on an idle
+    server service level objectives are multiples of (``own``: each system's own), and `config` sets
+    parameters of the server.
     """
 
     placement: str = "colocated"
     arrivals: str = "alibaba"
+    rates: str = _PRODUCTION_RATES
+    facts: str = "common"
     tcp_cost_ns: float = simulation.ASSUMED_TCP_COST_NS
     sizes: str = "fleet"
     remote: str = "short"
@@ -48,11 +58,14 @@ class Scenario:
         config = {**self.config, **_sped_up(self.config, point.speedup_factor), **own}
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
+            if settings["rates"] == _PRODUCTION_RATES:
+                settings["rates"] = self.rates
         fields = {
             "orchestrators": (system,),
             "profile": "paper",
             "slo_factor": None,
             "placement": self.placement,
+            "facts": self.facts,
             "tcp_cost_ns": self.tcp_cost_ns,
             "sizes": self.sizes_of(settings.get("workload", _OF_ONE)),
             "remote": self.remote,
@@ -73,6 +86,8 @@ class Scenario:
         return {
             "placement": self.placement,
             "arrivals": self.arrivals,
+            "rates": self.rates,
+            "facts": self.facts,
             "tcp_cost_ns": self.tcp_cost_ns,
             "sizes": self.sizes,
             "remote": self.remote,
@@ -86,6 +101,8 @@ class Scenario:
         if self.arrivals not in simulation.ARRIVALS:
             known = ", ".join(simulation.ARRIVALS)
             raise InputError(f"unknown arrivals '{self.arrivals}'; known are {known}")
+        if self.rates not in _RATES:
+            raise InputError(f"unknown rates '{self.rates}'; known are {', '.join(_RATES)}")
         systems = [OWN, *(system for system, _ in simulation.systems())]
         if self.slo_system not in systems:
             known = ", ".join(systems)
