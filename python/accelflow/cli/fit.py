@@ -1,34 +1,59 @@
-"""`accelflow fit`: a search for the few assumed parameters."""
+"""`accelflow fit`: a search for what the paper leaves open."""
 
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
 
+from accelflow.cli import offered
+from accelflow.cli.assignments import read_settings
 from accelflow.cli.output import bar, check_place
 from accelflow.errors import InputError
-from accelflow.files import why, write_whole
-from accelflow.fit import fit, to_json, to_toml
-from accelflow.reproduce import Runner, budget, targets
+from accelflow.fit import Fit, Lengths, bounds, fit, log_ratio, to_toml, write_fit
+from accelflow.reproduce import Runner, targets
+
+_LENGTHS: Final = Lengths()
+
+
+def _fixable() -> list[str]:
+    return [f"{one.name}={choice}" for one in bounds() for choice in one.choices or ("",)]
 
 
 @click.command("fit")
-@click.option("--evaluations", type=int, default=96, show_default=True, help="Points to try.")
+@click.option("--evaluations", type=int, default=120, show_default=True, help="Points to try.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the search.")
 @click.option(
-    "--budget",
-    "budget_name",
-    default="quick",
+    "--requests",
+    type=int,
+    default=_LENGTHS.requests,
     show_default=True,
-    metavar="NAME",
-    help="How long each point is simulated and how often, as for `accelflow reproduce`.",
+    help="Requests of each service in each simulation.",
 )
-@click.option("--placement", metavar="NAME", help="Do not search the placement: this one.")
-@click.option("--arrivals", metavar="NAME", help="Do not search the arrivals: these.")
-@click.option("--sizes", metavar="NAME", help="Do not search the payload sizes: these.")
+@click.option(
+    "--seeds",
+    type=int,
+    default=_LENGTHS.seeds,
+    show_default=True,
+    help="Simulations of each system at each point, to begin with.",
+)
+@click.option(
+    "--noise",
+    type=float,
+    default=_LENGTHS.noise,
+    show_default=True,
+    help="A point is simulated with more seeds until its distance has this standard error.",
+)
+@click.option(
+    "--fix",
+    "fixed",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=offered.names(_fixable),
+    help="Do not search NAME, such as placement=isolated: it is VALUE. May be repeated.",
+)
 @click.option(
     "--threads",
     type=int,
@@ -41,7 +66,8 @@ from accelflow.reproduce import Runner, budget, targets
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/fit"),
     show_default=True,
-    help="Directory for scenario.toml, which reproduce --config takes, and the log, fit.json.",
+    help="Directory for scenario.toml, which reproduce --config takes, and the log, fit.json; "
+    "those of another search there are kept, and these get the next free number.",
 )
 def fit_command(**options: Any) -> None:
     """Choose assumed parameters within their bounds by the rows marked `fit`, and no others."""
@@ -53,31 +79,41 @@ def fit_command(**options: Any) -> None:
     if options["seed"] < 0:
         raise InputError(f"seed is {options['seed']}; must not be negative")
     check_place(out)
-    names = ("placement", "arrivals", "sizes")
-    fixed = {name: options[name] for name in names if options[name]}
+    fixed = read_settings(options["fixed"])
+    lengths = Lengths(requests=options["requests"], seeds=options["seeds"], noise=options["noise"])
     with bar(console, "simulating") as advance:
         runner = Runner(threads, advance)
         found = fit(
             runner=runner,
-            budget=budget(options["budget_name"]),
+            lengths=lengths,
             evaluations=options["evaluations"],
             seed=options["seed"],
             fixed=fixed,
         )
-    _write(out / "scenario.toml", to_toml(found))
-    _write(out / "fit.json", to_json(found))
+    written = write_fit(found, out)
     click.echo(to_toml(found))
-    for row, value in found.best.rows.items():
-        ours = "none" if value is None else f"{value:.3f}"
-        click.echo(
-            f"{row.removeprefix('accelflow.'):40} {ours:>6}  paper {targets()[row].value:.3f}"
-        )
+    _print_rows(found)
+    wrote = f"wrote {', '.join(str(path) for path in written)}"
+    console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     took = time.monotonic() - started
     console.print(f"{runner.simulated:,} simulations, took {took:.1f} s", highlight=False)
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"--out {path.parent}: {why(error)}") from error
+def _print_rows(found: Fit) -> None:
+    """Each fitted row, ours beside the paper's, and how far the latency ratio is off."""
+    for row, value in found.best.rows.items():
+        paper = targets()[row].value
+        ours = "none" if value is None else f"{value:.3f}"
+        name = row.removeprefix("accelflow.")
+        click.echo(
+            f"{name:40} {ours:>6}  paper {paper:.3f}  log ratio {log_ratio(value, paper):+.2f}"
+        )
+    unsteady = sum(not one.steady for one in found.evaluations)
+    best = found.best
+    click.echo(
+        f"distance {best.distance:.3f} +- {best.noise:.3f} (default scenario "
+        f"{found.default.distance:.3f} +- {found.default.noise:.3f}); {unsteady} of "
+        f"{len(found.evaluations)} points had more noise than {found.lengths.noise:g}"
+    )
+    if not best.steady:
+        click.echo("the choice has more noise than was asked for: no point had less")

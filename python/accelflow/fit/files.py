@@ -1,0 +1,150 @@
+"""A search as files: its choice for `accelflow reproduce --config`, and its log."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import simulation
+from accelflow.errors import InputError
+from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.fit.objective import EXPERIMENT, Evaluation
+from accelflow.fit.search import Fit
+from accelflow.fit.space import Bound, bounds
+from accelflow.reproduce import Scenario, targets
+
+__all__ = ["SCHEMA", "to_json", "to_toml", "write_fit"]
+
+SCHEMA: Final = "accelflow.fit/2"
+
+
+def to_toml(found: Fit) -> str:
+    """The best scenario as a file that `accelflow reproduce --config` takes."""
+    best = found.best
+    lines = [
+        "# Chosen by `accelflow fit` against the rows marked `fit` alone: root of the mean squared",
+        f"# difference of the logarithms of latency ratios {best.distance:.3f}, standard error "
+        f"{best.noise:.3f}",
+        f"# ({best.seeds} seeds of {found.lengths.requests:,} requests a service); the default "
+        f"scenario is {found.default.distance:.3f} off.",
+        f"# {len(found.evaluations)} evaluations, seed {found.seed}."
+        + (f" Fixed: {_fixed(found)}." if found.fixed else ""),
+        "",
+        "[scenario]",
+    ]
+    for name, value in best.scenario.to_dict().items():
+        if name != "config":
+            lines.append(f"{name} = {json.dumps(value)}")
+    sections: dict[str, list[str]] = {}
+    for key, value in sorted(best.scenario.config.items()):
+        section, _, name = key.partition(".")
+        sections.setdefault(section, []).append(f"{name} = {_named(key, value)}")
+    for section, entries in sections.items():
+        lines += ["", f"[{section}]", *entries]
+    return "\n".join(lines) + "\n"
+
+
+def _fixed(found: Fit) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(found.fixed.items()))
+
+
+def _named(key: str, value: float) -> str:
+    """A value as TOML: that of a choice by its name."""
+    parameter = next(one for one in simulation.parameters() if one.key == key)
+    names = [one.name for one in parameter.choices if one.value == value and one.name]
+    return json.dumps(names[0]) if names else repr(value)
+
+
+def to_json(found: Fit) -> str:
+    """The log of the search as text: equal searches are equal bytes."""
+    content = {
+        "schema": SCHEMA,
+        "asked": _asked(found),
+        "default": _logged(found.default),
+        "evaluations": [_logged(one) for one in found.evaluations],
+        "finalists": [_logged(one) for one in found.finalists],
+        "best": _logged(found.best),
+    }
+    return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def _asked(found: Fit) -> dict[str, Any]:
+    """What the search was asked, to tell it from another."""
+    lengths = found.lengths
+    return {
+        "experiment": EXPERIMENT,
+        "seed": found.seed,
+        "evaluations": found.asked,
+        "requests": lengths.requests,
+        "seeds": lengths.seeds,
+        "most_seeds": lengths.most_seeds,
+        "noise": lengths.noise,
+        "fixed": dict(found.fixed),
+        "default": Scenario().to_dict(),
+        "rows": {row: targets()[row].value for row in found.best.rows},
+        "bounds": [_bound(one) for one in bounds()],
+    }
+
+
+def _bound(one: Bound) -> dict[str, Any]:
+    allowed = {"choices": list(one.choices)} if one.choices else {"low": one.low, "high": one.high}
+    return {"name": one.name, "source": one.source, **allowed}
+
+
+def _logged(one: Evaluation) -> dict[str, Any]:
+    return {
+        "scenario": one.scenario.to_dict(),
+        "stage": one.stage,
+        "rows": dict(one.rows),
+        "distance": _finite(one.distance),
+        "noise": _finite(one.noise),
+        "seeds": one.seeds,
+        "steady": one.steady,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def write_fit(found: Fit, out: Path) -> list[Path]:
+    """Write the choice and the log to the folder `out`, and return their paths.
+
+    They are ``scenario.toml`` and ``fit.json``, or have the next free number if the log of another
+    search is there: no search overwrites another. Raises InputError for a place that cannot be
+    written.
+    """
+    text = to_json(found)
+    suffix = _free_suffix(json.loads(text)["asked"], out)
+    written = []
+    for name, content in ((f"scenario{suffix}.toml", to_toml(found)), (f"fit{suffix}.json", text)):
+        path = out / name
+        try:
+            _write(path, content)
+        except OSError as error:
+            raise InputError(f"--out {out}: {why(error)}") from error
+        written.append(path)
+    return written
+
+
+def _write(path: Path, content: str) -> None:
+    write_whole(path, lambda scratch: scratch.write_text(content, encoding="utf-8"))
+
+
+def _free_suffix(asked: dict[str, Any], out: Path) -> str:
+    """What the names end in: nothing, or the first number with no other search's files."""
+    for number in itertools.count(1):
+        suffix = f"-{number}" if number > 1 else ""
+        log, choice = out / f"fit{suffix}.json", out / f"scenario{suffix}.toml"
+        if not log.exists() and not choice.exists():
+            return suffix
+        try:
+            there = parse_json(read_text(log))
+        except (OSError, ValueError):
+            continue
+        if isinstance(there, dict) and there.get("asked") == asked:
+            return suffix
+    raise AssertionError

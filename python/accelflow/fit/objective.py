@@ -1,0 +1,154 @@
+"""How far a scenario is from the paper, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.reproduce import Budget, Compared, Runner, Scenario, load, reproduce, targets
+
+__all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths", "log_ratio"]
+
+#: The experiment whose rows are fitted.
+EXPERIMENT: Final = "fig11"
+
+#: A point is given up early when it is worse than the best by so many times its own noise.
+_HOPELESS: Final = 3.0
+#: Or when its noise, which falls with the root of the seeds, would end so many times too large.
+_TOO_NOISY: Final = 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths:
+    """How long a point is simulated.
+
+    `requests` are those of each service in each simulation. A point is simulated with `seeds`
+    seeds, and with twice as many until the standard error of its distance is at most `noise`. It is
+    given up when not even `most_seeds` can be expected to do.
+    """
+
+    requests: int = 800
+    seeds: int = 4
+    noise: float = 0.02
+    most_seeds: int = 32
+
+    def check(self) -> None:
+        """Raise InputError for the first value that is not allowed."""
+        if not 100 <= self.requests <= 1_000_000:
+            raise InputError(f"requests is {self.requests}; must be from 100 to 1000000")
+        if not 2 <= self.seeds <= self.most_seeds:
+            raise InputError(f"seeds is {self.seeds}; must be from 2 to {self.most_seeds}")
+        if not 0 < self.noise <= 10:
+            raise InputError(f"noise is {self.noise:g}; must be above 0 and at most 10")
+
+    def budget(self, seeds: int) -> Budget:
+        """The budget with so many seeds."""
+        return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A point of the search: its scenario, its figures by row, and how far they are off.
+
+    The figures are reductions; a reduction r stands for the ratio 1 - r of two latencies.
+    `distance` is the root of the mean squared difference of the logarithms of our ratios and the
+    paper's: 0.1 is about a tenth of a latency. It is infinite if a figure could not be had. `noise`
+    is its standard error over the `seeds` by the jackknife, and `steady` says that it is small
+    enough.
+    """
+
+    scenario: Scenario
+    stage: str
+    rows: Mapping[str, float | None]
+    distance: float
+    noise: float
+    seeds: int
+    steady: bool
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Simulates points, each for as long as it needs, and says how far each is from the paper."""
+
+    runner: Runner
+    lengths: Lengths
+
+    def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
+        """Evaluate a scenario; not to the end if it is clearly worse than the distance `best`."""
+        found = self.with_seeds(scenario, stage, self.lengths.seeds)
+        while not found.steady and self._worth_more(found, best):
+            found = self.with_seeds(scenario, stage, 2 * found.seeds)
+        return found
+
+    def _worth_more(self, found: Evaluation, best: float) -> bool:
+        most = self.lengths.most_seeds
+        if 2 * found.seeds > most or not math.isfinite(found.noise):
+            return False
+        at_most_seeds = found.noise * math.sqrt(found.seeds / most)
+        hopeless = found.distance - _HOPELESS * found.noise > best
+        return not hopeless and at_most_seeds <= _TOO_NOISY * self.lengths.noise
+
+    def with_seeds(self, scenario: Scenario, stage: str, seeds: int) -> Evaluation:
+        """Evaluate a scenario with just so many seeds."""
+        (outcome,) = reproduce(
+            [load(EXPERIMENT)],
+            budget=self.lengths.budget(seeds),
+            runner=self.runner,
+            scenario=scenario,
+        )
+        fitted = [one for one in outcome.compared if one.target.use == "fit"]
+        distance = _distance(_means(fitted))
+        noise = _noise(fitted)
+        return Evaluation(
+            scenario=scenario,
+            stage=stage,
+            rows=_means(fitted),
+            distance=distance,
+            noise=noise,
+            seeds=seeds,
+            steady=math.isfinite(distance) and noise <= self.lengths.noise,
+        )
+
+
+def _means(fitted: Sequence[Compared]) -> dict[str, float | None]:
+    return {one.target.row: None if one.ours is None else one.ours.mean for one in fitted}
+
+
+def _distance(rows: Mapping[str, float | None]) -> float:
+    squares = [log_ratio(ours, targets()[row].value) ** 2 for row, ours in rows.items()]
+    return math.sqrt(math.fsum(squares) / len(squares))
+
+
+def log_ratio(ours: float | None, paper: float) -> float:
+    """The logarithm of our latency ratio over the paper's, each given as its reduction.
+
+    Infinite if ours could not be had.
+    """
+    if ours is None or ours >= 1.0:
+        return math.inf
+    return math.log1p(-ours) - math.log1p(-paper)
+
+
+def _noise(fitted: Sequence[Compared]) -> float:
+    """The standard error of the distance: what it would be with each seed left out in turn."""
+    values = {one.target.row: one.ours.values if one.ours else () for one in fitted}
+    count = min(len(one) for one in values.values())
+    if count < 2:
+        return math.inf
+    without = [
+        _distance({row: _mean_without(these, left_out) for row, these in values.items()})
+        for left_out in range(count)
+    ]
+    if not all(math.isfinite(one) for one in without):
+        return math.inf
+    mean = math.fsum(without) / count
+    spread = math.fsum((one - mean) ** 2 for one in without)
+    return math.sqrt(spread * (count - 1) / count)
+
+
+def _mean_without(values: Sequence[float], left_out: int) -> float:
+    kept = [*values[:left_out], *values[left_out + 1 :]]
+    return math.fsum(kept) / len(kept)

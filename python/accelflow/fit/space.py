@@ -1,0 +1,146 @@
+"""What is searched: bounds of parameters, and the optimiser that walks within them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from accelflow import simulation
+from accelflow.errors import AccelflowError, InputError
+from accelflow.reproduce import Scenario
+
+__all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of"]
+
+#: A value of something that is searched: a number, or the name of a choice.
+Value = float | str
+
+#: The first spread of the search, as a share of a parameter's whole range.
+_FIRST_SPREAD = 0.3
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a parameter may be: from `low` to `high`, or one of `choices`; `source` says why."""
+
+    name: str
+    low: float
+    high: float
+    choices: tuple[str, ...]
+    source: str
+    whole: bool = False
+
+    def at(self, place: float) -> float:
+        """The number at `place`, from 0 to 1 on a logarithmic scale."""
+        value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
+        return float(round(value)) if self.whole else float(f"{value:.4g}")
+
+
+@cache
+def bounds() -> tuple[Bound, ...]:
+    """The parameters that are searched, in the order of the file."""
+    text = resources.files("accelflow.fit").joinpath("bounds.toml").read_text(encoding="utf-8")
+    whole = {one.key for one in simulation.parameters() if one.whole}
+    return tuple(
+        Bound(
+            name=name,
+            low=one.get("low", 0.0),
+            high=one.get("high", 0.0),
+            choices=tuple(one.get("choices", ())),
+            source=one["source"],
+            whole=name in whole,
+        )
+        for name, one in tomllib.loads(text).items()
+    )
+
+
+def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
+    """The bounds of what is not `fixed`.
+
+    Raises InputError if nothing is left, or something is fixed that is not searched or cannot be
+    what it is fixed at.
+    """
+    by_name = {one.name: one for one in bounds()}
+    for name, value in fixed.items():
+        if name not in by_name:
+            raise InputError(f"{name} is not searched; known are {', '.join(by_name)}")
+        choices = by_name[name].choices
+        if choices and value not in choices:
+            raise InputError(f"{name} cannot be fixed at '{value}'; known are {', '.join(choices)}")
+        if not choices and isinstance(value, str):
+            raise InputError(f"{name} cannot be fixed at '{value}'; it is a number")
+    free = [one for one in bounds() if one.name not in fixed]
+    if not free:
+        raise InputError("everything is fixed; nothing is left to search")
+    return free
+
+
+def scenario_of(values: Mapping[str, Value]) -> Scenario:
+    """The default scenario with `values`: those whose names have a dot are the server's."""
+    config = simulation.configured({key: it for key, it in values.items() if "." in key})
+    rest: dict[str, Any] = {key: it for key, it in values.items() if "." not in key}
+    default = Scenario()
+    scenario = replace(default, **rest, config={**default.config, **config})
+    scenario.check()
+    return scenario
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point that the optimiser asks for: its values, and what it is to the optimiser."""
+
+    values: Mapping[str, Value]
+    asked: Any
+
+
+class Optimiser:
+    """CMA-ES for numbers and choices together (CatCMA with margin), by the package ``cmaes``.
+
+    It asks for a generation of points and is told their distances, which must be finite. Equal
+    seeds and distances are equal points.
+    """
+
+    def __init__(self, free: Sequence[Bound], seed: int) -> None:
+        """Begin in the middle of all bounds, with all choices equally likely.
+
+        Raises AccelflowError if the package is not installed.
+        """
+        try:
+            from cmaes import CatCMAwM  # noqa: PLC0415 (only a search needs it)
+        except ImportError as error:
+            raise AccelflowError(
+                "accelflow fit needs the Python package cmaes, which is not installed "
+                f"({error}); `pip install cmaes` installs it"
+            ) from error
+        self._numbers = [one for one in free if not one.choices]
+        self._choices = [one for one in free if one.choices]
+        self._engine = CatCMAwM(
+            x_space=[[0.0, 1.0]] * len(self._numbers) or None,
+            c_space=[len(one.choices) for one in self._choices] or None,
+            sigma=_FIRST_SPREAD if self._numbers else None,
+            seed=seed,
+        )
+
+    @property
+    def generation_size(self) -> int:
+        """How many points are asked for at once."""
+        return int(self._engine.population_size)
+
+    def ask(self) -> list[Place]:
+        """The points of the next generation."""
+        return [self._place(self._engine.ask()) for _ in range(self.generation_size)]
+
+    def tell(self, found: Sequence[tuple[Place, float]]) -> None:
+        """Learn the distances of all points of the generation."""
+        self._engine.tell([(place.asked, distance) for place, distance in found])
+
+    def _place(self, asked: Any) -> Place:
+        values: dict[str, Value] = {}
+        for index, one in enumerate(self._numbers):
+            values[one.name] = one.at(float(asked.x[index]))
+        for index, one in enumerate(self._choices):
+            values[one.name] = one.choices[int(asked.c[index].argmax())]
+        return Place(values, asked)
