@@ -24,6 +24,7 @@ from accelflow.fit import (
     to_toml,
     write_fit,
 )
+from accelflow.fit.space import Optimiser
 from accelflow.reproduce import Runner, read_scenario, targets
 
 #: As short as simulations can be: what is found is of no use.
@@ -61,6 +62,22 @@ def test_places_are_on_a_logarithmic_scale() -> None:
     bound = Bound("x", 10.0, 1000.0, (), "")
     assert [bound.at(place) for place in (-1.0, 0.0, 0.5, 1.0)] == [10.0, 10.0, 100.0, 1000.0]
     assert Bound("x", 10.0, 1000.0, (), "", whole=True).at(0.6) == 158.0
+    assert [bound.place(value) for value in (5.0, 10.0, 100.0, 2000.0)] == [0.0, 0.0, 0.5, 1.0]
+
+
+def test_a_search_begins_around_the_default_and_is_never_worse() -> None:
+    free = list(bounds())
+    start = {one.name: one.choices[0] if one.choices else one.at(0.5) for one in free}
+    first = [place.values for place in Optimiser(free, start, 1).ask()]
+    numbers, choices = ([one for one in free if bool(one.choices) is it] for it in (False, True))
+    near = [abs(one.place(float(it[one.name])) - 0.5) for one in numbers for it in first]
+    assert sum(near) / len(near) < 0.3
+    defaults = [it[one.name] == start[one.name] for one in choices for it in first]
+    assert 0.35 < sum(defaults) / len(defaults) < 0.65
+    found = fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=FIXED)
+    points = (found.default, *found.evaluations)
+    best = min(points, key=lambda one: one.distance)
+    assert best.scenario in [one.scenario for one in found.finalists]
 
 
 def test_reductions_are_compared_as_latency_ratios() -> None:
@@ -105,10 +122,12 @@ def test_points_are_simulated_until_their_noise_is_small_or_cannot_be() -> None:
     easy = search(10.0, 8)
     assert {one.seeds for one in easy.evaluations} == {2}
     assert easy.best.steady
-    noise = max(one.noise for one in easy.evaluations)
-    harder = search(noise * 0.9, 8)
-    assert max(one.seeds for one in harder.evaluations) > 2, "the noisiest has more seeds"
-    assert {one.seeds for one in harder.finalists} == {4 * one.seeds for one in harder.evaluations}
+    harder = search(easy.default.noise * 0.9, 8)
+    assert harder.default.seeds > 2
+    assert harder.default.noise < easy.default.noise
+    seeds = {repr(one.scenario): one.seeds for one in (harder.default, *harder.evaluations)}
+    for one in harder.finalists:
+        assert one.seeds == 4 * seeds[repr(one.scenario)], "the best have a longer last look"
     hopeless = search(1e-9, 8)
     assert {one.seeds for one in hopeless.evaluations} == {2}, "no number of seeds would do"
     assert not hopeless.best.steady

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from accelflow.errors import InputError
 from accelflow.fit.objective import Evaluation, Judge, Lengths
-from accelflow.fit.space import Optimiser, Value, free_bounds, scenario_of
+from accelflow.fit.space import Optimiser, Value, free_bounds, scenario_of, values_of
 from accelflow.reproduce import Runner
 
 __all__ = ["Fit", "fit"]
@@ -26,9 +27,9 @@ _NO_DISTANCE: Final = 100.0
 class Fit:
     """The outcome of a search.
 
-    `evaluations` are all its points in their order, `default` is the default scenario with what was
-    `fixed`, `finalists` are the best points once more, with more seeds, and `best` is the best of
-    those.
+    `default` is the default scenario with what was `fixed`, around which the search began,
+    `evaluations` are all its points in their order, `finalists` are the best of all of these once
+    more, with more seeds, and `best` is the best of those.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -59,15 +60,20 @@ def fit(
         raise InputError(f"evaluations is {evaluations}; must be from 2 to 100000")
     lengths, fixed = lengths or Lengths(), dict(fixed or {})
     lengths.check()
-    optimiser = Optimiser(free_bounds(fixed), seed)
+    free, start = free_bounds(fixed), scenario_of(fixed)
+    values = values_of(start, free)
+    optimiser = Optimiser(free, values, seed)
     judge = Judge(runner, lengths)
-    default = judge.of(scenario_of(fixed), "default")
+    default = judge.of(start, "default")
+    # The default is the first of all points, if it is one.
+    allowed = [default] if all(one.has(values[one.name]) for one in free) else []
     found: list[Evaluation] = []
     generation = 0
     while len(found) < evaluations:
         generation += 1
         places = optimiser.ask()
-        best = min((one.distance for one in found if one.steady), default=float("inf"))
+        steady = [one.distance for one in (*allowed, *found) if one.steady]
+        best = min(steady, default=math.inf)
         # The last generation may be cut short: nobody learns from it.
         news = [
             judge.of(scenario_of({**place.values, **fixed}), f"generation {generation}", best=best)
@@ -83,7 +89,7 @@ def fit(
             )
     finalists = [
         judge.with_seeds(one.scenario, "finalist", one.seeds * _LONGER)
-        for one in _nearest(found)[:_FINALISTS]
+        for one in _nearest((*allowed, *found))[:_FINALISTS]
     ]
     return Fit(
         evaluations=tuple(found),

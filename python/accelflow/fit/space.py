@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,17 +10,21 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from accelflow import simulation
 from accelflow.errors import AccelflowError, InputError
 from accelflow.reproduce import Scenario
 
-__all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of"]
+__all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of", "values_of"]
 
 #: A value of something that is searched: a number, or the name of a choice.
 Value = float | str
 
 #: The first spread of the search, as a share of a parameter's whole range.
 _FIRST_SPREAD = 0.3
+#: How likely the default of a choice is at first.
+_FIRST_CHOICE = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,17 @@ class Bound:
     choices: tuple[str, ...]
     source: str
     whole: bool = False
+
+    def place(self, value: float) -> float:
+        """Where `value` is, from 0 to 1 on a logarithmic scale; at an end if it is outside."""
+        inside = min(max(value, self.low), self.high)
+        return math.log(inside / self.low) / math.log(self.high / self.low)
+
+    def has(self, value: Value) -> bool:
+        """Whether `value` is one that is searched."""
+        if isinstance(value, str):
+            return value in self.choices
+        return not self.choices and self.low <= value <= self.high
 
     def at(self, place: float) -> float:
         """The number at `place`, from 0 to 1 on a logarithmic scale."""
@@ -78,6 +94,23 @@ def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
     return free
 
 
+def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
+    """What `scenario` has for everything that is searched; choices by their names."""
+    fields = scenario.to_dict()
+    known = {one.key: one for one in simulation.parameters()}
+
+    def value(bound: Bound) -> Value:
+        if "." not in bound.name:
+            field: Value = fields[bound.name]
+            return field
+        parameter = known[bound.name]
+        number = scenario.config.get(bound.name, parameter.default)
+        names = [it.name for it in parameter.choices if it.value == number and it.name]
+        return names[0] if names else number
+
+    return {bound.name: value(bound) for bound in free}
+
+
 def scenario_of(values: Mapping[str, Value]) -> Scenario:
     """The default scenario with `values`: those whose names have a dot are the server's."""
     config = simulation.configured({key: it for key, it in values.items() if "." in key})
@@ -103,8 +136,8 @@ class Optimiser:
     seeds and distances are equal points.
     """
 
-    def __init__(self, free: Sequence[Bound], seed: int) -> None:
-        """Begin in the middle of all bounds, with all choices equally likely.
+    def __init__(self, free: Sequence[Bound], start: Mapping[str, Value], seed: int) -> None:
+        """Begin around the values `start`.
 
         Raises AccelflowError if the package is not installed.
         """
@@ -120,9 +153,29 @@ class Optimiser:
         self._engine = CatCMAwM(
             x_space=[[0.0, 1.0]] * len(self._numbers) or None,
             c_space=[len(one.choices) for one in self._choices] or None,
+            mean=self._mean(start),
+            cat_param=self._likely(start),
             sigma=_FIRST_SPREAD if self._numbers else None,
             seed=seed,
         )
+
+    def _mean(self, start: Mapping[str, Value]) -> Any:
+        """The first place of each number; None without numbers."""
+        places = [one.place(float(start[one.name])) for one in self._numbers]
+        return np.array(places) if places else None
+
+    def _likely(self, start: Mapping[str, Value]) -> Any:
+        """How likely each choice is at first, in rows padded with zeros; None without choices."""
+        if not self._choices:
+            return None
+        likely = np.zeros((len(self._choices), max(len(one.choices) for one in self._choices)))
+        for row, one in zip(likely, self._choices, strict=True):
+            count = len(one.choices)
+            row[:count] = 1.0 / count
+            if start[one.name] in one.choices:
+                row[:count] = (1.0 - _FIRST_CHOICE) / (count - 1)
+                row[one.choices.index(str(start[one.name]))] = _FIRST_CHOICE
+        return likely
 
     @property
     def generation_size(self) -> int:
