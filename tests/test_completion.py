@@ -24,6 +24,8 @@ TYPED = [
     (["service", "show", "Uni"], {"UniqId"}),
     (["trace", "show", "T1"], {"T1", "T10", "T11", "T12"}),
     (["reproduce", "fig1"], {"fig1", "fig11", "fig12"}),
+    (["readings", "--choice", "relief."], {"relief.occupancy_ns"}),
+    (["fit", "--fix", "placement="], {"placement=colocated", "placement=isolated"}),
     (["completion", "b"], {"bash"}),
 ]
 

@@ -58,6 +58,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures.",
     ),
     Listed(
+        "readings",
+        "readings",
+        "readings",
+        "Run EXPERIMENTs under each reading of what the paper leaves open, and show what moves.",
+    ),
+    Listed(
         "fit",
         "fit",
         "fit_command",

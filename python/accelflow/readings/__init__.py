@@ -1,0 +1,31 @@
+"""What the paper leaves open, one choice at a time: which rows hang on what.
+
+Every experiment is run with the default scenario and with each other reading of each choice; a page
+shows how far each of them moves each row, and on which of them a row's verdict depends.
+"""
+
+from __future__ import annotations
+
+from accelflow.readings.choices import BASES, Choice, Reading, choices, parse_choices, select
+from accelflow.readings.files import PAGE, SCHEMA, to_json, write_readings
+from accelflow.readings.page import markdown
+from accelflow.readings.runs import EXPERIMENTS, Figure, Readings, Tried, read_all
+
+__all__ = [
+    "BASES",
+    "EXPERIMENTS",
+    "PAGE",
+    "SCHEMA",
+    "Choice",
+    "Figure",
+    "Reading",
+    "Readings",
+    "Tried",
+    "choices",
+    "markdown",
+    "parse_choices",
+    "read_all",
+    "select",
+    "to_json",
+    "write_readings",
+]

@@ -1,0 +1,196 @@
+"""What the paper leaves open, from the file ``choices.toml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from accelflow import simulation
+from accelflow.errors import InputError, did_you_mean
+from accelflow.files import parse_toml
+from accelflow.reproduce import Scenario
+
+__all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
+
+#: What may speak for a reading, and what the page says of it.
+BASES: Final[Mapping[str, str]] = {
+    "text": "the paper's text",
+    "data": "published data",
+    "fit": "nearest fit",
+    "assumed": "assumed",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read the paper: what it sets, what speaks for it (one of BASES), and why."""
+
+    settings: Mapping[str, float | str]
+    basis: str
+    why: str
+
+    @property
+    def label(self) -> str:
+        """Its values, as a person writes them."""
+        return ", ".join(_text(key, value) for key, value in self.settings.items())
+
+    def of(self, scenario: Scenario) -> Scenario:
+        """`scenario` read in this way."""
+        config = simulation.configured({k: it for k, it in self.settings.items() if "." in k})
+        rest: dict[str, Any] = {key: it for key, it in self.settings.items() if "." not in key}
+        return replace(scenario, **rest, config={**scenario.config, **config})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that the paper leaves open, with the sentence that it follows."""
+
+    name: str
+    title: str
+    quote: str
+    place: str
+    readings: tuple[Reading, ...]
+
+    def default(self, scenario: Scenario) -> Reading | None:
+        """The reading that `scenario` has; None if it has a value of its own."""
+        has = _values(scenario, self._keys)
+        found = (it for it in self.readings if _values(it.of(scenario), self._keys) == has)
+        return next(found, None)
+
+    def default_text(self, scenario: Scenario) -> str:
+        """What `scenario` has, as a person writes it."""
+        found = self.default(scenario)
+        if found is not None:
+            return found.label
+        return ", ".join(_text(*item) for item in _values(scenario, self._keys).items())
+
+    def alternatives(self, scenario: Scenario) -> list[Reading]:
+        """The readings that `scenario` does not have."""
+        default = self.default(scenario)
+        return [one for one in self.readings if one is not default]
+
+    @property
+    def _keys(self) -> list[str]:
+        return list(dict.fromkeys(key for one in self.readings for key in one.settings))
+
+
+def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
+    """What `scenario` has for `keys`, where parameters that it does not set have defaults."""
+    defaults = _defaults()
+    fields = scenario.to_dict()
+    return {
+        key: scenario.config.get(key, defaults[key]) if "." in key else fields[key] for key in keys
+    }
+
+
+@cache
+def _defaults() -> Mapping[str, float]:
+    return {one.key: one.default for one in simulation.parameters()}
+
+
+def _text(key: str, value: float | str) -> str:
+    """A value without its key: choices by name, times in microseconds."""
+    if isinstance(value, str):
+        return value
+    if key.endswith("_ns"):
+        return f"{value / 1e3:g} us"
+    known = next((one for one in simulation.parameters() if one.key == key), None)
+    names = [it.name for it in known.choices if it.value == value] if known else []
+    unit = f" {known.unit}" if known and known.unit else ""
+    return names[0] if names and names[0] else f"{value:g}{unit}"
+
+
+@cache
+def choices() -> tuple[Choice, ...]:
+    """All choices, in the order of the file."""
+    file = resources.files("accelflow.readings").joinpath("choices.toml")
+    return parse_choices(file.read_text(encoding="utf-8"))
+
+
+def select(names: Sequence[str]) -> tuple[Choice, ...]:
+    """The choices called `names`, in the order of the file; all of them without names.
+
+    Raises InputError for a name that is not known.
+    """
+    known = [one.name for one in choices()]
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+            raise InputError(f"unknown choice '{name}'{hint}")
+    return tuple(one for one in choices() if not names or one.name in names)
+
+
+def parse_choices(text: str) -> tuple[Choice, ...]:
+    """Read the text of a file of choices.
+
+    Raises InputError that names the choice, the value and what is allowed.
+    """
+    try:
+        tree = parse_toml(text)
+    except ValueError as error:
+        raise InputError(f"choices.toml: {error}") from error
+    found = tuple(_choice(one) for one in _tables(tree, "choices.toml", "choice"))
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"choices.toml: the choice '{twice}' is there more than once")
+    return found
+
+
+def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any]]:
+    found = tree.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{place}: {key} is missing; it must be one or more tables [[{key}]]")
+    return found
+
+
+def _choice(tree: Mapping[str, Any]) -> Choice:
+    name = _string(tree, "name", "choices.toml")
+    place = f"choices.toml: {name}"
+    _only(tree, ("name", "title", "quote", "place", "reading"), place)
+    readings = tuple(_reading(one, place) for one in _tables(tree, place, "reading"))
+    if len(readings) < 2:
+        raise InputError(f"{place} has one reading; a choice has two or more")
+    return Choice(
+        name,
+        _string(tree, "title", place),
+        _string(tree, "quote", place),
+        _string(tree, "place", place),
+        readings,
+    )
+
+
+def _reading(tree: Mapping[str, Any], place: str) -> Reading:
+    _only(tree, ("settings", "basis", "why"), place)
+    settings = tree.get("settings")
+    if not isinstance(settings, dict) or not settings:
+        raise InputError(f"{place}: settings is {settings!r}; it must be a table")
+    basis = _string(tree, "basis", place)
+    if basis not in BASES:
+        raise InputError(f"{place}: basis is '{basis}'; known are {', '.join(BASES)}")
+    known = [key for key in Scenario().to_dict() if key != "config"]
+    for key in settings:
+        if "." not in key and key not in known:
+            raise InputError(f"{place}: settings has '{key}'; known are {', '.join(known)}")
+    reading = Reading(settings, basis, _string(tree, "why", place))
+    try:
+        reading.of(Scenario()).check()
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+    return reading
+
+
+def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
+    value = tree.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{place}: {key} is {value!r}; it must be a text")
+    return value
+
+
+def _only(tree: Mapping[str, Any], allowed: Sequence[str], place: str) -> None:
+    for key in tree:
+        if key not in allowed:
+            raise InputError(f"{place}: unknown key '{key}'; known are {', '.join(allowed)}")

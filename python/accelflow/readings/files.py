@@ -1,0 +1,83 @@
+"""Readings as files: the page, its pictures, and everything as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.errors import InputError
+from accelflow.files import why, write_whole
+from accelflow.readings.page import markdown
+from accelflow.readings.runs import Figure, Readings
+
+__all__ = ["PAGE", "SCHEMA", "to_json", "write_readings"]
+
+SCHEMA: Final = "accelflow.readings/1"
+
+#: The name of the page in the folder of the results.
+PAGE: Final = "readings.md"
+
+
+def write_readings(found: Readings, out: Path) -> list[Path]:
+    """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
+
+    Equal readings are equal bytes. Raises InputError for a place that cannot be written.
+    """
+    from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
+        write_pictures,
+    )
+
+    written = []
+    try:
+        for name, text in (("readings.json", to_json(found)), (PAGE, markdown(found))):
+            _write(out / name, text)
+            written.append(out / name)
+        for index, definition in enumerate(found.definitions):
+            written += write_pictures(found, index, out / f"readings-{definition.name}")
+    except OSError as error:
+        raise InputError(f"--out {out}: {why(error)}") from error
+    return written
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+
+
+def to_json(found: Readings) -> str:
+    """Everything as text: equal readings are equal bytes."""
+    content = {
+        "schema": SCHEMA,
+        "budget": found.budget.name,
+        "requests": found.budget.requests,
+        "seeds": list(found.budget.seeds),
+        "scenario": found.scenario.to_dict(),
+        "experiments": [one.name for one in found.definitions],
+        "default": _figures(found.default),
+        "readings": [
+            {
+                "choice": one.choice.name,
+                "settings": dict(one.reading.settings),
+                "basis": one.reading.basis,
+                "rows": _figures(one.figures),
+            }
+            for one in found.tried
+        ],
+    }
+    return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def _figures(by_experiment: tuple[tuple[Figure, ...], ...]) -> dict[str, Any]:
+    return {one.target.row: _figure(one) for figures in by_experiment for one in figures}
+
+
+def _figure(one: Figure) -> dict[str, Any]:
+    ours = one.compared.ours
+    return {
+        "paper": one.target.value,
+        "mean": one.mean,
+        "half_width": None if ours is None else ours.half_width,
+        "verdict": one.verdict,
+        "log_ratio": one.log_ratio,
+        "saturated": list(one.compared.saturated),
+    }

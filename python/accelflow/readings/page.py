@@ -1,0 +1,255 @@
+"""The page: every choice, and how far each of its readings moves each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow.readings.choices import BASES, Choice, Reading, choices
+from accelflow.readings.runs import Figure, Readings, Tried
+from accelflow.reproduce import Scenario
+
+__all__ = ["Swing", "markdown", "name_of", "short", "swings"]
+
+#: How many choices a row's summary names, from the one that moves it most.
+_MOST: Final = 3
+#: A swing below this is none: a fiftieth of a latency.
+_LEAST: Final = 0.02
+
+
+def markdown(found: Readings) -> str:
+    """The page, equal for equal readings."""
+    lines = [
+        *_heading(found),
+        *_deciding(found),
+        *_summary(found),
+        *(line for index in range(len(found.definitions)) for line in _experiment(found, index)),
+        *_choices(found),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def name_of(tried: Tried) -> str:
+    """A reading as the page names it."""
+    return f"{tried.choice.name} = {tried.reading.label}"
+
+
+def short(figure: Figure) -> str:
+    """A row's name without the paper's."""
+    return figure.target.row.removeprefix("accelflow.")
+
+
+@dataclass(frozen=True)
+class Swing:
+    """How far a choice moves a row: log ratios by default and of the other readings.
+
+    Those of readings under which a system is saturated stand apart: with longer runs they grow.
+    """
+
+    choice: Choice
+    default: float
+    others: tuple[float, ...]
+    saturated: tuple[float, ...]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest log ratio without saturated ones."""
+        every = (self.default, *self.others)
+        return min(every), max(every)
+
+    @property
+    def width(self) -> float:
+        """From the lowest to the highest log ratio, saturated ones included."""
+        every = (self.default, *self.others, *self.saturated)
+        return max(every) - min(every)
+
+
+def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
+    """The choices that move a row, the largest first; none if the default has no log ratio."""
+    default = found.default[experiment][row].log_ratio
+    if default is None:
+        return []
+    moves = [_swing(found, experiment, row, choice, default) for choice in found.choices]
+    moves = [one for one in moves if one.width >= _LEAST]
+    return sorted(moves, key=lambda one: (-one.width, one.choice.name))
+
+
+def _swing(found: Readings, experiment: int, row: int, choice: Choice, default: float) -> Swing:
+    its = [figure for one, figure in found.of_row(experiment, row) if one.choice is choice]
+    known = [(it.log_ratio, it.saturated) for it in its if it.log_ratio is not None]
+    return Swing(
+        choice,
+        default,
+        tuple(value for value, stuck in known if not stuck),
+        tuple(value for value, stuck in known if stuck),
+    )
+
+
+def _heading(found: Readings) -> list[str]:
+    budget = found.budget
+    names = " ".join(one.name for one in found.definitions)
+    if found.choices != choices():
+        names += "".join(f" --choice {one.name}" for one in found.choices)
+    if found.scenario != Scenario():
+        names += " --config FILE"
+    scenario = ", ".join(
+        f"{choice.name} = {choice.default_text(found.scenario)}" for choice in found.choices
+    )
+    return [
+        "# Which rows hang on which reading",
+        "",
+        f"Written by `accelflow readings {names} --budget {budget.name}`; not edited by hand. The "
+        "paper leaves open what stands below as choices. Here each is read in its other ways, one "
+        "at a time, and everything else stays as it is by default: "
+        f"{scenario}. Simulations of {budget.requests:,} requests of each service, seeds 1 to "
+        f"{budget.replications}; ± is half of the 95 % confidence interval.",
+        "",
+        "A row *agrees* or is *off* as in [the comparison](reproduction/comparison.md). How far a "
+        "reading moves a row is told by the logarithm of ours over the paper's (of a reduction: of "
+        "the latency ratio that it stands for): 0 is the paper's figure, ±0.1 a tenth, 0.69 twice "
+        "and -0.69 half of it.",
+        "",
+    ]
+
+
+def _deciding(found: Readings) -> list[str]:
+    """The rows whose verdict another reading changes."""
+    lines = []
+    for experiment, figures in enumerate(found.default):
+        for row, default in enumerate(figures):
+            changed = [
+                f"{name_of(one)} ({_turned(figure, default)})"
+                for one, figure in found.of_row(experiment, row)
+                if figure.verdict != default.verdict
+            ]
+            if changed:
+                paper = _number(default.target.value)
+                lines.append(
+                    f"- `{short(default)}` (paper {paper}): {_figure(default)} {default.verdict} "
+                    f"by default; with {'; '.join(changed)}"
+                )
+    none = ["No choice alone turns a row."]
+    return ["## Rows that one choice decides", "", *(lines or none), ""]
+
+
+def _turned(figure: Figure, default: Figure) -> str:
+    doubt = "" if figure.differs(default) else ", but the intervals overlap"
+    return f"{_figure(figure)} {figure.verdict}{doubt}"
+
+
+def _summary(found: Readings) -> list[str]:
+    head = [
+        "## What moves each row most",
+        "",
+        "Log ratio by default, and its range over the readings of the choices that move it most; "
+        "\\* has a saturated system.",
+        "",
+        "| row | experiment | paper | default | | log ratio | moved most by |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines = []
+    for experiment, figures in enumerate(found.default):
+        for row, figure in enumerate(figures):
+            moved = [_moves(one) for one in swings(found, experiment, row)[:_MOST]]
+            cells = (
+                f"`{short(figure)}`",
+                found.definitions[experiment].name,
+                _number(figure.target.value),
+                _figure(figure),
+                figure.verdict,
+                "none" if figure.log_ratio is None else f"{figure.log_ratio:+.2f}",
+                ", ".join(moved) or "nothing",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return [*head, *lines, ""]
+
+
+def _moves(swing: Swing) -> str:
+    """A choice with the ends of its swing, and apart from them what is saturated."""
+    low, high = (f"{end:+.2f}" for end in swing.ends)
+    ends = [] if low == high else [f"{low} to {high}"]
+    return " ".join([swing.choice.name, *ends, *(f"{it:+.2f} \\*" for it in swing.saturated)])
+
+
+def _experiment(found: Readings, index: int) -> list[str]:
+    """One experiment: its picture, and all readings by rows."""
+    definition, default = found.definitions[index], found.default[index]
+    names = [f"`{short(figure)}`" for figure in default]
+    papers = [_number(figure.target.value) for figure in default]
+    lines = [
+        f"## {definition.name}: {definition.title}",
+        "",
+        f"{definition.place}. A bar goes from the lowest to the highest log ratio of a choice's "
+        "readings, a dot is a reading, the dashed line the default, and 0 the paper. A hollow dot "
+        "has a saturated system; what is beyond the picture stands at its edge.",
+        "",
+        f"![Which choices move which rows of {definition.name}](readings-{definition.name}.png)",
+        "",
+        f"| reading | {' | '.join(names)} |",
+        f"|---|{'---|' * len(default)}",
+        f"| *the paper* | {' | '.join(papers)} |",
+        f"| *default* | {' | '.join(f'{_figure(it)} {it.verdict}' for it in default)} |",
+    ]
+    for tried in found.tried:
+        cells = [
+            _moved(figure, before)
+            for figure, before in zip(tried.figures[index], default, strict=True)
+        ]
+        lines.append(f"| {name_of(tried)} | {' | '.join(cells)} |")
+    return [
+        *lines,
+        "",
+        "`=` is the default's figure to the last bit. Bold figures turn from agreeing to off or "
+        "back; \\* has a saturated system, whose latency is a property of the run's length.",
+        "",
+    ]
+
+
+def _moved(figure: Figure, default: Figure) -> str:
+    if figure.same(default):
+        return "="
+    text = _figure(figure)
+    return text if figure.verdict == default.verdict else f"**{text} {figure.verdict}**"
+
+
+def _choices(found: Readings) -> list[str]:
+    lines = ["## The choices", ""]
+    for choice in found.choices:
+        default = choice.default(found.scenario)
+        lines += [
+            f"### {choice.title}: `{choice.name}`",
+            "",
+            f"> {choice.quote}",
+            ">",
+            f"> — {choice.place}",
+            "",
+        ]
+        if default is None:
+            value = choice.default_text(found.scenario)
+            lines.append(f"- **{value}**, the default here, is none of the readings below.")
+        lines += [_reading(one, is_default=one is default) for one in choice.readings]
+        lines.append("")
+    return lines
+
+
+def _reading(reading: Reading, *, is_default: bool) -> str:
+    label = f"**{reading.label}**, the default" if is_default else reading.label
+    return f"- {label} ({BASES[reading.basis]}): {reading.why}"
+
+
+def _figure(figure: Figure) -> str:
+    if figure.mean is None:
+        return "none"
+    star = " \\*" if figure.saturated else ""
+    half = figure.half_width
+    interval = f" ± {_number(half)}" if 0 < half < float("inf") else ""
+    return f"{_number(figure.mean)}{interval}{star}"
+
+
+def _number(value: float) -> str:
+    """Three digits that count, without an exponent."""
+    if value == round(value) and abs(value) < 1e7:
+        return f"{value:,.0f}"
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{value:,.{digits}f}" if size >= 0.0005 else f"{value:.1g}"

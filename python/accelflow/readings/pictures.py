@@ -1,0 +1,94 @@
+"""A tornado for each row: how far each choice moves it, the largest first."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Drawing
+
+from accelflow.files import write_whole
+from accelflow.readings.page import short, swings
+from accelflow.readings.runs import Readings
+from accelflow.report.plot import STYLE
+
+__all__ = ["write_pictures"]
+
+#: How many choices a row's panel has.
+_MOST: Final = 8
+_COLUMNS: Final = 2
+#: The largest log ratio that is shown: some seven times the paper's figure.
+_EDGE: Final = 2.0
+_BAR: Final = "#56B4E9"
+_DOT: Final = "#0072B2"
+_PAPER: Final = "#D55E00"
+_DEFAULT: Final = "#444444"
+
+
+def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
+    """Write `stem`.png and `stem`.svg, equal bytes for equal readings, and return their paths.
+
+    Raises OSError when a place cannot be written.
+    """
+    paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
+    with mpl.rc_context(STYLE):
+        drawing = _draw(found, experiment)
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            write_whole(path, partial(drawing.savefig, dpi=140, metadata=metadata))
+    return paths
+
+
+def _draw(found: Readings, experiment: int) -> Drawing:
+    rows = len(found.default[experiment])
+    lines = math.ceil(rows / _COLUMNS)
+    drawing = Drawing(figsize=(9.0, 0.4 + 1.9 * lines), layout="constrained")
+    FigureCanvasAgg(drawing)
+    panels = drawing.subplots(lines, _COLUMNS, squeeze=False)
+    for index, axes in enumerate(panels.flat):
+        if index < rows:
+            _panel(axes, found, experiment, index)
+        else:
+            axes.set_axis_off()
+    return drawing
+
+
+def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:
+    default = found.default[experiment][row]
+    axes.set_title(f"{short(default)} ({default.verdict} by default)", fontsize=8, loc="left")
+    moves = swings(found, experiment, row)[:_MOST]
+    for place, swing in enumerate(moves):
+        low, high = (_inside(end) for end in swing.ends)
+        axes.barh(place, high - low, left=low, height=0.7, color=_BAR)
+        for values, face in ((swing.others, _DOT), (swing.saturated, "white")):
+            shown = [_inside(value) for value in values]
+            if not shown:  # nothing that is not clipped has no size, and spoils the layout
+                continue
+            axes.plot(
+                shown,
+                [place] * len(shown),
+                "o",
+                color=_DOT,
+                markerfacecolor=face,
+                markersize=3.5,
+                clip_on=False,  # half of a dot at the edge is outside
+            )
+    axes.set_yticks(range(len(moves)), [one.choice.name for one in moves], fontsize=6.5)
+    axes.set_ylim(_MOST - 0.5, -0.5)
+    axes.axvline(0.0, color=_PAPER, linewidth=1.2)
+    if default.log_ratio is not None:
+        axes.axvline(_inside(default.log_ratio), color=_DEFAULT, linewidth=0.8, linestyle="--")
+    axes.tick_params(axis="x", labelsize=6.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
+    axes.set_xlim(-_EDGE, _EDGE)
+    axes.set_xlabel("log of ours over the paper's", fontsize=6.5)
+
+
+def _inside(value: float) -> float:
+    return min(max(value, -_EDGE), _EDGE)

@@ -1,0 +1,156 @@
+"""Every reading, simulated, and its figures beside those of the default scenario."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.readings.choices import Choice, Reading
+from accelflow.reproduce import (
+    Budget,
+    Compared,
+    Definition,
+    Outcome,
+    Runner,
+    Scenario,
+    Target,
+    reproduce,
+)
+
+__all__ = ["EXPERIMENTS", "Figure", "Readings", "Tried", "read_all"]
+
+#: The experiments that are run by default: none that searches for a throughput, which takes long.
+EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
+
+#: The form of a row whose figure is one less a ratio of latencies.
+_REDUCTION: Final = "reduction"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row's figure under one reading, beside the paper's."""
+
+    compared: Compared
+    reduction: bool
+
+    @property
+    def target(self) -> Target:
+        """The row."""
+        return self.compared.target
+
+    @property
+    def mean(self) -> float | None:
+        """The figure; None if it could not be had."""
+        return None if self.compared.ours is None else self.compared.ours.mean
+
+    @property
+    def half_width(self) -> float:
+        """Half of its 95 % confidence interval; infinite for a single simulation."""
+        ours = self.compared.ours
+        return math.inf if ours is None or ours.half_width is None else ours.half_width
+
+    @property
+    def verdict(self) -> str:
+        """Whether it agrees with the paper's, as the page of the reproduction says it."""
+        return "agrees" if self.compared.matches else "off"
+
+    @property
+    def log_ratio(self) -> float | None:
+        """The logarithm of ours over the paper's; 0 agrees, and 0.69 is twice the paper's.
+
+        Of a reduction it is that of the latency ratio, one less the reduction. None if one of the
+        two has no logarithm.
+        """
+        if self.mean is None:
+            return None
+        ours, paper = self.mean, self.target.value
+        if self.reduction:
+            ours, paper = 1.0 - ours, 1.0 - paper
+        return math.log(ours / paper) if ours > 0 and paper > 0 else None
+
+    @property
+    def saturated(self) -> bool:
+        """Whether it is a property of the run's length: requests arrived faster than they ended."""
+        return bool(self.compared.saturated)
+
+    def differs(self, other: Figure) -> bool:
+        """Whether the two differ by more than their intervals together."""
+        if self.mean is None or other.mean is None:
+            return self.mean is not other.mean
+        return abs(self.mean - other.mean) > self.half_width + other.half_width
+
+    def same(self, other: Figure) -> bool:
+        """Whether the two come from the same simulations, or from equal ones."""
+        return self.compared.ours == other.compared.ours
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A reading that is not the default, and, by experiment, a figure for each row."""
+
+    choice: Choice
+    reading: Reading
+    figures: tuple[tuple[Figure, ...], ...]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """All that came out: `default` has, by experiment, a figure for each row."""
+
+    definitions: tuple[Definition, ...]
+    choices: tuple[Choice, ...]
+    scenario: Scenario
+    budget: Budget
+    default: tuple[tuple[Figure, ...], ...]
+    tried: tuple[Tried, ...]
+
+    def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
+        """A row's figure under each reading that is not the default."""
+        return [(one, one.figures[experiment][row]) for one in self.tried]
+
+
+def read_all(
+    definitions: Sequence[Definition],
+    choices: Sequence[Choice],
+    *,
+    budget: Budget,
+    runner: Runner,
+    scenario: Scenario | None = None,
+) -> Readings:
+    """Run the experiments with `scenario` and with every other reading of `choices`.
+
+    Readings are tried one at a time, and what several of them need is simulated once. The outcome
+    does not depend on the runner's threads. Raises InputError for an experiment without rows, and
+    for a scenario that is not allowed.
+    """
+    scenario = scenario or Scenario()
+    for one in definitions:
+        if one.table is not None or not one.rows:
+            raise InputError(f"{one.name} simulates no row, so that no reading can move it")
+
+    def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:
+        outcomes = reproduce(definitions, budget=budget, runner=runner, scenario=read)
+        return tuple(_figures(outcome) for outcome in outcomes)
+
+    default = figures(scenario)
+    tried = tuple(
+        Tried(choice, reading, figures(reading.of(scenario)))
+        for choice, reading in _alternatives(choices, scenario)
+    )
+    return Readings(tuple(definitions), tuple(choices), scenario, budget, default, tried)
+
+
+def _alternatives(
+    choices: Sequence[Choice], scenario: Scenario
+) -> Iterable[tuple[Choice, Reading]]:
+    return [(choice, one) for choice in choices for one in choice.alternatives(scenario)]
+
+
+def _figures(outcome: Outcome) -> tuple[Figure, ...]:
+    forms = [row.form for row in outcome.definition.rows]
+    return tuple(
+        Figure(one, form == _REDUCTION) for one, form in zip(outcome.compared, forms, strict=True)
+    )

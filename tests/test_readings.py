@@ -1,0 +1,182 @@
+"""What the paper leaves open, and the page that shows which rows hang on what."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from accelflow import simulation
+from accelflow.errors import InputError
+from accelflow.readings import (
+    Readings,
+    choices,
+    markdown,
+    parse_choices,
+    read_all,
+    select,
+    to_json,
+    write_readings,
+)
+from accelflow.reproduce import Budget, Runner, Scenario, load
+
+TINY = Budget(name="ci", requests=100, replications=2, rate_step=1.4)
+#: Quick to simulate, and not the default of one of the two choices that are tried.
+SCENARIO = Scenario(placement="isolated", sizes="socialnetwork", arrivals="poisson")
+CHOICES = ("relief.occupancy_ns", "slo_system")
+
+
+@pytest.fixture(scope="module")
+def found() -> Readings:
+    return read(2)
+
+
+def read(threads: int) -> Readings:
+    return read_all(
+        [load("fig17")], select(CHOICES), budget=TINY, runner=Runner(threads), scenario=SCENARIO
+    )
+
+
+def test_every_choice_has_a_sentence_a_default_and_readings_that_can_be_simulated() -> None:
+    for choice in choices():
+        assert len(choice.quote) > 15
+        assert choice.place.startswith(("section ", "Table "))
+        for reading in choice.readings:
+            assert len(reading.why) > 15
+            reading.of(Scenario()).check()
+        labels = [one.label for one in choice.readings]
+        assert len(set(labels)) == len(labels)
+        default = choice.default(Scenario())
+        others = choice.alternatives(Scenario())
+        assert others
+        assert default not in others
+
+
+def test_the_default_is_what_the_scenario_has() -> None:
+    sizes, relief = select(["sizes", "relief.occupancy_ns"])
+    assert sizes.default_text(replace(Scenario(), sizes="fleet")) == "fleet"
+    other = replace(Scenario(), sizes="socialnetwork")
+    assert sizes.default_text(other) == "socialnetwork"
+    assert "fleet" in [one.label for one in sizes.alternatives(other)]
+    own = replace(Scenario(), config={"relief.occupancy_ns": 300.0})
+    assert relief.default(own) is None
+    assert relief.default_text(own) == "0.3 us"
+    assert len(relief.alternatives(own)) == len(relief.readings)
+    literal = relief.readings[-1].of(own)
+    assert relief.default_text(literal) == "1.5 us"
+
+
+def test_parameters_of_the_simulator_with_choices_have_a_reading_for_each_that_is_named() -> None:
+    known = {one.key: one for one in simulation.parameters() if one.choices}
+    read_keys = {key for one in choices() for it in one.readings for key in it.settings}
+    assert {"core.balancing", "tcp.parking", "payload.heaps"} <= read_keys & set(known)
+
+
+def test_the_page_shows_what_moves_and_what_does_not(found: Readings) -> None:
+    text = markdown(found)
+    (relief_row,) = [
+        row
+        for row, figure in enumerate(found.default[0])
+        if figure.target.row == "accelflow.orchestration_overhead.RELIEF_unloaded"
+    ]
+    literal = next(one for one in found.tried if one.reading.label == "1.5 us")
+    default, moved = found.default[0][relief_row], literal.figures[0][relief_row]
+    assert default.mean is not None
+    assert moved.mean is not None
+    assert moved.mean > default.mean, "a manager that is occupied for longer costs more"
+    assert default.log_ratio == pytest.approx(math.log(default.mean / default.target.value))
+    slo = [one for one in found.tried if one.choice.name == "slo_system"]
+    assert all(
+        a.same(b) for one in slo for a, b in zip(one.figures[0], found.default[0], strict=True)
+    )
+    assert "| slo_system = non_acc | = | = |" in text
+    assert "> The time the RELIEF orchestrator is busy" in text
+    assert "**own**, the default (the paper's text): Each system's own." in text
+    assert "**0.13 us**, the default here, is none of the readings below." in text
+    assert "relief.occupancy_ns" in text.split("## What moves each row most")[1].split("##")[0]
+
+
+def test_rows_that_a_choice_decides_are_told_first(found: Readings) -> None:
+    decided = markdown(found).split("## Rows that one choice decides")[1].split("##")[0]
+    turned = [
+        figure
+        for one in found.tried
+        for figure, before in zip(one.figures[0], found.default[0], strict=True)
+        if figure.verdict != before.verdict
+    ]
+    if not turned:
+        assert "No choice alone turns a row." in decided
+    for figure in turned:
+        assert figure.target.row.removeprefix("accelflow.") in decided
+
+
+def test_reductions_are_compared_as_latency_ratios() -> None:
+    found = read_all(
+        [load("fig11")], select(["slo_system"]), budget=TINY, runner=Runner(2), scenario=SCENARIO
+    )
+    for figure in found.default[0]:
+        assert figure.mean is not None
+        ratio = (1 - figure.mean) / (1 - figure.target.value)
+        assert figure.log_ratio == pytest.approx(math.log(ratio))
+
+
+def test_equal_readings_are_equal_bytes(found: Readings, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    written = write_readings(found, first)
+    write_readings(read(1), second)
+    assert [path.name for path in written] == [
+        "readings.json",
+        "readings.md",
+        "readings-fig17.png",
+        "readings-fig17.svg",
+    ]
+    for path in written:
+        assert path.read_bytes() == (second / path.name).read_bytes()
+    kept = json.loads(to_json(found))
+    assert kept["schema"] == "accelflow.readings/1"
+    assert len(kept["readings"]) == 4
+
+
+def test_what_is_wrong_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown choice 'placements'; did you mean placement"):
+        select(["placements"])
+    with pytest.raises(InputError, match="table4 simulates no row"):
+        read_all([load("table4")], choices(), budget=TINY, runner=Runner(1))
+    start = "[[choice]]\nname = 'x'\ntitle = 'X'\nquote = 'q'\nplace = 'p'\n"
+    one = "[[choice.reading]]\nsettings = { sizes = 'fleet' }\nbasis = 'data'\nwhy = 'w'\n"
+    for text, message in (
+        ("", "choice is missing"),
+        (start, "choices.toml: x: reading is missing"),
+        (start + one, "choices.toml: x has one reading"),
+        (start + one + one.replace("data", "guess"), "basis is 'guess'; known are text, data"),
+        (start + one + one.replace("sizes", "size"), "settings has 'size'; known are placement"),
+        (start + one + one.replace("'fleet'", "'much'"), "choices.toml: x: unknown sizes 'much'"),
+        (start + one + one.replace("why", "because"), "choices.toml: x: unknown key 'because'"),
+        ((start + one + one) * 2, "the choice 'x' is there more than once"),
+        ("[", "choices.toml: "),
+    ):
+        with pytest.raises(InputError, match=message.replace("[", "\\[")):
+            parse_choices(text)
+
+
+def test_the_command_writes_page_and_pictures(tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text("[scenario]\nplacement = 'isolated'\nsizes = 'socialnetwork'\n")
+    command = [sys.executable, "-m", "accelflow", "readings", "fig17", "--budget", "ci"]
+    command += ["--choice", "rates", "--choice", "slo_system", "--config", str(scenario)]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "wrote 4 files" in done.stderr
+    page = (tmp_path / "readings.md").read_text()
+    assert page.startswith("# Which rows hang on which reading")
+    assert "| rates = equal | = | = |" in page
+    listed = subprocess.run([*command, "--list"], capture_output=True, text=True, check=True)
+    assert listed.stdout.splitlines() == [
+        f"{'rates':32} alibaba; or equal",
+        f"{'slo_system':32} own; or accelflow, non_acc",
+    ]
