@@ -54,6 +54,8 @@ def test_every_open_choice_can_be_simulated() -> None:
             scenario_of({bound.name: value}).check()
     with pytest.raises(InputError, match="unknown rates 'even'; known are alibaba, equal"):
         scenario_of({"rates": "even"})
+    with pytest.raises(InputError, match="unknown cohort 'relief'; known are cohort, cohort_pol"):
+        scenario_of({"cohort": "relief"})
     with pytest.raises(InputError, match="facts"):
         scenario_of({"facts": "wrong"})
 

@@ -34,8 +34,8 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """Its values, as a person writes them."""
-        return ", ".join(_text(key, value) for key, value in self.settings.items())
+        """Its values, as a person writes them; all but the first with what they are values of."""
+        return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
         """`scenario` read in this way."""
@@ -55,22 +55,22 @@ class Choice:
     readings: tuple[Reading, ...]
 
     def default(self, scenario: Scenario) -> Reading | None:
-        """The reading that `scenario` has; None if it has a value of its own."""
-        has = _values(scenario, self._keys)
-        found = (it for it in self.readings if _values(it.of(scenario), self._keys) == has)
-        return next(found, None)
+        """The reading that `scenario` has, the one that says most; None if it has its own value."""
+        others = self.alternatives(scenario)
+        found = [one for one in self.readings if one not in others]
+        return max(found, key=lambda one: len(one.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
         """What `scenario` has, as a person writes it."""
         found = self.default(scenario)
         if found is not None:
             return found.label
-        return ", ".join(_text(*item) for item in _values(scenario, self._keys).items())
+        return _label(_values(scenario, self._keys))
 
     def alternatives(self, scenario: Scenario) -> list[Reading]:
         """The readings that `scenario` does not have."""
-        default = self.default(scenario)
-        return [one for one in self.readings if one is not default]
+        has = _values(scenario, self._keys)
+        return [one for one in self.readings if _values(one.of(scenario), self._keys) != has]
 
     @property
     def _keys(self) -> list[str]:
@@ -89,6 +89,11 @@ def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
 @cache
 def _defaults() -> Mapping[str, float]:
     return {one.key: one.default for one in simulation.parameters()}
+
+
+def _label(settings: Mapping[str, float | str]) -> str:
+    first, *others = settings.items()
+    return ", ".join([_text(*first), *(f"{key} = {_text(key, it)}" for key, it in others)])
 
 
 def _text(key: str, value: float | str) -> str:

@@ -104,7 +104,7 @@ def _heading(found: Readings) -> list[str]:
         f"{scenario}. Simulations of {budget.requests:,} requests of each service, seeds 1 to "
         f"{budget.replications}; ± is half of the 95 % confidence interval.",
         "",
-        "A row *agrees* or is *off* as in [the comparison](reproduction/comparison.md). How far a "
+        "A row *matches* or is *off* as in [the comparison](reproduction/comparison.md). How far a "
         "reading moves a row is told by the logarithm of ours over the paper's (of a reduction: of "
         "the latency ratio that it stands for): 0 is the paper's figure, ±0.1 a tenth, 0.69 twice "
         "and -0.69 half of it.",
@@ -120,7 +120,7 @@ def _deciding(found: Readings) -> list[str]:
             changed = [
                 f"{name_of(one)} ({_turned(figure, default)})"
                 for one, figure in found.of_row(experiment, row)
-                if figure.verdict != default.verdict
+                if _turns(figure, default)
             ]
             if changed:
                 paper = _number(default.target.value)
@@ -130,6 +130,11 @@ def _deciding(found: Readings) -> list[str]:
                 )
     none = ["No choice alone turns a row."]
     return ["## Rows that one choice decides", "", *(lines or none), ""]
+
+
+def _turns(figure: Figure, default: Figure) -> bool:
+    """Whether it matches and the default is off, or the other way; what is undecided turns none."""
+    return {figure.verdict, default.verdict} == {"matches", "off"}
 
 
 def _turned(figure: Figure, default: Figure) -> str:
@@ -199,7 +204,7 @@ def _experiment(found: Readings, index: int) -> list[str]:
     return [
         *lines,
         "",
-        "`=` is the default's figure to the last bit. Bold figures turn from agreeing to off or "
+        "`=` is the default's figure to the last bit. Bold figures turn from matching to off or "
         "back; \\* has a saturated system, whose latency is a property of the run's length.",
         "",
     ]
@@ -209,7 +214,7 @@ def _moved(figure: Figure, default: Figure) -> str:
     if figure.same(default):
         return "="
     text = _figure(figure)
-    return text if figure.verdict == default.verdict else f"**{text} {figure.verdict}**"
+    return f"**{text} {figure.verdict}**" if _turns(figure, default) else text
 
 
 def _choices(found: Readings) -> list[str]:

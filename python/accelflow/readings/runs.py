@@ -54,12 +54,12 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """Whether it agrees with the paper's, as the page of the reproduction says it."""
-        return "agrees" if self.compared.matches else "off"
+        """What it comes to beside the paper's, as the page of the reproduction says it."""
+        return "matches" if self.compared.matches else "off"
 
     @property
     def log_ratio(self) -> float | None:
-        """The logarithm of ours over the paper's; 0 agrees, and 0.69 is twice the paper's.
+        """The logarithm of ours over the paper's; 0 is the paper's, and 0.69 is twice the paper's.
 
         Of a reduction it is that of the latency ratio, one less the reduction. None if one of the
         two has no logarithm.

@@ -24,6 +24,10 @@ _PRODUCTION_RATES = "alibaba"
 #: The rates that SocialNetwork can have.
 _RATES = (_PRODUCTION_RATES, "equal")
 
+#: The system that the scenario says who stands for, and who can.
+_COHORT = "cohort"
+_COHORTS = (_COHORT, "cohort_polling")
+
 #: Says that each system owes a multiple of its own response time.
 OWN = "own"
 
@@ -34,9 +38,9 @@ class Scenario:
 
     `placement` is where services run, `arrivals` what stands for the paper's production arrivals,
     `rates` how SocialNetwork's services share the mean rate of those, and `facts` what payloads
-    say, where an experiment does not. `slo_system` is the system whose response time on an idle
-    server service level objectives are multiples of (``own``: each system's own), and `config` sets
-    parameters of the server.
+    say, where an experiment does not. `cohort` is the system that stands for the paper's Cohort.
+    `slo_system` is the system whose response time on an idle server service level objectives are
+    multiples of (``own``: each system's own), and `config` sets parameters of the server.
     """
 
     placement: str = "colocated"
@@ -46,6 +50,7 @@ class Scenario:
     tcp_cost_ns: float = simulation.ASSUMED_TCP_COST_NS
     sizes: str = "fleet"
     remote: str = "short"
+    cohort: str = _COHORT
     slo_system: str = OWN
     config: Mapping[str, float] = field(default_factory=dict)
 
@@ -61,7 +66,7 @@ class Scenario:
             if settings["rates"] == _PRODUCTION_RATES:
                 settings["rates"] = self.rates
         fields = {
-            "orchestrators": (system,),
+            "orchestrators": (self.cohort if system == _COHORT else system,),
             "profile": "paper",
             "slo_factor": None,
             "placement": self.placement,
@@ -91,6 +96,7 @@ class Scenario:
             "tcp_cost_ns": self.tcp_cost_ns,
             "sizes": self.sizes,
             "remote": self.remote,
+            "cohort": self.cohort,
             "slo_system": self.slo_system,
             "config": dict(sorted(self.config.items())),
         }
@@ -103,6 +109,8 @@ class Scenario:
             raise InputError(f"unknown arrivals '{self.arrivals}'; known are {known}")
         if self.rates not in _RATES:
             raise InputError(f"unknown rates '{self.rates}'; known are {', '.join(_RATES)}")
+        if self.cohort not in _COHORTS:
+            raise InputError(f"unknown cohort '{self.cohort}'; known are {', '.join(_COHORTS)}")
         systems = [OWN, *(system for system, _ in simulation.systems())]
         if self.slo_system not in systems:
             known = ", ".join(systems)
