@@ -18,6 +18,7 @@ from accelflow.readings import (
     parse_choices,
     read_all,
     select,
+    swings,
     to_json,
     write_readings,
 )
@@ -100,7 +101,13 @@ def test_the_page_shows_what_moves_and_what_does_not(found: Readings) -> None:
     assert "> The time the RELIEF orchestrator is busy" in text
     assert "**own**, the default (the paper's text): Each system's own." in text
     assert "**0.13 us**, the default here, is none of the readings below." in text
-    assert "relief.occupancy_ns" in text.split("## What moves each row most")[1].split("##")[0]
+    most = text.split("## What moves each row most")[1].split("##")[0]
+    assert "relief.occupancy_ns ~" not in most
+    assert "relief.occupancy_ns" in most
+    (swing,) = swings(found, 0, relief_row)
+    assert swing.sure
+    assert swing.default == default.log_ratio
+    assert moved.log_ratio in (*swing.others, *swing.saturated)
 
 
 def test_rows_that_a_choice_decides_are_told_first(found: Readings) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from accelflow.readings.choices import BASES, Choice, Reading, choices, parse_choices, select
 from accelflow.readings.files import PAGE, SCHEMA, to_json, write_readings
-from accelflow.readings.page import markdown
+from accelflow.readings.page import markdown, swings
 from accelflow.readings.runs import EXPERIMENTS, Figure, Readings, Tried, read_all
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "parse_choices",
     "read_all",
     "select",
+    "swings",
     "to_json",
     "write_readings",
 ]

@@ -43,13 +43,15 @@ def short(figure: Figure) -> str:
 class Swing:
     """How far a choice moves a row: log ratios by default and of the other readings.
 
-    Those of readings under which a system is saturated stand apart: with longer runs they grow.
+    Those of readings under which a system is saturated stand apart: with longer runs they grow. It
+    is `sure` if a figure differs from the default's by more than the intervals of both.
     """
 
     choice: Choice
     default: float
     others: tuple[float, ...]
     saturated: tuple[float, ...]
+    sure: bool
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -82,6 +84,7 @@ def _swing(found: Readings, experiment: int, row: int, choice: Choice, default: 
         default,
         tuple(value for value, stuck in known if not stuck),
         tuple(value for value, stuck in known if stuck),
+        any(it.differs(found.default[experiment][row]) for it in its),
     )
 
 
@@ -147,7 +150,7 @@ def _summary(found: Readings) -> list[str]:
         "## What moves each row most",
         "",
         "Log ratio by default, and its range over the readings of the choices that move it most; "
-        "\\* has a saturated system.",
+        "\\* has a saturated system, and what ~ says is within the intervals.",
         "",
         "| row | experiment | paper | default | | log ratio | moved most by |",
         "|---|---|---|---|---|---|---|",
@@ -173,7 +176,10 @@ def _moves(swing: Swing) -> str:
     """A choice with the ends of its swing, and apart from them what is saturated."""
     low, high = (f"{end:+.2f}" for end in swing.ends)
     ends = [] if low == high else [f"{low} to {high}"]
-    return " ".join([swing.choice.name, *ends, *(f"{it:+.2f} \\*" for it in swing.saturated)])
+    doubt = [] if swing.sure else ["~"]
+    return " ".join(
+        [swing.choice.name, *doubt, *ends, *(f"{it:+.2f} \\*" for it in swing.saturated)]
+    )
 
 
 def _experiment(found: Readings, index: int) -> list[str]:
@@ -186,7 +192,8 @@ def _experiment(found: Readings, index: int) -> list[str]:
         "",
         f"{definition.place}. A bar goes from the lowest to the highest log ratio of a choice's "
         "readings, a dot is a reading, the dashed line the default, and 0 the paper. A hollow dot "
-        "has a saturated system; what is beyond the picture stands at its edge.",
+        "has a saturated system; a pale bar is within the intervals; what is beyond the picture "
+        "stands at its edge.",
         "",
         f"![Which choices move which rows of {definition.name}](readings-{definition.name}.png)",
         "",

@@ -25,6 +25,7 @@ _COLUMNS: Final = 2
 #: The largest log ratio that is shown: some seven times the paper's figure.
 _EDGE: Final = 2.0
 _BAR: Final = "#56B4E9"
+_DOUBTFUL: Final = "#D6ECF8"
 _DOT: Final = "#0072B2"
 _PAPER: Final = "#D55E00"
 _DEFAULT: Final = "#444444"
@@ -60,11 +61,12 @@ def _draw(found: Readings, experiment: int) -> Drawing:
 
 def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:
     default = found.default[experiment][row]
-    axes.set_title(f"{short(default)} ({default.verdict} by default)", fontsize=8, loc="left")
+    axes.set_title(f"{short(default)}: {default.verdict}", fontsize=8, loc="left")
     moves = swings(found, experiment, row)[:_MOST]
     for place, swing in enumerate(moves):
         low, high = (_inside(end) for end in swing.ends)
-        axes.barh(place, high - low, left=low, height=0.7, color=_BAR)
+        color = _BAR if swing.sure else _DOUBTFUL
+        axes.barh(place, high - low, left=low, height=0.7, color=color)
         for values, face in ((swing.others, _DOT), (swing.saturated, "white")):
             shown = [_inside(value) for value in values]
             if not shown:  # nothing that is not clipped has no size, and spoils the layout
