@@ -111,9 +111,13 @@ class Experiment:
     services are due after their requests.
 
     `rate_rps` is the mean over the workload's services (by default the paper's, or 800 for
-    serverless functions), which `rates` shares among them. `requests` are those of each service
-    or, with `by_rate`, of one with the mean rate: each service then has as many as come in the
-    same time. `facts` says what payloads say: that of
+    serverless functions), which `rates` shares among them: by default as Alibaba's services in the
+    paper's production experiment (socialnetwork with the profile ``paper`` and no `rate_rps`;
+    section VI), and equally otherwise. `requests` are those of each service or, with `by_rate`, of
+    one with the mean rate: each service then has as many as come in the same time, which is the
+    default where rates differ. `sizes` are by default those of the workload's own messages for
+    socialnetwork ("we run 8 SocialNetwork services", section VI), and fleet for the others, which
+    have none. `facts` says what payloads say: that of
     the most common path, `drawn` for each request with the odds ``facts.*`` of the server's
     parameters, or `recorded`: that of one of the requests in `recording`, drawn for each; `remote`
     says how long remote sides take.
@@ -134,10 +138,10 @@ class Experiment:
     placement: str = "colocated"
     arrivals: str = "poisson"
     rate_rps: float | None = None
-    rates: str = "equal"
+    rates: str | None = None
     facts: str = "common"
     requests: int = 20_000
-    by_rate: bool = False
+    by_rate: bool | None = None
     seed: int = 1
     recording: str | None = None
     profile: str | None = None
@@ -171,6 +175,26 @@ class Experiment:
         return SERVERLESS_RATE_RPS if self.workload == "serverless" else PAPER_RATE_RPS
 
     @property
+    def shares(self) -> str:
+        """`rates`, or what they are where they are not given."""
+        if self.rates is not None:
+            return self.rates
+        production = self.workload == "socialnetwork" and self.rate_rps is None
+        return "alibaba" if production and self.costs == "paper" else "equal"
+
+    @property
+    def counts_by_rate(self) -> bool:
+        """`by_rate`, or what it is where it is not given."""
+        return self.shares != "equal" if self.by_rate is None else self.by_rate
+
+    @property
+    def payload_sizes(self) -> str:
+        """`sizes`, or what they are where they are not given."""
+        if self.sizes is not None:
+            return self.sizes
+        return "socialnetwork" if self.workload == "socialnetwork" else "fleet"
+
+    @property
     def warmup_requests(self) -> int:
         """The first requests of each service, a tenth, are not counted."""
         return self.requests // 10
@@ -199,11 +223,9 @@ def compare(
         raise InputError(f"tail_share is {tail_share!r}; must be from 0 to 1")
     if experiment.costs == "measured" and experiment.recording is None:
         experiment = replace(experiment, recording=calibrated()[0], profile="measured")
-    own_sizes = experiment.recording is not None and experiment.workload == "socialnetwork"
-    sizes = experiment.sizes or ("socialnetwork" if own_sizes else "fleet")
     ids = [_orchestrator(name) for name in experiment.orchestrators]
     ids = ids or [name for name, _ in orchestrators()]
-    request = {**_request(experiment, ids, sizes, threads), "tail_share": tail_share}
+    request = {**_request(experiment, ids, threads), "tail_share": tail_share}
     text = _native.simulate_comparison(json.dumps(request), experiment.recording, progress)
     simulated = json.loads(text)
     if not tail_share:
@@ -219,9 +241,9 @@ def compare(
         "arrivals": {
             "kind": experiment.arrivals,
             "rate_rps": experiment.mean_rate_rps,
-            "rates": experiment.rates,
+            "rates": experiment.shares,
         },
-        "payload_sizes": sizes,
+        "payload_sizes": experiment.payload_sizes,
         "facts": experiment.facts,
         "remote": experiment.remote,
         "requests": experiment.requests,
@@ -242,9 +264,7 @@ def _calibration(recording: str | None) -> dict[str, Any] | None:
     return found.to_dict() if found else None
 
 
-def _request(
-    experiment: Experiment, ids: Sequence[str], sizes: str, threads: int
-) -> dict[str, Any]:
+def _request(experiment: Experiment, ids: Sequence[str], threads: int) -> dict[str, Any]:
     """What the native engine is asked to simulate."""
     return {
         "workload": experiment.workload,
@@ -253,16 +273,16 @@ def _request(
         "placement": experiment.placement,
         "arrivals": experiment.arrivals,
         "rate_rps": experiment.mean_rate_rps,
-        "rates": experiment.rates,
+        "rates": experiment.shares,
         "facts": experiment.facts,
         "requests": experiment.requests,
         "warmup": experiment.warmup_requests,
-        "by_rate": experiment.by_rate,
+        "by_rate": experiment.counts_by_rate,
         "seed": experiment.seed,
         "threads": threads,
         "tcp_cost_ns": experiment.tcp_cost_ns,
         "remote": experiment.remote,
-        "sizes": sizes,
+        "sizes": experiment.payload_sizes,
         "config": _config(experiment),
         "slo_us": dict(experiment.slo_us),
         "slo_factor": experiment.slo_factor,
@@ -410,7 +430,7 @@ def check(experiment: Experiment, threads: int = 1) -> None:
         ("workload", experiment.workload, WORKLOADS),
         ("placement", experiment.placement, PLACEMENTS),
         ("arrivals", experiment.arrivals, ARRIVALS),
-        ("rates", experiment.rates, RATES),
+        ("rates", experiment.shares, RATES),
         ("facts", experiment.facts, FACTS),
         ("remote", experiment.remote, REMOTES),
         ("policy", experiment.policy or POLICIES[0], POLICIES),
@@ -445,7 +465,7 @@ def _check_kinds(experiment: Experiment) -> None:
         value = getattr(experiment, name)
         if not isinstance(value, Mapping):
             raise InputError(f"{name} = {value!r}: must be a mapping, such as a dict")
-    if not isinstance(experiment.by_rate, bool):
+    if not isinstance(experiment.by_rate, bool | None):
         raise InputError(f"by_rate = {experiment.by_rate!r}: must be True or False")
     recording = experiment.recording
     if recording is not None and not isinstance(recording, str):
@@ -511,9 +531,9 @@ def _check_fit(experiment: Experiment) -> None:
         )
     own = {"socialnetwork": ("equal", "alibaba"), "serverless": ("equal", "azure")}
     allowed = own.get(workload, ("equal",))
-    if experiment.rates not in allowed:
+    if experiment.shares not in allowed:
         raise InputError(
-            f"rates {experiment.rates} are not those of {workload}; allowed are "
+            f"rates {experiment.shares} are not those of {workload}; allowed are "
             f"{', '.join(allowed)}"
         )
     if experiment.sizes == "socialnetwork" and workload != "socialnetwork":

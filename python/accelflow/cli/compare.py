@@ -97,10 +97,9 @@ _DEFAULT = simulation.Experiment()
 )
 @click.option(
     "--rates",
-    default=_DEFAULT.rates,
-    show_default=True,
     metavar="NAME",
-    help="How services share the rate: equal; alibaba (socialnetwork); azure (serverless).",
+    help="How services share the rate: equal; alibaba (socialnetwork); azure (serverless). "
+    "Default: alibaba for socialnetwork with --profile paper and without --rate, else equal.",
     shell_complete=offered.names(simulation.RATES),
 )
 @click.option(
@@ -124,7 +123,7 @@ _DEFAULT = simulation.Experiment()
     "--sizes",
     metavar="NAME",
     help="Payload sizes: socialnetwork, fleet, fleet_whole, "
-    "hypercompressbench. Default: socialnetwork with recorded costs, fleet with paper.",
+    "hypercompressbench. Default: socialnetwork for that workload, fleet for the others.",
     shell_complete=offered.names(simulation.SIZES),
 )
 @click.option(

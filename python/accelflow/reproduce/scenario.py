@@ -44,11 +44,11 @@ class Scenario:
     """
 
     placement: str = "colocated"
-    arrivals: str = "alibaba"
+    arrivals: str = "poisson"
     rates: str = _PRODUCTION_RATES
     facts: str = "common"
     tcp_cost_ns: float = simulation.ASSUMED_TCP_COST_NS
-    sizes: str = "fleet"
+    sizes: str = "socialnetwork"
     remote: str = "short"
     cohort: str = _COHORT
     slo_system: str = OWN
@@ -68,6 +68,7 @@ class Scenario:
         fields = {
             "orchestrators": (self.cohort if system == _COHORT else system,),
             "profile": "paper",
+            "rates": "equal",
             "slo_factor": None,
             "placement": self.placement,
             "facts": self.facts,
