@@ -235,9 +235,10 @@ fn small_server() -> impl Strategy<Value = Config> {
         prop::sample::select(vec![64_u32, 512, 2_048]),
         // One accelerator differs from the others: its place and its sizes, 0 for theirs.
         (0..Accel::COUNT, 0..=3_u32, 0..=3_u32, 0..=3_u32),
+        prop::sample::select(vec![0_u32, 500, 20_000]),
     );
     numbers.prop_map(
-        |(pes, input, output, overflow, engines, cores, inline, own)| {
+        |(pes, input, output, overflow, engines, cores, inline, own, slice)| {
             let mut config = Config::default();
             for (key, value) in [
                 ("accelerator.pes", pes),
@@ -247,6 +248,7 @@ fn small_server() -> impl Strategy<Value = Config> {
                 ("network.dma_engines", engines),
                 ("core.count", cores),
                 ("accelerator.inline_bytes", inline),
+                ("core.time_slice_ns", slice),
             ] {
                 config.set(key, f64::from(value)).unwrap();
             }

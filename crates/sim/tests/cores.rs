@@ -4,11 +4,14 @@
 
 mod common;
 
-use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::Part;
+use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
+use accelflow_workload::arrivals::ArrivalProcess;
 use common::{
-    SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, set, together, uniq_id,
+    NOTHING_NS, SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, set,
+    together, uniq_id,
 };
 
 /// UniqId with 100 us of application logic.
@@ -57,8 +60,8 @@ fn an_interrupt_takes_the_core_from_application_logic_or_waits_for_it() {
 fn flags_and_polled_queues_interrupt_nobody() {
     for id in SYSTEMS {
         let of = |policy| on_one_core(policy, id, 3);
-        let interrupts =
-            ["cpu_centric", "relief", "per_acc_type_q"].contains(&id) || id.starts_with("direct");
+        let interrupts = ["cpu_centric", "relief", "cohort", "per_acc_type_q"].contains(&id)
+            || id.starts_with("direct");
         assert_eq!(of(2.0) != of(0.0), interrupts, "{id}");
     }
 }
@@ -167,4 +170,101 @@ fn polling_costs_the_cores_all_of_their_time() {
         response(&config, &plan(), "accelflow"),
         response(&frictionless(), &plan(), "accelflow")
     );
+}
+
+#[test]
+fn a_core_may_keep_what_the_network_card_gave_it() {
+    let of = |balancing: f64, software: f64| {
+        let config = server(&[
+            ("core.count", 4.0),
+            ("core.context_switch_ns", 1_000.0),
+            ("core.balancing", balancing),
+            ("core.software_balancing", software),
+        ]);
+        responses(&config, &plan(), "non_acc", 8)
+    };
+    // The hash gives some core three or more: their T1, the logic of three and a T2, at least.
+    let kept = of(0.0, 1.0);
+    assert!(*kept.last().unwrap() > Time::from_us(3 * 127), "{kept:?}");
+    assert!(of(0.0, 0.0).last() < kept.last());
+    for balancing in [1.0, 2.0, 3.0, 4.0] {
+        assert_eq!(of(balancing, 1.0), kept, "nobody is asked");
+    }
+    // One after the other would take the first to another core, for a switch.
+    let alone = |software| {
+        let config = server(&[
+            ("core.context_switch_ns", 1_000.0),
+            ("core.balancing", 2.0),
+            ("core.software_balancing", software),
+        ]);
+        response(&config, &plan(), "non_acc")
+    };
+    assert_eq!(alone(0.0), alone(1.0) + Time::from_us(1));
+}
+
+/// On one core with switches of 1 us, in us: a request with 10 ms of application logic at 1 us,
+/// one with 10 us of it at 1,000 us, and what both spent on a core's time.
+fn long_and_short(id: &str, slice_us: u64) -> [u64; 3] {
+    let of = |app_ns| fixed_plan(&uniq_id(), app_ns, 0, &|_| NOTHING_NS);
+    let mut plan = of(10e6);
+    plan.services.extend(of(10e3).services);
+    let config = server(&[
+        ("core.count", 1.0),
+        ("core.context_switch_ns", 1_000.0),
+        ("core.time_slice_ns", slice_us as f64 * 1e3),
+    ]);
+    let at = |service, us| {
+        let once = ArrivalProcess::Trace(vec![Time::from_us(us)]);
+        Load::new(service, once, 1, 0)
+    };
+    let outcome = run(&config, &plan, id, &[at(0, 1), at(1, 1_000)], 1);
+    assert!(outcome.totals.drained);
+    let us = |time: Time| time.as_ps() / 1_000_000;
+    let [long, short] = &outcome.services[..] else {
+        unreachable!()
+    };
+    let cpu = long.spent.of(Part::Cpu) + short.spent.of(Part::Cpu);
+    let first =
+        |stats: &accelflow_sim::stats::ServiceStats| us(stats.latency.iter().next().unwrap());
+    [first(long), first(short), us(cpu)]
+}
+
+#[test]
+fn a_time_slice_lets_short_tasks_past_long_ones() {
+    // The long one runs from 1 us: a switch and its logic, to 10,002 us.
+    assert_eq!(long_and_short("ideal", 0), [10_001, 9_013, 10_012]);
+    // It runs to 3,001 us; the short one, a switch and its logic, to 3,012 us; it goes on for a
+    // switch and 7,001 us, alone.
+    assert_eq!(long_and_short("ideal", 3_000), [10_013, 2_012, 10_013]);
+    // At the end of the 9th slice it is 901 us: nobody waits. The 10th ends at 1,001 us.
+    assert_eq!(long_and_short("ideal", 100), [10_013, 12, 10_013]);
+    // A slice of the length of the task ends with it.
+    assert_eq!(long_and_short("ideal", 10_001), [10_001, 9_013, 10_012]);
+}
+
+#[test]
+fn the_polling_thread_gets_the_core_at_the_end_of_a_slice() {
+    // Cohort's core hands the short request on: without slices, when the long one's logic ends.
+    let [long, short, _] = long_and_short("cohort_polling", 0);
+    assert!(long < 10_100 && short > 9_000, "{long} {short}");
+    // With them each of its hand-overs waits for the end of one slice, or two.
+    let [long, short, _] = long_and_short("cohort_polling", 100);
+    assert!(
+        long < 10_100 && short > 500 && short < 2_000,
+        "{long} {short}"
+    );
+}
+
+#[test]
+fn slices_leave_interrupts_and_threads_that_go_on_alone() {
+    // Alone on its core, nobody waits at the end of a slice: of interrupted logic, of a trace in
+    // software and the logic after it.
+    for id in SYSTEMS {
+        let of = |slice| {
+            let mut config = Config::default();
+            set(&mut config, &[("core.time_slice_ns", slice)]);
+            response(&config, &plan(), id)
+        };
+        assert_eq!(of(7_000.0), of(0.0), "{id}");
+    }
 }

@@ -108,6 +108,8 @@ const ROWS: &[Row] = &[
     ("core.balancing", 1.0, 2.0, AF, FEW_CORES),
     ("core.balancing", 2.0, 3.0, AF, FEW_CORES),
     ("core.balancing", 3.0, 4.0, AF, FEW_CORES),
+    ("core.software_balancing", 0.0, 1.0, "non_acc", FEW_CORES),
+    ("core.time_slice_ns", 0.0, 10_000.0, AF, FEW_CORES),
     ("core.interrupt_policy", 0.0, 1.0, "cpu_centric", FEW_CORES),
     ("core.interrupt_policy", 1.0, 2.0, "cpu_centric", FEW_CORES),
     ("core.notification", 0.0, 1.0, AF, NONE),

@@ -7,7 +7,7 @@ use super::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, Config, CoreConfig,
     DispatcherConfig, ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy,
     Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy, ReliefConfig,
-    SchedulingConfig, ShapingOrder, TcpConfig, TenantConfig, TlbConfig,
+    SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -113,6 +113,8 @@ fn core() -> CoreConfig {
         submit: Time::ZERO,
         transform_per_kib: Time::ZERO,
         balancing: Balancing::LeastLoaded,
+        software_balancing: SoftwareBalancing::Same,
+        time_slice: Time::ZERO,
         interrupt_policy: InterruptPolicy::Queued,
         notification: Looks::Periodically,
         notice_period: Time::ZERO,

@@ -130,6 +130,10 @@ pub struct CoreConfig {
     pub transform_per_kib: Time,
     /// How LdB chooses the core of a request.
     pub balancing: Balancing,
+    /// Whether a core that executes LdB does so, too.
+    pub software_balancing: SoftwareBalancing,
+    /// How long a task runs before others that wait are served; zero for to its end.
+    pub time_slice: Time,
     /// When they serve interrupts.
     pub interrupt_policy: InterruptPolicy,
     /// When they look at the flags of traces that have ended.
@@ -145,6 +149,21 @@ pub struct CoreConfig {
     pub tax_gain: f64,
     /// The same of the operating system.
     pub system_gain: f64,
+}
+
+/// What a core does about a request whose LdB it executes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SoftwareBalancing {
+    /// It gives the request to a core as the accelerator does.
+    #[default]
+    Same,
+    /// It keeps the request: the network card has chosen it.
+    None,
+}
+
+impl SoftwareBalancing {
+    /// By their numbers in `core.software_balancing`.
+    pub const ALL: [SoftwareBalancing; 2] = [SoftwareBalancing::Same, SoftwareBalancing::None];
 }
 
 /// The accelerators and their queues.

@@ -152,6 +152,10 @@ const CHOICES: &[(&str, &[Choice])] = &[
         ],
     ),
     (
+        "core.software_balancing",
+        &[named(0.0, "same"), named(1.0, "none")],
+    ),
+    (
         "core.interrupt_policy",
         &[
             named(0.0, "queued"),

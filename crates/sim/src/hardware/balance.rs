@@ -73,11 +73,15 @@ mod tests {
     use accelflow_units::Time;
 
     use super::*;
+    use crate::hardware::Slices;
 
     /// Cores with so many tasks each; those without have been idle since the given times.
     fn cores(loads: [(usize, u64); 4]) -> Vec<Core<u32>> {
         let core = |(load, idle_since): (usize, u64)| {
-            let mut core = Core::new();
+            let mut core = Core::new(Slices {
+                length: Time::ZERO,
+                switch: Time::ZERO,
+            });
             core.push(0, Time::from_ns(idle_since), Time::ZERO);
             core.finish(1, Time::from_ns(idle_since));
             for task in 0..load {

@@ -42,12 +42,24 @@ impl Looks {
     pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
 }
 
-/// A core with its own run queue. Only an interrupt takes it from the task that runs.
+/// How long a task may run while others wait, and what it costs to come back after them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slices {
+    /// Zero for no end: a task runs until it is done.
+    pub length: Time,
+    pub switch: Time,
+}
+
+/// A core with its own run queue. Only an interrupt and the end of a time slice take it from the
+/// task that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Core<T> {
     running: Option<Running<T>>,
     interrupts: VecDeque<(T, Time)>,
-    queue: VecDeque<(T, Time)>,
+    queue: VecDeque<Waiting<T>>,
+    slices: Slices,
+    /// What was left of the slice of the task that ended last.
+    left: Time,
     /// Number of the last start: what ends an earlier one comes too late.
     starts: u64,
     idle_since: Time,
@@ -57,26 +69,50 @@ pub(crate) struct Core<T> {
 }
 
 #[derive(Clone, Copy, Debug)]
+struct Waiting<T> {
+    task: T,
+    duration: Time,
+    /// What it has of a slice: all of one, but for a thread that goes on.
+    slice: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Running<T> {
     task: T,
     ends: Time,
+    /// When its slice ends; [`Time::MAX`] without slices, and for what interrupts.
+    slice_ends: Time,
     interrupts: bool,
+}
+
+/// What the end of a time slice does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SliceEnd<T> {
+    /// Nothing: it is the task that has ended, or what runs has been started since.
+    None,
+    /// Nobody else waits: the task goes on with a new slice.
+    GoesOn(TaskStart),
+    /// The task is behind the others, and has a context switch more to do.
+    Behind(T),
 }
 
 /// A task has been started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskStart {
+    /// When it, or before that its time slice, ends.
     pub ends: Time,
-    /// What [`Core::finish`] is to be told.
+    /// What [`Core::slice_ends`] and [`Core::finish`] are to be told.
     pub number: u64,
 }
 
 impl<T: Copy> Core<T> {
-    pub(crate) fn new() -> Core<T> {
+    pub(crate) fn new(slices: Slices) -> Core<T> {
         Core {
             running: None,
             interrupts: VecDeque::new(),
             queue: VecDeque::new(),
+            slices,
+            left: slices.length,
             starts: 0,
             idle_since: Time::ZERO,
             owned: 0,
@@ -111,13 +147,31 @@ impl<T: Copy> Core<T> {
 
     /// Adds a task behind the others, and starts it if it can.
     pub(crate) fn push(&mut self, task: T, duration: Time, now: Time) -> Option<TaskStart> {
-        self.queue.push_back((task, duration));
+        self.queue.push_back(Waiting {
+            task,
+            duration,
+            slice: self.slices.length,
+        });
         self.start(now)
     }
 
-    /// Adds a task before the others: the thread that ran goes on running.
+    /// Adds a task before the others: the thread that ran goes on running, with what is left of
+    /// its slice.
     pub(crate) fn resume(&mut self, task: T, duration: Time, now: Time) -> Option<TaskStart> {
-        self.queue.push_front((task, duration));
+        self.put_first(task, duration, self.left, now)
+    }
+
+    /// Adds a task of another thread before the others.
+    pub(crate) fn push_first(&mut self, task: T, duration: Time, now: Time) -> Option<TaskStart> {
+        self.put_first(task, duration, self.slices.length, now)
+    }
+
+    fn put_first(&mut self, task: T, duration: Time, slice: Time, now: Time) -> Option<TaskStart> {
+        self.queue.push_front(Waiting {
+            task,
+            duration,
+            slice,
+        });
         self.start(now)
     }
 
@@ -136,7 +190,11 @@ impl<T: Copy> Core<T> {
         self.interrupts.push_back((task, duration));
         match self.running {
             Some(running) if policy == InterruptPolicy::Preempt && !running.interrupts => {
-                self.queue.push_front((running.task, running.ends - now));
+                self.queue.push_front(Waiting {
+                    task: running.task,
+                    duration: running.ends - now,
+                    slice: self.left_at(&running, now),
+                });
                 self.running = None;
                 self.busy.end(now);
             }
@@ -154,7 +212,52 @@ impl<T: Copy> Core<T> {
         let running = self.running.take()?;
         self.busy.end(now);
         self.idle_since = now;
+        self.left = self.left_at(&running, now);
         Some(running.task)
+    }
+
+    /// What is left of the slice of a task that leaves the core: all of a new one, if it has used
+    /// it up or had none.
+    fn left_at(&self, running: &Running<T>, now: Time) -> Time {
+        match running.slice_ends.saturating_sub(now) {
+            _ if running.slice_ends == Time::MAX => self.slices.length,
+            Time::ZERO => self.slices.length,
+            left => left,
+        }
+    }
+
+    /// The time has come for which the task that was started as number `number` was said to run:
+    /// if it is not done, its slice ends. With others waiting, here or (`others`) elsewhere, it
+    /// goes behind them; the next one starts with the next call of [`Core::start`].
+    pub(crate) fn slice_ends(&mut self, number: u64, others: bool, now: Time) -> SliceEnd<T> {
+        let Some(running) = self
+            .running
+            .filter(|it| number == self.starts && it.ends > now)
+        else {
+            return SliceEnd::None;
+        };
+        let length = self.slices.length;
+        if self.queue.is_empty() && self.interrupts.is_empty() && !others {
+            let slice_ends = now + length;
+            self.running = Some(Running {
+                slice_ends,
+                ..running
+            });
+            return SliceEnd::GoesOn(TaskStart {
+                ends: running.ends.min(slice_ends),
+                number,
+            });
+        }
+        self.running = None;
+        self.busy.end(now);
+        // The switch is not part of the slice, or tasks with short ones would never end.
+        let switch = self.slices.switch;
+        self.queue.push_back(Waiting {
+            task: running.task,
+            duration: switch + (running.ends - now),
+            slice: switch + length,
+        });
+        SliceEnd::Behind(running.task)
     }
 
     /// Starts what comes next if the core is free.
@@ -163,17 +266,30 @@ impl<T: Copy> Core<T> {
             return None;
         }
         let interrupt = self.interrupts.pop_front();
-        let (task, duration) = interrupt.or_else(|| self.queue.pop_front())?;
-        let ends = now + duration;
+        let interrupts = interrupt.is_some();
+        let next = match interrupt {
+            Some((task, duration)) => Waiting {
+                task,
+                duration,
+                slice: Time::ZERO,
+            },
+            None => self.queue.pop_front()?,
+        };
+        let ends = now + next.duration;
+        let slice_ends = match next.slice {
+            Time::ZERO => Time::MAX,
+            slice => now + slice,
+        };
         self.running = Some(Running {
-            task,
+            task: next.task,
             ends,
-            interrupts: interrupt.is_some(),
+            slice_ends,
+            interrupts,
         });
         self.busy.begin(now);
         self.starts += 1;
         Some(TaskStart {
-            ends,
+            ends: ends.min(slice_ends),
             number: self.starts,
         })
     }
@@ -184,6 +300,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    const NO_SLICES: Slices = Slices {
+        length: Time::ZERO,
+        switch: Time::ZERO,
+    };
 
     fn at(ns: u64) -> Time {
         Time::from_ns(ns)
@@ -196,7 +317,7 @@ mod tests {
 
     #[test]
     fn tasks_run_one_at_a_time_in_order() {
-        let mut core = Core::new();
+        let mut core = Core::new(NO_SLICES);
         assert_eq!(core.idle_since(), Some(at(0)));
         assert_eq!(core.push('a', at(5), at(0)), started(5, 1));
         assert_eq!(core.push('b', at(7), at(1)), None);
@@ -212,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_thread_that_runs_goes_on_before_those_that_wait() {
-        let mut core = Core::new();
+        let mut core = Core::new(NO_SLICES);
         core.push('a', at(5), at(0));
         core.push('b', at(7), at(0));
         assert_eq!(core.finish(1, at(5)), Some('a'));
@@ -224,7 +345,7 @@ mod tests {
     /// The tasks of a core in the order of their ends: a and b of 10 ns from 0, and interrupts i
     /// and j of 3 ns at 4 and 5 ns.
     fn ends(policy: InterruptPolicy) -> Vec<(char, Time)> {
-        let mut core = Core::new();
+        let mut core = Core::new(NO_SLICES);
         let mut runs = vec![core.push('a', at(10), at(0)).unwrap()];
         runs.extend(core.push('b', at(10), at(0)));
         runs.extend(core.interrupt(policy, 'i', at(3), at(4)));
@@ -252,5 +373,71 @@ mod tests {
         assert_eq!(ends(InterruptPolicy::First), first);
         let preempted = in_order([('i', 7), ('j', 10), ('a', 16), ('b', 26)]);
         assert_eq!(ends(InterruptPolicy::Preempt), preempted);
+    }
+
+    /// Slices of 4 ns and switches of 1 ns.
+    fn sliced() -> Core<char> {
+        Core::new(Slices {
+            length: at(4),
+            switch: at(1),
+        })
+    }
+
+    #[test]
+    fn a_slice_ends_for_a_task_that_others_wait_behind() {
+        let mut core = sliced();
+        assert_eq!(core.push('a', at(10), at(0)), started(4, 1));
+        let alone = SliceEnd::GoesOn(started(8, 1).unwrap());
+        assert_eq!(core.slice_ends(1, false, at(4)), alone, "nobody else waits");
+        let polled = core.clone().slice_ends(1, true, at(8));
+        assert_eq!(polled, SliceEnd::Behind('a'));
+        assert_eq!(core.push('b', at(3), at(5)), None);
+        assert_eq!(core.slice_ends(1, false, at(8)), SliceEnd::Behind('a'));
+        assert_eq!(core.load(), 2);
+        assert_eq!(core.start(at(8)), started(11, 2));
+        assert_eq!(
+            core.slice_ends(1, false, at(9)),
+            SliceEnd::None,
+            "a has left"
+        );
+        assert_eq!(
+            core.slice_ends(2, false, at(11)),
+            SliceEnd::None,
+            "b is done"
+        );
+        assert_eq!(core.finish(2, at(11)), Some('b'));
+        // Two nanoseconds and the switch back.
+        assert_eq!(core.start(at(11)), started(14, 3));
+        assert_eq!(core.finish(3, at(14)), Some('a'));
+        assert_eq!(core.busy.total_at(at(14)), at(10 + 3 + 1));
+    }
+
+    #[test]
+    fn a_thread_that_goes_on_has_what_is_left_of_its_slice() {
+        let mut core = sliced();
+        core.push('a', at(3), at(0));
+        core.push('b', at(2), at(0));
+        assert_eq!(core.finish(1, at(3)), Some('a'));
+        let mut other = core.clone();
+        assert_eq!(other.push_first('c', at(9), at(3)), started(7, 2));
+        assert_eq!(core.resume('A', at(9), at(3)), started(4, 2));
+        assert_eq!(core.slice_ends(2, false, at(4)), SliceEnd::Behind('A'));
+        assert_eq!(core.start(at(4)), started(6, 3));
+        assert_eq!(core.finish(3, at(6)), Some('b'));
+        assert_eq!(core.start(at(6)), started(11, 4), "it has a new one");
+    }
+
+    #[test]
+    fn an_interrupt_has_no_slice_and_leaves_that_of_the_task_alone() {
+        let mut core = sliced();
+        core.push('a', at(6), at(0));
+        core.push('b', at(2), at(0));
+        let policy = InterruptPolicy::Preempt;
+        assert_eq!(core.interrupt(policy, 'i', at(7), at(3)), started(10, 2));
+        assert_eq!(core.slice_ends(1, false, at(4)), SliceEnd::None);
+        assert_eq!(core.slice_ends(2, false, at(10)), SliceEnd::None);
+        assert_eq!(core.finish(2, at(10)), Some('i'));
+        assert_eq!(core.start(at(10)), started(11, 3), "one of four is left");
+        assert_eq!(core.slice_ends(3, false, at(11)), SliceEnd::Behind('a'));
     }
 }

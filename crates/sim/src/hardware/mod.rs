@@ -27,7 +27,7 @@ pub(crate) use accelflow_shaping::dispatch::{Entry, Owner, Placed};
 pub(crate) use atm::TraceMemory;
 pub use balance::Balancing;
 pub(crate) use central::CentralQueue;
-pub(crate) use core::{Core, TaskStart};
+pub(crate) use core::{Core, SliceEnd, Slices, TaskStart};
 pub use core::{InterruptPolicy, Looks};
 pub(crate) use dma::Dma;
 pub(crate) use memory::Source;

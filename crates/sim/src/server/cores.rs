@@ -6,8 +6,8 @@ use accelflow_units::Time;
 use super::SimError;
 use super::engine::Engine;
 use super::state::{CoreId, Event, Held, JobId, Letter, RequestId, Task};
-use crate::config::Looks;
-use crate::hardware::TaskStart;
+use crate::config::{Looks, SoftwareBalancing};
+use crate::hardware::{SliceEnd, TaskStart};
 use crate::orchestrators::{Next, Notification};
 use crate::plan::PhasePlan;
 use crate::stats::Part;
@@ -195,7 +195,8 @@ impl Engine<'_> {
         Ok(total)
     }
 
-    /// A task has ended, if it is still the one that was started as number `number`.
+    /// A task or its time slice has ended, if the task is still the one that was started as number
+    /// `number`.
     pub(super) fn core_done(
         &mut self,
         core: CoreId,
@@ -203,6 +204,9 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), SimError> {
         let index = usize::from(core);
+        if self.slice_done(core, number, now) {
+            return Ok(());
+        }
         if let Some(task) = self.cores[index].finish(number, now) {
             let polls = self.run.orchestrator.software_queues();
             if polls {
@@ -216,6 +220,36 @@ impl Engine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether it is not a task but its time slice that ends.
+    fn slice_done(&mut self, core: CoreId, number: u64, now: Time) -> bool {
+        let index = usize::from(core);
+        let polled = self.polling_waits(core, now);
+        match self.cores[index].slice_ends(number, polled, now) {
+            SliceEnd::None => return false,
+            SliceEnd::GoesOn(slice) => self.started(core, Some(slice)),
+            SliceEnd::Behind(task) => {
+                self.switch_back(task, now);
+                if self.run.orchestrator.software_queues() {
+                    self.look_between_tasks(core, task, now);
+                }
+                let started = self.cores[index].start(now);
+                self.started(core, started);
+            }
+        }
+        true
+    }
+
+    /// A task whose time slice has ended will need a context switch to go on.
+    fn switch_back(&mut self, task: Task, now: Time) {
+        let switch = self.run.config.core.context_switch;
+        self.uncore.core_runs(switch, now);
+        match task {
+            Task::Application(request) => self.requests.get_mut(request).cpu += switch,
+            Task::Software(job) => self.jobs.get_mut(job).software += switch,
+            _ => self.orchestration.cores += switch,
+        }
     }
 
     fn task_done(&mut self, task: Task, now: Time) -> Result<(), SimError> {
@@ -278,14 +312,18 @@ impl Engine<'_> {
 
     /// "Using a software or hardware algorithm, a load balancer picks a core to execute the
     /// function" (AccelFlow, section II): if LdB was in the trace that a core has executed, it
-    /// gives the request to a core, its own before equals; whether to another.
+    /// gives the request to a core, its own before equals; whether to another. With
+    /// `core.software_balancing` none it stays on the core that its message was steered to.
     fn balanced_in_software(&mut self, id: JobId) -> bool {
         let job = self.jobs.get_mut(id);
         if !std::mem::take(&mut job.balances) {
             return false;
         }
         let request = job.request;
-        self.balance(request, self.requests.get(request).core)
+        match self.run.config.core.software_balancing {
+            SoftwareBalancing::Same => self.balance(request, self.requests.get(request).core),
+            SoftwareBalancing::None => false,
+        }
     }
 
     /// A trace that fell back to a core is continued by the accelerators with the next message.
@@ -318,6 +356,13 @@ impl Engine<'_> {
     pub(super) fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
         self.uncore.core_runs(duration, now);
         let started = self.cores[usize::from(core)].resume(task, duration, now);
+        self.started(core, started);
+    }
+
+    /// Gives a core to another thread before those that wait.
+    pub(super) fn push_task_first(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
+        self.uncore.core_runs(duration, now);
+        let started = self.cores[usize::from(core)].push_first(task, duration, now);
         self.started(core, started);
     }
 

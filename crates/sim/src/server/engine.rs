@@ -15,7 +15,8 @@ use super::tenants::{Tenant, tenants};
 use super::{Run, SimError, Watch};
 use crate::config::{Config, Heaps};
 use crate::hardware::{
-    CentralQueue, Core, Dma, Movement, Policy, Sizes, SoftQueue, Station, TraceMemory, Uncore,
+    CentralQueue, Core, Dma, Movement, Policy, Sizes, Slices, SoftQueue, Station, TraceMemory,
+    Uncore,
 };
 use crate::orchestrators::Queueing;
 use crate::plan::{ChainPlan, Message, PhasePlan};
@@ -109,7 +110,7 @@ impl<'r> Engine<'r> {
             sources: sources.collect::<Result<_, SimError>>()?,
             requests: Slab::new(),
             jobs: Slab::new(),
-            cores: (0..run.config.core.count).map(|_| Core::new()).collect(),
+            cores: vec![Core::new(slices(run.config)); run.config.core.count],
             soft_queues: soft_queues(run),
             stations: stations(run, policy),
             of_types: of_types(run.config),
@@ -318,6 +319,13 @@ impl<'r> Engine<'r> {
         let request = self.requests.get_mut(id);
         request.balanced = true;
         std::mem::replace(&mut request.core, core as CoreId) != core as CoreId
+    }
+}
+
+fn slices(config: &Config) -> Slices {
+    Slices {
+        length: config.core.time_slice,
+        switch: config.core.context_switch,
     }
 }
 

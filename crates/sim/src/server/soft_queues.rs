@@ -30,7 +30,14 @@ impl Engine<'_> {
         self.look(core, from.saturating_sub(now), now);
     }
 
-    /// A task has ended. If others wait, the polling thread comes before them when it is its time.
+    /// Whether the polling thread of a core waits for the end of a time slice.
+    pub(super) fn polling_waits(&self, core: CoreId, now: Time) -> bool {
+        let queue = self.soft_queues.get(usize::from(core));
+        queue.is_some_and(|queue| !queue.is_empty() && queue.due(now))
+    }
+
+    /// A task has left the core. If others wait, the polling thread comes before them when it is
+    /// its time.
     pub(super) fn look_between_tasks(&mut self, core: CoreId, task: Task, now: Time) {
         let index = usize::from(core);
         // Neither a look nor an interrupt is another thread.
@@ -48,7 +55,7 @@ impl Engine<'_> {
         self.soft_queues[usize::from(core)].look(config.poll_period, now);
         let duration = switch + config.poll;
         self.orchestration.cores += duration;
-        self.resume_task(core, Task::Look(core), duration, now);
+        self.push_task_first(core, Task::Look(core), duration, now);
     }
 
     /// A look has ended: what it has found is done in turn, after what waits already.

@@ -4,7 +4,7 @@ use accelflow_units::Time;
 
 use crate::config::blank::hertz;
 use crate::config::parameters::{Parameter, Provenance};
-use crate::config::{Balancing, Generation, InterruptPolicy, Looks};
+use crate::config::{Balancing, Generation, InterruptPolicy, Looks, SoftwareBalancing};
 
 pub(super) const ROWS: &[Parameter] = &[
     Parameter {
@@ -123,6 +123,32 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "0 least loaded, 1 random, 2 round robin, 3 the less loaded of two, 4 the core idle for longest (join-idle-queue). The paper has LdB beside the cores and gives no policy; it can count what it has handed out and what was returned.",
         get: |c| c.core.balancing as usize as f64,
         set: |c, v| c.core.balancing = Balancing::ALL[v as usize],
+    },
+    Parameter {
+        key: "core.software_balancing",
+        unit: "",
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        whole: true,
+        provenance: Provenance::Paper,
+        source: "AccelFlow, section II",
+        why: "0 a core that executes LdB gives the request to a core by core.balancing, 1 it keeps what the network card's hash has given it. \"Using a software or hardware algorithm, a load balancer picks a core to execute the function.\"",
+        get: |c| c.core.software_balancing as usize as f64,
+        set: |c, v| c.core.software_balancing = SoftwareBalancing::ALL[v as usize],
+    },
+    Parameter {
+        key: "core.time_slice_ns",
+        unit: "ns",
+        default: 0.0,
+        min: 0.0,
+        max: 1000000000.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "no source; for 3,000,000: Linux 6.8, kernel/sched/fair.c, sysctl_sched_base_slice",
+        why: "0 for none: a task runs to its end. The paper names no scheduler. Linux's base slice is 0.75 ms x (1 + log2 of the CPUs, 8 at most), so 3 ms on 8 CPUs and more; at its end a task goes behind those that wait, for a context switch.",
+        get: |c| c.core.time_slice.as_ns_f64(),
+        set: |c, v| c.core.time_slice = Time::from_ns_f64(v),
     },
     Parameter {
         key: "core.interrupt_policy",
