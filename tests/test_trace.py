@@ -27,6 +27,7 @@ from accelflow.trace import (
     TraceWarning,
     branch,
     fork,
+    join,
     load,
     notify,
     save,
@@ -123,6 +124,7 @@ def test_nodes_can_be_read() -> None:
     change = trans("BSON", "JSON")
     assert (change.kind, change.src, change.dst) == ("trans", "BSON", "JSON")
     assert [node.kind for node in (fork("Ser", "Cmp"), notify())] == ["fork", "notify"]
+    assert [len(arm) for arm in join("Ser", ["Cmp", "Encr"]).arms] == [1, 2]
     assert "out['a']" in repr(chosen)
     assert len({seq("Dser"), seq("Deser")}) == 1
 
@@ -160,6 +162,14 @@ def test_endless_nesting_is_refused() -> None:
         (lambda: Trace().build(["TCP", tail("x"), "Ser"]), "unreachable", "can never run"),
         (lambda: Trace().build(["TCP", branch("hit")]), "empty_branch", "two empty arms"),
         (lambda: Trace().build(["TCP", fork("Ser")]), "empty_fork", "at least two arms"),
+        (lambda: Trace().build(["Ser", join("Cmp"), "TCP"]), "empty_join", "at least two arms"),
+        (lambda: Trace().build(["Ser", join("Cmp", "LdB"), "TCP"]), "after_ldb", "a join"),
+        (
+            lambda: Trace().build(["Ser", join("Cmp", tail("x")), "TCP"]),
+            "arm_ends",
+            "arm 2 of a join ends",
+        ),
+        (lambda: Trace().build(["Ser", join("Cmp", "Encr")]), "after_join", "not the end"),
         (lambda: Trace().build(["TCP", trans("JSON", "str")]), "dangling_transform", "JSON>str"),
         (
             lambda: Trace().build(["TCP", trans("JSON", "str"), trans("BSON", "str"), "Dser"]),

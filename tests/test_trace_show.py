@@ -21,6 +21,7 @@ from accelflow.trace import (
     TraceWarning,
     branch,
     fork,
+    join,
     load,
     notify,
     save,
@@ -200,6 +201,47 @@ def test_a_memory_whose_arms_meet_again_and_again_can_be_shown(tmp_path: Path) -
     assert "t.40" in text
 
 
+def test_joins_are_shown() -> None:
+    library = Library(templates=False)
+    trace = Trace(library=library)
+    with pytest.warns(TraceWarning):
+        trace.build(seq("Ser", join("Cmp", seq("RPC", branch("hit", "Encr"))), "Encr", "TCP"))
+    trace.register("j")
+    view = view_registered(library, "j")
+    assert graph(view.pipeline) == [
+        "Ser",
+        "join",
+        "├─ 1  Cmp ↩",
+        "├─ 2  RPC",
+        "│     ◇ out['hit']",
+        "│     ├─ yes  Encr ↩",
+        "│     └─ no   ↩",
+        "│",
+        "Encr → TCP → ●",
+    ]
+    text = show(view)
+    assert "join\n    arm 1:\n      Cmp\n    arm 2:" in text
+    assert "   1  bc7   scatter: a second execution starts at 7, a join waits for both" in text
+    assert "  12  bf    join: go on when all arms have come" in text
+    assert view.to_dict()["nodes"][1]["kind"] == "join"
+    assert len(view.to_dict()["nodes"][1]["arms"]) == 2
+
+
+@pytest.mark.parametrize("arms", [2, 3, 9])
+def test_joins_that_are_split_are_put_together(arms: int, tmp_path: Path) -> None:
+    library = Library(templates=False)
+    trace = Trace(library=library)
+    inner = seq(join("Cmp", "Encr"), "Ser")
+    middle = seq("Cmp", "Dcmp", branch("hit", "Cmp", "RPC"), *["Cmp", "Dcmp"] * 4)
+    pipeline = seq("Ser", join(inner, *[middle] * (arms - 1)), "Encr", "TCP")
+    with pytest.warns(TraceWarning):
+        trace.build(pipeline)
+    trace.register("j")
+    assert len(library.link().words) > arms
+    save(tmp_path / "j", library)
+    assert view_stored(load(tmp_path / "j"), "j").pipeline == pipeline
+
+
 # The picture.
 
 
@@ -225,6 +267,14 @@ def crossed(layout: Layout) -> list[tuple[Box, tuple[float, float]]]:
     return found
 
 
+def joins(
+    arm: st.SearchStrategy[Steps], after: st.SearchStrategy[str], depth: int
+) -> st.SearchStrategy[Steps]:
+    arms = st.lists(arm, min_size=2, max_size=3)
+    joined = st.builds(lambda arms, after: (join(*arms), after), arms, after)
+    return joins(arm | joined, after, depth - 1) if depth else joined
+
+
 def pipelines(depth: int) -> st.SearchStrategy[tuple[Steps, ...]]:
     call = st.sampled_from(["Encr", "Decr", "Cmp", "Dcmp", "Ser"])
     calls = st.lists(call, min_size=1, max_size=3).map(tuple)
@@ -232,7 +282,11 @@ def pipelines(depth: int) -> st.SearchStrategy[tuple[Steps, ...]]:
         return calls
     arm = pipelines(depth - 1)
     conditions = st.sampled_from(["a", "status == 1234567", "not b and (c > 1 or d < 2 or e == 3)"])
-    inner = calls | st.builds(branch, conditions, arm, st.none() | arm)
+    inner = st.one_of(
+        calls,
+        st.builds(branch, conditions, arm, st.none() | arm),
+        joins(calls | st.builds(branch, conditions, calls, st.none() | calls), call, depth),
+    )
     last = st.one_of(
         st.just(()),
         st.builds(tail, st.sampled_from(["T7", "a_trace_with_a_name"])),

@@ -37,7 +37,7 @@ fn follow(image: &Image, name: &str, outcome: i64) {
     let (mut visits, mut forks) = (0, 0);
     while let Some(visit) = walker.advance(&facts).expect("all fields are known") {
         visits += 1;
-        forks += usize::from(visit == Visit::Fork);
+        forks += usize::from(matches!(visit, Visit::Fork | Visit::Scatter));
         assert!(visits <= longest * (forks + 1) + 1);
         if visits > VISITS {
             return;

@@ -70,6 +70,7 @@ __all__ = [
     "trace_branch",
     "trace_check",
     "trace_fork",
+    "trace_join",
     "trace_listing",
     "trace_notify",
     "trace_tail",
@@ -330,7 +331,7 @@ class TraceNode:
 
     @property
     def kind(self) -> str:
-        """accelerator, branch, trans, fork, tail, continue or notify."""
+        """accelerator, branch, trans, fork, join, meet, tail, continue or notify."""
     @property
     def name(self) -> str | None:
         """The accelerator that is called, or the trace or part that a tail or continue leads to."""
@@ -342,7 +343,7 @@ class TraceNode:
         """Which outcome of a branch its author expects, if any."""
     @property
     def arms(self) -> list[list[TraceNode]]:
-        """The true and the false arm of a branch, or the arms of a fork."""
+        """The true and the false arm of a branch, or the arms of a fork or join."""
     @property
     def src(self) -> str | None:
         """The format before a transformation."""
@@ -371,7 +372,10 @@ def trace_trans(src: str, dst: str) -> TraceNode:
     """A change of format. Raises TraceError for an unknown format and for two equal ones."""
 
 def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Arms that run in parallel."""
+    """Arms that run in parallel, each to its own end."""
+
+def trace_join(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
+    """Arms that run in parallel until all have come to what follows."""
 
 def trace_tail(name: str) -> TraceNode:
     """The end of a trace that is followed by the trace called `name`."""
@@ -487,7 +491,8 @@ class TraceImage:
         """What an execution from the trace `name` on does, when the payload has the fields `facts`.
 
         Pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'), ('trans', 'JSON>str'),
-        ('fork', ''), ('notify', ''). The arms of a fork follow one another. Raises TraceError, with
+        ('fork', ''), ('notify', ''); for a join ('scatter', ''), then ('wait', '') where an arm
+        comes to it and ('join', '') for the last. Arms follow one another. Raises TraceError, with
         the number of the step, for a field that is missing and after `max_visits` visits: forks
         double the work of what follows them, so a program that ends may still be very long.
         """
@@ -506,7 +511,7 @@ class TraceInstruction:
         """Its nibbles in hexadecimal."""
     @property
     def operation(self) -> str:
-        """end, call, branch, trans, fork, tail, jump or continue."""
+        """end, call, branch, trans, fork, scatter, join, tail, jump or continue."""
     @property
     def name(self) -> str | None:
         """The accelerator of a call, or both formats of a transformation, as in JSON>str."""
@@ -515,7 +520,7 @@ class TraceInstruction:
         """The index of the predicate that a branch tests."""
     @property
     def target(self) -> int | None:
-        """The position that a jump, a failed branch or a fork's second execution continues at.
+        """The position that a jump, a failed branch or the second execution of a fork goes on at.
 
         Up to 16, the end of the word.
         """

@@ -126,6 +126,30 @@ impl Job {
         }
     }
 
+    /// Adds what the other arms of a join have brought, in their order: the payloads are written
+    /// one behind the other, and nothing is known of their inside any more. All else stays what it
+    /// is in this job, the first arm's.
+    ///
+    /// # Errors
+    /// `wrong_format` unless all payloads are protocol data: texts or documents that stand one
+    /// behind the other are neither. The job is then unchanged.
+    pub fn join(&mut self, others: &[Job]) -> Result<(), AccelError> {
+        let mut arms = std::iter::once(&*self).chain(others);
+        if let Some(arm) = arms.find(|arm| arm.format != Format::Str) {
+            return Err(AccelError::WrongFormat {
+                step: "join",
+                found: arm.format,
+                expected: "protocol data (str)",
+                hint: "; serialize it in its arm",
+            });
+        }
+        for other in others {
+            self.bytes.extend_from_slice(&other.bytes);
+        }
+        (self.packed, self.envelope, self.record) = (None, None, None);
+        Ok(())
+    }
+
     /// A second job with the same data, for a parallel arm of a trace.
     ///
     /// The session is not copied but given by the caller: two holders of one set of write keys

@@ -103,8 +103,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::trace::node::{
-        PyNode, trace_accel, trace_branch, trace_fork, trace_listing, trace_notify, trace_tail,
-        trace_trans,
+        PyNode, trace_accel, trace_branch, trace_fork, trace_join, trace_listing, trace_notify,
+        trace_tail, trace_trans,
     };
 
     #[pymodule_export]

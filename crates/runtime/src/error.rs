@@ -60,6 +60,7 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
         Fault::Decode(DecodeError::Backward { .. }) => "backward_jump",
         Fault::UnknownPredicate(_) => "unknown_predicate",
         Fault::MissingField(_) => "missing_field",
+        Fault::NoJoin => "no_join",
         Fault::DanglingAddress(_) => "dangling_address",
     }
 }

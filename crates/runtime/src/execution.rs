@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use accelflow_accel::{Call, Direction, Job, Session};
-use accelflow_trace::{Accel, Field, Transform, Visit, Walker};
+use accelflow_trace::{Accel, Fault, Field, Joins, Seat, Transform, Visit, Walker};
 
 use crate::bodies::Bodies;
 use crate::caller::{ERROR_TRACES, error_reply};
@@ -17,6 +17,8 @@ use crate::peer::Peer;
 struct Execution {
     job: Job,
     arm: usize,
+    /// Its place among those that a join waits for.
+    seat: Option<Seat>,
     connection: Connection,
     /// Whether it has called an accelerator.
     begun: bool,
@@ -49,6 +51,7 @@ impl Execution {
         Execution {
             job,
             arm: 0,
+            seat: None,
             connection,
             begun: false,
             sent: false,
@@ -70,6 +73,7 @@ pub(crate) struct Run<'r, B> {
     conversation: &'r mut Conversation,
     current: Option<Execution>,
     waiting: VecDeque<Execution>,
+    joins: Joins<Execution>,
     arms: usize,
     /// Whether anything protected by the conversation's own session may have been seen.
     exposed: bool,
@@ -98,6 +102,7 @@ impl<'r, B: Bodies> Run<'r, B> {
             conversation,
             current: None,
             waiting: VecDeque::new(),
+            joins: Joins::default(),
             arms: 1,
             exposed: false,
             visited: 0,
@@ -161,7 +166,13 @@ impl<'r, B: Bodies> Run<'r, B> {
                 .call(trace, accel, receives)
                 .map_err(|cause| cause.at(accel)),
             Visit::Transform(change) => self.transform(change),
-            Visit::Fork => self.fork(),
+            Visit::Fork => {
+                let seat = self.current.as_ref().and_then(|it| it.seat);
+                let seat = self.joins.fork(seat);
+                self.fork(seat)
+            }
+            Visit::Scatter => self.scatter(),
+            Visit::Wait | Visit::Join => self.meet(),
             Visit::Notify => self.notify(trace),
         };
         done.map_err(|cause| (cause, step))
@@ -279,11 +290,12 @@ impl<'r, B: Bodies> Run<'r, B> {
 
     /// The new execution has a copy of the payload and no connection: two holders of one set of
     /// write keys would use a nonce twice.
-    fn fork(&mut self) -> Result<(), Cause> {
+    fn fork(&mut self, seat: Option<Seat>) -> Result<(), Cause> {
         if let Some(execution) = &self.current {
             self.waiting.push_back(Execution {
                 job: execution.job.fork(Session::default()),
                 arm: self.arms,
+                seat,
                 connection: Connection::None,
                 begun: true,
                 sent: false,
@@ -291,6 +303,43 @@ impl<'r, B: Bodies> Run<'r, B> {
             self.arms += 1;
         }
         Ok(())
+    }
+
+    /// As a fork; a join waits for both.
+    fn scatter(&mut self) -> Result<(), Cause> {
+        let Some(execution) = &mut self.current else {
+            return Ok(());
+        };
+        let [own, other] = self.joins.scatter(execution.seat);
+        execution.seat = Some(own);
+        self.fork(Some(other))
+    }
+
+    /// The current execution has come to a join. It waits there, unless it is the last: then it
+    /// goes on with the first arm's job, which has the payloads of all, in the order of the arms.
+    fn meet(&mut self) -> Result<(), Cause> {
+        let Some(last) = self.current.take() else {
+            return Ok(());
+        };
+        let seat = last.seat.ok_or(Fault::NoJoin)?;
+        let arm = last.arm;
+        let Some((arms, outer)) = self.joins.arrive(seat, last) else {
+            self.current = self.waiting.pop_front();
+            return Ok(());
+        };
+        let mut arms = arms.into_iter();
+        let Some(mut first) = arms.next() else {
+            return Ok(());
+        };
+        let mut others = Vec::with_capacity(arms.len());
+        for mut other in arms {
+            self.put_back(&mut other, true);
+            others.push(other.job);
+        }
+        (first.arm, first.seat) = (arm, outer);
+        let done = first.job.join(&others);
+        self.current = Some(first);
+        Ok(done?)
     }
 
     fn notify(&mut self, trace: &str) -> Result<(), Cause> {
@@ -325,7 +374,8 @@ impl<'r, B: Bodies> Run<'r, B> {
     }
 
     fn fail(mut self, trace: &str, cause: Cause, step: usize) -> (Box<Failure>, bool) {
-        if let Some(mut execution) = self.current.take() {
+        let at_joins = std::mem::take(&mut self.joins).into_waiting();
+        for mut execution in self.current.take().into_iter().chain(at_joins) {
             self.put_back(&mut execution, false);
         }
         let error = TraceError {

@@ -108,6 +108,7 @@ pub enum Detail {
 #[derive(Debug)]
 pub struct Outcome {
     /// What each execution ended with, in order of their ends: one, and one more for each fork.
+    /// Of the arms of a join one goes on; the others end there with nothing of their own.
     pub arrivals: Vec<Arrival>,
     /// Everything in order, the arms of forks one after another; empty with [`Detail::Results`].
     pub visits: Vec<Visit>,

@@ -9,9 +9,10 @@ use accelflow_accel::storage::Operation;
 use accelflow_accel::{Call, Codec, Ensemble, Job};
 use accelflow_runtime::peer::{CacheAnswer, DatabaseAnswer, HttpAnswer, RpcAnswer};
 use accelflow_runtime::{
-    Answers, Caller, Conversation, LoopbackPeer, Message, NoPeer, Outcome, demo,
+    Answers, Caller, Conversation, Executor, LoopbackPeer, Message, NoPeer, Outcome, demo,
 };
-use accelflow_trace::{Accel, Format, Visit};
+use accelflow_trace::source::{join, seq};
+use accelflow_trace::{Accel, Format, Library, Visit};
 use common::{data, document_bytes, executor, http, json, names, reply, rpc, storage, thrift};
 use serde_json::{Value, json};
 
@@ -389,4 +390,77 @@ fn listing_1_and_listing_2() {
             .to_string()
             .starts_with("trace func_req, step 1 (TCP): ")
     );
+}
+
+/// An executor of one trace: Cmp, a join of such arms, and what follows.
+fn joining(arms: &[&[&str]], after: &[&str]) -> Executor {
+    let mut nodes = seq(&["Cmp"]).unwrap();
+    nodes.push(join(arms.iter().map(|arm| seq(arm).unwrap()).collect()));
+    nodes.extend(seq(after).unwrap());
+    let mut library = Library::new();
+    library.register("batch", nodes).unwrap();
+    Executor::with_cores(library.link().unwrap(), 4).unwrap()
+}
+
+#[test]
+fn a_join_gives_the_bytes_of_its_arms_in_their_order() {
+    let document = document_bytes("ReadH");
+    let call = storage(Operation::CacheSet, "ReadH");
+    // What each arm makes of the document, by itself.
+    let alone = |steps: &[Accel]| {
+        let mut job = Job::send(
+            document.clone(),
+            Format::Json,
+            call.clone(),
+            Default::default(),
+        );
+        let mut ensemble = Ensemble::with_cores(1).unwrap();
+        for step in steps {
+            ensemble.run(*step, &mut job).unwrap();
+        }
+        job.bytes
+    };
+    let compressed = alone(&[Accel::Cmp, Accel::Ser]);
+    let plain = alone(&[Accel::Cmp, Accel::Dcmp, Accel::Ser]);
+    assert_ne!(compressed, plain);
+
+    let arms: [&[&str]; 3] = [&["Ser"], &["Dcmp", "Ser"], &["Ser"]];
+    let mut executor = joining(&arms, &["LdB"]);
+    let message = Message::json(&document, call.clone());
+    let outcome = demo::run_trace_as(&mut executor, "batch", &message, Answers::default()).unwrap();
+    assert_eq!(names(&outcome), "Cmp Ser Dcmp Ser Ser LdB", "LdB runs once");
+    assert_eq!(outcome.arrivals.len(), 1);
+    let found = &outcome.result().unwrap().job.bytes;
+    assert_eq!(found, &[&compressed[..], &plain, &compressed].concat());
+    let joins = outcome.visits.iter().filter(|it| **it == Visit::Join);
+    assert_eq!(joins.count(), 1);
+
+    // Two requests in one record: what the peer reads is both, one behind the other.
+    let mut executor = joining(&[&["Ser"], &["Dcmp", "Ser"]], &["Encr", "TCP"]);
+    let outcome = demo::run_trace_as(&mut executor, "batch", &message, Answers::default()).unwrap();
+    let (client, peer) = demo::connection(1).unwrap();
+    drop(client);
+    let mut received = Job::receive(outcome.sent[0].bytes.clone(), peer);
+    let mut ensemble = Ensemble::with_cores(1).unwrap();
+    for step in [Accel::Tcp, Accel::Decr] {
+        ensemble.run(step, &mut received).unwrap();
+    }
+    assert_eq!(received.bytes, [compressed, plain].concat());
+}
+
+#[test]
+fn only_protocol_data_can_be_joined() {
+    let document = document_bytes("ReadH");
+    let message = Message::json(&document, storage(Operation::CacheSet, "ReadH"));
+    let mut executor = joining(&[&["Ser"], &["Dcmp"]], &["LdB"]);
+    let failure =
+        demo::run_trace_as(&mut executor, "batch", &message, Answers::default()).unwrap_err();
+    assert_eq!(failure.error.reason, "wrong_format");
+    assert_eq!(
+        failure.error.message,
+        "join needs a payload in protocol data (str), but it is in JSON; serialize it in its arm"
+    );
+    // The connection is whole: the next run can have it.
+    let mut executor = joining(&[&["Ser"], &["Dcmp", "Ser"]], &["Encr", "TCP"]);
+    assert!(demo::run_trace_as(&mut executor, "batch", &message, Answers::default()).is_ok());
 }

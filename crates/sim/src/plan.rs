@@ -326,6 +326,32 @@ impl ChainPlan {
         Message { size, mean: *mean }
     }
 
+    /// The message that an operation of `accel` handles which has the data of several arms, `input`
+    /// in all, where `message` is the first arm's: as much larger as the data are. Where sizes are
+    /// recorded, those of operations after a join are already those of all arms' data.
+    pub fn joined(
+        &self,
+        trace: AtmAddress,
+        accel: Accel,
+        message: Message,
+        form: Form,
+        input: Bytes,
+    ) -> Message {
+        let alone = form.size_of(message, form.compressed).get();
+        let plan = self.operations.get(slot(trace, accel, false));
+        match plan.copied().flatten() {
+            Some(plan) if plan.payload.is_none() && alone > 0 => {
+                let factor = input.get() as f64 / alone as f64;
+                let size = (message.size.get() as f64 * factor).round() as u64;
+                Message {
+                    size: Bytes(size),
+                    ..message
+                }
+            }
+            _ => message,
+        }
+    }
+
     /// The operation of `accel` in the trace that begins at `trace`, on `message` in the form
     /// `form`. A TCP that receives and one that sends are two operations.
     ///

@@ -225,7 +225,7 @@ fn unknown_keys_are_refused_with_a_hint() {
     assert_eq!(
         text("relief"),
         "unknown parameter 'relief'; did you mean relief.latency_ns, relief.occupancy_ns, \
-         relief.queue_entries, relief.deadline_ratio?"
+         relief.queue_entries, relief.deadline_ratio, relief.fallback?"
     );
     assert_eq!(
         text("warp"),

@@ -5,7 +5,7 @@
 mod common;
 
 use accelflow_sim::orchestrators::{
-    Completion, Decision, LADDER, Links, Manager, Next, ORCHESTRATORS, Queueing, orchestrator,
+    Arm, Completion, Decision, LADDER, Links, Manager, Next, ORCHESTRATORS, Queueing, orchestrator,
 };
 use accelflow_sim::plan::{Form, PhasePlan, Plan};
 use accelflow_sim::{Config, Load};
@@ -25,6 +25,7 @@ fn completions() -> [(&'static str, Completion); 7] {
     let plain = Completion {
         from: Accel::Decr,
         next: Next::Forward(Accel::Rpc),
+        arm: Arm::None,
         branches: 0,
         loads: 0,
         transforms: 0,

@@ -1,8 +1,8 @@
 //! Parts into words, once every name has an address.
 
-use crate::compile::{Exit, arm_exit, arm_needs_end, leave, size, true_exit};
+use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
 use crate::image::LinkError;
-use crate::source::Node;
+use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, Instruction, PositionMark, Word};
 use crate::{Condition, PredicateError};
 
@@ -43,6 +43,8 @@ impl Assembler<'_> {
             Node::Accel(accel) => self.push(Instruction::Call(*accel)),
             Node::Transform(change) => self.push(Instruction::Transform(*change)),
             Node::Notify => self.push(Instruction::End),
+            Node::Meet => self.push(Instruction::Join),
+            Node::Join(arms) => self.join(arms, node.is_terminal())?,
             Node::Tail(name) => {
                 let address = self.symbols.address(name)?;
                 self.push(Instruction::Tail(address));
@@ -102,6 +104,37 @@ impl Assembler<'_> {
             _ => self.push(Instruction::Jump(join)),
         }
         self.sequence(on_false, exit)
+    }
+
+    /// The arms of a join one behind the other, and where they meet, unless each `ends` with a link
+    /// to the part that begins there.
+    fn join(&mut self, arms: &[Nodes], ends: bool) -> Result<(), LinkError> {
+        let last = arms.len().saturating_sub(1);
+        let lengths = arms.iter().enumerate();
+        let lengths = lengths.map(|(i, arm)| arm_start(i, last) + join_arm(arm, i, last, ends));
+        let lengths: Vec<usize> = lengths.collect();
+        let meet = self.mark(self.at + lengths.iter().sum::<usize>())?;
+        for (i, arm) in arms.iter().enumerate() {
+            let next = self.mark(self.at + lengths[i])?;
+            match i {
+                _ if i == last => {}
+                0 => self.push(Instruction::Scatter(next)),
+                _ => self.push(Instruction::Fork(next)),
+            }
+            let exit = if ends {
+                arm_exit(i, arms.len(), Exit::End)
+            } else {
+                Exit::Fall
+            };
+            self.sequence(arm, exit)?;
+            if !ends && i < last {
+                self.push(Instruction::Jump(meet));
+            }
+        }
+        if !ends {
+            self.push(Instruction::Join);
+        }
+        Ok(())
     }
 
     fn push(&mut self, instruction: Instruction) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::limits::{MAX_DEPTH, MAX_NAME_CHARS, MAX_NODES};
-use crate::source::{Node, Nodes};
+use crate::source::{Node, Nodes, ends};
 use crate::{Accel, Transform};
 
 /// Why a trace cannot exist.
@@ -52,6 +52,20 @@ pub enum CheckError {
     /// A fork without parallelism.
     #[error("a fork needs at least two arms, none of them empty")]
     EmptyFork,
+    /// A join without parallelism.
+    #[error("a join needs at least two arms, none of them empty")]
+    EmptyJoin,
+    /// An arm of a join that does not come to it.
+    #[error(
+        "arm {0} of a join ends by a tail, a notification or a fork; every path of every arm must come to the join"
+    )]
+    ArmEnds(usize),
+    /// Something but an accelerator after a join.
+    #[error("only an accelerator can follow a join, for its arms meet in an input queue: not {0}")]
+    AfterJoin(String),
+    /// A meeting point that the compiler did not put there.
+    #[error("the arms of a join can meet only at the beginning of a part")]
+    Meet,
     /// Too deep.
     #[error("branches and forks nest deeper than {MAX_DEPTH}")]
     TooDeep,
@@ -129,6 +143,7 @@ pub fn check(nodes: &[Node], role: Role) -> Result<Vec<Warning>, CheckError> {
     }
     let after = checker.walk(nodes, BTreeSet::from([entry]))?;
     require_no_transform(&after)?;
+    require_no_join(&after, "the end")?;
     Ok(checker.warnings.into_iter().collect())
 }
 
@@ -141,7 +156,7 @@ fn measure(nodes: &[Node], depth: usize) -> Result<usize, CheckError> {
             Node::Branch {
                 on_true, on_false, ..
             } => measure(on_true, depth + 1)? + measure(on_false, depth + 1)?,
-            Node::Fork(arms) => arms
+            Node::Fork(arms) | Node::Join(arms) => arms
                 .iter()
                 .try_fold(0, |n, arm| Ok(n + measure(arm, depth + 1)?))?,
             _ => 0,
@@ -163,6 +178,8 @@ enum Before {
     Sent,
     /// Another accelerator.
     Ran(Accel),
+    /// A join, so an accelerator must follow; with the last one of an arm.
+    Joined(Option<Accel>),
     /// A transformation, so an accelerator must follow; with the accelerator before it.
     Transformed(Transform, Option<Accel>),
 }
@@ -192,6 +209,9 @@ impl Checker {
         node: &Node,
         before: &BTreeSet<Before>,
     ) -> Result<BTreeSet<Before>, CheckError> {
+        if !matches!(node, Node::Accel(_)) {
+            require_no_join(before, &describe(node))?;
+        }
         match node {
             Node::Accel(accel) => before.iter().map(|&b| self.call(b, *accel, node)).collect(),
             Node::Transform(change) => before
@@ -225,6 +245,11 @@ impl Checker {
                 }
                 Ok(BTreeSet::new())
             }
+            Node::Join(arms) => self.join(arms, node, before),
+            Node::Meet if *before == BTreeSet::from([Before::Unknown]) => {
+                Ok(BTreeSet::from([Before::Joined(None)]))
+            }
+            Node::Meet => Err(CheckError::Meet),
             Node::Tail(next) => {
                 if !is_name(next) {
                     return Err(CheckError::TailName(next.clone()));
@@ -240,6 +265,38 @@ impl Checker {
         }
     }
 
+    fn join(
+        &mut self,
+        arms: &[Nodes],
+        node: &Node,
+        before: &BTreeSet<Before>,
+    ) -> Result<BTreeSet<Before>, CheckError> {
+        require_output(before, node)?;
+        require_no_transform(before)?;
+        if arms.len() < 2 || arms.iter().any(Nodes::is_empty) {
+            return Err(CheckError::EmptyJoin);
+        }
+        let all_continue = node.is_terminal();
+        let mut after = BTreeSet::new();
+        for (index, arm) in arms.iter().enumerate() {
+            let left = self.walk(arm, before.clone())?;
+            let exits = exits(arm);
+            let forks = exits.forks && index + 1 < arms.len();
+            if exits.ends || forks || exits.continues != all_continue {
+                return Err(CheckError::ArmEnds(index + 1));
+            }
+            require_output(&left, node)?;
+            require_no_transform(&left)?;
+            require_no_join(&left, &describe(node))?;
+            after.extend(left.into_iter().map(|before| match before {
+                Before::Ran(accel) => Before::Joined(Some(accel)),
+                Before::Received => Before::Joined(Some(Accel::Tcp)),
+                _ => Before::Joined(None),
+            }));
+        }
+        Ok(after)
+    }
+
     fn call(&mut self, before: Before, accel: Accel, node: &Node) -> Result<Before, CheckError> {
         let previous = match before {
             Before::Ran(Accel::Ldb) => return Err(CheckError::AfterLdb(describe(node))),
@@ -252,7 +309,7 @@ impl Checker {
             }
             Before::Received => Some(Accel::Tcp),
             Before::Ran(previous) => Some(previous),
-            Before::Transformed(_, previous) => previous,
+            Before::Joined(previous) | Before::Transformed(_, previous) => previous,
             Before::Unknown => None,
         };
         if let Some(previous) = previous.filter(|p| !p.may_feed(accel)) {
@@ -276,7 +333,9 @@ fn transform(before: Before, change: Transform, node: &Node) -> Result<Before, C
         Before::Transformed(_, previous) => Ok(Before::Transformed(change, previous)),
         Before::Ran(previous) => Ok(Before::Transformed(change, Some(previous))),
         Before::Received => Ok(Before::Transformed(change, Some(Accel::Tcp))),
-        Before::Start | Before::Unknown => Ok(Before::Transformed(change, None)),
+        Before::Start | Before::Unknown | Before::Joined(_) => {
+            Ok(Before::Transformed(change, None))
+        }
     }
 }
 
@@ -288,6 +347,66 @@ fn require_output(before: &BTreeSet<Before>, node: &Node) -> Result<(), CheckErr
         return Err(CheckError::AfterSend(describe(node)));
     }
     Ok(())
+}
+
+fn require_no_join(before: &BTreeSet<Before>, next: &str) -> Result<(), CheckError> {
+    match before.iter().any(|b| matches!(b, Before::Joined(_))) {
+        true => Err(CheckError::AfterJoin(next.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// How paths leave nodes other than by running off their end.
+#[derive(Clone, Copy, Default)]
+struct Exits {
+    ends: bool,
+    continues: bool,
+    forks: bool,
+}
+
+fn exits(nodes: &[Node]) -> Exits {
+    let inside = |arms: &[&Nodes]| {
+        let exits = arms.iter().map(|arm| exits(arm));
+        exits.fold(Exits::default(), |all, arm| Exits {
+            ends: all.ends || arm.ends,
+            continues: all.continues || arm.continues,
+            forks: all.forks || arm.forks,
+        })
+    };
+    let of = |node: &Node| match node {
+        Node::Tail(_) | Node::Notify => Exits {
+            ends: true,
+            ..Exits::default()
+        },
+        Node::Continue(_) => Exits {
+            continues: true,
+            ..Exits::default()
+        },
+        Node::Branch {
+            on_true, on_false, ..
+        } => inside(&[on_true, on_false]),
+        Node::Fork(arms) => {
+            let all = inside(&arms.iter().collect::<Vec<_>>());
+            Exits {
+                ends: all.ends || arms.iter().any(|arm| !ends(arm)),
+                forks: true,
+                ..all
+            }
+        }
+        Node::Join(arms) => Exits {
+            forks: false,
+            ..inside(&arms.iter().collect::<Vec<_>>())
+        },
+        Node::Accel(_) | Node::Transform(_) | Node::Meet => Exits::default(),
+    };
+    nodes
+        .iter()
+        .map(of)
+        .fold(Exits::default(), |all, node| Exits {
+            ends: all.ends || node.ends,
+            continues: all.continues || node.continues,
+            forks: all.forks || node.forks,
+        })
 }
 
 fn require_no_transform(before: &BTreeSet<Before>) -> Result<(), CheckError> {
@@ -308,6 +427,7 @@ fn kind(node: &Node) -> &'static str {
             "a transformation: no accelerator has run whose output it could change"
         }
         Node::Fork(_) => "a fork",
+        Node::Join(_) | Node::Meet => "a join",
         Node::Tail(_) => "a tail",
         Node::Continue(_) => "a continuation",
         Node::Notify => "a notification",
@@ -320,6 +440,7 @@ fn describe(node: &Node) -> String {
         Node::Branch { condition, .. } => format!("branch {condition}"),
         Node::Transform(change) => format!("trans {change}"),
         Node::Fork(_) => "a fork".into(),
+        Node::Join(_) | Node::Meet => "a join".into(),
         Node::Tail(next) => format!("tail {next}"),
         Node::Continue(part) => format!("continue {part}"),
         Node::Notify => "notify".into(),

@@ -13,6 +13,8 @@ pub struct Part {
     pub nodes: Nodes,
 }
 
+/// Nibbles of a join.
+const JOIN: usize = 2;
 /// Nibbles of a tail or continuation.
 const LINK: usize = 4;
 
@@ -52,7 +54,7 @@ pub(crate) fn size(nodes: &[Node], exit: Exit) -> usize {
 fn node_size(node: &Node, exit: Exit) -> usize {
     match node {
         Node::Accel(_) | Node::Notify => 1,
-        Node::Transform(_) => 2,
+        Node::Transform(_) | Node::Meet => 2,
         Node::Tail(_) | Node::Continue(_) => LINK,
         Node::Branch {
             on_true, on_false, ..
@@ -69,6 +71,31 @@ fn node_size(node: &Node, exit: Exit) -> usize {
                 start + size(arm, exit) + usize::from(arm_needs_end(arm, exit))
             })
             .sum(),
+        Node::Join(arms) => {
+            let (last, ends) = (arms.len().saturating_sub(1), node.is_terminal());
+            let arm = |(i, arm): (usize, &Nodes)| arm_start(i, last) + join_arm(arm, i, last, ends);
+            let meet = if ends { 0 } else { JOIN };
+            arms.iter().enumerate().map(arm).sum::<usize>() + meet
+        }
+    }
+}
+
+/// Nibbles before arm `index` of a join, of which `last` is the last: a scatter before the first,
+/// a fork before each other, nothing before the last.
+pub(crate) fn arm_start(index: usize, last: usize) -> usize {
+    match index {
+        _ if index == last => 0,
+        0 => 3,
+        _ => 2,
+    }
+}
+
+/// Nibbles of an arm of a join with its jump to where the arms meet, which the last needs not, and
+/// none that `ends` in a part where they do.
+pub(crate) fn join_arm(arm: &[Node], index: usize, last: usize, ends: bool) -> usize {
+    match ends {
+        true => size(arm, arm_exit(index, last + 1, Exit::End)),
+        false => size(arm, Exit::Fall) + if index == last { 0 } else { 2 },
     }
 }
 
@@ -162,7 +189,11 @@ impl Splitter<'_> {
             *arm = vec![part];
             return;
         }
-        let fits = |keep: &usize| size(&nodes[..*keep], Exit::Fall) + LINK <= NIBBLES;
+        // What follows a join says where its arms meet, so it stays with it.
+        let fits = |keep: &usize| {
+            !matches!(nodes[*keep - 1], Node::Join(_) | Node::Meet)
+                && size(&nodes[..*keep], Exit::Fall) + LINK <= NIBBLES
+        };
         let keep = (1..nodes.len()).rev().find(fits).unwrap_or(0);
         if keep > 0 {
             let rest = nodes.split_off(keep);
@@ -175,6 +206,19 @@ impl Splitter<'_> {
             Some(Node::Fork(arms)) => {
                 let others = arms.split_off(1);
                 arms.push(vec![self.outline(vec![Node::Fork(others)])]);
+            }
+            Some(Node::Join(arms)) if arms.iter().all(|arm| ends(arm)) => {
+                let others = arms.split_off(1);
+                arms.push(vec![self.outline(vec![Node::Fork(others)])]);
+            }
+            // The same where they meet: what follows has a part of its own, which begins with that.
+            Some(Node::Join(_)) => {
+                let mut rest = vec![Node::Meet];
+                rest.extend(nodes.split_off(1));
+                let link = self.outline(rest);
+                if let Some(Node::Join(arms)) = nodes.first_mut() {
+                    arms.iter_mut().for_each(|arm| arm.push(link.clone()));
+                }
             }
             // A branch whose arms rejoin: give what follows it a part of its own, so that each
             // arm ends with a link and can be moved.
@@ -231,6 +275,9 @@ fn movable_arm(nodes: &mut Nodes) -> Option<&mut Nodes> {
                     .collect::<Vec<_>>()
             }
             Node::Fork(arms) => arms.iter_mut().map(|arm| (false, arm)).collect(),
+            Node::Join(arms) if arms.iter().all(|arm| ends(arm)) => {
+                arms.iter_mut().map(|arm| (false, arm)).collect()
+            }
             _ => Vec::new(),
         });
     candidates

@@ -67,6 +67,13 @@ impl Reader<'_> {
                 }
                 Instruction::End => nodes.push(Node::Notify),
                 Instruction::Jump(_) => return Err(Unstructured::Jump(start)),
+                Instruction::Join if outermost && start == 0 => nodes.push(Node::Meet),
+                Instruction::Join => return Err(Unstructured::Jump(start)),
+                Instruction::Scatter(arm) => {
+                    let (node, rest) = self.join(at, arm.index(), limit, outermost)?;
+                    nodes.push(node);
+                    at = rest;
+                }
                 Instruction::Branch {
                     predicate,
                     otherwise,
@@ -181,6 +188,48 @@ impl Reader<'_> {
             }),
         }
         Ok(Node::Fork(arms))
+    }
+
+    /// The arms of a join, the first at `first`, and where what follows it begins.
+    fn join(
+        &self,
+        first: usize,
+        second: usize,
+        limit: usize,
+        outermost: bool,
+    ) -> Result<(Node, usize), Unstructured> {
+        if second > limit {
+            return Err(Unstructured::Jump(first));
+        }
+        let Some((_, meet)) = self.leaving_jump(first, second)? else {
+            // Each arm leads to the part that begins where they meet.
+            let Node::Fork(arms) = self.fork(first, second, limit, outermost)? else {
+                return Err(Unstructured::Jump(first));
+            };
+            return Ok((Node::Join(arms), limit));
+        };
+        let mut arms = Vec::new();
+        let (mut start, mut end) = (first, second);
+        let rest = loop {
+            let leaves = self.leaving_jump(start, end)?;
+            let jump = match leaves {
+                Some((jump, to)) if to == meet && end < meet && meet < limit => jump,
+                _ => return Err(Unstructured::Jump(start)),
+            };
+            arms.push(self.region(start, jump, false)?);
+            match self.decode(end)? {
+                (Instruction::Fork(next), after) => (start, end) = (after, next.index()),
+                _ => break self.region(end, meet, false)?,
+            }
+        };
+        arms.push(rest);
+        if arms.iter().any(|arm| ends(arm)) {
+            return Err(Unstructured::Unreachable(meet));
+        }
+        match self.decode(meet)? {
+            (Instruction::Join, after) => Ok((Node::Join(arms), after)),
+            _ => Err(Unstructured::Jump(meet)),
+        }
     }
 
     fn decode(&self, at: usize) -> Result<(Instruction, usize), Unstructured> {

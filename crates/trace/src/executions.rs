@@ -1,52 +1,202 @@
-//! How many executions a trace can turn into: forks multiply along a chain of tails.
+//! How the parts of traces lead to one another: into how many executions forks multiply along a
+//! chain of tails, and that the arms of each join meet, all at the same place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::check::is_name;
 use crate::compile::Part;
-use crate::source::{Node, ends};
+use crate::image::LinkError;
+use crate::source::Node;
 
-/// The most executions that each part can turn into, by name. `parts` must not contain cycles.
-pub(crate) fn executions(parts: &[Part]) -> BTreeMap<&str, u64> {
-    let by_name: BTreeMap<&str, &Part> = parts.iter().map(|p| (p.name.as_str(), p)).collect();
-    let mut known = BTreeMap::new();
+/// What runs from a part, or from a sequence in it, on.
+#[derive(Clone, Debug)]
+pub(crate) struct Summary {
+    /// The most executions at a time.
+    pub executions: u64,
+    /// Whether a path runs off the end.
+    falls: bool,
+    /// Whether a path ends the trace.
+    ends: bool,
+    /// The parts that paths lead to where the arms of a join meet around the whole.
+    meets: BTreeSet<String>,
+    /// Whether it forks what meets.
+    forks: bool,
+}
+
+impl Summary {
+    fn empty() -> Summary {
+        Summary {
+            executions: 1,
+            falls: true,
+            ends: false,
+            meets: BTreeSet::new(),
+            forks: false,
+        }
+    }
+
+    /// One way or the other.
+    fn or(mut self, other: &Summary) -> Summary {
+        self.executions = self.executions.max(other.executions);
+        self.falls |= other.falls;
+        self.ends |= other.ends;
+        self.meets.extend(other.meets.iter().cloned());
+        self.forks |= other.forks;
+        self
+    }
+
+    /// One after the other: whether the second runs is up to the first.
+    fn then(self, next: &Summary) -> Summary {
+        let falls = next.falls;
+        Summary {
+            falls,
+            ..self.or(next)
+        }
+    }
+}
+
+/// A summary of each part, by name. `parts` must not contain cycles.
+///
+/// # Errors
+/// [`LinkError::Memory`] for a join that cannot be, which the compiler does not write.
+pub(crate) fn summaries(parts: &[Part]) -> Result<BTreeMap<&str, Summary>, LinkError> {
+    let mut reader = Reader {
+        by_name: parts.iter().map(|p| (p.name.as_str(), p)).collect(),
+        known: BTreeMap::new(),
+        part: "",
+    };
     for part in parts {
         // An explicit stack: a chain may be as long as the memory.
         let mut stack = vec![part];
         while let Some(&top) = stack.last() {
             let unknown: Vec<&Part> = links(&top.nodes)
                 .into_iter()
-                .filter(|name| !known.contains_key(name))
-                .filter_map(|name| by_name.get(name).copied())
+                .filter(|name| !reader.known.contains_key(name))
+                .filter_map(|name| reader.by_name.get(name).copied())
                 .collect();
-            if known.contains_key(top.name.as_str()) || unknown.is_empty() {
-                known.insert(top.name.as_str(), sequence(&top.nodes, &known));
+            if reader.known.contains_key(top.name.as_str()) || unknown.is_empty() {
+                reader.part = &top.name;
+                let summary = reader.part(&top.nodes)?;
+                reader.known.insert(top.name.as_str(), summary);
                 stack.pop();
             } else {
                 stack.extend(unknown);
             }
         }
     }
-    known
+    Ok(reader.known)
 }
 
-fn sequence(nodes: &[Node], known: &BTreeMap<&str, u64>) -> u64 {
-    let last = nodes.len().saturating_sub(1);
-    let of = |(i, node): (usize, &Node)| match node {
-        Node::Tail(name) | Node::Continue(name) => known.get(name.as_str()).copied().unwrap_or(1),
-        Node::Fork(arms) => arms
-            .iter()
-            .fold(0, |sum: u64, arm| sum.saturating_add(sequence(arm, known))),
-        Node::Branch {
-            on_true, on_false, ..
-        } => [on_true, on_false]
-            .into_iter()
-            .filter(|arm| i == last || ends(arm))
-            .map(|arm| sequence(arm, known))
-            .max()
-            .unwrap_or(1),
-        Node::Accel(_) | Node::Transform(_) | Node::Notify => 1,
-    };
-    nodes.iter().enumerate().map(of).max().unwrap_or(1)
+struct Reader<'p> {
+    by_name: BTreeMap<&'p str, &'p Part>,
+    known: BTreeMap<&'p str, Summary>,
+    part: &'p str,
+}
+
+impl Reader<'_> {
+    fn part(&self, nodes: &[Node]) -> Result<Summary, LinkError> {
+        let mut summary = self.sequence(nodes)?;
+        summary.ends |= std::mem::take(&mut summary.falls);
+        if is_name(self.part) && !summary.meets.is_empty() {
+            return Err(self.fault("it comes to a join without a scatter"));
+        }
+        Ok(summary)
+    }
+
+    fn sequence(&self, nodes: &[Node]) -> Result<Summary, LinkError> {
+        nodes.iter().try_fold(Summary::empty(), |before, node| {
+            Ok(before.then(&self.node(node)?))
+        })
+    }
+
+    fn node(&self, node: &Node) -> Result<Summary, LinkError> {
+        match node {
+            Node::Accel(_) | Node::Transform(_) | Node::Meet => Ok(Summary::empty()),
+            Node::Notify => Ok(self.ended(1)),
+            Node::Tail(name) => Ok(self.ended(self.known(name).executions)),
+            Node::Continue(name) => Ok(self.continued(name)),
+            Node::Branch {
+                on_true, on_false, ..
+            } => Ok(self.sequence(on_true)?.or(&self.sequence(on_false)?)),
+            Node::Fork(arms) => {
+                let mut all = self.arms(arms)?;
+                all.ends |= std::mem::take(&mut all.falls);
+                all.forks = !all.meets.is_empty();
+                match all.forks && all.ends {
+                    true => Err(self.fault("only some arms of a fork come to a join")),
+                    false => Ok(all),
+                }
+            }
+            Node::Join(arms) => self.join(arms),
+        }
+    }
+
+    /// What arms that run at the same time do together.
+    fn arms(&self, arms: &[Vec<Node>]) -> Result<Summary, LinkError> {
+        let mut arms = arms.iter().map(|arm| self.sequence(arm));
+        let first = arms.next().unwrap_or_else(|| Ok(Summary::empty()))?;
+        arms.try_fold(first, |all, arm| {
+            let arm = arm?;
+            let executions = all.executions.saturating_add(arm.executions);
+            Ok(Summary {
+                executions,
+                ..all.or(&arm)
+            })
+        })
+    }
+
+    fn join(&self, arms: &[Vec<Node>]) -> Result<Summary, LinkError> {
+        let all = self.arms(arms)?;
+        let before_last = arms.split_last().map_or(&[][..], |(_, others)| others);
+        for arm in before_last {
+            if self.sequence(arm)?.forks {
+                return Err(self.fault("an arm of a join that is not its last forks"));
+            }
+        }
+        let mut meets = all.meets.iter();
+        let summary = match (meets.next(), meets.next()) {
+            (None, _) if !all.ends && all.falls => Some(Summary::empty()),
+            (Some(meet), None) if !all.ends && !all.falls => Some(self.known(meet)),
+            _ => None,
+        };
+        let after = summary.ok_or_else(|| self.fault("the arms of a join do not all meet"))?;
+        Ok(Summary {
+            executions: all.executions.max(after.executions),
+            ..after
+        })
+    }
+
+    fn ended(&self, executions: u64) -> Summary {
+        Summary {
+            executions,
+            falls: false,
+            ends: true,
+            ..Summary::empty()
+        }
+    }
+
+    fn continued(&self, name: &str) -> Summary {
+        let part = self.by_name.get(name);
+        match part.and_then(|part| part.nodes.first()) {
+            Some(Node::Meet) => Summary {
+                falls: false,
+                meets: BTreeSet::from([name.to_owned()]),
+                ..Summary::empty()
+            },
+            _ => self.known(name),
+        }
+    }
+
+    fn known(&self, name: &str) -> Summary {
+        let missing = || self.ended(1);
+        self.known.get(name).cloned().unwrap_or_else(missing)
+    }
+
+    fn fault(&self, message: &str) -> LinkError {
+        LinkError::Memory {
+            word: self.part.to_owned(),
+            message: message.to_owned(),
+        }
+    }
 }
 
 fn links(nodes: &[Node]) -> Vec<&str> {
@@ -57,7 +207,7 @@ fn links(nodes: &[Node]) -> Vec<&str> {
             Node::Branch {
                 on_true, on_false, ..
             } => [links(on_true), links(on_false)].concat(),
-            Node::Fork(arms) => arms.iter().flat_map(|arm| links(arm)).collect(),
+            Node::Fork(arms) | Node::Join(arms) => arms.iter().flat_map(|arm| links(arm)).collect(),
             _ => Vec::new(),
         })
         .collect()

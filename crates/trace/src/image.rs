@@ -6,7 +6,7 @@ use crate::assemble::{Symbols, assemble};
 use crate::check::{CheckError, Role, Warning, check, is_name};
 use crate::compile::{Part, split};
 use crate::disassemble::{Unstructured, disassemble};
-use crate::executions::executions;
+use crate::executions::summaries;
 use crate::limits::MAX_EXECUTIONS;
 use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, DecodeError, Instruction, MAX_WORDS, NIBBLES, PositionMark, Word};
@@ -247,10 +247,12 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         names,
     };
     image.check_cycles()?;
-    let counts = executions(&parts);
-    if let Some((trace, &executions)) = counts.iter().find(|(_, count)| **count > MAX_EXECUTIONS) {
-        let trace = (*trace).to_owned();
-        return Err(LinkError::TooManyExecutions { trace, executions });
+    for (trace, summary) in summaries(&parts)? {
+        let executions = summary.executions;
+        if executions > MAX_EXECUTIONS {
+            let trace = trace.to_owned();
+            return Err(LinkError::TooManyExecutions { trace, executions });
+        }
     }
     Ok(image)
 }
@@ -457,8 +459,10 @@ impl Image {
                 message,
             })
         };
-        let Ok(again) = link(self.disassemble()?) else {
-            return fault("program");
+        let again = match link(self.disassemble()?) {
+            Ok(again) => again,
+            Err(error @ LinkError::Memory { .. }) => return Err(error),
+            Err(_) => return fault("program"),
         };
         let pairs = self.words.iter().zip(&again.words).zip(&self.names);
         match pairs
@@ -572,7 +576,9 @@ pub fn tails(nodes: &[Node]) -> Vec<&str> {
                 stack.extend(on_false.iter().rev());
                 stack.extend(on_true.iter().rev());
             }
-            Node::Fork(arms) => stack.extend(arms.iter().rev().flat_map(|arm| arm.iter().rev())),
+            Node::Fork(arms) | Node::Join(arms) => {
+                stack.extend(arms.iter().rev().flat_map(|arm| arm.iter().rev()))
+            }
             _ => {}
         }
     }

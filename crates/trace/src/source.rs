@@ -32,6 +32,12 @@ pub enum Node {
     Transform(Transform),
     /// Run all arms in parallel; each ends on its own, so nothing may follow a fork.
     Fork(Vec<Nodes>),
+    /// Run all arms in parallel and go on, at the accelerator that follows, when all have come: it
+    /// is given the data of all, in the order of the arms.
+    Join(Vec<Nodes>),
+    /// Here the arms of a join meet that stands in another part. Written by the compiler when it
+    /// splits a trace.
+    Meet,
     /// End this trace and load the named one from the trace memory. If that one begins with TCP,
     /// it waits there for a message.
     Tail(String),
@@ -105,6 +111,13 @@ pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
 
+/// Arms that run in parallel until all have come to what follows: "if an input queue entry needs
+/// data from multiple source accelerators, the dispatcher marks the entry as ready when all data
+/// has arrived" (AccelFlow, section IV.A).
+pub fn join(arms: Vec<Nodes>) -> Node {
+    Node::Join(arms)
+}
+
 /// The end of a trace that is followed by the trace called `next`.
 pub fn tail(next: &str) -> Node {
     Node::Tail(next.to_owned())
@@ -127,7 +140,9 @@ impl Node {
             Node::Branch {
                 on_true, on_false, ..
             } => ends(on_true) && ends(on_false),
-            Node::Accel(_) | Node::Transform(_) => false,
+            // What the compiler has split goes on in another part.
+            Node::Join(arms) => arms.iter().all(|arm| ends(arm)),
+            Node::Accel(_) | Node::Transform(_) | Node::Meet => false,
         }
     }
 }
@@ -175,8 +190,12 @@ fn list(node: &Node, depth: usize, into: &mut String) -> fmt::Result {
             }
             Ok(())
         }
-        Node::Fork(arms) => {
-            writeln!(into, "{pad}fork")?;
+        Node::Fork(arms) | Node::Join(arms) => {
+            let title = match node {
+                Node::Join(_) => "join",
+                _ => "fork",
+            };
+            writeln!(into, "{pad}{title}")?;
             arms.iter()
                 .enumerate()
                 .try_for_each(|(i, nodes)| arm(&format!("arm {}", i + 1), nodes, into))
@@ -185,6 +204,7 @@ fn list(node: &Node, depth: usize, into: &mut String) -> fmt::Result {
         Node::Transform(change) => writeln!(into, "{pad}trans {change}"),
         Node::Tail(next) => writeln!(into, "{pad}tail {next}"),
         Node::Continue(part) => writeln!(into, "{pad}continue {part}"),
+        Node::Meet => writeln!(into, "{pad}meet"),
         Node::Notify => writeln!(into, "{pad}notify"),
     }
 }

@@ -14,11 +14,21 @@ pub enum Action {
     Forward(Accel),
     /// Change the payload's format in the transformation engine.
     Transform(Transform),
-    /// Start a second execution of this word at `arm` on a copy of the payload.
+    /// Start a second execution of this word at `arm` on a copy of the payload. If a join waits for
+    /// the first, it waits for the second as well.
     Fork {
         /// Where the second execution starts.
         arm: PositionMark,
     },
+    /// Start a second execution of this word at `arm` on a copy of the payload, and open a join
+    /// that waits for both.
+    Scatter {
+        /// Where the second execution starts.
+        arm: PositionMark,
+    },
+    /// Wait for the other executions that the join waits for: one goes on, with the payloads of
+    /// all, in the order in which they were started. [`Joins`](crate::Joins) counts them.
+    Join,
     /// Read the trace memory.
     LoadAtm {
         /// The word to load.
@@ -63,6 +73,9 @@ pub enum Fault {
     /// A condition tests a field that the payload does not have.
     #[error("the payload has no field '{0}', which a branch tests")]
     MissingField(String),
+    /// A join without a scatter before it.
+    #[error("the trace comes to a join, but nothing was started that it could wait for")]
+    NoJoin,
     /// An address without a word.
     #[error("address {0} is outside the trace memory")]
     DanglingAddress(AtmAddress),
@@ -105,6 +118,8 @@ pub fn step<F: Facts + ?Sized>(
             Instruction::Call(accel) => Action::Forward(accel),
             Instruction::Transform(change) => Action::Transform(change),
             Instruction::Fork(arm) => Action::Fork { arm },
+            Instruction::Scatter(arm) => Action::Scatter { arm },
+            Instruction::Join => Action::Join,
             Instruction::Tail(address) => Action::LoadAtm {
                 address,
                 link: Link::Next,

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::image::{Image, Library};
+use crate::joins::{Joins, Seat};
 use crate::source::Node;
 use crate::step::{Action, Fault, Link, step};
 use crate::word::{AtmAddress, PositionMark};
@@ -26,6 +27,12 @@ pub enum Visit {
     Transform(Transform),
     /// Start a second execution, which is followed after this one has ended.
     Fork,
+    /// The same, and a join waits for both.
+    Scatter,
+    /// Wait at a join for others: this execution has ended, and the last of them goes on.
+    Wait,
+    /// Go on after a join, which this execution was the last to come to.
+    Join,
     /// Notify the core: this execution has ended.
     Notify,
 }
@@ -38,6 +45,7 @@ pub struct Walker<'i> {
     image: &'i Image,
     current: Option<Cursor>,
     waiting: VecDeque<Cursor>,
+    joins: Joins<()>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +54,7 @@ struct Cursor {
     address: AtmAddress,
     mark: PositionMark,
     entered: bool,
+    seat: Option<Seat>,
 }
 
 impl<'i> Walker<'i> {
@@ -57,11 +66,13 @@ impl<'i> Walker<'i> {
             address: entry,
             mark: PositionMark::START,
             entered: false,
+            seat: None,
         };
         Some(Walker {
             image,
             current: Some(start),
             waiting: VecDeque::new(),
+            joins: Joins::default(),
         })
     }
 
@@ -104,11 +115,26 @@ impl<'i> Walker<'i> {
                     return Ok(Some(Visit::Notify));
                 }
                 Action::Fork { arm } => {
-                    self.waiting.push_back(Cursor {
-                        mark: arm,
-                        ..cursor
-                    });
+                    let seat = self.joins.fork(cursor.seat);
+                    self.start(cursor, arm, seat);
                     Visit::Fork
+                }
+                Action::Scatter { arm } => {
+                    let [own, other] = self.joins.scatter(cursor.seat).map(Some);
+                    self.start(cursor, arm, other);
+                    cursor.seat = own;
+                    Visit::Scatter
+                }
+                Action::Join => {
+                    let seat = cursor.seat.ok_or(Fault::NoJoin)?;
+                    match self.joins.arrive(seat, ()) {
+                        Some((_, outer)) => cursor.seat = outer,
+                        None => {
+                            self.current = None;
+                            return Ok(Some(Visit::Wait));
+                        }
+                    }
+                    Visit::Join
                 }
                 Action::LoadAtm {
                     address,
@@ -131,6 +157,7 @@ impl<'i> Walker<'i> {
                         address,
                         mark,
                         entered: true,
+                        seat: cursor.seat,
                     };
                     Visit::Enter(self.image.name(address).to_owned())
                 }
@@ -138,6 +165,14 @@ impl<'i> Walker<'i> {
             self.current = Some(cursor);
             return Ok(Some(visit));
         }
+    }
+
+    fn start(&mut self, cursor: Cursor, mark: PositionMark, seat: Option<Seat>) {
+        self.waiting.push_back(Cursor {
+            mark,
+            seat,
+            ..cursor
+        });
     }
 }
 
@@ -153,12 +188,13 @@ pub fn interpret(
     facts: &dyn Fn(&str, &str) -> Option<i64>,
 ) -> Result<Vec<Visit>, (String, Vec<Visit>)> {
     let mut visits = Vec::new();
-    let mut waiting: VecDeque<(String, Vec<Node>, bool)> = VecDeque::new();
+    let mut waiting: VecDeque<(String, Vec<Node>, bool, Option<Seat>)> = VecDeque::new();
+    let mut joins = Joins::default();
     let Some(trace) = library.get(name) else {
         return Err((name.to_owned(), visits));
     };
-    waiting.push_back((name.to_owned(), trace.source.clone(), true));
-    while let Some((mut trace, nodes, entering)) = waiting.pop_front() {
+    waiting.push_back((name.to_owned(), trace.source.clone(), true, None));
+    while let Some((mut trace, nodes, entering, mut seat)) = waiting.pop_front() {
         let mut first = entering;
         if entering {
             visits.push(Visit::Enter(trace.clone()));
@@ -201,9 +237,34 @@ pub fn interpret(
                         1 => others.remove(0),
                         _ => vec![Node::Fork(others)],
                     };
-                    waiting.push_back((trace.clone(), arm, false));
+                    waiting.push_back((trace.clone(), arm, false, joins.fork(seat)));
                     rest = arms.pop().unwrap_or_default().into();
                 }
+                Node::Join(mut arms) => {
+                    for arm in &mut arms {
+                        arm.push(Node::Meet);
+                        arm.extend(rest.iter().cloned());
+                    }
+                    let mut others = arms.split_off(1);
+                    visits.push(Visit::Scatter);
+                    let arm = match others.len() {
+                        1 => others.remove(0),
+                        _ => vec![Node::Fork(others)],
+                    };
+                    let [own, other] = joins.scatter(seat).map(Some);
+                    waiting.push_back((trace.clone(), arm, false, other));
+                    (rest, seat) = (arms.pop().unwrap_or_default().into(), own);
+                }
+                Node::Meet => match seat.and_then(|seat| joins.arrive(seat, ())) {
+                    Some((_, outer)) => {
+                        visits.push(Visit::Join);
+                        seat = outer;
+                    }
+                    None => {
+                        visits.push(Visit::Wait);
+                        break;
+                    }
+                },
                 Node::Tail(next) | Node::Continue(next) => {
                     let Some(found) = library.get(&next) else {
                         return Err((next, visits));

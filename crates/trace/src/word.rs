@@ -6,6 +6,8 @@
 //! | `1` to `9` | | call an accelerator |
 //! | `A` | p t | branch: if predicate p holds go on, else continue at position t |
 //! | `B` | k | transformation k |
+//! | `BC` | t | scatter: as a fork, and both executions meet at a join |
+//! | `BF` | | join: goes on once all executions of its scatter are here |
 //! | `C` | t | fork: a second execution starts at position t, this one goes on |
 //! | `D` | a a a | tail: end this trace, load the one at address a |
 //! | `E` | t | jump to position t |
@@ -30,6 +32,10 @@ const OP_FORK: u8 = 0xC;
 const OP_TAIL: u8 = 0xD;
 const OP_JUMP: u8 = 0xE;
 const OP_CONTINUE: u8 = 0xF;
+
+/// What stands in the place of a transformation's number, which none has.
+const SCATTER: u8 = 0xC;
+const JOIN: u8 = 0xF;
 
 /// An address in the accelerator trace memory, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,8 +100,13 @@ pub enum Instruction {
     },
     /// Change the payload's format.
     Transform(Transform),
-    /// Start a second execution at the mark.
+    /// Start a second execution at the mark. Between a scatter and its join it is one more that
+    /// the join waits for.
     Fork(PositionMark),
+    /// Start a second execution at the mark; a join waits for both.
+    Scatter(PositionMark),
+    /// Wait for all executions of the scatter; one goes on with what all have brought.
+    Join,
     /// End this trace; the next is at the address.
     Tail(AtmAddress),
     /// Continue at the mark.
@@ -135,8 +146,11 @@ impl Instruction {
     pub const fn nibbles(self) -> usize {
         match self {
             Instruction::End | Instruction::Call(_) => 1,
-            Instruction::Transform(_) | Instruction::Fork(_) | Instruction::Jump(_) => 2,
-            Instruction::Branch { .. } => 3,
+            Instruction::Transform(_)
+            | Instruction::Fork(_)
+            | Instruction::Jump(_)
+            | Instruction::Join => 2,
+            Instruction::Branch { .. } | Instruction::Scatter(_) => 3,
             Instruction::Tail(_) | Instruction::Continue(_) => 4,
         }
     }
@@ -212,15 +226,11 @@ impl Word {
                 predicate: operand(1)?,
                 otherwise: ahead(2, 3)?,
             },
-            OP_TRANSFORM => {
-                let nibble = operand(1)?;
-                let unknown = DecodeError::UnknownNibble {
-                    what: "transformation",
-                    nibble,
-                    at: start + 1,
-                };
-                Instruction::Transform(Transform::from_nibble(nibble).ok_or(unknown)?)
-            }
+            OP_TRANSFORM => match operand(1)? {
+                SCATTER => Instruction::Scatter(ahead(2, 3)?),
+                JOIN => Instruction::Join,
+                nibble => Instruction::Transform(transformation(nibble, start + 1)?),
+            },
             OP_FORK => Instruction::Fork(ahead(1, 2)?),
             OP_TAIL => Instruction::Tail(address()?),
             OP_JUMP => Instruction::Jump(ahead(1, 2)?),
@@ -244,6 +254,14 @@ impl Word {
     }
 }
 
+fn transformation(nibble: u8, at: usize) -> Result<Transform, DecodeError> {
+    Transform::from_nibble(nibble).ok_or(DecodeError::UnknownNibble {
+        what: "transformation",
+        nibble,
+        at,
+    })
+}
+
 fn push(instruction: Instruction, nibbles: &mut Vec<u8>) {
     // Positions are below 16 except for the one past the end, which is written as 0.
     let mark = |mark: PositionMark| mark.0 & 0xF;
@@ -265,6 +283,8 @@ fn push(instruction: Instruction, nibbles: &mut Vec<u8>) {
         }
         Instruction::Transform(change) => nibbles.extend([OP_TRANSFORM, change.nibble()]),
         Instruction::Fork(arm) => nibbles.extend([OP_FORK, mark(arm)]),
+        Instruction::Scatter(arm) => nibbles.extend([OP_TRANSFORM, SCATTER, mark(arm)]),
+        Instruction::Join => nibbles.extend([OP_TRANSFORM, JOIN]),
         Instruction::Jump(to) => nibbles.extend([OP_JUMP, mark(to)]),
         Instruction::Tail(to) => {
             nibbles.push(OP_TAIL);

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_trace::source::{accel, branch, fork, seq, tail, trans};
+use accelflow_trace::source::{accel, branch, fork, join, seq, tail, trans};
 use accelflow_trace::{
-    Accel, CheckError, Condition, Field, Library, LinkError, Node, Nodes, RegisterError, Visit,
-    Walker, Warning, source, templates,
+    Accel, CheckError, Condition, Field, Image, Library, LinkError, Node, Nodes, PredicateTable,
+    RegisterError, Visit, Walker, Warning, Word, source, templates,
 };
 
 fn visits(name: &str, facts: &[(&str, i64)]) -> Vec<String> {
@@ -159,6 +159,159 @@ fn the_impossible_is_an_error() {
         CheckError::TransformMismatch(..)
     ));
     assert!(Library::new().register("9lives", accels(&["Ser"])).is_err());
+}
+
+/// Ser, a join of such arms, and what follows it.
+fn joined(arms: &[&[&str]], after: &[&str]) -> Nodes {
+    let mut nodes = seq(&["Ser"]).unwrap();
+    nodes.push(join(arms.iter().map(|arm| seq(arm).unwrap()).collect()));
+    nodes.extend(seq(after).unwrap());
+    nodes
+}
+
+#[test]
+fn a_join_is_a_scatter_arms_with_jumps_and_the_place_where_they_meet() {
+    let mut library = Library::new();
+    let two = joined(&[&["Cmp"], &["Encr", "Cmp"]], &["Encr", "TCP"]);
+    let three = joined(&[&["Cmp"], &["Encr"], &["Dcmp"]], &["Encr"]);
+    library.register("two", two).unwrap();
+    library.register("three", three).unwrap();
+    let image = library.link().unwrap();
+    let words: Vec<String> = image.words().iter().map(Word::to_string).collect();
+    // Ser; scatter to 7; Cmp, go to 9; 7: Encr Cmp; 9: join Encr TCP.
+    // Ser; scatter to 7; Cmp, go to 13; 7: fork to 12; Encr, go to 13; 12: Dcmp; 13: join Encr.
+    assert_eq!(words, ["5bc77e927bf21000", "5bc77edcc2ed8bf2"]);
+
+    let mut walker = Walker::new(&image, "three").unwrap();
+    let mut text = Vec::new();
+    while let Some(visit) = walker.advance(&|_: Field<'_>| None).unwrap() {
+        text.push(match visit {
+            Visit::Call { accel, .. } => accel.to_string(),
+            other => format!("{other:?}").to_lowercase(),
+        });
+    }
+    assert_eq!(
+        text[1..].join(" "),
+        "Ser scatter Cmp wait fork Encr wait Dcmp join Encr notify"
+    );
+}
+
+#[test]
+fn a_join_that_does_not_fit_a_word_meets_in_a_part_of_its_own() {
+    let long = ["Cmp", "Dcmp", "Cmp", "Dcmp", "Cmp", "Dcmp", "Cmp"];
+    let nodes = joined(&[&long, &long, &["Encr"]], &["Encr", "TCP"]);
+    let mut library = Library::new();
+    library.register("long", nodes).unwrap();
+    let image = library.link().unwrap();
+    let meets = image.words().iter().filter(|word| word.0 >> 56 == 0xBF);
+    assert_eq!(meets.count(), 1, "{:?}", image.words());
+    assert_eq!(Image::from_bytes(&image.to_bytes()), Ok(image));
+}
+
+#[test]
+fn joins_that_cannot_be_are_errors() {
+    let arms = |arms: &[&[&str]]| refused(joined(arms, &["Encr"]));
+    assert_eq!(arms(&[&["Cmp"]]), CheckError::EmptyJoin);
+    assert_eq!(arms(&[&["Cmp"], &[]]), CheckError::EmptyJoin);
+    assert!(matches!(
+        arms(&[&["Cmp"], &["LdB"]]),
+        CheckError::AfterLdb(_)
+    ));
+    assert!(matches!(
+        arms(&[&["TCP"], &["Cmp"]]),
+        CheckError::AfterSend(_)
+    ));
+
+    let ending = |end: Node| {
+        let mut arm = seq(&["Cmp"]).unwrap();
+        arm.push(end);
+        let mut nodes = seq(&["Ser"]).unwrap();
+        nodes.push(join(vec![seq(&["Encr"]).unwrap(), arm]));
+        nodes.extend(seq(&["Encr"]).unwrap());
+        refused(nodes)
+    };
+    let fork = fork(vec![seq(&["LdB"]).unwrap(), seq(&["Cmp"]).unwrap()]);
+    let sometimes = branch("hit", vec![tail("x")], vec![]).unwrap();
+    for end in [tail("x"), Node::Notify, fork, sometimes] {
+        assert_eq!(ending(end), CheckError::ArmEnds(2));
+    }
+    let all_end = vec![join(vec![vec![Node::Notify], vec![tail("x")]])];
+    let mut nodes = seq(&["Ser"]).unwrap();
+    nodes.extend(all_end);
+    assert_eq!(refused(nodes), CheckError::ArmEnds(1));
+
+    let after = |node: Option<Node>| {
+        let mut nodes = joined(&[&["Cmp"], &["Encr"]], &[]);
+        nodes.extend(node);
+        matches!(refused(nodes), CheckError::AfterJoin(_))
+    };
+    let change = trans("str", "json").unwrap();
+    let again = join(vec![seq(&["Cmp"]).unwrap(), seq(&["Encr"]).unwrap()]);
+    let branches = branch("hit", seq(&["Cmp"]).unwrap(), vec![]).unwrap();
+    for node in [change, again, branches, tail("x"), Node::Notify] {
+        assert!(after(Some(node.clone())), "{node:?}");
+    }
+    assert!(after(None), "the end");
+    let error = refused(joined(&[&["Cmp"], &["Encr"]], &[])).to_string();
+    assert_eq!(
+        error,
+        "only an accelerator can follow a join, for its arms meet in an input queue: not the end"
+    );
+    let meet = vec![accel("Ser").unwrap(), Node::Meet, accel("Encr").unwrap()];
+    assert_eq!(refused(meet), CheckError::Meet);
+}
+
+#[test]
+fn a_memory_whose_arms_do_not_meet_is_refused() {
+    let raw = |words: &[u64], names: &[&str]| {
+        let words = words.iter().copied().map(Word).collect();
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Image::from_raw(words, PredicateTable::default(), names)
+    };
+    let parts = ["t", "t.1", "t.2"];
+    // Ser; scatter to 8; continue at 1; 8: continue at 1 or 2. There: join Encr.
+    let (meets, meet) = (0x5bc8_f001_f001_0000, 0xbf20_0000_0000_0000);
+    assert!(raw(&[meets, meet, meet], &parts).is_ok());
+    for (words, why) in [
+        (
+            [0x5bc8_f001_f002_0000, meet, meet],
+            "the arms of a join do not all meet",
+        ),
+        (
+            [0x5bc8_f001_f002_0000, meet, 0x2000_0000_0000_0000],
+            "the arms of a join do not all meet",
+        ),
+        (
+            [0x5f00_1000_0000_0000, meet, meet],
+            "it comes to a join without a scatter",
+        ),
+    ] {
+        let error = raw(&words, &parts).unwrap_err().to_string();
+        assert_eq!(error, format!("word 't': {why}"));
+    }
+    // Neither a trace nor an arm can begin with it.
+    assert!(raw(&[meet], &["t"]).is_err());
+    assert!(raw(&[0x5bc6_bf2f_0010_0000, meet, meet], &parts).is_err());
+}
+
+#[test]
+fn the_executions_of_arms_end_at_the_join() {
+    let arm = ["Cmp"].as_slice();
+    let mut nodes = joined(&[arm; 40], &["Encr"]);
+    nodes.push(join(vec![seq(arm).unwrap(); 40]));
+    nodes.extend(seq(&["Encr"]).unwrap());
+    let mut library = Library::new();
+    library.register("t", nodes).unwrap();
+    assert!(library.link().is_ok(), "40 at a time");
+    let mut library = Library::new();
+    library
+        .register("t", joined(&[arm; 65], &["Encr"]))
+        .unwrap();
+    let error = library.link().unwrap_err();
+    assert!(matches!(
+        error,
+        LinkError::TooManyExecutions { executions: 65, .. }
+    ));
 }
 
 #[test]
@@ -350,6 +503,11 @@ fn listings_read_like_the_source() {
         )
     );
     assert!(text.contains("fork\n  arm 1:\n    LdB\n  arm 2:\n"));
+    let text = source::listing(&joined(&[&["Cmp"], &["Encr"]], &["TCP"]));
+    assert_eq!(
+        text,
+        "Ser\njoin\n  arm 1:\n    Cmp\n  arm 2:\n    Encr\nTCP\n"
+    );
 }
 
 #[test]

@@ -65,6 +65,32 @@ fn ending(next: Option<String>) -> BoxedStrategy<Nodes> {
     .boxed()
 }
 
+/// A join of arms that may have joins and branches of their own, and what follows it.
+fn joined(depth: u32) -> BoxedStrategy<Nodes> {
+    let plain = vec(inner_accel(), 1..4).boxed();
+    let branched = (
+        condition(),
+        vec(inner_accel(), 1..4),
+        vec(inner_accel(), 0..3),
+    )
+        .prop_map(|(condition, on_true, on_false)| {
+            vec![Node::Branch {
+                condition,
+                on_true,
+                on_false,
+                likely: None,
+            }]
+        });
+    let arm = if depth == 0 {
+        prop_oneof![2 => plain, 1 => branched].boxed()
+    } else {
+        prop_oneof![3 => plain, 2 => branched, 1 => joined(depth - 1)].boxed()
+    };
+    (vec(arm, 2..5), inner_accel())
+        .prop_map(|(arms, next)| vec![Node::Join(arms), next])
+        .boxed()
+}
+
 fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
     let plain = vec(inner_accel(), 0..6).boxed();
     if depth == 0 {
@@ -124,7 +150,13 @@ fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
         }
         vec![Node::Fork(arms)]
     });
-    let middle = prop_oneof![3 => plain.clone(), 2 => rejoin, 2 => early, 1 => transformed()];
+    let middle = prop_oneof![
+        3 => plain.clone(),
+        2 => rejoin,
+        2 => early,
+        1 => transformed(),
+        2 => joined(1),
+    ];
     let last = prop_oneof![3 => arm, 1 => both, 1 => fork];
     (plain, vec(middle, 0..4), last)
         .prop_map(|(mut nodes, middle, last)| {
@@ -203,6 +235,28 @@ proptest! {
         let again = link(image.disassemble().unwrap()).unwrap();
         prop_assert_eq!(&walk(&again, seed), &reference);
         prop_assert_eq!(&again, &image, "disassembly is exact");
+    }
+
+    /// For each scatter, as many executions wait as it has started and one more goes on, so a join
+    /// fires once, after all of its arms.
+    #[test]
+    fn every_execution_of_a_scatter_comes_to_its_join(library in library(), seed in any::<u64>()) {
+        let image = library.link().unwrap();
+        let visits = walk(&image, seed);
+        let count = |wanted: &Visit| visits.iter().filter(|visit| *visit == wanted).count();
+        let [forks, scatters] = [&Visit::Fork, &Visit::Scatter].map(count);
+        let [waits, joins, ends] = [&Visit::Wait, &Visit::Join, &Visit::Notify].map(count);
+        prop_assert_eq!(joins, scatters);
+        prop_assert_eq!(waits + ends, 1 + forks + scatters, "every execution ends once");
+        let mut open = 0_i64;
+        for visit in &visits {
+            open += match visit {
+                Visit::Scatter => 1,
+                Visit::Join => -1,
+                _ => 0,
+            };
+            prop_assert!(open >= 0);
+        }
     }
 
     #[test]

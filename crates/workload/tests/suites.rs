@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use accelflow_kernel::Stream;
-use accelflow_trace::{Image, templates};
+use accelflow_trace::{Image, source, templates};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, Arrivals, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
@@ -127,6 +127,33 @@ fn a_read_can_go_eight_ways_and_end_in_an_error() {
     assert_eq!(ways.len(), 2 + 1 + 8);
     let counts: BTreeSet<u32> = ways.iter().map(|way| way.conditionals).collect();
     assert_eq!(counts, BTreeSet::from([2, 5]));
+}
+
+#[test]
+fn what_follows_a_join_is_counted_once() {
+    let mut nodes = source::seq(&["TCP", "Dser"]).unwrap();
+    let arm = source::branch("hit", source::seq(&["Cmp"]).unwrap(), vec![]).unwrap();
+    let other = source::seq(&["Ser"]).unwrap();
+    nodes.push(source::join(vec![vec![arm], other]));
+    nodes.extend(source::seq(&["Cmp"]).unwrap());
+    let found = source::branch("found", source::seq(&["Encr"]).unwrap(), vec![]);
+    nodes.push(found.unwrap());
+    let mut library = templates().unwrap();
+    library.register("gather", nodes).unwrap();
+    let image = library.link().unwrap();
+    let chain = Chain::new("gather");
+    let path = vec![Phase::one(chain.clone()), Phase::one(Chain::new("T2"))];
+    let service = Service::new("Gather", "Gather", path).unwrap();
+    let (place, _) = service.chains().next().unwrap();
+    let ways = chain.outcomes(&place, &image).unwrap();
+    assert_eq!(ways.len(), 4);
+    assert!(ways.iter().all(|way| way.conditionals == 2));
+
+    let facts = chain.with("gather", "hit", 1).with("gather", "found", 1);
+    let service = with_chain(&service, 0, &facts);
+    let counts = invocations(&service, &image).unwrap();
+    // TCP, Dser, Cmp beside Ser, Cmp, Encr, and the four of T2.
+    assert_eq!(counts.total, 10);
 }
 
 #[test]

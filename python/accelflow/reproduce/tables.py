@@ -73,7 +73,7 @@ def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
                 case "accelerator":
                     pairs.update((source, str(node.name)) for source in sources)
                     sources = frozenset({str(node.name)})
-                case "branch":
+                case "branch" | "join":
                     ends = [walk(tuple(arm), sources) for arm in node.arms]
                     sources = frozenset[str]().union(*ends)
                 case "fork":

@@ -131,6 +131,10 @@ class _Placer:
                 case "fork":
                     self._fork(node, out, lane)
                     out = None
+                case "join":
+                    out = self._join(node, out, lane)
+                case "meet":
+                    out = self._add("fork", "", out, lane)
                 case "notify":
                     self._add("core", "core", out, lane)
                     out = None
@@ -199,6 +203,17 @@ class _Placer:
         for arm in others:
             self.end(*self._below(bar, arm, "", lane))
 
+    def _join(self, node: Node, out: _Out | None, lane: int) -> _Out | None:
+        """Place the arms of a join between two bars."""
+        self._add("fork", "", out, lane)
+        bar = self.layout.boxes[-1]
+        first, *others = node.arms
+        main = self.sequence(first, _Out(bar.right), lane)
+        for side, lower in [self._below(bar, arm, "", lane) for arm in others]:
+            if main is not None and side is not None:
+                main = self._meet(main, lane, side, lower)
+        return main and self._add("fork", "", main, lane)
+
     def _below(
         self, box: Box, arm: Sequence[Node], label: str, lane: int
     ) -> tuple[_Out | None, int]:
@@ -239,6 +254,6 @@ def _goes_straight_on_yes(on_true: Sequence[Node], on_false: Sequence[Node]) -> 
 
 def _ends(nodes: Sequence[Node]) -> bool:
     last = nodes[-1]
-    if last.kind == "branch":
+    if last.kind in {"branch", "join"}:
         return all(arm and _ends(arm) for arm in last.arms)
     return last.kind in {"tail", "continue", "notify", "fork"}

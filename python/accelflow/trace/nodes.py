@@ -77,6 +77,21 @@ def fork(*arms: Steps) -> Node:
     return _native.trace_fork([seq(arm) for arm in arms])
 
 
+def join(*arms: Steps) -> Node:
+    """Run all arms in parallel, each on a copy of the payload, until all have come to what follows.
+
+    The accelerator that follows runs once, when the last arm has come. It is given the payloads of
+    all, one behind the other in the order of the arms, which must all be protocol data (str); what
+    branches test after it is what the first arm says. At least two arms, none of them empty; no
+    path of an arm may end or fork, and nothing but an accelerator may follow. That is checked when
+    the trace is built. Arms may have joins of their own.
+
+    Source: AccelFlow, section IV.A: "If an input queue entry needs data from multiple source
+    accelerators, the dispatcher marks the entry as ready when all data has arrived."
+    """
+    return _native.trace_join([seq(arm) for arm in arms])
+
+
 def tail(name: str) -> Node:
     """End this trace and go on with the trace called `name`, from the accelerator trace memory.
 
@@ -108,6 +123,6 @@ def _nodes(steps: Iterable[Steps], nesting: int) -> Iterator[Node]:
             case _:
                 raise InputError(
                     f"element {index} of a trace is {step!r}; it must be the name of an"
-                    " accelerator, a branch, trans, fork, tail or notify, a sequence of these, or"
-                    " None"
+                    " accelerator, a branch, trans, fork, join, tail or notify, a sequence of"
+                    " these, or None"
                 )

@@ -11,6 +11,16 @@ ASCII = str.maketrans(
     {"→": ">", "⇢": "~", "◇": "?", "●": "*", "↩": "<", "├": "|", "└": "`", "│": "|", "─": "-"}
 )
 
+#: What an instruction does, but those that name an accelerator, a transformation or an address.
+_IN_WORDS: Mapping[str, str] = {
+    "branch": "branch: go on if predicate {predicate} holds, else to {target}",
+    "fork": "fork: a second execution starts at {target}",
+    "scatter": "scatter: a second execution starts at {target}, a join waits for both",
+    "join": "join: go on when all arms have come",
+    "jump": "go to {target}",
+    "end": "end: notify the core",
+}
+
 LEGEND = "→ then   ⇢ next trace, from the trace memory   ● core is notified   ↩ on below the branch"
 
 
@@ -60,7 +70,9 @@ def _graph(nodes: Sequence[Node], leave: str) -> Iterator[str]:
             case "trans":
                 change = f"{node.src}>{node.dst}"
                 chain.append(f"→ {change}" if chain else change)
-            case "branch" | "fork":
+            case "meet":
+                chain.append("meet")
+            case "branch" | "fork" | "join":
                 if chain:
                     yield " ".join(chain)
                     chain = []
@@ -88,6 +100,9 @@ def _split(node: Node, leave: str, last: bool) -> Iterator[str]:
         yield "fork"
         arms = [(str(number), arm) for number, arm in enumerate(node.arms, 1)]
         leave = "→ ●"
+    elif node.kind == "join":
+        yield "join"
+        arms = [(str(number), arm) for number, arm in enumerate(node.arms, 1)]
     else:
         expected = {True: "   (yes expected)", False: "   (no expected)", None: ""}[node.likely]
         yield f"◇ {node.condition}{expected}"
@@ -138,18 +153,10 @@ def _used(line: Line) -> int:
 
 def describe(instruction: _native.TraceInstruction, names: Mapping[int, str]) -> str:
     """An instruction in words; `names` are those of the addresses."""
-    match instruction.operation:
-        case "branch":
-            return (
-                f"branch: go on if predicate {instruction.predicate:x} holds, else to"
-                f" {instruction.target}"
-            )
-        case "fork":
-            return f"fork: a second execution starts at {instruction.target}"
-        case "jump":
-            return f"go to {instruction.target}"
-        case "end":
-            return "end: notify the core"
+    if instruction.operation in _IN_WORDS:
+        return _IN_WORDS[instruction.operation].format(
+            target=instruction.target, predicate=f"{instruction.predicate or 0:x}"
+        )
     if instruction.address is None:
         return f"{instruction.operation} {instruction.name}"
     return (

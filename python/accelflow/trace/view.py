@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import TraceError
-from accelflow.trace.nodes import Node, Pipeline, branch, fork
+from accelflow.trace.nodes import Node, Pipeline, branch, fork, join
 from accelflow.trace.store import Image
 from accelflow.trace.traces import Library, templates
 
@@ -90,7 +90,7 @@ def node_dict(node: Node) -> dict[str, Any]:
     match node.kind:
         case "branch":
             facts |= {"on_true": arms[0], "on_false": arms[1]}
-        case "fork":
+        case "fork" | "join":
             facts |= {"arms": arms}
     return facts
 
@@ -176,10 +176,43 @@ def _joined(nodes: Sequence[Node], done: Mapping[str, Pipeline]) -> Pipeline:
                 joined.append(branch(node.condition or "", on_true, on_false, node.likely))
             case "fork":
                 joined.append(fork(*(_joined(arm, done) for arm in node.arms)))
+            case "join":
+                joined += _join([_joined(arm, done) for arm in node.arms])
             case _:
                 joined.append(node)
     _native.trace_listing(joined)  # refuses more nodes than a trace may have, before they double
     return tuple(joined)
+
+
+def _join(arms: Sequence[Pipeline]) -> Pipeline:
+    """A join of `arms`, and what follows it if that is at the end of each of them."""
+    cut = [_cut(arm) for arm in arms]
+    own: list[Sequence[Node]] = [arm for arm, _ in cut]
+    while own[-1] and own[-1][0].kind == "fork":  # further arms, in a part of their own
+        own[-1:] = own[-1][0].arms
+    rest = next((after for _, after in cut if after is not None), ())
+    return (join(*own), *rest)
+
+
+def _cut(arm: Sequence[Node]) -> tuple[Pipeline, Pipeline | None]:
+    """An arm of a join up to where it meets the others, and what follows that, if it is there."""
+    own: list[Node] = []
+    rest: Pipeline | None = None
+    for index, node in enumerate(arm):
+        match node.kind:
+            case "meet":
+                return tuple(own), tuple(arm[index + 1 :])
+            case "branch":
+                (on_true, after_true), (on_false, after_false) = (_cut(way) for way in node.arms)
+                own.append(branch(node.condition or "", on_true, on_false, node.likely))
+                rest = rest or after_true or after_false
+            case "fork":
+                ways = [_cut(way) for way in node.arms]
+                own.append(fork(*(way for way, _ in ways)))
+                rest = next((after for _, after in ways if after is not None), rest)
+            case _:
+                own.append(node)
+    return tuple(own), rest
 
 
 def _line_dict(line: Line) -> dict[str, Any]:

@@ -168,6 +168,7 @@ impl From<Fault> for Failure {
             Fault::Decode(error) => decode_reason(error),
             Fault::UnknownPredicate(_) => "unknown_predicate",
             Fault::MissingField(_) => "missing_field",
+            Fault::NoJoin => "no_join",
             Fault::DanglingAddress(_) => "dangling_address",
         };
         Failure::new(reason, fault)
@@ -191,6 +192,10 @@ fn check_reason(error: &CheckError) -> &'static str {
         CheckError::TransformMismatch(..) => "transform_mismatch",
         CheckError::EmptyBranch(_) => "empty_branch",
         CheckError::EmptyFork => "empty_fork",
+        CheckError::EmptyJoin => "empty_join",
+        CheckError::ArmEnds(_) => "arm_ends",
+        CheckError::AfterJoin(_) => "after_join",
+        CheckError::Meet => "no_join",
         CheckError::TooDeep => "too_deep",
         CheckError::TooLong(_) => "too_long",
     }

@@ -191,6 +191,9 @@ pub(crate) fn describe(visit: Visit) -> (&'static str, String) {
         Visit::Call { accel, .. } => ("call", accel.to_string()),
         Visit::Transform(change) => ("trans", change.to_string()),
         Visit::Fork => ("fork", String::new()),
+        Visit::Scatter => ("scatter", String::new()),
+        Visit::Wait => ("wait", String::new()),
+        Visit::Join => ("join", String::new()),
         Visit::Notify => ("notify", String::new()),
     }
 }
@@ -217,7 +220,7 @@ impl PyInstruction {
         &self.nibbles
     }
 
-    /// end, call, branch, trans, fork, tail, jump or continue.
+    /// end, call, branch, trans, fork, scatter, join, tail, jump or continue.
     #[getter]
     fn operation(&self) -> &'static str {
         match self.inner {
@@ -226,6 +229,8 @@ impl PyInstruction {
             Instruction::Branch { .. } => "branch",
             Instruction::Transform(_) => "trans",
             Instruction::Fork(_) => "fork",
+            Instruction::Scatter(_) => "scatter",
+            Instruction::Join => "join",
             Instruction::Tail(_) => "tail",
             Instruction::Jump(_) => "jump",
             Instruction::Continue(_) => "continue",
@@ -252,12 +257,14 @@ impl PyInstruction {
     }
 
     /// The position that a branch (if its predicate does not hold), a jump or the second
-    /// execution of a fork continues at: up to 16, the end of the word.
+    /// execution of a fork or scatter continues at: up to 16, the end of the word.
     #[getter]
     fn target(&self) -> Option<usize> {
         match self.inner {
             Instruction::Branch { otherwise, .. } => Some(otherwise.index()),
-            Instruction::Jump(to) | Instruction::Fork(to) => Some(to.index()),
+            Instruction::Jump(to) | Instruction::Fork(to) | Instruction::Scatter(to) => {
+                Some(to.index())
+            }
             _ => None,
         }
     }

@@ -65,7 +65,7 @@ fn arms(node: &Node) -> Vec<&Nodes> {
         Node::Branch {
             on_true, on_false, ..
         } => vec![on_true, on_false],
-        Node::Fork(arms) => arms.iter().collect(),
+        Node::Fork(arms) | Node::Join(arms) => arms.iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -86,7 +86,7 @@ pub(crate) fn wrap(nodes: &[Node]) -> Vec<PyNode> {
 
 #[pymethods]
 impl PyNode {
-    /// accelerator, branch, trans, fork, tail, continue or notify.
+    /// accelerator, branch, trans, fork, join, meet, tail, continue or notify.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner {
@@ -94,6 +94,8 @@ impl PyNode {
             Node::Branch { .. } => "branch",
             Node::Transform(_) => "trans",
             Node::Fork(_) => "fork",
+            Node::Join(_) => "join",
+            Node::Meet => "meet",
             Node::Tail(_) => "tail",
             Node::Continue(_) => "continue",
             Node::Notify => "notify",
@@ -128,7 +130,7 @@ impl PyNode {
         }
     }
 
-    /// The true and the false arm of a branch, or the arms of a fork.
+    /// The true and the false arm of a branch, or the arms of a fork or join.
     #[getter]
     fn arms(&self) -> Vec<Vec<PyNode>> {
         arms(&self.inner).into_iter().map(|arm| wrap(arm)).collect()
@@ -195,16 +197,29 @@ pub(crate) fn trace_trans(src: &str, dst: &str) -> PyResult<PyNode> {
     Ok(PyNode::wrap(&node))
 }
 
-/// Arms that run in parallel.
+/// Arms that run in parallel, each to its own end.
 #[pyfunction]
 pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
+    parallel(arms, source::fork)
+}
+
+/// Arms that run in parallel until all have come to what follows.
+#[pyfunction]
+pub(crate) fn trace_join(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
+    parallel(arms, source::join)
+}
+
+fn parallel(
+    arms: Vec<Vec<PyRef<'_, PyNode>>>,
+    of: impl FnOnce(Vec<Nodes>) -> Node,
+) -> PyResult<PyNode> {
     let unwrapped = arms
         .iter()
         .map(|arm| unwrap(arm))
         .collect::<Result<_, _>>()?;
     let inside: Vec<_> = arms.into_iter().flatten().collect();
     limit(&inside)?;
-    Ok(PyNode::around(source::fork(unwrapped), &inside)?)
+    Ok(PyNode::around(of(unwrapped), &inside)?)
 }
 
 /// The end of a trace that is followed by the trace called `name`.

@@ -38,6 +38,8 @@ pub(crate) struct Station<T> {
     overflow: InputQueue<T>,
     blocked: VecDeque<(T, Owner)>,
     input_used: usize,
+    /// Input entries of joins that wait for arms.
+    joins: usize,
     input_entries: usize,
     overflow_used: usize,
     overflow_entries: usize,
@@ -67,6 +69,7 @@ impl<T: Copy + PartialEq> Station<T> {
             overflow: InputQueue::new(policy, sizes.overflow),
             blocked: VecDeque::new(),
             input_used: 0,
+            joins: 0,
             input_entries: sizes.input,
             overflow_used: 0,
             overflow_entries: sizes.overflow,
@@ -92,6 +95,19 @@ impl<T: Copy + PartialEq> Station<T> {
         self.input_used += usize::from(free);
         self.peak_input = self.peak_input.max(self.input_used);
         free
+    }
+
+    /// Takes an entry for a join whose arms come one by one, if one is free and another is not a
+    /// join's: what is in the overflow area may be an arm, and waits for an entry.
+    pub(crate) fn reserve_for_join(&mut self) -> bool {
+        let free = self.joins + 1 < self.input_entries && self.reserve_input();
+        self.joins += usize::from(free);
+        free
+    }
+
+    /// All arms have come to a reserved entry.
+    pub(crate) fn joined(&mut self) {
+        self.joins -= 1;
     }
 
     /// Takes an entry of the overflow area, if one is free.

@@ -12,6 +12,8 @@ use accelflow_units::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct CentralQueue<T> {
     used: usize,
+    /// Entries of joins that wait for arms.
+    joins: usize,
     entries: usize,
     overflow: VecDeque<T>,
     overflow_used: usize,
@@ -34,6 +36,7 @@ impl<T: Copy> CentralQueue<T> {
     ) -> Self {
         CentralQueue {
             used: 0,
+            joins: 0,
             entries,
             overflow: VecDeque::new(),
             overflow_used: 0,
@@ -52,6 +55,19 @@ impl<T: Copy> CentralQueue<T> {
         let free = self.used < self.entries;
         self.used += usize::from(free);
         free
+    }
+
+    /// Takes an entry for a join whose arms come one by one, if one is free and another is not a
+    /// join's: what is in the overflow area may be an arm, and waits for an entry.
+    pub(crate) fn reserve_for_join(&mut self) -> bool {
+        let free = self.joins + 1 < self.entries && self.reserve();
+        self.joins += usize::from(free);
+        free
+    }
+
+    /// All arms have come to a reserved entry.
+    pub(crate) fn joined(&mut self) {
+        self.joins -= 1;
     }
 
     /// Takes an entry of the overflow area, if one is free.

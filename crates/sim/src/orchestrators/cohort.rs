@@ -1,7 +1,7 @@
 use accelflow_units::Time;
 
 use super::{
-    Completion, Decision, Links, Next, Notification, Orchestrator, interrupt_and_submit,
+    Arm, Completion, Decision, Links, Next, Notification, Orchestrator, interrupt_and_submit,
     software_transforms,
 };
 use crate::config::Config;
@@ -36,19 +36,23 @@ pub(super) const COHORT_POLLING: Cohort = Cohort {
 
 impl Cohort {
     /// Core time to pass an operation on from one accelerator to another.
-    fn hand_over(&self, config: &Config) -> Time {
-        if self.polls {
-            // The request's thread takes it from one queue and puts it into another.
-            config.cohort.pop + config.core.context_switch + config.cohort.push
-        } else {
-            interrupt_and_submit(config)
+    fn hand_over(&self, completion: &Completion, config: &Config) -> Time {
+        if !self.polls {
+            return interrupt_and_submit(completion, config);
+        }
+        // The request's thread takes it from one queue and puts it into another, unless that waits
+        // for other arms of a join: the last of them is put there with the others.
+        let taken = config.cohort.pop + config.core.context_switch;
+        match completion.arm {
+            Arm::Waits => taken,
+            Arm::None | Arm::Last => taken + config.cohort.push,
         }
     }
 
     /// Core time to post a buffer for a message.
     fn post_buffer(&self, config: &Config) -> Time {
         if self.polls {
-            self.hand_over(config)
+            config.cohort.pop + config.core.context_switch + config.cohort.push
         } else {
             config.core.interrupt + config.core.context_switch * 2
         }
@@ -76,9 +80,14 @@ impl Orchestrator for Cohort {
         let fits = completion.size <= config.accelerator.inline;
         let simple = fits && completion.branches == 0 && completion.transforms == 0;
         match completion.next {
-            Next::Forward(to) if simple && links.linked(completion.from, to) => Decision::default(),
+            // A link is between two: what comes from several meets at the core.
+            Next::Forward(to)
+                if simple && completion.arm == Arm::None && links.linked(completion.from, to) =>
+            {
+                Decision::default()
+            }
             Next::Forward(_) => Decision {
-                core: self.hand_over(config) + software_transforms(completion, config),
+                core: self.hand_over(completion, config) + software_transforms(completion, config),
                 ..Decision::default()
             },
             Next::Park => Decision {

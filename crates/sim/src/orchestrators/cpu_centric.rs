@@ -26,7 +26,8 @@ impl Orchestrator for CpuCentric {
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         match completion.next {
             Next::Forward(_) => Decision {
-                core: interrupt_and_submit(config) + software_transforms(completion, config),
+                core: interrupt_and_submit(completion, config)
+                    + software_transforms(completion, config),
                 ..Decision::default()
             },
             Next::Park => Decision {

@@ -102,7 +102,8 @@ impl Orchestrator for Direct {
         }
         Decision {
             manager: self.manager.then(|| Manager::of(config)),
-            core: interrupt_and_submit(config) + software_transforms(completion, config),
+            core: interrupt_and_submit(completion, config)
+                + software_transforms(completion, config),
             ..decision
         }
     }

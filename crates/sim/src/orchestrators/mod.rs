@@ -37,6 +37,20 @@ pub struct Completion {
     pub transforms: u8,
     /// Size of the payload.
     pub size: Bytes,
+    /// What it means for a join.
+    pub arm: Arm,
+}
+
+/// What a completion means for a join that comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arm {
+    /// None comes next.
+    #[default]
+    None,
+    /// Other arms have not come: what follows is not started by this completion.
+    Waits,
+    /// All others have come.
+    Last,
 }
 
 impl Completion {
@@ -294,7 +308,12 @@ fn software_transforms(completion: &Completion, config: &Config) -> Time {
 }
 
 /// Core time of a completion that interrupts: the interrupt, to the thread that handles it and
-/// back, and handing over the next operation.
-fn interrupt_and_submit(config: &Config) -> Time {
-    config.core.interrupt + config.core.context_switch * 2 + config.core.submit
+/// back, and handing over the next operation, unless that waits for other arms of a join: the last
+/// of them hands it over.
+fn interrupt_and_submit(completion: &Completion, config: &Config) -> Time {
+    let submit = match completion.arm {
+        Arm::Waits => Time::ZERO,
+        Arm::None | Arm::Last => config.core.submit,
+    };
+    config.core.interrupt + config.core.context_switch * 2 + submit
 }

@@ -69,7 +69,8 @@ impl Orchestrator for Relief {
                 ..decision
             },
             Next::Forward(_) => Decision {
-                core: interrupt_and_submit(config) + software_transforms(completion, config),
+                core: interrupt_and_submit(completion, config)
+                    + software_transforms(completion, config),
                 ..decision
             },
             Next::Park => Decision {

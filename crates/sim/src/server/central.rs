@@ -21,18 +21,48 @@ impl Engine<'_> {
         if self.central.is_none() {
             return Ok(Time::ZERO);
         }
+        let (mut time, mut at) = self.time_from(*job)?;
+        while let Some(after) = at {
+            let (rest, next) = self.time_from(after)?;
+            (time, at) = (time + rest, next);
+        }
+        Ok(time)
+    }
+
+    /// The unloaded time from a job's next operation to the next join around it, if it comes to
+    /// one: then also the job as it stands after it; else to the end of its chain.
+    fn time_from(&self, job: Job) -> Result<(Time, Option<Job>), SimError> {
+        if job.meets {
+            let mut after = job;
+            self.read(&mut after, &mut Vec::new())?;
+            return Ok((Time::ZERO, Some(after)));
+        }
         let here = match job.next {
             Next::Forward(accel) => self.operation_time(accel, job.operation),
             Next::Park => self.run.plan.typical_wait(job.trace),
-            Next::End => return Ok(Time::ZERO),
+            Next::End => return Ok((Time::ZERO, None)),
         };
-        let mut main = *job;
-        let (_, arms) = self.read_all(&mut main)?;
-        let mut longest = self.time_left(&main)?;
-        for arm in &arms {
-            longest = longest.max(self.time_left(arm)?);
+        let (rest, at) = self.time_after(job)?;
+        Ok((here + rest, at))
+    }
+
+    /// The same from the end of an operation on.
+    fn time_after(&self, mut job: Job) -> Result<(Time, Option<Job>), SimError> {
+        let mut forked = Vec::new();
+        self.read(&mut job, &mut forked)?;
+        let (mut time, mut at) = self.time_from(job)?;
+        for other in forked.into_iter().rev() {
+            let (beside, meets) = self.time_after(other.job)?;
+            time = time.max(beside);
+            at = at.or(meets);
+            if other.scatters
+                && let Some(after) = at.take()
+            {
+                let (rest, next) = self.time_from(after)?;
+                (time, at) = (time + rest, next);
+            }
         }
-        Ok(here + longest)
+        Ok((time, at))
     }
 
     /// A job's operation has completed.

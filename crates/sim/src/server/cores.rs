@@ -175,9 +175,10 @@ impl Engine<'_> {
     fn software(&mut self, root: JobId, now: Time) -> Result<Time, SimError> {
         let mut total = Time::ZERO;
         let mut left = vec![root];
+        let mut met = Vec::new();
         while let Some(id) = left.pop() {
             let mut job = *self.jobs.get(id);
-            while let Next::Forward(accel) = job.next {
+            while let (Next::Forward(accel), false) = (job.next, job.meets) {
                 self.log(&job, true, now);
                 total += self.run.config.tax_time(job.operation.core);
                 job.due = self.advance_deadline(&job);
@@ -191,6 +192,8 @@ impl Engine<'_> {
                 left.extend(arms.into_iter().map(|arm| self.add_arm(root, arm)));
             }
             *self.jobs.get_mut(id) = job;
+            met.push(id);
+            left.extend(self.meet_in_software(root, id, &mut met)?);
         }
         Ok(total)
     }
@@ -292,6 +295,7 @@ impl Engine<'_> {
         for job in std::iter::once(id).chain(arms) {
             let done = *self.jobs.get(job);
             match done.next {
+                _ if done.meets => self.come_from_core(job, now)?,
                 Next::Park => {
                     self.free_buffer(job);
                     self.jobs.get_mut(job).held = self.where_software_waits();

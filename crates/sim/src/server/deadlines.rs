@@ -48,23 +48,24 @@ pub(super) fn walk(
         mark: PositionMark::START,
         ordinal: 0,
     };
-    walk_from(plan, chain, start, duration)
+    walk_from(plan, chain, start, duration).0
 }
 
+/// The same from `at` to the join around it, if there is one: then also where it goes on.
 fn walk_from(
     plan: &Plan,
     chain: &ChainPlan,
     mut at: Position,
     duration: &mut dyn FnMut(Visit) -> Time,
-) -> Time {
+) -> (Time, Option<Position>) {
     let (mut total, mut longest) = (Time::ZERO, Time::ZERO);
     loop {
         let Ok(word) = plan.image.word(at.word) else {
-            return total.max(longest);
+            return (total.max(longest), None);
         };
         let facts = chain.facts.of(at.trace);
         let Ok(read) = step(word, at.mark, plan.image.predicates(), &facts) else {
-            return total.max(longest);
+            return (total.max(longest), None);
         };
         let first = at.word == at.trace && at.mark == PositionMark::START;
         at.mark = read.next;
@@ -80,9 +81,21 @@ fn walk_from(
             Action::Transform(_) => {}
             Action::Fork { arm } => {
                 let arm = Position { mark: arm, ..at };
-                longest = longest.max(total + walk_from(plan, chain, arm, duration));
+                let (time, _) = walk_from(plan, chain, arm, duration);
+                longest = longest.max(total + time);
             }
-            Action::Notify => return total.max(longest),
+            Action::Scatter { arm } => {
+                let arm = Position { mark: arm, ..at };
+                let (first, meets) = walk_from(plan, chain, at, duration);
+                let (second, _) = walk_from(plan, chain, arm, duration);
+                total += first.max(second);
+                match meets {
+                    Some(after) => at = after,
+                    None => return (total.max(longest), None),
+                }
+            }
+            Action::Join => return (total.max(longest), Some(at)),
+            Action::Notify => return (total.max(longest), None),
             Action::LoadAtm { address, link } => {
                 (at.word, at.mark) = (address, PositionMark::START);
                 if link == Link::Next {

@@ -7,7 +7,7 @@ use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Job, JobId, Task, Transfer, TransferKind};
 use crate::hardware::{Source, Way};
-use crate::orchestrators::{Completion, Manager, Next};
+use crate::orchestrators::{Arm, Completion, Manager, Next};
 use crate::stats::Part;
 
 impl Engine<'_> {
@@ -26,6 +26,10 @@ impl Engine<'_> {
         if from == Accel::Tcp && job.next == Next::End {
             self.respond_if_last(&job, now);
         }
+        let arm = match job.meets {
+            true => self.decided(&job),
+            false => Arm::None,
+        };
         let completion = Completion {
             from,
             next: job.next,
@@ -33,6 +37,7 @@ impl Engine<'_> {
             loads: read.loads,
             transforms: read.transforms,
             size,
+            arm,
         };
         let decision =
             self.run
@@ -84,6 +89,11 @@ impl Engine<'_> {
         for id in arms {
             self.inherit_from(id, parent);
             let job = *self.jobs.get(id);
+            if job.meets {
+                self.decided(&job);
+                self.come_to_join(id, None, now)?;
+                continue;
+            }
             let Next::Forward(accel) = job.next else {
                 match job.next {
                     Next::Park => self.park(id, now),

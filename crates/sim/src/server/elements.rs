@@ -142,7 +142,7 @@ impl Engine<'_> {
 
     /// Responses leave by the TCP that has the connection, which is in its state; else the
     /// least loaded instance, the first of equals.
-    fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
+    pub(super) fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
         let of_type = self.stations_of(accel);
         if of_type.len() == 1 {
             return 0;

@@ -10,7 +10,9 @@ use accelflow_units::Time;
 use super::arrivals::Source;
 use super::buffers::Buffers;
 use super::shaping::Shaped;
-use super::state::{CoreId, Event, Job, JobId, Letter, Request, RequestId, Task, Transfer, Unit};
+use super::state::{
+    CoreId, Event, Job, JobId, Join, Letter, Request, RequestId, Task, Transfer, Unit,
+};
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError, Watch};
 use crate::config::{Config, Heaps};
@@ -76,6 +78,9 @@ pub(super) struct Engine<'r> {
     pub(super) log: Option<Vec<Operated>>,
     /// Executions that a fork has created and that wait for the decision: (parent, arm).
     pub(super) arms: Vec<(JobId, JobId)>,
+    pub(super) joins: Slab<Join>,
+    /// Arms that have come to joins whose others have not: (join, arm).
+    pub(super) met: Vec<(u32, JobId)>,
     pub(super) buffers: Buffers,
     pub(super) tenants: Vec<Tenant>,
     pub(super) shaped: Shaped,
@@ -135,6 +140,8 @@ impl<'r> Engine<'r> {
             watch: None,
             log: None,
             arms: Vec::new(),
+            joins: Slab::new(),
+            met: Vec::new(),
             buffers: Buffers::new(run.plan.services.len(), heaps(run.config)),
             shaped: Shaped::new(run.loads, &tenants)?,
             tenants,

@@ -22,6 +22,7 @@ impl Engine<'_> {
         let source = Some(job.unit());
         let here = job.unit().place();
         match job.next {
+            Next::Forward(_) if job.meets => return self.come_to_join(id, source, now),
             Next::Forward(to) if self.central.is_some() => {
                 return self.forward_centrally(id, to, source, now);
             }
@@ -205,6 +206,7 @@ impl Engine<'_> {
             TransferKind::Forward => self.delivered(transfer.job, now),
             TransferKind::Spill => self.spilled(transfer.job, now),
             TransferKind::Central => self.entered(transfer.job, now),
+            TransferKind::Join => self.arrived(transfer.job, now)?,
             TransferKind::CentralSpill => self.central_spilled(transfer.job, now),
             TransferKind::Grant => self.granted(transfer.job, now),
             TransferKind::Result => self.notify(transfer.job, now),

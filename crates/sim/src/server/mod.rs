@@ -13,6 +13,7 @@ mod elements;
 mod engine;
 mod exceptions;
 mod flow;
+mod joins;
 mod path;
 mod read;
 mod report;

@@ -1,12 +1,14 @@
 //! Reading traces: where an execution stands, and what it is to do next.
 
-use accelflow_trace::{Accel, Action, AtmAddress, Facts, Link, PositionMark, step};
+use accelflow_trace::{
+    Accel, Action, AtmAddress, Facts, Instruction, Link, PositionMark, Word, step,
+};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::services::DrawnFacts;
 
 use super::SimError;
 use super::engine::Engine;
-use super::state::{Held, Job, JobId, RequestId};
+use super::state::{Held, Job, JobId, Join, Meeting, RequestId, Seat};
 use crate::orchestrators::{Decision, Next};
 use crate::plan::{ChainPlan, Form, Operation};
 use crate::stats::Breakdown;
@@ -17,6 +19,13 @@ pub(super) struct Read {
     pub branches: u8,
     pub loads: u8,
     pub transforms: u8,
+}
+
+/// An execution that another has started, standing at its arm.
+pub(super) struct Forked {
+    pub job: Job,
+    /// Whether a join waits for both.
+    pub scatters: bool,
 }
 
 impl std::ops::AddAssign for Read {
@@ -56,6 +65,8 @@ impl Engine<'_> {
             compressed: self.arrives_compressed(request, chain, entry),
             error: false,
             next: Next::End,
+            meets: false,
+            seat: None,
             decision: Decision::default(),
             deposited: Time::ZERO,
             held: Held::Nowhere,
@@ -80,9 +91,9 @@ impl Engine<'_> {
         Ok(self.jobs.insert(job))
     }
 
-    /// Reads the trace of `job` up to its next operation, its end or a tail, and notes that in
-    /// the job. Executions that a fork starts are pushed to `forked`, each standing at its arm.
-    pub(super) fn read(&self, job: &mut Job, forked: &mut Vec<Job>) -> Result<Read, SimError> {
+    /// Reads the trace of `job` up to its next operation, a join, its end or a tail, and notes that
+    /// in the job. Executions that a fork starts are pushed to `forked`, each standing at its arm.
+    pub(super) fn read(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Read, SimError> {
         let image = &self.run.plan.image;
         let fault = |job: &Job, fault| SimError::Fault {
             service: self.service_name(job.request),
@@ -91,6 +102,7 @@ impl Engine<'_> {
         };
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         let mut read = Read::default();
+        job.meets = false;
         loop {
             let word = image.word(job.word).map_err(|e| fault(job, e))?;
             let receives = job.word == job.trace && job.mark == PositionMark::START;
@@ -109,7 +121,15 @@ impl Engine<'_> {
                     return Ok(read);
                 }
                 Action::Transform(_) => read.transforms += 1,
-                Action::Fork { arm } => forked.push(Job { mark: arm, ..*job }),
+                Action::Fork { arm } | Action::Scatter { arm } => forked.push(Forked {
+                    job: Job { mark: arm, ..*job },
+                    scatters: matches!(step.action, Action::Scatter { .. }),
+                }),
+                Action::Join => {
+                    job.meets = true;
+                    job.next = after_join(word, job.mark);
+                    return Ok(read);
+                }
                 Action::Notify => {
                     job.next = Next::End;
                     return Ok(read);
@@ -135,17 +155,42 @@ impl Engine<'_> {
         }
     }
 
-    /// Like [`Engine::read`], also for the executions that forks on the way start: they stand at
+    /// Like [`Engine::read`], also gives the executions that start their places at joins, and reads on for them: they stand at
     /// their first operations, and the same dispatcher has read them.
-    pub(super) fn read_all(&self, job: &mut Job) -> Result<(Read, Vec<Job>), SimError> {
+    pub(super) fn read_all(&mut self, job: &mut Job) -> Result<(Read, Vec<Job>), SimError> {
         let mut forked = Vec::new();
         let mut read = self.read(job, &mut forked)?;
+        self.seat(job, &mut forked);
         let mut arms = Vec::new();
         while let Some(mut arm) = forked.pop() {
-            read += self.read(&mut arm, &mut forked)?;
-            arms.push(arm);
+            let started = forked.len();
+            read += self.read(&mut arm.job, &mut forked)?;
+            self.seat(&mut arm.job, &mut forked[started..]);
+            arms.push(arm.job);
         }
         Ok((read, arms))
+    }
+
+    /// Gives `job` and what it has forked, in order, their places at joins.
+    fn seat(&mut self, job: &mut Job, forked: &mut [Forked]) {
+        for other in forked {
+            if other.scatters {
+                let join = self.joins.insert(Join {
+                    outer: job.seat,
+                    arms: 2,
+                    decided: 0,
+                    lead: None,
+                    at: Meeting::Core,
+                    filled: Bytes(0),
+                });
+                [job.seat, other.job.seat] = [0, 1].map(|arm| Some(Seat { join, arm }));
+            } else if let Some(seat) = job.seat {
+                let arms = &mut self.joins.get_mut(seat.join).arms;
+                let arm = *arms;
+                *arms += 1;
+                other.job.seat = Some(Seat { arm, ..seat });
+            }
+        }
     }
 
     pub(super) fn operation(
@@ -163,7 +208,7 @@ impl Engine<'_> {
         })
     }
 
-    fn form(&self, job: &Job) -> Form {
+    pub(super) fn form(&self, job: &Job) -> Form {
         Form {
             compressed: job.compressed,
             ratio: self.run.config.payload.compression_ratio,
@@ -205,5 +250,13 @@ impl Engine<'_> {
     pub(super) fn service_name(&self, request: RequestId) -> String {
         let service = usize::from(self.requests.get(request).service);
         self.run.plan.services[service].name.clone()
+    }
+}
+
+/// What follows a join that ends before `mark`: only an accelerator can.
+fn after_join(word: Word, mark: PositionMark) -> Next {
+    match word.decode(mark) {
+        Ok((Instruction::Call(accel), _)) => Next::Forward(accel),
+        _ => Next::End,
     }
 }

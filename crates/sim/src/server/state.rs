@@ -1,7 +1,7 @@
 //! Requests, jobs and what they wait for.
 
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
-use accelflow_units::Time;
+use accelflow_units::{Bytes, Time};
 
 use super::buffers::Buffer;
 use super::tenants::Waiting;
@@ -95,6 +95,10 @@ pub(super) struct Job {
     /// Whether the trace is one that a tail led to at once: what it sends is an error response.
     pub error: bool,
     pub next: Next,
+    /// Whether it has come to a join: the next operation is what its arms meet at.
+    pub meets: bool,
+    /// Its place among the arms of a join.
+    pub seat: Option<Seat>,
     pub decision: Decision,
     /// Since when the result has waited for an output entry.
     pub deposited: Time,
@@ -141,6 +145,41 @@ impl Job {
             instance: self.instance,
         }
     }
+}
+
+/// The place of an execution among the arms of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub join: u32,
+    /// Its number, in the order of the trace.
+    pub arm: u8,
+}
+
+/// A join whose arms have not all come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Join {
+    /// The place in the join around it.
+    pub outer: Option<Seat>,
+    pub arms: u8,
+    /// Arms that were told where they come to.
+    pub decided: u8,
+    /// The arm that came first and goes on when all have come.
+    pub lead: Option<JobId>,
+    /// Where they meet, once there is a first.
+    pub at: Meeting,
+    /// What is in the entry; the rest is in memory.
+    pub filled: Bytes,
+}
+
+/// Where the arms of a join meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// In an input entry, or one of the central queue.
+    Entry,
+    /// In the overflow area of either.
+    Overflow,
+    /// At the core, which goes on in software.
+    Core,
 }
 
 /// What an operation meets that the hardware cannot handle (AccelFlow, section IV.A).
@@ -232,6 +271,8 @@ pub(super) enum TransferKind {
     Central,
     /// Into a reserved entry of the central queue's overflow area.
     CentralSpill,
+    /// Into what was reserved for the arms of a join.
+    Join,
     /// From the central queue to the element that it was given.
     Grant,
     /// A result to memory, for the core.

@@ -7,7 +7,7 @@
 //! requests follow at once, and different chains of one phase are different sequences. With this
 //! reading Table IV gives 18 of 26 sequences, 69.2 %, as printed for SocialNetwork.
 
-use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Link, PositionMark, step};
+use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Joins, Link, PositionMark, step};
 
 use super::{Chain, Place, Service, ServiceError};
 
@@ -72,9 +72,10 @@ impl Chain {
 
 /// Follows `chain` to its end and counts branches; else the trace that could not go on, and why.
 fn execute(chain: &Chain, entry: AtmAddress, image: &Image) -> Result<u32, (String, Fault)> {
-    let mut open = vec![(entry, entry, PositionMark::START)];
+    let mut open = vec![(entry, entry, PositionMark::START, None)];
+    let mut joins = Joins::default();
     let mut branches = 0;
-    while let Some((mut trace, mut address, mut mark)) = open.pop() {
+    while let Some((mut trace, mut address, mut mark, mut seat)) = open.pop() {
         loop {
             let name = image.name(trace);
             let failed = |fault| (name.to_owned(), fault);
@@ -85,7 +86,19 @@ fn execute(chain: &Chain, entry: AtmAddress, image: &Image) -> Result<u32, (Stri
             mark = step.next;
             match step.action {
                 Action::Forward(_) | Action::Transform(_) => {}
-                Action::Fork { arm } => open.push((trace, address, arm)),
+                Action::Fork { arm } => open.push((trace, address, arm, joins.fork(seat))),
+                Action::Scatter { arm } => {
+                    let [own, other] = joins.scatter(seat).map(Some);
+                    open.push((trace, address, arm, other));
+                    seat = own;
+                }
+                Action::Join => {
+                    let place = seat.ok_or_else(|| failed(Fault::NoJoin))?;
+                    match joins.arrive(place, ()) {
+                        Some((_, outer)) => seat = outer,
+                        None => break,
+                    }
+                }
                 Action::Notify => break,
                 Action::LoadAtm {
                     address: next,

@@ -148,8 +148,8 @@ fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, S
                     arm,
                 });
             }
-            Some(Visit::Notify) => arm += 1,
-            Some(Visit::Transform(_) | Visit::Fork) => {}
+            Some(Visit::Notify | Visit::Wait) => arm += 1,
+            Some(Visit::Transform(_) | Visit::Fork | Visit::Scatter | Visit::Join) => {}
         }
     }
     let first = place.phase == 0;

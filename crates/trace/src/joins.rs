@@ -1,0 +1,86 @@
+//! Who waits for whom at joins: what everything that executes traces has to keep beside
+//! [`step`](crate::step).
+
+/// The place of an execution among those that a join waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seat {
+    join: u32,
+    /// Its number, from 0, in the order in which they were started.
+    pub arm: u8,
+}
+
+/// The joins of one run that are open: some of their arms have not come.
+///
+/// `T` is what an arm brings.
+#[derive(Clone, Debug)]
+pub struct Joins<T> {
+    joins: Vec<Open<T>>,
+    free: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Open<T> {
+    /// The place that the execution before the scatter has in the join around it.
+    outer: Option<Seat>,
+    /// By arm, what it has brought.
+    arms: Vec<Option<T>>,
+}
+
+impl<T> Default for Joins<T> {
+    fn default() -> Joins<T> {
+        Joins {
+            joins: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Joins<T> {
+    /// Opens a join at a scatter, where an execution with the place `outer` becomes two: theirs.
+    pub fn scatter(&mut self, outer: Option<Seat>) -> [Seat; 2] {
+        let open = Open {
+            outer,
+            arms: vec![None, None],
+        };
+        let join = match self.free.pop() {
+            Some(join) => {
+                self.joins[join as usize] = open;
+                join
+            }
+            None => {
+                self.joins.push(open);
+                (self.joins.len() - 1) as u32
+            }
+        };
+        [0, 1].map(|arm| Seat { join, arm })
+    }
+
+    /// The place of an execution that one with the place `seat` forks.
+    pub fn fork(&mut self, seat: Option<Seat>) -> Option<Seat> {
+        let join = seat?.join;
+        let arms = &mut self.joins[join as usize].arms;
+        arms.push(None);
+        let arm = (arms.len() - 1) as u8;
+        Some(Seat { join, arm })
+    }
+
+    /// An execution has come to its join. If it is the last, what all have brought, in the order
+    /// of their places, and the place of the one that goes on.
+    pub fn arrive(&mut self, seat: Seat, brings: T) -> Option<(Vec<T>, Option<Seat>)> {
+        let open = &mut self.joins[seat.join as usize];
+        open.arms[usize::from(seat.arm)] = Some(brings);
+        if open.arms.iter().any(Option::is_none) {
+            return None;
+        }
+        let all = std::mem::take(&mut open.arms);
+        let outer = open.outer;
+        self.free.push(seat.join);
+        Some((all.into_iter().flatten().collect(), outer))
+    }
+
+    /// What arms have brought to joins that will not be completed.
+    pub fn into_waiting(self) -> Vec<T> {
+        let arms = self.joins.into_iter().flat_map(|open| open.arms);
+        arms.flatten().collect()
+    }
+}
