@@ -193,6 +193,7 @@ const ROWS: &[Row] = &[
     ("tcp.parking", 0.0, 2.0, AF, SCARCE),
     ("tenant.max_traces", 1.0, 2.0, AF, NONE),
     (SHAPING_ORDER, 0.0, 1.0, AF, NONE),
+    ("tenant.isolation", 0.0, 1.0, AF, NONE),
     ("tlb.entries", 8.0, 12.0, AF, NONE),
     ("tlb.ways", 4.0, 1.0, AF, &[("tlb.entries", 8.0)]),
     ("tlb.hit_cycles", 2.0, 3.0, AF, NONE),

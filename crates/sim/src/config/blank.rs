@@ -6,8 +6,9 @@ use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
 use super::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, Config, CoreConfig,
     DispatcherConfig, ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy,
-    Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy, ReliefConfig,
-    SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
+    Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy,
+    ReliefConfig, SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig,
+    TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -50,6 +51,7 @@ pub(super) fn blank() -> Config {
         tenant: TenantConfig {
             max_traces: 0,
             shaping_order: ShapingOrder::Asking,
+            isolation: Isolation::Shared,
         },
         tcp: TcpConfig {
             timeout: Time::ZERO,

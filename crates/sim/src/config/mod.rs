@@ -232,6 +232,23 @@ pub struct TenantConfig {
     pub max_traces: u64,
     /// Which trace of a shaped tenant gets the next tokens.
     pub shaping_order: ShapingOrder,
+    /// Whether tenants share elements and queues.
+    pub isolation: Isolation,
+}
+
+/// Whether tenants share the elements and queues of accelerators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// All have all of them (section IV.D).
+    #[default]
+    Shared,
+    /// Each has its own, the same number as the others, and no other may use them.
+    Reserved,
+}
+
+impl Isolation {
+    /// Both, by their numbers in `tenant.isolation`.
+    pub const ALL: [Isolation; 2] = [Isolation::Shared, Isolation::Reserved];
 }
 
 /// The order in which traces of a tenant behind a traffic shaper get its tokens.

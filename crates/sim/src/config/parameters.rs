@@ -221,6 +221,10 @@ const CHOICES: &[(&str, &[Choice])] = &[
         ],
     ),
     (
+        "tenant.isolation",
+        &[named(0.0, "shared"), named(1.0, "reserved")],
+    ),
+    (
         "tenant.shaping_order",
         &[named(0.0, "asking"), named(1.0, "begun_first")],
     ),

@@ -15,6 +15,20 @@ pub(crate) struct Sizes {
     pub output: usize,
 }
 
+impl Sizes {
+    /// What the tenant number `part` of `parts` has of each, if they are divided evenly; the first
+    /// ones have what is left over.
+    pub(crate) fn share(&self, part: usize, parts: usize) -> Sizes {
+        let of = |all: usize| all / parts + usize::from(part < all % parts);
+        Sizes {
+            elements: of(self.elements),
+            input: of(self.input),
+            overflow: of(self.overflow),
+            output: of(self.output),
+        }
+    }
+}
+
 /// An operation that an element begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Started<T> {
@@ -240,6 +254,11 @@ impl<T: Copy + PartialEq> Station<T> {
     /// instances looks at.
     pub(crate) fn load(&self) -> usize {
         self.input_used + self.overflow_used + self.elements as usize - self.idle.len()
+    }
+
+    /// How many elements it has.
+    pub(crate) fn elements(&self) -> u64 {
+        self.elements
     }
 
     /// Whether nothing is queued or running.

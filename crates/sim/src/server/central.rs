@@ -144,8 +144,12 @@ impl Engine<'_> {
         while let Some((job, instance)) = self.central.as_mut().and_then(|it| it.pick(accel)) {
             self.spend(job, Part::Queueing, now);
             self.jobs.get_mut(job).instance = instance;
-            self.station(Unit { accel, instance }).reserve_input();
-            let there = Unit { accel, instance }.place();
+            let unit = Unit {
+                accel,
+                ..self.jobs.get(job).unit()
+            };
+            self.station(unit).reserve_input();
+            let there = unit.place();
             let movement = self.entry_movement(job, Way::Queues(Place::Manager, there));
             let transfer = Transfer {
                 job,
@@ -197,10 +201,7 @@ impl Engine<'_> {
         };
         let (kind, there) = if let Some(instance) = central.promote(to, latest, runtime, now) {
             self.jobs.get_mut(id).instance = instance;
-            let unit = Unit {
-                accel: to,
-                instance,
-            };
+            let unit = self.jobs.get(id).unit();
             self.station(unit).reserve_input();
             (TransferKind::Forward, unit.place())
         } else if central.reserve() {

@@ -13,7 +13,7 @@ impl Engine<'_> {
         let job = *self.jobs.get(id);
         if job.decision.dispatcher == Time::ZERO {
             self.schedule(now, Event::Dispatched(id));
-        } else if self.station(job.unit()).dispatcher.ask(id, now) {
+        } else if self.station(job.unit().whole()).dispatcher.ask(id, now) {
             self.dispatch(id, now);
         }
     }
@@ -53,7 +53,7 @@ impl Engine<'_> {
 
     /// The dispatcher of `unit` is done with an entry, if it was not before, and goes on.
     pub(super) fn end_dispatch(&mut self, unit: Unit, id: JobId, now: Time) {
-        if let Some(next) = self.station(unit).dispatcher.end(id, now) {
+        if let Some(next) = self.station(unit.whole()).dispatcher.end(id, now) {
             self.dispatch(next, now);
         }
     }

@@ -7,7 +7,7 @@ use super::SimError;
 use super::engine::Engine;
 use super::state::{Event, Job, JobId, Task, Transfer, TransferKind, Unit};
 use super::tenants::Waiting;
-use crate::hardware::{Entry, Placed, Source, Started, Station, Way};
+use crate::hardware::{Entry, Placed, Source, Started, Way};
 use crate::plan::Operation;
 use crate::stats::{Fallback, Part};
 
@@ -51,7 +51,10 @@ impl Engine<'_> {
         let (instances, limit) = (config.instances_of(accel) as u64, config.enqueue_attempts);
         let core = self.requests.get(request).core;
         let instance = ((u64::from(core) + u64::from(attempts)) % instances) as u8;
-        let unit = Unit { accel, instance };
+        let unit = Unit {
+            instance,
+            ..self.jobs.get(id).unit()
+        };
         let reserved = match &mut self.central {
             Some(central) => central.reserve(),
             None => self.station(unit).reserve_input(),
@@ -143,17 +146,22 @@ impl Engine<'_> {
     /// Responses leave by the TCP that has the connection, which is in its state; else the
     /// least loaded instance, the first of equals.
     pub(super) fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
-        let of_type = self.stations_of(accel);
-        if of_type.len() == 1 {
+        let instances = self.run.config.accelerator.instances_of(accel);
+        if instances == 1 {
             return 0;
         }
         let request = self.requests.get(self.jobs.get(id).request);
         if accel == Accel::Tcp && self.is_last_phase(request) {
             return request.tcp;
         }
-        let loads = of_type.iter().map(Station::load);
-        let least = loads.enumerate().min_by_key(|&(_, load)| load);
-        least.map_or(0, |(instance, _)| instance as u8)
+        let unit = |instance: usize| Unit {
+            accel,
+            instance: instance as u8,
+            part: self.jobs.get(id).part,
+        };
+        let load = |&instance: &usize| self.stations[self.place_of(unit(instance))].load();
+        let least = (0..instances).min_by_key(load);
+        least.map_or(0, |instance| instance as u8)
     }
 
     /// A message arrives at a TCP: from outside, so no DMA engine is involved.

@@ -15,7 +15,7 @@ use super::state::{
 };
 use super::tenants::{Tenant, tenants};
 use super::{Run, SimError, Watch};
-use crate::config::{Config, Heaps};
+use crate::config::{Config, Heaps, Isolation};
 use crate::hardware::{
     CentralQueue, Core, Dma, Movement, Policy, Sizes, Slices, SoftQueue, Station, TraceMemory,
     Uncore,
@@ -45,8 +45,10 @@ pub(super) struct Engine<'r> {
     pub(super) cores: Vec<Core<Task>>,
     /// What accelerators have for each core; empty where they do not meet in queues.
     pub(super) soft_queues: Vec<SoftQueue<Letter>>,
-    /// By type, then by instance.
+    /// By type, then by instance, then by tenant if they have shares.
     pub(super) stations: Vec<Station<JobId>>,
+    /// Stations of an instance: one, or one for each tenant.
+    pub(super) parts: usize,
     /// By [`Accel::index`], which of the stations are of that type.
     pub(super) of_types: [Range<usize>; Accel::COUNT],
     /// In which order they load what is ready.
@@ -109,6 +111,7 @@ impl<'r> Engine<'r> {
         let sources = run.loads.iter().map(|load| Source::new(run, load));
         let policy = run.orchestrator.policy(run.config);
         let tenants = tenants(run.loads);
+        let parts = parts(run, tenants.len())?;
         let mut engine = Engine {
             uncore: Uncore::new(run.config),
             calendar: Calendar::with_capacity(1024),
@@ -117,8 +120,9 @@ impl<'r> Engine<'r> {
             jobs: Slab::new(),
             cores: vec![Core::new(slices(run.config)); run.config.core.count],
             soft_queues: soft_queues(run),
-            stations: stations(run, policy),
-            of_types: of_types(run.config),
+            stations: stations(run, policy, parts)?,
+            parts,
+            of_types: of_types(run.config, parts),
             policy,
             dma: Dma::new(run.config.network.dma_engines),
             trace_memory: TraceMemory::new(&run.config.atm),
@@ -299,13 +303,27 @@ impl<'r> Engine<'r> {
     }
 
     pub(super) fn station(&mut self, unit: Unit) -> &mut Station<JobId> {
-        let first = self.of_types[unit.accel.index()].start;
-        &mut self.stations[first + usize::from(unit.instance)]
+        let place = self.place_of(unit);
+        &mut self.stations[place]
     }
 
-    /// The instances of an accelerator.
+    /// Where the station of `unit` is.
+    pub(super) fn place_of(&self, unit: Unit) -> usize {
+        let first = self.of_types[unit.accel.index()].start;
+        first + usize::from(unit.instance) * self.parts + usize::from(unit.part)
+    }
+
+    /// The stations of an accelerator.
     pub(super) fn stations_of(&self, accel: Accel) -> &[Station<JobId>] {
         &self.stations[self.of_types[accel.index()].clone()]
+    }
+
+    /// Whose share of accelerators a request has.
+    pub(super) fn part(&self, request: RequestId) -> u16 {
+        match self.parts {
+            1 => 0,
+            _ => self.requests.get(request).tenant,
+        }
     }
 
     /// Whether the operation of a job gives its request to a core: LdB's of a new request.
@@ -355,26 +373,53 @@ fn check_paths(run: &Run<'_>) -> Result<(), SimError> {
     Ok(())
 }
 
-fn stations(run: &Run<'_>, policy: Policy) -> Vec<Station<JobId>> {
+/// How many shares each accelerator is divided into: one for each of `tenants`, if they reserve
+/// them.
+fn parts(run: &Run<'_>, tenants: usize) -> Result<usize, SimError> {
+    let reserved = run.config.tenant.isolation == Isolation::Reserved;
+    if !reserved || tenants < 2 {
+        return Ok(1);
+    }
+    if run.orchestrator.queueing() == Queueing::Central {
+        return Err(SimError::ReservedCentrally(
+            run.orchestrator.id().to_owned(),
+        ));
+    }
+    Ok(tenants)
+}
+
+fn stations(run: &Run<'_>, policy: Policy, parts: usize) -> Result<Vec<Station<JobId>>, SimError> {
     let hardware = &run.config.accelerator;
-    let of_type = |accel| {
+    let mut stations = Vec::new();
+    for accel in Accel::ALL {
         let sizes = Sizes {
             elements: hardware.pes_of(accel),
             input: hardware.input_entries_of(accel),
             overflow: hardware.overflow_entries,
             output: hardware.output_entries_of(accel),
         };
-        (0..hardware.instances_of(accel)).map(move |_| Station::new(sizes, policy))
-    };
-    Accel::ALL.into_iter().flat_map(of_type).collect()
+        let fewest = sizes.elements.min(sizes.input).min(sizes.output);
+        if fewest < parts {
+            return Err(SimError::ReservedTooFew {
+                tenants: parts,
+                accel: accel.to_string(),
+                fewest,
+            });
+        }
+        for _ in 0..hardware.instances_of(accel) {
+            let of_part = |part| Station::new(sizes.share(part, parts), policy);
+            stations.extend((0..parts).map(of_part));
+        }
+    }
+    Ok(stations)
 }
 
 /// Which of the stations are of each type.
-fn of_types(config: &Config) -> [Range<usize>; Accel::COUNT] {
+fn of_types(config: &Config, parts: usize) -> [Range<usize>; Accel::COUNT] {
     let mut end = 0;
     Accel::ALL.map(|accel| {
         let first = end;
-        end += config.accelerator.instances_of(accel);
+        end += config.accelerator.instances_of(accel) * parts;
         first..end
     })
 }

@@ -69,7 +69,7 @@ impl Engine<'_> {
         self.free_buffer(id);
         let here = Unit {
             accel: Accel::Tcp,
-            instance: self.jobs.get(id).instance,
+            ..self.jobs.get(id).unit()
         };
         let keeps = match self.run.config.tcp.parking {
             Parking::Traces => self.run.orchestrator.parks(),

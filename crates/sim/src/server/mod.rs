@@ -153,6 +153,26 @@ pub enum SimError {
     /// Loads of one tenant with different shapers.
     #[error("tenant {0}: all of its loads must have the same shaping, as they share one bucket")]
     ShapingDiffers(u16),
+    /// Tenants reserve shares of accelerators that have fewer elements or entries than there are
+    /// tenants.
+    #[error(
+        "tenant.isolation = reserved with {tenants} tenants: each needs an element, an input entry \
+         and an output entry of every accelerator; {accel} has {fewest} of one of them"
+    )]
+    ReservedTooFew {
+        /// Tenants of the loads.
+        tenants: usize,
+        /// An accelerator that has too few.
+        accel: String,
+        /// How many it has of what it has fewest of.
+        fewest: usize,
+    },
+    /// Tenants reserve shares where all accelerators share one queue.
+    #[error(
+        "tenant.isolation = reserved with {0}: its accelerators share one queue, which is not \
+         divided; allowed are one tenant and the other systems"
+    )]
+    ReservedCentrally(String),
     /// A load for a service that the plan does not have.
     #[error("there is no service number {0} in the plan")]
     UnknownService(usize),

@@ -54,6 +54,7 @@ impl Engine<'_> {
             mark: PositionMark::START,
             accel: Accel::Tcp,
             instance: self.requests.get(request).tcp,
+            part: self.part(request),
             operation: Operation {
                 core: Time::ZERO,
                 input: Bytes(0),

@@ -114,7 +114,7 @@ impl Engine<'_> {
         for (accel, times) in Accel::ALL.into_iter().zip(&mut accelerators) {
             for station in self.stations_of(accel) {
                 times.0 += station.busy.total_at(now);
-                times.1 += station.any.total_at(now);
+                times.1 += station.any.total_at(now) * self.weight(station);
             }
         }
         Busy {
@@ -129,6 +129,15 @@ impl Engine<'_> {
             accelerators,
             dispatchers: Accel::ALL.map(|accel| self.dispatching(accel, now)),
             queues: self.queues(now),
+        }
+    }
+
+    /// What the time with any element of a station busy counts in that of its instance: a tenant's
+    /// share is an accelerator to it, and counts by its elements.
+    fn weight<T: Copy + PartialEq>(&self, station: &Station<T>) -> u64 {
+        match self.parts {
+            1 => 1,
+            _ => station.elements(),
         }
     }
 
@@ -248,7 +257,9 @@ impl Engine<'_> {
         for ((accel, stats), (before, after)) in stats.zip(pairs) {
             let instances = hardware.instances_of(accel);
             stats.utilization = share(before.0, after.0, hardware.pes_of(accel) * instances);
-            stats.any_busy = share(before.1, after.1, instances);
+            let stations = self.stations_of(accel).iter();
+            let weights: u64 = stations.map(|it| self.weight(it)).sum();
+            stats.any_busy = share(before.1, after.1, weights as usize);
         }
         let busy = closing.busy.dispatchers;
         for accel in Accel::ALL {

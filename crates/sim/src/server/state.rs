@@ -22,11 +22,18 @@ pub(super) type CoreId = u16;
 pub(super) struct Unit {
     pub accel: Accel,
     pub instance: u8,
+    /// Whose share of it, if tenants have shares; else 0.
+    pub part: u16,
 }
 
 impl Unit {
     pub(super) fn place(self) -> Place {
         Place::Accel(self.accel, u16::from(self.instance))
+    }
+
+    /// What all tenants share of it: its output dispatcher.
+    pub(super) fn whole(self) -> Unit {
+        Unit { part: 0, ..self }
     }
 }
 
@@ -86,6 +93,8 @@ pub(super) struct Job {
     pub accel: Accel,
     /// Which of them.
     pub instance: u8,
+    /// Whose share of it, if tenants have shares; else 0.
+    pub part: u16,
     pub operation: Operation,
     /// Number of the trace within its chain, and the message it handles.
     pub ordinal: u16,
@@ -143,6 +152,7 @@ impl Job {
         Unit {
             accel: self.accel,
             instance: self.instance,
+            part: self.part,
         }
     }
 }

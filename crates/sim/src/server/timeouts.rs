@@ -16,7 +16,7 @@ impl Engine<'_> {
         let job = *self.jobs.get(id);
         let unit = Unit {
             accel: Accel::Tcp,
-            instance: job.instance,
+            ..job.unit()
         };
         self.release_held(job.held, unit, now);
         self.count_fallback(job.request, Fallback::TimedOut);
