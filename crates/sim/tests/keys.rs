@@ -37,6 +37,7 @@ const SCARCE: &[(&str, f64)] = &[
     ("network.dma_engines", 2.0),
 ];
 const ONE_ELEMENT: &[(&str, f64)] = &[("accelerator.pes", 1.0)];
+const REUSED: &[(&str, f64)] = &[("accelerator.pes", 1.0), ("accelerator.reuse", 1.0)];
 const FEW_CORES: &[(&str, f64)] = &[("core.count", 4.0)];
 const NEWER: &[(&str, f64)] = &[("core.generation", 3.0)];
 const EXCEPTIONS: &[(&str, f64)] = &[("exception.per_million", 50_000.0)];
@@ -72,6 +73,8 @@ const ROWS: &[Row] = &[
     ("accelerator.service_state_bytes", 0.0, 1.0, AF, ONE_ELEMENT),
     ("accelerator.speedup_half_bytes", 0.0, 1.0, AF, NONE),
     ("accelerator.rpc_message_ns", 0.0, 1.0, AF, NONE),
+    ("accelerator.reuse", 0.0, 1.0, AF, ONE_ELEMENT),
+    ("accelerator.reuse_speed", 1.0, 0.9, AF, REUSED),
     (
         "cohort.poll_period_ns",
         5_000.0,

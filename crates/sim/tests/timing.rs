@@ -383,6 +383,8 @@ const STEPS: &[Row] = &[
     // Its own core is the first of equals, and nobody else waits for it.
     ("core.software_balancing", 0.0, 1.0, [0; 6]),
     ("tenant.isolation", 0.0, 1.0, [0; 6]),
+    ("accelerator.reuse", 0.0, 1.0, [0; 6]),
+    ("accelerator.reuse_speed", 1.0, 0.5, [0; 6]),
     ("core.time_slice_ns", 0.0, 3_000.0, [0; 6]),
     // An idle core wakes up; core 0 looks after a whole number of periods, which is later than
     // the notification.

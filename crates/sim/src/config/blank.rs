@@ -7,8 +7,8 @@ use super::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, Config, CoreConfig,
     DispatcherConfig, ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy,
     Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy,
-    ReliefConfig, SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig,
-    TlbConfig,
+    ReliefConfig, Reuse, SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig,
+    TenantConfig, TlbConfig,
 };
 
 const ONE_GB_PER_S: f64 = 1e9;
@@ -145,6 +145,8 @@ fn accelerator() -> AcceleratorConfig {
         speedup_half: Bytes(0),
         rpc_message: Time::ZERO,
         speedup: [1.0; Accel::COUNT],
+        reuse: Reuse::None,
+        reuse_speed: 1.0,
         own: [OwnSizes::default(); Accel::COUNT],
     }
 }

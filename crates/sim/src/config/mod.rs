@@ -203,8 +203,27 @@ pub struct AcceleratorConfig {
     pub rpc_message: Time,
     /// How often faster an accelerator is than a core, by [`Accel::index`].
     pub speedup: [f64; Accel::COUNT],
+    /// Whether idle elements do the operations of other accelerators.
+    pub reuse: Reuse,
+    /// How fast they are at that, as a share of the speed of an operation's own accelerator.
+    pub reuse_speed: f64,
     /// What each type has in place of the numbers above, by [`Accel::index`].
     pub own: [OwnSizes; Accel::COUNT],
+}
+
+/// Whether idle elements do the operations of other accelerators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// "Each accelerator is highly optimized for a single task" (section VII.B.4).
+    #[default]
+    None,
+    /// What finds no free element of its own kind goes to one of another.
+    Idle,
+}
+
+impl Reuse {
+    /// Both, by their numbers in `accelerator.reuse`.
+    pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
 /// Exceptions that stop an accelerator and interrupt a core (section IV.A).

@@ -142,6 +142,10 @@ const fn number(value: f64) -> Choice {
 /// Parameters that cannot have every value of their range.
 const CHOICES: &[(&str, &[Choice])] = &[
     (
+        "accelerator.reuse",
+        &[named(0.0, "none"), named(1.0, "idle")],
+    ),
+    (
         "core.balancing",
         &[
             named(0.0, "least_loaded"),

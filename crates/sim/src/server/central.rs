@@ -195,7 +195,8 @@ impl Engine<'_> {
     ) -> Result<(), SimError> {
         let (latest, runtime) = (self.latest_start(id), self.element_time(id));
         let job = self.jobs.get_mut(id);
-        (job.accel, job.known, job.missing) = (to, true, 1);
+        (job.accel, job.host) = (to, to);
+        (job.known, job.missing) = (true, 1);
         let Some(central) = &mut self.central else {
             return Ok(());
         };

@@ -40,7 +40,7 @@ impl Engine<'_> {
     pub(super) fn overflow_movement(&self, id: JobId, way: Way) -> Movement {
         let entries = self.run.config.accelerator.overflow_entries.max(1) as u64;
         let job = self.jobs.get(id);
-        let area = REGION * (OVERFLOW + job.accel.index() as u64);
+        let area = REGION * (OVERFLOW + job.host.index() as u64);
         Movement {
             way,
             address: area + u64::from(id) % entries * OVERFLOW_ENTRY,

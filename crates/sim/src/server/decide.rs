@@ -17,7 +17,7 @@ impl Engine<'_> {
         self.spend(id, Part::Queueing, now);
         let mut job = *self.jobs.get(id);
         self.totals.element_blocked += now - job.deposited;
-        let from = job.accel;
+        let (from, host) = (job.accel, job.host);
         let size = job.operation.output;
         if self.balances(&job) {
             self.balance(job.request, 0);
@@ -45,7 +45,7 @@ impl Engine<'_> {
                 .decide(&completion, self.run.config, &self.run.plan.links);
         (job.decision, job.reads) = (decision, read.loads);
         // From here on the job is an entry of the output queue of `from`.
-        job.accel = from;
+        (job.accel, job.host) = (from, host);
         if !arms.is_empty() {
             job.left = self.time_left(&job)?;
         }

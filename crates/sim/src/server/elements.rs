@@ -129,10 +129,10 @@ impl Engine<'_> {
     /// Takes an entry for `job` at the instance of `accel` that it is to go to: in the input
     /// queue, or in the overflow area; `None` if both are full.
     pub(super) fn reserve(&mut self, id: JobId, accel: Accel) -> Option<TransferKind> {
-        let instance = self.instance_for(id, accel);
+        let unit = self.host_for(id, accel);
         let job = self.jobs.get_mut(id);
-        (job.accel, job.instance, job.missing) = (accel, instance, 1);
-        let unit = job.unit();
+        (job.accel, job.host) = (accel, unit.accel);
+        (job.instance, job.missing) = (unit.instance, 1);
         let station = self.station(unit);
         if station.reserve_input() {
             Some(TransferKind::Forward)
@@ -253,19 +253,15 @@ impl Engine<'_> {
     /// queue entry comes from memory and goes there while the entry is loaded and written.
     pub(super) fn operate(&mut self, id: JobId, preparation: Time, now: Time) {
         let job = *self.jobs.get(id);
-        let Operation {
-            core,
-            input,
-            output,
-        } = job.operation;
+        let Operation { input, output, .. } = job.operation;
         let start = now + preparation;
         let filled = self.load_beyond(id, start).max(start + self.pad(input));
-        let loaded = filled + self.more_pieces(job.accel, input);
-        let computed = loaded + self.compute(job.accel, core, input);
+        let loaded = filled + self.more_pieces(job.host, input);
+        let computed = loaded + self.compute_there(&job);
         let ends = if output > self.run.config.accelerator.inline {
             self.element_works(job.unit(), computed - now);
             self.schedule(computed, Event::Computed(id));
-            computed + self.expected_move(job.accel, output)
+            computed + self.expected_move(job.host, output)
         } else {
             let written = computed + self.pad(output);
             self.element_works(job.unit(), written - now);
@@ -281,7 +277,7 @@ impl Engine<'_> {
         let job = *self.jobs.get(id);
         let output = job.operation.output;
         let emptied = self.write_beyond(id, now).max(now + self.pad(output));
-        let written = emptied + self.more_pieces(job.accel, output);
+        let written = emptied + self.more_pieces(job.host, output);
         self.element_works(job.unit(), written - now);
         self.schedule(written, Event::Operated(id));
     }

@@ -17,6 +17,7 @@ mod joins;
 mod path;
 mod read;
 mod report;
+mod reuse;
 mod saturation;
 mod shaping;
 mod soft_queues;

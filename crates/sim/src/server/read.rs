@@ -53,6 +53,7 @@ impl Engine<'_> {
             word: entry,
             mark: PositionMark::START,
             accel: Accel::Tcp,
+            host: Accel::Tcp,
             instance: self.requests.get(request).tcp,
             part: self.part(request),
             operation: Operation {
@@ -114,7 +115,7 @@ impl Engine<'_> {
             job.mark = step.next;
             match step.action {
                 Action::Forward(accel) => {
-                    job.accel = accel;
+                    (job.accel, job.host) = (accel, accel);
                     job.next = Next::Forward(accel);
                     let receives = receives && accel == Accel::Tcp;
                     job.operation = self.operation(chain, job, accel, receives)?;

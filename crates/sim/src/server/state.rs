@@ -89,8 +89,10 @@ pub(super) struct Job {
     /// The word being read.
     pub word: AtmAddress,
     pub mark: PositionMark,
-    /// The accelerator that has, runs or is to run the current operation.
+    /// The accelerator that the current operation is one of.
     pub accel: Accel,
+    /// The one that has, runs or is to run it: that, unless accelerators do others' work.
+    pub host: Accel,
     /// Which of them.
     pub instance: u8,
     /// Whose share of it, if tenants have shares; else 0.
@@ -150,7 +152,7 @@ impl Job {
     /// Where it is.
     pub(super) fn unit(&self) -> Unit {
         Unit {
-            accel: self.accel,
+            accel: self.host,
             instance: self.instance,
             part: self.part,
         }

@@ -2,6 +2,7 @@
 
 use accelflow_units::{Bytes, Time};
 
+use crate::config::Reuse;
 use crate::config::blank::{gb, rate};
 use crate::config::parameters::{Parameter, Provenance};
 
@@ -174,6 +175,32 @@ pub(super) const ROWS: &[Parameter] = &[
         why: "Descriptor tables are shared by the requests of a service (section IV.A), but no paper gives their size or says that a switch of services reloads them; the speedups of the literature are measured with tables in place.",
         get: |c| c.accelerator.service_state.get() as f64,
         set: |c, v| c.accelerator.service_state = Bytes(v as u64),
+    },
+    Parameter {
+        key: "accelerator.reuse",
+        unit: "",
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        whole: true,
+        provenance: Provenance::Paper,
+        source: "AccelFlow, section VII.B.4",
+        why: "0 none: \"currently, this is not possible because each accelerator is highly optimized for a single task\". 1 idle: \"one could reuse the accelerators for other tasks when they are idle\"; an operation that a dispatcher hands on and that finds no free element of its kind goes to the least loaded accelerator that has one. Not TCP, which holds connections, and LdB, which is with the cores.",
+        get: |c| c.accelerator.reuse as usize as f64,
+        set: |c, v| c.accelerator.reuse = Reuse::ALL[v as usize],
+    },
+    Parameter {
+        key: "accelerator.reuse_speed",
+        unit: "",
+        default: 1.0,
+        min: 0.001,
+        max: 1.0,
+        whole: false,
+        provenance: Provenance::Assumed,
+        source: "no source",
+        why: "How fast an element is at another accelerator's operation, as a share of that one's speed; without effect unless accelerator.reuse is idle. \"Exploring programmable and more flexible accelerator designs is a direction for future work\", and no speed is given: 1 is the most that reuse can bring.",
+        get: |c| c.accelerator.reuse_speed,
+        set: |c, v| c.accelerator.reuse_speed = v,
     },
     Parameter {
         key: "accelerator.speedup_half_bytes",
