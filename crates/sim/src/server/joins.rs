@@ -41,9 +41,9 @@ impl Engine<'_> {
         };
         match join.lead {
             Some(lead) => {
-                let Unit { accel, instance } = self.jobs.get(lead).unit();
+                let lead = *self.jobs.get(lead);
                 let job = self.jobs.get_mut(id);
-                (job.accel, job.instance) = (accel, instance);
+                (job.accel, job.host, job.instance) = (lead.accel, lead.host, lead.instance);
             }
             None => {
                 let at = self.meeting_place(id);
@@ -96,7 +96,8 @@ impl Engine<'_> {
         };
         let instance = self.instance_for(id, to);
         let job = self.jobs.get_mut(id);
-        (job.accel, job.instance, job.known) = (to, instance, self.central.is_some());
+        (job.accel, job.host, job.instance) = (to, to, instance);
+        job.known = self.central.is_some();
         let (unit, request) = (job.unit(), job.request);
         let entry = match &mut self.central {
             Some(central) => central.reserve_for_join(),
