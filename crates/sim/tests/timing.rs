@@ -147,6 +147,7 @@ fn one_slice() -> Config {
     set(
         &mut config,
         &[
+            ("core.balancing", 0.0),
             ("memory.llc_slices", 1.0),
             ("memory.controllers", 1.0),
             ("tlb.faults_per_million", 0.0),

@@ -195,7 +195,8 @@ impl Engine<'_> {
     ) -> Result<(), SimError> {
         let (latest, runtime) = (self.latest_start(id), self.element_time(id));
         let job = self.jobs.get_mut(id);
-        (job.accel, job.host) = (to, to);
+        // The manager picks the instance later; accelerators may have different numbers of them.
+        (job.accel, job.host, job.instance) = (to, to, 0);
         (job.known, job.missing) = (true, 1);
         let Some(central) = &mut self.central else {
             return Ok(());
