@@ -339,7 +339,7 @@ def test_choices_have_names_in_files_commands_and_python(tmp_path: Path) -> None
     ("setting", "words"),
     [
         ("accelerator.pes", "'accelerator.pes' is not of the form KEY=VALUE"),
-        ("pes=4", "--set unknown key 'pes'; did you mean accelerator.pes?"),
+        ("pes=4", "--set unknown key 'pes'; did you mean accelerator.pes or"),
         ("accelerator.pes=many", "--set accelerator.pes = 'many'; must be a whole number from 1"),
         ("core.balancing=fair", "--set core.balancing = 'fair'; must be least_loaded (0)"),
     ],
@@ -356,11 +356,11 @@ def test_explain_says_what_is_allowed_and_what_may_be_meant() -> None:
     chiplets = run("explain", "network.chiplets").stdout
     assert "allowed     1, 2, 3, 4 or 6\n" in chiplets
     balancing = run("explain", "core.balancing").stdout
-    assert balancing.startswith("core.balancing = least_loaded (0)\n")
+    assert balancing.startswith("core.balancing = round_robin (2)\n")
     assert "random (1)" in balancing
     assert "fifo" in run("explain", "scheduling.policy").stdout
     for wrong, right in (
-        ("pes", "accelerator.pes"),
+        ("walkers", "tlb.walkers"),
         ("acelerator.pes", "accelerator.pes"),
         ("tlb.walker", "tlb.walkers"),
         ("profile.tcp_cost", "profile.tcp_cost_ns"),
@@ -491,6 +491,8 @@ def shaped(**shaping: Any) -> dict[str, dict[str, Any]]:
         small(
             orchestrators=["accelflow"],
             services=["UniqId", "Login"],
+            rates="equal",
+            sizes="fleet",
             tenants={"UniqId": 1},
             **shaping,
         )

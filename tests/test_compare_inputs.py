@@ -65,7 +65,7 @@ def test_bad_arguments_are_one_line_and_a_failure(
         ("[accelerator]\npes = 0", "accelerator.pes = 0; must be a whole number from 1 to 1024"),
         ("[accelerator]\npes = 1.5", "accelerator.pes = 1.5; must be a whole number"),
         ("[accelerator]\nunits = 3", "unknown key 'accelerator.units'; `accelflow explain` lists"),
-        ("pes = 3", "unknown key 'pes'; did you mean accelerator.pes?"),
+        ("pes = 3", "unknown key 'pes'; did you mean accelerator.pes or"),
         ("[accelerator]\npse = 3", "unknown key 'accelerator.pse'; did you mean accelerator.pes?"),
         ("[core]\nbalancng = 1", "unknown key 'core.balancng'; did you mean core.balancing?"),
         ("[network]\nchiplets = 5", "network.chiplets = 5; must be 1, 2, 3, 4 or 6"),

@@ -102,7 +102,11 @@ def test_p999_needs_a_hundred_responses_beyond_it() -> None:
 
 def test_the_engines_tail_is_that_of_its_percentiles() -> None:
     experiment = simulation.Experiment(
-        orchestrators=("accelflow",), services=("UniqId",), profile="paper", requests=2_000
+        orchestrators=("accelflow",),
+        services=("UniqId",),
+        profile="paper",
+        rates="equal",
+        requests=2_000,
     )
     (row,) = simulation.compare(experiment, threads=1, tail_share=0.1)["systems"][0]["services"]
     assert len(row["tail_us"]) == 180

@@ -12,7 +12,16 @@ from accelflow import simulation
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS
 from accelflow.reproduce.measures import ServiceRow, read
 
-__all__ = ["PERCENTILES", "TAIL_SHARE", "beyond", "dwells_of", "exists", "pooled", "shortage"]
+__all__ = [
+    "PERCENTILES",
+    "TAIL_SHARE",
+    "beyond",
+    "dwells_of",
+    "exists",
+    "pooled",
+    "shortage",
+    "tail_share",
+]
 
 #: Measures that are percentiles, in thousandths: whole numbers, so that ranks are exact.
 PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
@@ -20,6 +29,9 @@ PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
 #: The share of each simulation's response times, from the longest on, that is kept for the
 #: percentiles of all seeds: enough for P99 of ten seeds, even if all beyond it are of one.
 TAIL_SHARE: Final = 0.1
+
+#: So many are kept in any case: searches pool many short simulations.
+_KEPT_ALWAYS: Final = 1_000
 
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
@@ -40,6 +52,12 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
         return math.fsum(values) / len(values)
     counts: list[int] = [row["completed"] for row in rows]
     return math.fsum(a * b for a, b in zip(values, counts, strict=True)) / sum(counts)
+
+
+def tail_share(experiment: simulation.Experiment) -> float:
+    """The share of the response times of `experiment` that percentiles of many seeds may need."""
+    counted = experiment.requests - experiment.warmup_requests
+    return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
 
 
 def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from accelflow import simulation
 from accelflow.reproduce.measures import ServiceRow
-from accelflow.reproduce.pooling import TAIL_SHARE
+from accelflow.reproduce.pooling import tail_share
 
 __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
@@ -99,7 +99,7 @@ class Runner:
 
     def _simulate(self, key: str, experiment: simulation.Experiment) -> None:
         results = simulation.compare(
-            experiment, threads=1, progress=self._look, tail_share=TAIL_SHARE
+            experiment, threads=1, progress=self._look, tail_share=tail_share(experiment)
         )
         services = results["systems"][0]["services"]
         for one in services:
