@@ -63,7 +63,7 @@ BUDGETS: Mapping[str, Budget] = {
     one.name: one
     for one in (
         Budget(name="full", requests=3_000, replications=6, rate_step=1.07, most_requests=24_000),
-        Budget(name="quick", requests=1_500, replications=3, rate_step=1.15),
+        Budget(name="quick", requests=3_000, replications=4, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),
     )
 }
