@@ -87,7 +87,7 @@ fn ldb_in_software_gives_requests_to_cores_too() {
     // T1 of each runs where its message was steered to. Eight requests on four cores: evenly, each
     // core has the logic of two.
     let of = |id: &str, values: &[(&str, f64)]| {
-        let mut config = server(&[("core.count", 4.0)]);
+        let mut config = server(&[("core.count", 4.0), ("core.balancing", 0.0)]);
         set(&mut config, values);
         *responses(&config, &plan(), id, 8).last().unwrap()
     };
@@ -109,7 +109,7 @@ fn ldb_in_software_gives_requests_to_cores_too() {
 #[test]
 fn a_core_that_balances_keeps_a_request_among_equals() {
     // No switch to another core's thread for a request that meets an idle server.
-    let config = server(&[("core.context_switch_ns", 1_000.0)]);
+    let config = server(&[("core.context_switch_ns", 1_000.0), ("core.balancing", 0.0)]);
     let at_once = server(&[("core.context_switch_ns", 1_000.0), ("core.count", 1.0)]);
     let of = |config| response(config, &plan(), "non_acc");
     assert_eq!(of(&config), of(&at_once));
