@@ -107,8 +107,11 @@ def _heading(found: Readings) -> list[str]:
         f"{scenario}. Simulations of {budget.requests:,} requests of each service, seeds 1 to "
         f"{budget.replications}; ± is half of the 95 % confidence interval.",
         "",
-        "A row *matches* or is *off* as in [the comparison](reproduction/comparison.md). How far a "
-        "reading moves a row is told by the logarithm of ours over the paper's (of a reduction: of "
+        "A row *matches* within a quarter of the paper's figure and is *off* beyond; it is "
+        "*undecided* if its interval is wider. Runs are shorter than those of [the comparison]"
+        "(reproduction/comparison.md): percentiles may have fewer than 100 responses beyond them, "
+        "and their intervals say how well they are known. How far a reading moves a row is told "
+        "by the logarithm of ours over the paper's (of a reduction: of "
         "the latency ratio that it stands for): 0 is the paper's figure, ±0.1 a tenth, 0.69 twice "
         "and -0.69 half of it.",
         "",

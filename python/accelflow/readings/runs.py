@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from accelflow.errors import InputError
@@ -54,8 +54,12 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """What it comes to beside the paper's, as the page of the reproduction says it."""
-        return "matches" if self.compared.matches else "off"
+        """What it comes to beside the paper's: ``matches``, ``off`` or ``undecided``.
+
+        The interval alone says how well it is known: readings are many and short, and a percentile
+        of theirs need not have the responses beyond it that the page of the reproduction wants.
+        """
+        return str(replace(self.compared, lacking="").verdict)
 
     @property
     def log_ratio(self) -> float | None:
