@@ -74,7 +74,7 @@ def test_errors_are_counted_and_only_where_facts_are_drawn() -> None:
     certain = {"facts.rpc_exception": 1.0}
     for facts, share in (("common", 0.0), ("drawn", 1.0)):
         found = simulation.compare(
-            small("socialnetwork", services=["CPost"], facts=facts, config=certain)
+            small("socialnetwork", services=["CPost"], rates="equal", facts=facts, config=certain)
         )
         (row,) = found["systems"][0]["services"]
         assert row["errors"] == share * 200
