@@ -24,8 +24,8 @@ from accelflow.fit import (
     to_toml,
     write_fit,
 )
-from accelflow.fit.space import Optimiser
-from accelflow.reproduce import Runner, read_scenario, targets
+from accelflow.fit.space import Optimiser, free_bounds, values_of
+from accelflow.reproduce import Runner, Scenario, read_scenario, targets
 
 #: As short as simulations can be: what is found is of no use.
 TINY = Lengths(requests=100, seeds=2, noise=10.0, most_seeds=8)
@@ -134,6 +134,18 @@ def test_points_are_simulated_until_their_noise_is_small_or_cannot_be() -> None:
     hopeless = search(1e-9, 8)
     assert {one.seeds for one in hopeless.evaluations} == {2}, "no number of seeds would do"
     assert not hopeless.best.steady
+
+
+def test_a_search_may_begin_at_the_end_of_a_range() -> None:
+    free = free_bounds({})
+    start = values_of(Scenario(), free)
+    ends = {one.name: one.low for one in free if not one.choices}
+    optimiser = Optimiser(free, {**start, **ends}, seed=1)
+    for _ in range(20):
+        places = optimiser.ask()
+        for place in places:
+            assert all(one.has(place.values[one.name]) for one in free)
+        optimiser.tell([(place, float(index)) for index, place in enumerate(places)])
 
 
 def test_what_is_fixed_is_not_searched() -> None:

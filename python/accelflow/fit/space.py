@@ -156,6 +156,8 @@ class Optimiser:
             mean=self._mean(start),
             cat_param=self._likely(start),
             sigma=_FIRST_SPREAD if self._numbers else None,
+            # Its own would have no spread where the search begins at the end of a range.
+            cov=np.eye(len(self._numbers)) if self._numbers else None,
             seed=seed,
         )
 
