@@ -80,7 +80,7 @@ def server_table(comparison: Comparison) -> Table | None:
     """
     if not _share_a_server(comparison):
         return None
-    table = _plain_table("The server that the services share")
+    table = _plain_table("The shared server")
     table.add_column("", no_wrap=True)
     for heading in _SERVER_HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
