@@ -574,9 +574,11 @@ def test_scenarios_are_read_and_refused(tmp_path: Path) -> None:
         ("[scenario]\nsizes = 3\n", "scenario.sizes = 3; must be like 'socialnetwork'"),
         ('[scenario]\nsizes = "x"\n', "unknown sizes 'x'"),
         ("[core]\nfoo = 3\n", "unknown key 'core.foo'"),
+        ('[scenario]\ncohort = "relief"\n', "unknown cohort 'relief'; known are cohort"),
         ("scenario = 3\n", "scenario is 3; it must be a table"),
     ):
         path.write_text(text)
         with pytest.raises(InputError) as refused:
             lib.read_scenario(path)
         assert said in str(refused.value)
+        assert str(path) in str(refused.value)

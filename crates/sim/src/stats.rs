@@ -255,7 +255,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Share of the operations of each kind that a core executed, by [`Accel::index`]; 0 of none.
+    /// Share of each accelerator's operations that cores executed, by [`Accel::index`]; 0 for an
+    /// accelerator without operations.
     pub fn on_core_shares(&self) -> [f64; Accel::COUNT] {
         std::array::from_fn(|kind| {
             let all = self.on_accelerators[kind] + self.on_cores[kind];

@@ -102,8 +102,8 @@ def _heading(found: Readings) -> list[str]:
         "# Which rows hang on which reading",
         "",
         f"Written by `accelflow readings {names} --budget {budget.name}`; not edited by hand. The "
-        "paper leaves open what stands below as choices. Here each is read in its other ways, one "
-        "at a time, and everything else stays as it is by default: "
+        "choices below are what the paper leaves open. Each row of a table changes one choice; "
+        "all others keep their defaults: "
         f"{scenario}. Simulations of {budget.requests:,} requests of each service, seeds 1 to "
         f"{budget.replications}; ± is half of the 95 % confidence interval.",
         "",

@@ -154,5 +154,8 @@ def read_scenario(path: Path) -> Scenario:
             raise InputError(f"{path}: scenario.{key} = {value!r}; must be like {known[key]!r}")
         chosen[key] = float(value) if number else value
     scenario = replace(default, **chosen, config=simulation.settings(tree, path))
-    scenario.check()
+    try:
+        scenario.check()
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     return scenario

@@ -71,9 +71,9 @@ PROOFS: Final = (
         title="Power that is drawn whatever runs",
         inputs=("energy_saved", "application"),
         steps=(
-            "At equal load AccelFlow cannot save what the server draws at rest, nor what "
-            "cores need "
-            "for the application logic. What is left of 26 % for the former is little."
+            "At equal load AccelFlow saves neither the energy that the server draws at rest nor "
+            "that of the application logic. Together they are at most the 26 % that AccelFlow "
+            "still uses, so little is left for the energy at rest."
         ),
         formula="share at rest <= (1 - 74 % - 20.7 %) / (1 - 20.7 %)",
         bound=_idle_share,

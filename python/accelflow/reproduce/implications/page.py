@@ -170,7 +170,10 @@ def _verdict(one: Proof, found: Found) -> str:
         return f"{text}, which it allows."
     ends = (found.figure.low, found.bound.high), (found.bound.low, found.figure.high)
     beyond, limit = ends[0] if one.relation == "at most" else ends[1]
-    return f"{text}, which is ruled out: they are a factor of {beyond / limit:.2f} apart at least."
+    return (
+        f"{text}, which is ruled out: at their nearest ends the larger is "
+        f"{beyond / limit:.2f} times the smaller."
+    )
 
 
 def _printed(statement: Statement) -> str:

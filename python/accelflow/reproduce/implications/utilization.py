@@ -18,9 +18,9 @@ from accelflow.reproduce.implications.ranges import Range
 __all__ = ["PROOFS"]
 
 _LOADS: Final = (
-    "Beside its computation, C/S, an element loads an operation's data and saves what comes out, "
-    "each at Table III's rate and at most a scratchpad; TCP's operations take a core 10 us at "
-    'least ("tens of us"), and their own loading is left out.'
+    "An element computes for C/S. It also loads the data of an operation and saves the result, "
+    "each at the rate of Table III and each as large as a scratchpad at most. An operation of TCP "
+    'takes a core at least 10 us ("tens of us"). The loading of TCP itself is not counted.'
 )
 #: What the time of loading rests on.
 _LOAD_INPUTS: Final = ("operation_us", "load_ns", "load_gb_per_s", "scratchpad_kb")
@@ -169,7 +169,7 @@ PROOFS: Final = (
             + _work(f, "cmp", "dcmp")
             + _work(f, "ldb")
         ),
-        quantity="time on accelerators, of a request that takes 1 on cores alone",
+        quantity="time on accelerators as a share of the request's time on cores alone",
         figure="application",
         figure_says="application logic on cores, which they would have to exceed",
         percent=True,

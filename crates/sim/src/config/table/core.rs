@@ -120,7 +120,7 @@ pub(super) const ROWS: &[Parameter] = &[
         whole: true,
         provenance: Provenance::Assumed,
         source: "AccelFlow, section II: 'a load balancer picks a core to execute the function'",
-        why: "0 least loaded, 1 random, 2 round robin, 3 the less loaded of two, 4 the core idle for longest (join-idle-queue). The paper gives no policy. Round robin is what nginx, HAProxy and Envoy do unless told otherwise, and of the five the nearest to the rows of Fig. 11 (docs/results/readings.md).",
+        why: "0 least loaded, 1 random, 2 round robin, 3 the less loaded of two, 4 the core idle for longest (join-idle-queue). The paper gives no policy. Of the five, round robin is the nearest to the rows of Fig. 11 (docs/reproduce.md).",
         get: |c| c.core.balancing as usize as f64,
         set: |c, v| c.core.balancing = Balancing::ALL[v as usize],
     },
