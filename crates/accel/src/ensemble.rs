@@ -4,32 +4,35 @@ use std::sync::Arc;
 
 use accelflow_trace::{Accel, Transform};
 
-use crate::balance::{CoreLoads, Ldb, Policy, RoundRobin};
-use crate::compress::{Cmp, Codec, DEFAULT_LEVEL, Dcmp};
-use crate::deserialize::Dser;
+use crate::accelerator::Accelerator;
+use crate::bodies::cmp::{Cmp, DEFAULT_LEVEL};
+use crate::bodies::dcmp::Dcmp;
+use crate::bodies::dser::Dser;
+use crate::bodies::ldb::{CoreLoads, Ldb, Policy, RoundRobin};
+use crate::bodies::rpc::Rpc;
+use crate::bodies::ser::Ser;
+use crate::bodies::tcp::Tcp;
+use crate::bodies::tls::{Decr, Encr};
+use crate::codec::Codec;
 use crate::error::AccelError;
-use crate::job::{Accelerator, Job};
+use crate::job::Job;
 use crate::limits::Limits;
-use crate::rpc::Rpc;
-use crate::serialize::Ser;
-use crate::tcp::Tcp;
-use crate::thrift::{FunctionSet, Schema};
-use crate::tls::{Decr, Encr};
+use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
-/// Settings of the software bodies.
+/// Settings of the software bodies of an [`Ensemble`].
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Bounds on messages.
+    /// Limits on messages.
     pub limits: Limits,
     /// The interface that RPC, Ser and Dser know.
     pub schema: Arc<Schema>,
-    /// What Cmp compresses with.
+    /// The method of Cmp.
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
-    /// The functions, or the methods of gRPC by their places, whose arguments Dser delivers as records
-    /// and not as JSON text.
+    /// The functions, or the gRPC methods by index, whose arguments Dser delivers as records instead
+    /// of JSON text.
     pub records: FunctionSet,
 }
 
@@ -53,7 +56,7 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Software bodies throughout; `policy` balances over the cores of `loads`.
+    /// Nine software bodies; `policy` balances over the cores of `loads`.
     ///
     /// # Errors
     /// `out_of_range` for a compression level that does not exist.
@@ -87,7 +90,7 @@ impl Ensemble {
         Ensemble::software(&Settings::default(), policy, CoreLoads::idle(cores))
     }
 
-    /// Puts another body in the place of one, for instance a device.
+    /// Replaces the body of the same kind, for instance by a device.
     pub fn replace(&mut self, body: Box<dyn Accelerator>) {
         let place = body.kind().index();
         self.bodies[place] = body;

@@ -1,6 +1,5 @@
 //! The one error type of the accelerators.
 
-use crate::limits::Limits;
 use accelflow_trace::Format;
 
 /// Why an accelerator refused its input.
@@ -58,7 +57,7 @@ pub enum AccelError {
     ZipBomb {
         /// Size of the compressed input.
         compressed: usize,
-        /// The bound, from [`Limits::decompressed_limit`].
+        /// The limit, from [`Limits::decompressed_limit`](crate::Limits::decompressed_limit).
         limit: usize,
     },
     /// A checksum does not match.
@@ -474,20 +473,6 @@ impl AccelError {
             .unwrap_or_default()
             .to_owned();
         AccelError::BadJson { line, column, why }
-    }
-
-    /// Refuses a message larger than [`Limits::max_message_bytes`].
-    pub(crate) fn check_size(
-        what: &'static str,
-        size: usize,
-        limits: &Limits,
-    ) -> Result<(), AccelError> {
-        let limit = limits.max_message_bytes;
-        if size > limit {
-            Err(AccelError::TooLarge { what, size, limit })
-        } else {
-            Ok(())
-        }
     }
 }
 

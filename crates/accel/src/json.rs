@@ -1,15 +1,21 @@
-//! JSON strings at the speed of memory: most text has nothing to escape, and is found so many
-//! bytes at a time.
+//! JSON text without a parser: fast writing of strings, sizes, and checks before a tree is built.
 
-/// How many bytes are looked at together.
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::budget::Budget;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// Bytes that are searched for escapes at once.
 const BLOCK: usize = 32;
 
-/// Whether a byte of a string cannot stand in JSON as it is (RFC 8259, section 7).
+/// Whether JSON must escape this byte of a string (RFC 8259, section 7).
 fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// How many bytes from the beginning of `bytes` can stand in a JSON string as they are.
+/// The number of bytes at the start of `bytes` that a JSON string holds unescaped.
 pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     for block in bytes.chunks_exact(BLOCK) {
@@ -26,12 +32,12 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     rest.map_or(bytes.len(), |more| at + more)
 }
 
-/// How many bytes [`write_string`] appends at most.
+/// An upper bound on the bytes that [`write_string`] appends, without a look at the text.
 pub(crate) fn most_string_len(text: &str) -> usize {
     text.len().saturating_mul(6).saturating_add(2)
 }
 
-/// How many bytes [`write_string`] appends.
+/// The number of bytes that [`write_string`] appends.
 pub(crate) fn string_len(text: &str) -> usize {
     let (mut rest, mut escaped) = (text.as_bytes(), 0);
     loop {
@@ -47,8 +53,8 @@ pub(crate) fn string_len(text: &str) -> usize {
     }
 }
 
-/// How many fields and elements JSON text has, its value itself not counted: at least as many, since
-/// an empty list or object counts as if it had one. Text that is no JSON is counted somehow.
+/// An upper bound on the fields and elements in JSON text, the outermost value not counted: an empty
+/// list or object counts as one. The count means nothing for text that is not JSON.
 pub(crate) fn elements(json: &[u8]) -> usize {
     let (mut found, mut at) = (0, 0);
     while let Some(byte) = json.get(at) {
@@ -61,7 +67,7 @@ pub(crate) fn elements(json: &[u8]) -> usize {
     found
 }
 
-/// Where what follows the string begins whose content begins at `at`.
+/// The position behind the closing quote of the string whose content begins at `at`.
 pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at += bytes.get(at..).map_or(0, plain_prefix);
@@ -110,6 +116,56 @@ fn write_escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
+/// Appends a JSON string with the padded base64 of `bytes`.
+pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    let written = STANDARD
+        .encode_slice(bytes, &mut out[start..])
+        .unwrap_or_default();
+    out.truncate(start + written);
+    out.push(b'"');
+}
+
+/// Checks the depth of JSON text and its number of members and elements, before a tree is built
+/// from it.
+///
+/// # Errors
+/// `too_deep`, `too_large`.
+pub(crate) fn check_bounds(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+    let (mut depth, mut at, mut budget) = (0usize, 0, Budget::new(limits));
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = string_end(bytes, at + 1);
+                continue;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > limits.max_depth {
+                    let limit = limits.max_depth;
+                    return Err(AccelError::TooDeep { at, limit });
+                }
+                let is_empty = matches!(after_space(bytes, at + 1), Some(b'}' | b']'));
+                budget.elements(usize::from(!is_empty))?;
+            }
+            b',' => budget.elements(1)?,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// The first byte at or after `at` that is not white space.
+fn after_space(bytes: &[u8], at: usize) -> Option<u8> {
+    let rest = bytes.get(at..)?.iter();
+    rest.copied()
+        .find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -125,7 +181,7 @@ mod tests {
     #[test]
     fn every_character_of_one_byte_is_written_as_serde_json_does() {
         for byte in 0..0x80u8 {
-            // At each place of a block, and behind it.
+            // At each position of a block, and behind it.
             for before in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 5] {
                 let text = format!("{}{}y", "x".repeat(before), char::from(byte));
                 assert_eq!(written(&text), serde_json::to_vec(&text).expect("a string"));

@@ -1,9 +1,9 @@
 //! Software bodies of the nine accelerators of AccelFlow, working on real bytes.
 //!
-//! What travels between accelerators is a [`Job`]: a payload of bytes, as in the paper's queue
-//! entries, with what the accelerators before have learned about it. An accelerator is an
-//! [`Accelerator`]: it replaces the payload by its output, or returns an [`AccelError`] that names
-//! place, value and what is allowed, and leaves the job as it was.
+//! A [`Job`] travels between accelerators: a payload of bytes, as in the paper's queue entries, and
+//! the facts known about it. An accelerator is an [`Accelerator`]: it replaces the payload by its
+//! output, or leaves the job unchanged and returns an [`AccelError`] that names place, value and
+//! what is allowed.
 //!
 //! | accelerator | module | receiving | sending |
 //! |---|---|---|---|
@@ -15,35 +15,80 @@
 //! | LdB | [`balance`] | picks a core | |
 //!
 //! Between them, [`transform`] changes payloads between string, JSON and BSON. [`Ensemble`] has
-//! one body of each. What the messages look like is in `docs/message-conventions.md`.
+//! one body of each accelerator. `docs/message-conventions.md` describes the messages.
+//!
+//! The files are in layers; each imports from those above it alone:
+//!
+//! | files | contents |
+//! |---|---|
+//! | `error`, `limits`, `budget`, `role`, `codec`, `json`, `values`, `envelope` | shared by all |
+//! | `protocols/` | what messages look like as bytes; no job, no accelerator |
+//! | `call`, `record`, `session`, `facts`, `job`, `accelerator` | the message that travels, and the interface of a body |
+//! | `transform`, `bodies/` | the transformations and the accelerators, one per file |
+//! | `ensemble` | all of them together |
 
-pub mod balance;
-pub mod compress;
-mod deserialize;
+mod accelerator;
+mod bodies;
+mod budget;
+mod call;
+mod codec;
 mod ensemble;
+mod envelope;
 mod error;
-pub mod grpc;
-pub mod http;
+mod facts;
 mod job;
 pub mod json;
 mod limits;
 pub mod messages;
-pub mod protobuf;
+mod protocols;
 mod record;
-pub mod rpc;
-mod serialize;
-pub mod storage;
-pub mod tcp;
-pub mod thrift;
-pub mod tls;
+mod role;
+mod session;
 pub mod transform;
 mod values;
 
-pub use compress::Codec;
-pub use deserialize::Dser;
+pub use accelerator::Accelerator;
+pub use bodies::dser::Dser;
+pub use bodies::ldb as balance;
+pub use bodies::ser::Ser;
+pub use call::Call;
+pub use codec::Codec;
 pub use ensemble::{Ensemble, Settings};
 pub use error::AccelError;
-pub use job::{Accelerator, Call, Direction, FactName, Facts, Job, Packed, Session};
+pub use facts::{FactName, Facts};
+pub use job::{Direction, Job, Packed};
 pub use limits::Limits;
+pub use protocols::{grpc, http, protobuf, storage, thrift};
 pub use record::Record;
-pub use serialize::Ser;
+pub use role::Role;
+pub use session::Session;
+
+/// Cmp and Dcmp: Zstandard, Snappy and gzip, with limits on the decompressed size.
+pub mod compress {
+    pub use crate::bodies::cmp::{Cmp, DEFAULT_LEVEL};
+    pub use crate::bodies::dcmp::Dcmp;
+    pub use crate::codec::Codec;
+}
+
+/// RPC: Thrift's frames and message headers, and dispatch by method name.
+pub mod rpc {
+    pub use crate::bodies::rpc::Rpc;
+    pub use crate::protocols::thrift::{
+        MessageHeader, MessageType, ThriftCall, read_header, read_message, write_message,
+    };
+}
+
+/// TCP: messages to segments and back.
+pub mod tcp {
+    pub use crate::bodies::tcp::Tcp;
+    pub use crate::protocols::tcp::{MSS, TcpSession, receive, send};
+}
+
+/// TLS 1.3 record protection: Encr and Decr.
+pub mod tls {
+    pub use crate::bodies::tls::{Decr, Encr};
+    pub use crate::protocols::tls::{
+        CipherSuite, ContentType, MAX_PLAINTEXT, RecordKeys, TlsSession, open, open_first,
+        open_first_in_place, record_length, seal, seal_as,
+    };
+}

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde::de::{Deserialize, DeserializeSeed};
 
 use crate::error::AccelError;
-use crate::thrift::FunctionId;
-use crate::{protobuf, thrift};
+use crate::protocols::thrift::FunctionId;
+use crate::protocols::{protobuf, thrift};
 
 /// What the bytes of a record are.
 ///

@@ -1,30 +1,28 @@
 //! Transformations between string, JSON and BSON (AccelFlow, section V.2).
 //!
-//! - A *string* is the text of a value. JSON to string keeps the text, string to JSON checks that
-//!   it is JSON: both ways leave the bytes as they are.
+//! - A *string* is the text of a value. Both directions between JSON and string check that the text
+//!   is JSON and leave the bytes unchanged.
 //! - BSON to JSON (or string) writes relaxed MongoDB Extended JSON version 2; JSON to BSON reads
-//!   it, so that dates, object identifiers and binary data survive the way there and back.
+//!   it, so that dates, object identifiers and binary data survive a round trip.
 //!   Integers become 32-bit where they fit, as that format prescribes.
-//! - A JSON *envelope* (`docs/message-conventions.md`) gives up the bytes in its member `data`
-//!   when it becomes a string: that is the transformation before Dcmp in the paper's Listing 1.
-
-use std::borrow::Cow;
+//! - A JSON *envelope* (`docs/message-conventions.md`) becomes the bytes in its member `data` when
+//!   it is transformed to a string: the transformation before Dcmp in the paper's Listing 1.
 
 use accelflow_trace::{Format, Transform};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bson::raw::{RawArray, RawBsonRef, RawDocument};
 use bson::{Bson, Document};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use crate::budget::Budget;
+use crate::envelope;
 use crate::error::AccelError;
 use crate::job::Job;
-use crate::json::string_end;
-use crate::limits::{Budget, Limits};
+use crate::json::check_bounds;
+use crate::limits::Limits;
 
-/// Transforms the payload of a job. A payload that already is in the format asked for stays as
-/// it is, so that one trace serves messages with and without an envelope.
+/// Transforms the payload of a job. A payload that is already in the requested format is left
+/// unchanged, so that one trace serves messages with and without an envelope.
 ///
 /// # Errors
 /// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,
@@ -42,14 +40,14 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
             hint: "",
         });
     }
-    let text = job.record.as_ref().map(|it| it.to_json(&job.bytes));
+    let text = job.record.as_ref().map(|record| record.to_json(&job.bytes));
     let text = text.transpose()?;
     let payload = text.as_ref().unwrap_or(&job.bytes);
     let bytes = match (job.envelope, transform.dst) {
-        (Some(_), Format::Str) => envelope_data(payload)?,
-        // The envelope itself is of use to nobody in another format: transform what it holds.
+        (Some(_), Format::Str) => envelope::read(payload)?,
+        // An envelope exists only in JSON: transform its data instead.
         (Some(inner), dst) => {
-            let data = envelope_data(payload)?;
+            let data = envelope::read(payload)?;
             match Transform::from_nibble((Transform { src: inner, dst }).nibble()) {
                 Some(step) => convert(&data, step, limits)?,
                 None => data,
@@ -64,12 +62,12 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
     Ok(())
 }
 
-/// Transforms bytes that are not an envelope.
+/// Converts bytes from `transform.src` to `transform.dst`; an envelope counts as plain JSON.
 ///
 /// # Errors
 /// `bad_json`, `bad_bson`, `bad_utf8`, `too_deep`, `too_large`.
 pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Vec<u8>, AccelError> {
-    AccelError::check_size("payload to transform", bytes.len(), limits)?;
+    limits.check_size("payload to transform", bytes.len())?;
     let out = match (transform.src, transform.dst) {
         (Format::Json | Format::Str, Format::Json | Format::Str) => {
             check_json(bytes, limits)?;
@@ -79,42 +77,15 @@ pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Ve
         (Format::Bson, Format::Json | Format::Str) => bson_to_json(bytes, limits)?,
         (Format::Bson, Format::Bson) => bytes.to_vec(),
     };
-    AccelError::check_size("transformed payload", out.len(), limits)?;
+    limits.check_size("transformed payload", out.len())?;
     Ok(out)
 }
 
-/// The payload proper and its format: the data of an envelope, else the bytes as they are.
-pub(crate) fn payload(job: &Job) -> Result<(Cow<'_, [u8]>, Format), AccelError> {
-    if let Some(record) = &job.record {
-        return Ok((Cow::Owned(record.to_json(&job.bytes)?), job.format));
-    }
-    match job.envelope {
-        Some(inner) => Ok((Cow::Owned(envelope_data(&job.bytes)?), inner)),
-        None => Ok((Cow::Borrowed(&job.bytes), job.format)),
-    }
-}
-
-#[derive(serde::Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    data: Cow<'a, str>,
-}
-
-fn envelope_data(json: &[u8]) -> Result<Vec<u8>, AccelError> {
-    let envelope: Envelope<'_> = serde_json::from_slice(json).map_err(AccelError::from_json)?;
-    STANDARD
-        .decode(envelope.data.as_bytes())
-        .map_err(|error| AccelError::BadBase64 {
-            field: "data".to_owned(),
-            why: error.to_string(),
-        })
-}
-
-/// Checks that `bytes` are one JSON text within the depth limit.
+/// Checks that `bytes` are one JSON text within the limits.
 fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
-    check_json_bounds(bytes, limits)?;
+    check_bounds(bytes, limits)?;
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(AccelError::from_json)?;
-    // The parser need not look inside the strings it ignores.
+    // The parser does not check UTF-8 in strings that it ignores.
     std::str::from_utf8(bytes)
         .map(drop)
         .map_err(|error| AccelError::BadUtf8 {
@@ -123,43 +94,8 @@ fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
         })
 }
 
-/// Checks how deeply JSON text is nested and how many members and elements it has, before a tree is
-/// made of it.
-pub(crate) fn check_json_bounds(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
-    let (mut depth, mut at, mut budget) = (0usize, 0, Budget::new(limits));
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => {
-                at = string_end(bytes, at + 1);
-                continue;
-            }
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > limits.max_depth {
-                    let limit = limits.max_depth;
-                    return Err(AccelError::TooDeep { at, limit });
-                }
-                let is_empty = matches!(after_space(bytes, at + 1), Some(b'}' | b']'));
-                budget.elements(usize::from(!is_empty))?;
-            }
-            b',' => budget.elements(1)?,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-    Ok(())
-}
-
-/// The first byte from `at` on that is no space.
-fn after_space(bytes: &[u8], at: usize) -> Option<u8> {
-    let rest = bytes.get(at..)?.iter();
-    rest.copied()
-        .find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
-}
-
 fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
-    check_json_bounds(bytes, limits)?;
+    check_bounds(bytes, limits)?;
     let value: Value = serde_json::from_slice(bytes).map_err(AccelError::from_json)?;
     match Bson::try_from(value).map_err(bad_bson)? {
         Bson::Document(document) => document.to_vec().map_err(bad_bson),
@@ -184,13 +120,17 @@ fn bson_to_json(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
 /// text for dates after it.
 const LAST_TEXT_DATE_MS: i64 = 253_402_300_799_999;
 
-/// Relaxed Extended JSON. The library takes dates beyond its own calendar for the end of the year
-/// 9999, which would change them.
+/// Converts to relaxed Extended JSON. The library replaces dates after the year 9999 by its last
+/// date, so those are written here.
 fn relaxed(value: Bson) -> Value {
     match value {
         Bson::Document(document) => {
             let members = document.into_iter();
-            Value::Object(members.map(|(name, it)| (name, relaxed(it))).collect())
+            Value::Object(
+                members
+                    .map(|(name, value)| (name, relaxed(value)))
+                    .collect(),
+            )
         }
         Bson::Array(items) => Value::Array(items.into_iter().map(relaxed).collect()),
         Bson::DateTime(date) if date.timestamp_millis() > LAST_TEXT_DATE_MS => {
@@ -203,8 +143,8 @@ fn relaxed(value: Bson) -> Value {
     }
 }
 
-/// Walks a document before anything recursive does: depth, number of elements, and every element
-/// readable.
+/// Checks depth, number of elements and readability of every element, before any recursive code
+/// sees the document.
 fn check_document(
     raw: &RawDocument,
     depth: usize,

@@ -1,6 +1,6 @@
 //! How large the messages of SocialNetwork are.
 
-use crate::storage::Role;
+use crate::role::Role;
 
 /// The sizes of one kind of message: Thrift binary, framed, the frame length included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,24 @@
+//! The one interface of all accelerators.
+
+use accelflow_trace::Accel;
+
+use crate::error::AccelError;
+use crate::job::Job;
+
+/// One accelerator: a function on the bytes of a job.
+///
+/// Contract:
+/// - `run` reads `job.bytes` and those parts of the job that the body documents, and replaces
+///   `job.bytes` by its output. LdB leaves the bytes alone and sets `job.core`.
+/// - On an error the job is unchanged, so that a core can take over the same input
+///   (`cpu_fallback` in the paper's Listing 2): outputs are built aside and swapped in last.
+/// - No input makes it panic or allocate beyond its [`Limits`](crate::Limits).
+/// - The result depends on the job and the accelerator's settings alone. Instances keep scratch
+///   memory between jobs but nothing that a later job can see; only LdB has state (its policy).
+pub trait Accelerator: Send {
+    /// Which of the nine accelerators it is.
+    fn kind(&self) -> Accel;
+
+    /// Processes one job.
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError>;
+}

@@ -1,0 +1,126 @@
+//! Cmp: compression with Zstandard, Snappy or gzip.
+
+use std::fmt;
+use std::io::Write;
+
+use accelflow_trace::{Accel, Format};
+use zstd::zstd_safe::{self, CCtx};
+
+use crate::accelerator::Accelerator;
+use crate::call::Call;
+use crate::codec::Codec;
+use crate::error::AccelError;
+use crate::job::{Job, Packed};
+use crate::limits::Limits;
+
+/// The default Zstandard level: 1, the fastest of the positive levels. An assumption: messages of
+/// a few KB are compressed once and read once, so speed matters more than the last percent.
+pub const DEFAULT_LEVEL: i32 = 1;
+
+/// The level of gzip, the fastest, for the same reason.
+const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
+
+/// The compression accelerator: the payload into `codec` data, for a gRPC message that of its call.
+/// Sets `job.packed`.
+pub struct Cmp {
+    codec: Codec,
+    level: i32,
+    zstd: CCtx<'static>,
+    snappy: snap::raw::Encoder,
+    limits: Limits,
+}
+
+impl Cmp {
+    /// A compression body; `level` matters to Zstandard alone.
+    ///
+    /// # Errors
+    /// `out_of_range` for a level outside 1 to 22.
+    pub fn new(codec: Codec, level: i32, limits: Limits) -> Result<Cmp, AccelError> {
+        if !(1..=22).contains(&level) {
+            let (field, found) = ("Zstandard level".to_owned(), level.to_string());
+            return Err(AccelError::OutOfRange {
+                field,
+                found,
+                allowed: "1 to 22",
+            });
+        }
+        let snappy = snap::raw::Encoder::new();
+        Ok(Cmp {
+            codec,
+            level,
+            zstd: CCtx::create(),
+            snappy,
+            limits,
+        })
+    }
+
+    /// Compresses `data`.
+    ///
+    /// # Errors
+    /// `too_large`, or the codec's own refusal as `corrupt_data`.
+    pub fn compress(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        self.compress_with(self.codec, data)
+    }
+
+    fn compress_with(&mut self, method: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        self.limits.check_size("data to compress", data.len())?;
+        match method {
+            Codec::Zstd => {
+                let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
+                let done = self.zstd.compress(&mut out, data, self.level);
+                done.map_err(|code| method.corrupt(zstd_safe::get_error_name(code)))?;
+                Ok(out)
+            }
+            Codec::Snappy => {
+                let done = self.snappy.compress_vec(data);
+                done.map_err(|error| method.corrupt(error))
+            }
+            Codec::Gzip => {
+                let room = Vec::with_capacity(data.len() / 2);
+                let mut encoder = flate2::write::GzEncoder::new(room, GZIP_LEVEL);
+                let done = encoder.write_all(data).and_then(|()| encoder.finish());
+                done.map_err(|error| method.corrupt(error))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Cmp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (codec, level) = (&self.codec, &self.level);
+        f.debug_struct("Cmp")
+            .field("codec", codec)
+            .field("level", level)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Accelerator for Cmp {
+    fn kind(&self) -> Accel {
+        Accel::Cmp
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        if job.packed.is_some() {
+            let (found, hint) = (job.format, "; decompress it first");
+            let expected = "uncompressed data";
+            return Err(AccelError::WrongFormat {
+                step: "Cmp",
+                found,
+                expected,
+                hint,
+            });
+        }
+        let (data, format) = job.data()?;
+        let codec = match &job.call {
+            Call::Grpc(call) => call.codec.unwrap_or(self.codec),
+            _ => self.codec,
+        };
+        job.bytes = self.compress_with(codec, &data)?;
+        job.packed = Some(Packed { codec, format });
+        job.format = Format::Str;
+        job.envelope = None;
+        job.record = None;
+        Ok(())
+    }
+}

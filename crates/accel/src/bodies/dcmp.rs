@@ -1,0 +1,252 @@
+//! Dcmp: decompression of Zstandard, Snappy and gzip, within limits on the size of the output.
+
+use std::fmt;
+use std::io::{ErrorKind, Read};
+
+use accelflow_trace::{Accel, Format};
+use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer};
+
+use crate::accelerator::Accelerator;
+use crate::codec::Codec;
+use crate::error::AccelError;
+use crate::job::Job;
+use crate::limits::Limits;
+
+/// The largest window a streamed Zstandard frame may ask for: 2^24 bytes, the message limit.
+const MAX_WINDOW_LOG: u32 = 24;
+/// Output is inflated in steps of this size when a frame does not give its content size.
+const STEP: usize = 128 * 1024;
+
+/// The decompression accelerator: compressed bytes (label str) into what they were, with the
+/// codec and the format that `job.packed` names. Clears `job.packed`.
+///
+/// Takes the data out of a JSON envelope itself: of the paper's traces only T1 has a
+/// transformation before Dcmp (Table II, Listing 1); T5, T6, T10 and T12 have none.
+pub struct Dcmp {
+    zstd: DCtx<'static>,
+    snappy: snap::raw::Decoder,
+    limits: Limits,
+}
+
+impl Dcmp {
+    /// A decompression body with the given limits.
+    pub fn new(limits: Limits) -> Dcmp {
+        let mut zstd = DCtx::create();
+        // The one parameter's value is a constant within the library's range.
+        let _ = zstd.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG));
+        Dcmp {
+            zstd,
+            snappy: snap::raw::Decoder::new(),
+            limits,
+        }
+    }
+
+    /// Decompresses `data`, which must be exactly one frame or block.
+    ///
+    /// # Errors
+    /// `truncated`, `trailing_bytes`, `corrupt_data`, `zip_bomb`, `too_large`.
+    pub fn decompress(&mut self, codec: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        self.limits.check_size("data to decompress", data.len())?;
+        match codec {
+            Codec::Zstd => self.inflate_zstd(data),
+            Codec::Snappy => self.inflate_snappy(data),
+            Codec::Gzip => self.inflate_gzip(data),
+        }
+    }
+
+    /// DEFLATE makes at most 1,032 bytes of one, so that what an honest client sends may be well
+    /// beyond the ratio that is allowed elsewhere: only the absolute limit is applied.
+    fn inflate_gzip(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        let limit = self.limits.max_decompressed_bytes;
+        let mut rest = data;
+        let mut out = Vec::new();
+        let decoder = flate2::bufread::GzDecoder::new(&mut rest);
+        let most = u64::try_from(limit).map_or(u64::MAX, |limit| limit.saturating_add(1));
+        let read = decoder.take(most).read_to_end(&mut out);
+        if out.len() > limit {
+            let compressed = data.len();
+            return Err(AccelError::ZipBomb { compressed, limit });
+        }
+        match read {
+            Ok(_) if rest.is_empty() => Ok(out),
+            Ok(_) => Err(AccelError::TrailingBytes {
+                what: "gzip member",
+                at: data.len() - rest.len(),
+                extra: rest.len(),
+            }),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(AccelError::Truncated {
+                what: "gzip member",
+                at: data.len(),
+                need: 1,
+                have: 0,
+            }),
+            Err(error) => Err(AccelError::CorruptData {
+                codec: Codec::Gzip.name(),
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    fn inflate_zstd(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        check_zstd_frame(data)?;
+        let limit = self.limits.decompressed_limit(data.len());
+        match zstd_safe::get_frame_content_size(data) {
+            Ok(Some(size)) => {
+                let size = usize::try_from(size).unwrap_or(usize::MAX);
+                if size > limit {
+                    return Err(AccelError::ZipBomb {
+                        compressed: data.len(),
+                        limit,
+                    });
+                }
+                let mut out = Vec::with_capacity(size);
+                self.zstd.decompress(&mut out, data).map_err(zstd_failure)?;
+                Ok(out)
+            }
+            Ok(None) => self.stream_zstd(data, limit),
+            Err(_) => {
+                let why = "the frame header is invalid".to_owned();
+                Err(AccelError::CorruptData {
+                    codec: Codec::Zstd.name(),
+                    why,
+                })
+            }
+        }
+    }
+
+    /// Inflates a frame of unknown size step by step, and stops at the limit.
+    fn stream_zstd(&mut self, data: &[u8], limit: usize) -> Result<Vec<u8>, AccelError> {
+        let _ = self.zstd.reset(zstd_safe::ResetDirective::SessionOnly);
+        let mut input = InBuffer::around(data);
+        let mut out = Vec::new();
+        let mut step = vec![0; STEP];
+        loop {
+            let mut piece = OutBuffer::around(&mut step[..]);
+            let hint = self.zstd.decompress_stream(&mut piece, &mut input);
+            let hint = hint.map_err(zstd_failure)?;
+            let produced = piece.pos();
+            if out.len() + produced > limit {
+                return Err(AccelError::ZipBomb {
+                    compressed: data.len(),
+                    limit,
+                });
+            }
+            out.extend_from_slice(&step[..produced]);
+            if hint == 0 {
+                return Ok(out);
+            }
+            if input.pos == data.len() && produced < STEP {
+                return Err(AccelError::Truncated {
+                    what: "zstd frame",
+                    at: data.len(),
+                    need: hint,
+                    have: 0,
+                });
+            }
+        }
+    }
+
+    fn inflate_snappy(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
+        let codec = Codec::Snappy.name();
+        let corrupt = |error: snap::Error| AccelError::CorruptData {
+            codec,
+            why: error.to_string(),
+        };
+        let size = snap::raw::decompress_len(data).map_err(corrupt)?;
+        let limit = self.limits.decompressed_limit(data.len());
+        if size > limit {
+            return Err(AccelError::ZipBomb {
+                compressed: data.len(),
+                limit,
+            });
+        }
+        self.snappy.decompress_vec(data).map_err(corrupt)
+    }
+}
+
+impl fmt::Debug for Dcmp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dcmp")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Accelerator for Dcmp {
+    fn kind(&self) -> Accel {
+        Accel::Dcmp
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        let Some(packed) = job.packed else {
+            return Err(AccelError::NoCall {
+                step: "Dcmp",
+                why: "the payload is not compressed",
+            });
+        };
+        if job.format != Format::Str && job.envelope.is_none() {
+            let (found, hint) = (job.format, "; transform it to string first");
+            return Err(AccelError::WrongFormat {
+                step: "Dcmp",
+                found,
+                expected: "str",
+                hint,
+            });
+        }
+        let (data, _) = job.data()?;
+        let inflated = self.decompress(packed.codec, &data)?;
+        job.bytes = inflated;
+        job.format = packed.format;
+        job.packed = None;
+        job.envelope = None;
+        Ok(())
+    }
+}
+
+const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
+/// Checks that `data` is one whole Zstandard frame: magic number, then its extent.
+fn check_zstd_frame(data: &[u8]) -> Result<(), AccelError> {
+    let (what, need) = ("zstd frame", ZSTD_MAGIC.len());
+    if data.len() < need {
+        return Err(AccelError::Truncated {
+            what,
+            at: 0,
+            need,
+            have: data.len(),
+        });
+    }
+    if data[..need] != ZSTD_MAGIC {
+        let why = format!(
+            "begins with {:02x?}, not the magic number {ZSTD_MAGIC:02x?}",
+            &data[..need]
+        );
+        return Err(AccelError::BadFrame { what, at: 0, why });
+    }
+    match zstd_safe::find_frame_compressed_size(data) {
+        Ok(end) if end < data.len() => Err(AccelError::TrailingBytes {
+            what,
+            at: end,
+            extra: data.len() - end,
+        }),
+        Ok(_) => Ok(()),
+        Err(ZSTD_SOURCE_SIZE_WRONG) => {
+            let have = data.len();
+            Err(AccelError::Truncated {
+                what,
+                at: 0,
+                need: have + 1,
+                have,
+            })
+        }
+        Err(code) => Err(zstd_failure(code)),
+    }
+}
+
+/// The library's code for input that ends early: `ZSTD_error_srcSize_wrong`, whose number 72 is
+/// documented as stable.
+const ZSTD_SOURCE_SIZE_WRONG: usize = 72usize.wrapping_neg();
+
+fn zstd_failure(code: usize) -> AccelError {
+    Codec::Zstd.corrupt(zstd_safe::get_error_name(code))
+}

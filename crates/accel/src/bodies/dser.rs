@@ -1,0 +1,232 @@
+//! Dser: the wire form of a message into application data, and the facts that branches read.
+
+use std::sync::Arc;
+
+use accelflow_trace::{Accel, Format};
+
+use crate::accelerator::Accelerator;
+use crate::call::Call;
+use crate::codec::Codec;
+use crate::envelope;
+use crate::error::AccelError;
+use crate::job::{Job, Packed};
+use crate::limits::Limits;
+use crate::protocols::grpc::GrpcCall;
+use crate::protocols::http::{self, HttpCall};
+use crate::protocols::protobuf;
+use crate::protocols::storage::{self, StorageCall};
+use crate::protocols::thrift::{
+    self, Decoded, FunctionId, FunctionSet, MessageType, Schema, Struct, ThriftCall, check_struct,
+    decode_struct,
+};
+use crate::record::Record;
+use crate::role::Role;
+
+/// The deserialization accelerator. Reads `job.call`, which RPC or the caller has set.
+///
+/// - Thrift: one struct into JSON; the arguments of functions that take records are checked and stay
+///   where they lie ([`Record`]), unless they are compressed. The facts are the struct's integers, enums and bools,
+///   `compressed` and `exception`; a compression envelope becomes
+///   `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
+/// - gRPC: one message into JSON; the request of a method that takes records stays where it lies,
+///   too, where its JSON is no more than its fields. The facts are its integers, enums and bools,
+///   `compressed` and `exception`.
+/// - Storage: a response (or, for a store, a request) into JSON; the facts are its numbers.
+/// - HTTP: the body; facts `status` and `compressed`.
+#[derive(Debug)]
+pub struct Dser {
+    schema: Arc<Schema>,
+    limits: Limits,
+    records: FunctionSet,
+}
+
+impl Dser {
+    /// A deserialization body for the functions of `schema`.
+    pub fn new(schema: Arc<Schema>, limits: Limits) -> Dser {
+        Dser {
+            schema,
+            limits,
+            records: FunctionSet::default(),
+        }
+    }
+
+    /// Delivers the arguments of `functions` as records.
+    #[must_use]
+    pub fn with_records(self, functions: FunctionSet) -> Dser {
+        Dser {
+            records: functions,
+            ..self
+        }
+    }
+
+    fn thrift(&self, call: &ThriftCall, job: &mut Job) -> Result<(), AccelError> {
+        let (schema, id) = call.body(&self.schema)?;
+        let is_request = matches!(call.message_type, MessageType::Call | MessageType::Oneway);
+        let in_place = is_request && self.records.contains(call.function);
+        let decode = if in_place {
+            check_struct
+        } else {
+            decode_struct
+        };
+        let decoded = decode(schema, id, call.protocol, &job.bytes, &self.limits)?;
+        let exception = match call.message_type {
+            MessageType::Exception => true,
+            MessageType::Reply => is_exception(schema.get(id), &decoded)?,
+            MessageType::Call | MessageType::Oneway => false,
+        };
+        let (json, packed) = match decoded.envelope {
+            None => ((!in_place).then_some(decoded.json), None),
+            Some((number, data)) => {
+                let codec = Codec::from_number(number.into())?;
+                let format = Format::Json;
+                (
+                    Some(envelope::write_compressed(codec, data)),
+                    Some(Packed { codec, format }),
+                )
+            }
+        };
+        for (name, value) in decoded.numbers {
+            job.facts.set(name, value);
+        }
+        job.facts.set("compressed", packed.is_some().into());
+        job.facts.set("exception", exception.into());
+        job.record = match json {
+            Some(json) => {
+                job.bytes = json;
+                None
+            }
+            None => {
+                let schema = self.schema.clone();
+                let record = thrift::Record::new(schema, id, call.protocol, self.limits);
+                Some(Record::Thrift(record))
+            }
+        };
+        job.format = Format::Json;
+        job.envelope = packed.map(|packed| packed.format);
+        job.packed = packed;
+        Ok(())
+    }
+
+    fn grpc(&self, call: &GrpcCall, job: &mut Job) -> Result<(), AccelError> {
+        let limits = &self.limits;
+        if job.packed.is_some() {
+            let (found, hint) = (job.format, "; decompress it first");
+            return Err(AccelError::WrongFormat {
+                step: "Dser",
+                found,
+                expected: "a message as it is",
+                hint,
+            });
+        }
+        let (id, method) = call.find()?;
+        let kind = method.message(call.role);
+        let in_place = call.role == Role::Request
+            && self.records.contains(FunctionId(id.0))
+            && method.takes_records();
+        // A field of the message does not change what RPC has found out.
+        let found = ["compressed", "exception"].map(|name| (name, job.facts.get(name)));
+        let facts = &mut job.facts;
+        let fact = |name: &Arc<str>, value| facts.set(name.clone(), value);
+        let json = match in_place {
+            true => protobuf::check(kind, &job.bytes, limits, fact).map(|()| None),
+            false => protobuf::message_with_facts(kind, &job.bytes, limits, fact).map(Some),
+        };
+        let json = json?;
+        for (name, value) in found {
+            facts.set(name, value.unwrap_or(0));
+        }
+        job.record = match json {
+            Some(json) => {
+                job.bytes = json;
+                None
+            }
+            None => {
+                let record = call.record(id, limits);
+                Some(Record::Protobuf(record))
+            }
+        };
+        job.format = Format::Json;
+        Ok(())
+    }
+
+    fn storage(&self, call: &StorageCall, job: &mut Job) -> Result<(), AccelError> {
+        let received = storage::read(call, &job.bytes, &self.limits)?;
+        for (name, value) in &received.decoded.numbers {
+            job.facts.set(name.clone(), *value);
+        }
+        for name in ["hit", "found", "compressed", "c_compressed", "exception"] {
+            job.facts.set(name, received.number(name).unwrap_or(0));
+        }
+        let format = received.format;
+        job.envelope = received.has_data().then_some(format);
+        job.packed = received.codec.map(|codec| Packed { codec, format });
+        job.call = Call::Storage(StorageCall {
+            role: received.role,
+            ..call.clone()
+        });
+        job.bytes = received.decoded.json;
+        job.format = Format::Json;
+        Ok(())
+    }
+
+    fn http(&self, call: &HttpCall, job: &mut Job) -> Result<(), AccelError> {
+        let received = http::read(call, &job.bytes, &self.limits)?;
+        received.body.put_into(&mut job.bytes);
+        job.packed = received.codec.map(|codec| Packed {
+            codec,
+            format: Format::Json,
+        });
+        job.format = match received.codec {
+            Some(_) => Format::Str,
+            None => Format::Json,
+        };
+        job.envelope = None;
+        job.facts.set("compressed", received.codec.is_some().into());
+        let call = received.call;
+        match call.role {
+            Role::Response => job.facts.set("status", call.status.into()),
+            Role::Request => job.facts.set_text("method", call.method.clone()),
+        }
+        job.call = Call::Http(call);
+        Ok(())
+    }
+}
+
+impl Accelerator for Dser {
+    fn kind(&self) -> Accel {
+        Accel::Dser
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        self.limits
+            .check_size("message to deserialize", job.bytes.len())?;
+        // The call is taken out while the job is worked on, and put back unless it was replaced.
+        let call = std::mem::take(&mut job.call);
+        let outcome = match &call {
+            Call::None => {
+                let why = "RPC or the caller must set the job's call";
+                Err(AccelError::NoCall { step: "Dser", why })
+            }
+            Call::Thrift(thrift) => self.thrift(thrift, job),
+            Call::Grpc(grpc) => self.grpc(grpc, job),
+            Call::Storage(storage) => self.storage(storage, job),
+            Call::Http(http) => self.http(http, job),
+        };
+        if matches!(job.call, Call::None) {
+            job.call = call;
+        }
+        outcome
+    }
+}
+
+/// Whether a result holds one of the declared exceptions; refuses one that holds nothing though
+/// the function returns something.
+fn is_exception(result: &Struct, decoded: &Decoded<'_>) -> Result<bool, AccelError> {
+    let returns = result.fields.first().is_some_and(|field| field.id == 0);
+    if returns && decoded.present == 0 && decoded.envelope.is_none() {
+        let (container, field) = (result.name.to_string(), "success".to_owned());
+        return Err(AccelError::MissingField { container, field });
+    }
+    let exceptions = if returns { !1 } else { !0 };
+    Ok(decoded.present & exceptions != 0)
+}

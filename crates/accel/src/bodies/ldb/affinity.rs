@@ -1,0 +1,54 @@
+//! Affinity: messages with one key go to one core, as long as that core is not overloaded.
+
+use super::policy::Policy;
+
+/// Sends a key to its preferred core, and beyond a bounded load to one of the next cores.
+///
+/// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
+/// Zadimoghaddam, 2018): a core takes a message while its load stays at or below
+/// `bound` times the mean load, the message itself included.
+#[derive(Clone, Copy, Debug)]
+pub struct Affinity {
+    bound: f64,
+}
+
+impl Affinity {
+    /// An affinity policy; `bound` below 1 counts as 1.
+    pub fn new(bound: f64) -> Affinity {
+        Affinity {
+            bound: if bound >= 1.0 { bound } else { 1.0 },
+        }
+    }
+}
+
+impl Default for Affinity {
+    /// A bound of 1.25, the value that the authors' load balancer was reported to use.
+    fn default() -> Affinity {
+        Affinity::new(1.25)
+    }
+}
+
+impl Policy for Affinity {
+    fn name(&self) -> &'static str {
+        "affinity"
+    }
+
+    fn pick(&mut self, key: u64, loads: &[u32]) -> Option<usize> {
+        let cores = loads.len();
+        let preferred = (mix(key) % u64::try_from(cores).ok().filter(|n| *n > 0)?) as usize;
+        let total: u64 = loads.iter().map(|load| u64::from(*load)).sum();
+        let capacity = (self.bound * (total + 1) as f64 / cores as f64).ceil() as u64;
+        let has_room = |core: &usize| u64::from(loads[*core]) < capacity;
+        // Some core is at or below the mean, so the search always ends at one with room.
+        (0..cores)
+            .map(|step| (preferred + step) % cores)
+            .find(has_room)
+    }
+}
+
+/// The finalizer of SplitMix64: spreads consecutive keys over all cores.
+fn mix(key: u64) -> u64 {
+    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    key ^ (key >> 31)
+}

@@ -1,0 +1,33 @@
+//! The load of each core.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The number of messages that each core has to process. The owner of the cores keeps it up to date.
+#[derive(Clone, Debug, Default)]
+pub struct CoreLoads(Arc<[AtomicU32]>);
+
+impl CoreLoads {
+    /// `cores` idle cores.
+    pub fn idle(cores: usize) -> CoreLoads {
+        CoreLoads((0..cores).map(|_| AtomicU32::new(0)).collect())
+    }
+
+    /// The number of cores.
+    pub fn cores(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Sets a core's load; a core that does not exist is ignored.
+    pub fn set(&self, core: usize, load: u32) {
+        if let Some(slot) = self.0.get(core) {
+            slot.store(load, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes the current loads to `into`.
+    pub fn snapshot(&self, into: &mut Vec<u32>) {
+        into.clear();
+        into.extend(self.0.iter().map(|load| load.load(Ordering::Relaxed)));
+    }
+}

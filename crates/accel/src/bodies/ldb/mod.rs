@@ -1,0 +1,15 @@
+//! LdB: picks the core that processes a message.
+
+mod affinity;
+mod balancer;
+mod core_loads;
+mod least_loaded;
+mod policy;
+mod round_robin;
+
+pub use affinity::Affinity;
+pub use balancer::Ldb;
+pub use core_loads::CoreLoads;
+pub use least_loaded::LeastLoaded;
+pub use policy::Policy;
+pub use round_robin::RoundRobin;

@@ -1,0 +1,105 @@
+//! RPC: Thrift's frames and message headers, gRPC's prefixes, and dispatch by method name.
+
+use std::sync::Arc;
+
+use accelflow_trace::{Accel, Format};
+
+use crate::accelerator::Accelerator;
+use crate::call::Call;
+use crate::error::AccelError;
+use crate::job::{Direction, Job, Packed};
+use crate::limits::Limits;
+use crate::protocols::grpc;
+use crate::protocols::thrift::{Schema, read_message};
+
+/// The RPC accelerator. Receives or sends as `job.direction` says; a gRPC call says so itself.
+///
+/// Receiving Thrift strips frame and header, finds the method and describes the message in `job.call`.
+/// It sets the facts `message_type`, `seqid` and the texts `service`, `method`. Sending writes frame
+/// and header from `job.call`.
+#[derive(Debug)]
+pub struct Rpc {
+    schema: Arc<Schema>,
+    limits: Limits,
+}
+
+impl Rpc {
+    /// An RPC body that dispatches to the functions of `schema`.
+    pub fn new(schema: Arc<Schema>, limits: Limits) -> Rpc {
+        Rpc { schema, limits }
+    }
+
+    fn receive_thrift(&self, job: &mut Job) -> Result<(), AccelError> {
+        let (call, body) = read_message(&self.schema, &job.bytes, &self.limits)?;
+        job.bytes.drain(..body);
+        job.facts.set("message_type", call.message_type as i64);
+        job.facts.set("seqid", call.sequence.into());
+        job.facts.set_text("service", call.service.clone());
+        job.facts.set_text("method", call.method.clone());
+        job.call = Call::Thrift(call);
+        Ok(())
+    }
+
+    fn send_thrift(&self, job: &mut Job) -> Result<(), AccelError> {
+        let Call::Thrift(call) = &job.call else {
+            let why = "sending needs a Thrift call";
+            return Err(AccelError::NoCall { step: "RPC", why });
+        };
+        let header = call.write_header(job.bytes.len(), &self.limits)?;
+        job.put_before(&header);
+        Ok(())
+    }
+}
+
+impl Accelerator for Rpc {
+    fn kind(&self) -> Accel {
+        Accel::Rpc
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        match &job.call {
+            Call::Grpc(_) => frame_grpc(job, &self.limits),
+            _ => match job.direction {
+                Direction::Receive => self.receive_thrift(job),
+                Direction::Send => self.send_thrift(job),
+            },
+        }
+    }
+}
+
+/// Adds the prefix to a message that is sent, or removes that of a received one and finds its method.
+fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
+    let Call::Grpc(call) = &mut job.call else {
+        let why = "gRPC needs a gRPC call";
+        return Err(AccelError::NoCall { step: "RPC", why });
+    };
+    let (id, method) = call.find()?;
+    if call.is_sent() {
+        let prefix = grpc::write_prefix(job.bytes.len(), job.packed.is_some(), limits)?;
+        job.put_before(&prefix);
+        job.packed = None;
+        return Ok(());
+    }
+    let compressed = grpc::read_prefix(&job.bytes, limits)?;
+    let packed = match (compressed, call.codec) {
+        (false, _) => None,
+        (true, Some(codec)) => Some(Packed {
+            codec,
+            format: Format::Str,
+        }),
+        (true, None) => {
+            let why = "a compressed message in a call without grpc-encoding".to_owned();
+            return Err(grpc::malformed(0, why));
+        }
+    };
+    let (service, name) = (method.service.clone(), method.name.clone());
+    call.method = Some(id);
+    job.bytes.drain(..grpc::PREFIX);
+    job.packed = packed;
+    job.format = Format::Str;
+    job.facts.set("compressed", compressed.into());
+    job.facts.set("exception", 0);
+    job.facts.set_text("service", service);
+    job.facts.set_text("method", name);
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Ser: application data into the wire form of the message that `job.call` names.
+
+use std::sync::Arc;
+
+use accelflow_trace::{Accel, Format};
+
+use crate::accelerator::Accelerator;
+use crate::call::Call;
+use crate::error::AccelError;
+use crate::job::{Direction, Job};
+use crate::limits::Limits;
+use crate::protocols::grpc::GrpcCall;
+use crate::protocols::http::{self, HttpCall};
+use crate::protocols::protobuf;
+use crate::protocols::storage::{self, StorageCall};
+use crate::protocols::thrift::{Schema, ThriftCall, encode_struct, write_envelope};
+use crate::record::Record;
+
+/// The serialization accelerator. Reads `job.call`, `job.packed`, `job.envelope`; sets
+/// `job.direction` to `Send`.
+///
+/// - Thrift: JSON of the arguments or the result into one struct; a compressed payload into the
+///   compression envelope instead. A record that lies as the message's body does stays so.
+/// - gRPC: JSON of the request or the response into one message. A record of it stays.
+/// - Storage: a request, after a response the request that follows from it ([`crate::storage`]).
+/// - HTTP: head and body.
+#[derive(Debug)]
+pub struct Ser {
+    schema: Arc<Schema>,
+    limits: Limits,
+}
+
+impl Ser {
+    /// A serialization body for the functions of `schema`.
+    pub fn new(schema: Arc<Schema>, limits: Limits) -> Ser {
+        Ser { schema, limits }
+    }
+
+    fn thrift(&self, call: &ThriftCall, job: &Job) -> Result<Vec<u8>, AccelError> {
+        let (schema, id) = call.body(&self.schema)?;
+        let mut out = Vec::with_capacity(job.bytes.len());
+        if let Some(packed) = job.packed {
+            let (data, _) = job.data()?;
+            write_envelope(call.protocol, packed.codec.number() as i8, &data, &mut out);
+        } else {
+            expect_json(job)?;
+            let (json, _) = job.data()?;
+            encode_struct(schema, id, call.protocol, &json, &self.limits, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn grpc(&self, call: &GrpcCall, job: &Job) -> Result<Vec<u8>, AccelError> {
+        expect_json(job)?;
+        let (_, method) = call.find()?;
+        let (json, _) = job.data()?;
+        protobuf::from_json(method.message(call.role), &json, &self.limits)
+    }
+
+    /// The request to send, and its call: after a response it is the request that follows.
+    fn storage(&self, call: &StorageCall, job: &Job) -> Result<(Vec<u8>, StorageCall), AccelError> {
+        let call = call.to_write()?;
+        let (data, format) = job.data()?;
+        let (codec, format) = match job.packed {
+            Some(packed) => (Some(packed.codec), packed.format),
+            None => (None, format),
+        };
+        let frame = storage::write_request(&call, &data, codec, format, &self.limits)?;
+        Ok((frame, call))
+    }
+
+    fn http(&self, call: &HttpCall, job: &Job) -> Result<Vec<u8>, AccelError> {
+        call.check()?;
+        let (body, _) = job.data()?;
+        let codec = job.packed.map(|packed| packed.codec);
+        http::write(call, &body, codec, &self.limits)
+    }
+}
+
+impl Accelerator for Ser {
+    fn kind(&self) -> Accel {
+        Accel::Ser
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        self.limits
+            .check_size("payload to serialize", job.bytes.len())?;
+        let mut follow_up = None;
+        let bytes = match &job.call {
+            call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),
+            Call::None => {
+                let why = "set the job's call";
+                return Err(AccelError::NoCall { step: "Ser", why });
+            }
+            Call::Thrift(call) => self.thrift(call, job)?,
+            Call::Grpc(call) => self.grpc(call, job)?,
+            Call::Storage(call) => {
+                let (bytes, written) = self.storage(call, job)?;
+                follow_up = Some(Call::Storage(written));
+                bytes
+            }
+            Call::Http(call) => self.http(call, job)?,
+        };
+        job.bytes = bytes;
+        job.format = Format::Str;
+        job.packed = None;
+        job.envelope = None;
+        job.record = None;
+        job.direction = Direction::Send;
+        if let Some(call) = follow_up {
+            job.call = call;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the payload is a record that needs no change to be the body of the message.
+fn is_body(call: &Call, job: &Job, schema: &Schema) -> Result<bool, AccelError> {
+    let is_body = match (call, &job.record) {
+        (Call::Thrift(call), Some(Record::Thrift(record))) => {
+            let (schema, id) = call.body(schema)?;
+            record.is_body(schema, id, call.protocol)
+        }
+        (Call::Grpc(call), Some(Record::Protobuf(record))) => call.is_message(record)?,
+        _ => false,
+    };
+    Ok(is_body && job.packed.is_none())
+}
+
+fn expect_json(job: &Job) -> Result<(), AccelError> {
+    if job.format == Format::Json {
+        return Ok(());
+    }
+    let (found, hint) = (job.format, "; transform it first");
+    Err(AccelError::WrongFormat {
+        step: "Ser",
+        found,
+        expected: "JSON",
+        hint,
+    })
+}

@@ -1,0 +1,52 @@
+//! The TCP accelerator.
+
+use accelflow_trace::{Accel, Format};
+
+use crate::accelerator::Accelerator;
+use crate::error::AccelError;
+use crate::job::{Direction, Job};
+use crate::limits::Limits;
+use crate::protocols::tcp::{receive, send};
+
+/// The TCP accelerator. Reads and advances `job.session.tcp`; obeys `job.direction`.
+///
+/// Receiving begins a new message: it forgets the facts, the core and the compression state of
+/// the last one. `job.call` is kept, since it says what the connection carries.
+#[derive(Debug, Default)]
+pub struct Tcp {
+    limits: Limits,
+}
+
+impl Tcp {
+    /// A TCP body with the given limits.
+    pub fn new(limits: Limits) -> Tcp {
+        Tcp { limits }
+    }
+}
+
+impl Accelerator for Tcp {
+    fn kind(&self) -> Accel {
+        Accel::Tcp
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        let session = job
+            .session
+            .tcp
+            .as_mut()
+            .ok_or(AccelError::NoSession { layer: "TCP" })?;
+        match job.direction {
+            Direction::Send => job.bytes = send(session, &job.bytes, &self.limits)?,
+            Direction::Receive => {
+                job.bytes = receive(session, &job.bytes, &self.limits)?;
+                job.facts.clear();
+                job.packed = None;
+                job.envelope = None;
+                job.record = None;
+                job.core = None;
+                job.format = Format::Str;
+            }
+        }
+        Ok(())
+    }
+}

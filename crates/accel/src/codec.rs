@@ -1,0 +1,70 @@
+//! Names and numbers of the compression methods.
+
+use crate::error::AccelError;
+
+/// A compression method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// Zstandard frames (RFC 8878).
+    #[default]
+    Zstd,
+    /// Snappy's raw block format.
+    Snappy,
+    /// gzip (RFC 1952), one member.
+    Gzip,
+}
+
+impl Codec {
+    /// All methods.
+    pub const ALL: [Codec; 3] = [Codec::Zstd, Codec::Snappy, Codec::Gzip];
+
+    /// The method's name in JSON envelopes and HTTP headers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Codec::Zstd => "zstd",
+            Codec::Snappy => "snappy",
+            Codec::Gzip => "gzip",
+        }
+    }
+
+    /// The method's number in Thrift envelopes.
+    pub const fn number(self) -> u8 {
+        match self {
+            Codec::Zstd => 1,
+            Codec::Snappy => 2,
+            Codec::Gzip => 3,
+        }
+    }
+
+    /// The method with a given number.
+    ///
+    /// # Errors
+    /// `unknown_codec`.
+    pub fn from_number(number: i64) -> Result<Codec, AccelError> {
+        let known = Codec::ALL
+            .into_iter()
+            .find(|codec| i64::from(codec.number()) == number);
+        known.ok_or_else(|| AccelError::UnknownCodec {
+            found: number.to_string(),
+        })
+    }
+
+    /// The method with a given name.
+    ///
+    /// # Errors
+    /// `unknown_codec`.
+    pub fn from_name(name: &str) -> Result<Codec, AccelError> {
+        let known = Codec::ALL.into_iter().find(|codec| codec.name() == name);
+        known.ok_or_else(|| AccelError::UnknownCodec {
+            found: name.to_owned(),
+        })
+    }
+
+    /// The refusal of data by this method's library, in its own words.
+    pub(crate) fn corrupt(self, why: impl std::fmt::Display) -> AccelError {
+        AccelError::CorruptData {
+            codec: self.name(),
+            why: why.to_string(),
+        }
+    }
+}

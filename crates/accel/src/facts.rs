@@ -1,0 +1,128 @@
+//! Facts about a message: the numbers and texts that branch conditions read.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of a fact: a constant of this crate, or a field name shared with the schema.
+#[derive(Clone)]
+pub enum FactName {
+    /// A name known at compile time.
+    Static(&'static str),
+    /// A name from a schema or a caller.
+    Shared(Arc<str>),
+}
+
+impl FactName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            FactName::Static(name) => name,
+            FactName::Shared(name) => name,
+        }
+    }
+}
+
+impl Borrow<str> for FactName {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for FactName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl PartialEq for FactName {
+    fn eq(&self, other: &FactName) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for FactName {}
+
+impl From<&'static str> for FactName {
+    fn from(name: &'static str) -> FactName {
+        FactName::Static(name)
+    }
+}
+
+impl From<Arc<str>> for FactName {
+    fn from(name: Arc<str>) -> FactName {
+        FactName::Shared(name)
+    }
+}
+
+/// Named numbers that branch conditions read, ordered by name, and a few named texts.
+///
+/// RPC sets `message_type`, `seqid` and the texts `service` and `method`. Dser sets the integer,
+/// enum and boolean fields at the top level of the message, then the conditions of the twelve
+/// traces, which replace fields of the same name: `compressed`, `exception` (RPC); `hit`, `found`,
+/// `compressed`, `c_compressed`, `exception` (storage); `compressed`, `status` (HTTP).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    numbers: Vec<(FactName, i64)>,
+    texts: Vec<(&'static str, Arc<str>)>,
+}
+
+impl Facts {
+    /// Sets a number, replacing one of the same name.
+    pub fn set(&mut self, name: impl Into<FactName>, value: i64) {
+        let name = name.into();
+        match self
+            .numbers
+            .binary_search_by(|(known, _)| known.as_str().cmp(name.as_str()))
+        {
+            Ok(place) => self.numbers[place].1 = value,
+            Err(place) => self.numbers.insert(place, (name, value)),
+        }
+    }
+
+    /// The number called `name`.
+    pub fn get(&self, name: &str) -> Option<i64> {
+        let place = self
+            .numbers
+            .binary_search_by(|(known, _)| known.as_str().cmp(name))
+            .ok()?;
+        Some(self.numbers[place].1)
+    }
+
+    /// All numbers in order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.numbers
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// Sets a text, replacing one of the same name.
+    pub fn set_text(&mut self, name: &'static str, value: Arc<str>) {
+        match self.texts.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(place) => self.texts[place].1 = value,
+            Err(place) => self.texts.insert(place, (name, value)),
+        }
+    }
+
+    /// The text called `name`.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let place = self
+            .texts
+            .binary_search_by(|(known, _)| (*known).cmp(name))
+            .ok()?;
+        Some(&self.texts[place].1)
+    }
+
+    /// All texts in order of their names.
+    pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.texts
+            .iter()
+            .map(|(name, value)| (*name, value.as_ref()))
+    }
+
+    /// Removes all numbers and texts.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.texts.clear();
+    }
+}

@@ -1,0 +1,142 @@
+//! A gRPC message without its content: the method, and the way that it travels.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::codec::Codec;
+use crate::error::AccelError;
+use crate::limits::Limits;
+use crate::protocols::protobuf::{self, Method, MethodId, Schema};
+use crate::role::Role;
+
+/// Whether a message is received or sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// A gRPC message without its content.
+#[derive(Clone)]
+pub struct GrpcCall {
+    schema: Arc<Schema>,
+    /// The path of the request: `/package.Service/Method`.
+    pub path: Arc<str>,
+    /// The method, once RPC has found it.
+    pub method: Option<MethodId>,
+    /// Request or response.
+    pub role: Role,
+    /// The compression that messages of the call may use; the prefix of a message says whether it
+    /// does.
+    pub codec: Option<Codec>,
+    way: Way,
+}
+
+impl fmt::Debug for GrpcCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrpcCall")
+            .field("path", &self.path)
+            .field("role", &self.role)
+            .field("codec", &self.codec)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for GrpcCall {
+    fn eq(&self, other: &GrpcCall) -> bool {
+        let parts = |call: &GrpcCall| {
+            let path = call.path.clone();
+            (path, call.method, call.role, call.codec, call.way)
+        };
+        Arc::ptr_eq(&self.schema, &other.schema) && parts(self) == parts(other)
+    }
+}
+
+impl GrpcCall {
+    /// A received request to `path`, with messages that may be compressed with `codec`.
+    pub fn received(schema: Arc<Schema>, path: &str, codec: Option<Codec>) -> GrpcCall {
+        GrpcCall {
+            schema,
+            path: path.into(),
+            method: None,
+            role: Role::Request,
+            codec,
+            way: Way::In,
+        }
+    }
+
+    /// A request to send to the method called `name` ([`Schema::find`]).
+    ///
+    /// # Errors
+    /// `unknown_method`.
+    pub fn request(
+        schema: Arc<Schema>,
+        name: &str,
+        codec: Option<Codec>,
+    ) -> Result<GrpcCall, AccelError> {
+        let id = schema.find(name)?;
+        let path = schema.method(id).map(|method| method.path.clone());
+        Ok(GrpcCall {
+            schema,
+            path: path.unwrap_or_default(),
+            method: Some(id),
+            role: Role::Request,
+            codec,
+            way: Way::Out,
+        })
+    }
+
+    /// The response to this request, which travels the other way, with messages that may be
+    /// compressed with `codec`.
+    pub fn response(&self, codec: Option<Codec>) -> GrpcCall {
+        GrpcCall {
+            role: Role::Response,
+            codec,
+            way: match self.way {
+                Way::In => Way::Out,
+                Way::Out => Way::In,
+            },
+            ..self.clone()
+        }
+    }
+
+    /// Whether the message is sent, and not received.
+    pub fn is_sent(&self) -> bool {
+        self.way == Way::Out
+    }
+
+    /// The full name of the service in the path.
+    pub fn service(&self) -> &str {
+        let path = self.path.strip_prefix('/').unwrap_or(&self.path);
+        path.split('/').next().unwrap_or_default()
+    }
+
+    /// The method: the one that is set, or the one that the path names.
+    ///
+    /// # Errors
+    /// `unknown_method`.
+    pub fn find(&self) -> Result<(MethodId, &Method), AccelError> {
+        let id = match self.method {
+            Some(id) => id,
+            None => self.schema.find_path(&self.path)?,
+        };
+        match self.schema.method(id) {
+            Some(method) => Ok((id, method)),
+            None => Err(AccelError::UnknownMethod {
+                name: format!("method {}", id.0),
+                known: "those of another schema".to_owned(),
+            }),
+        }
+    }
+
+    /// Whether `record` is exactly the message of this call.
+    pub(crate) fn is_message(&self, record: &protobuf::Record) -> Result<bool, AccelError> {
+        let (id, _) = self.find()?;
+        Ok(record.is_message(&self.schema, id, self.role))
+    }
+
+    /// The record of this call's message, which belongs to the method `id`.
+    pub(crate) fn record(&self, id: MethodId, limits: &Limits) -> protobuf::Record {
+        protobuf::Record::new(self.schema.clone(), id, self.role, *limits)
+    }
+}

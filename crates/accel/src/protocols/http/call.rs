@@ -1,0 +1,113 @@
+//! What an HTTP message says beside its body.
+
+use std::sync::Arc;
+
+use crate::error::AccelError;
+use crate::role::Role;
+
+/// An HTTP message without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpCall {
+    /// Whether Ser writes, and Dser reads, a request or a response.
+    pub role: Role,
+    /// The request's method.
+    pub method: Arc<str>,
+    /// The request's target, such as `/wrk2-api/post/compose`.
+    pub target: Arc<str>,
+    /// The value of the `host` header.
+    pub host: Arc<str>,
+    /// The response's status.
+    pub status: u16,
+    /// Further header lines to write, in order. Headers that the message itself determines, such as
+    /// `content-length`, are refused.
+    pub headers: Arc<[(Arc<str>, Arc<str>)]>,
+    /// Whether the connection ends with this message. Before a response is read: whether the
+    /// connection has ended, which ends a response that does not give its length.
+    pub close: bool,
+}
+
+impl HttpCall {
+    /// A POST request.
+    pub fn post(host: &str, target: &str) -> HttpCall {
+        HttpCall::request("POST", host, target)
+    }
+
+    /// A request.
+    pub fn request(method: &str, host: &str, target: &str) -> HttpCall {
+        HttpCall {
+            role: Role::Request,
+            method: method.into(),
+            target: target.into(),
+            host: host.into(),
+            status: 200,
+            headers: Arc::default(),
+            close: false,
+        }
+    }
+
+    /// The response to this request: a server writes it, a client reads it.
+    pub fn response(&self, status: u16) -> HttpCall {
+        HttpCall {
+            role: Role::Response,
+            status,
+            headers: Arc::default(),
+            close: false,
+            ..self.clone()
+        }
+    }
+}
+
+/// Header names that the message determines; callers cannot set them.
+const OWN_HEADERS: [&str; 7] = [
+    "host",
+    "connection",
+    "content-type",
+    "content-encoding",
+    "content-length",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl HttpCall {
+    /// Refuses parts that would make the head ambiguous.
+    ///
+    /// # Errors
+    /// `bad_http`.
+    pub(crate) fn check(&self) -> Result<(), AccelError> {
+        let parts = [
+            ("method", &self.method),
+            ("target", &self.target),
+            ("host", &self.host),
+        ];
+        for (name, part) in parts {
+            let legal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
+            if !legal && self.role == Role::Request {
+                let why = format!(
+                    "the {name} '{}' is empty or has spaces or control bytes",
+                    part.escape_default()
+                );
+                return Err(AccelError::BadHttp { at: 0, why });
+            }
+        }
+        for (name, value) in self.headers.iter() {
+            let token =
+                |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            let named = !name.is_empty() && name.bytes().all(token);
+            let clean = value.bytes().all(|byte| byte >= 0x20 && byte != 0x7f);
+            let own = OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own));
+            if !named || !clean || own {
+                let header = format!("{name}: {value}");
+                let why = format!(
+                    "the header '{}' is malformed, or one that Ser writes itself",
+                    header.escape_debug()
+                );
+                return Err(AccelError::BadHttp { at: 0, why });
+            }
+        }
+        if !(100..=999).contains(&self.status) {
+            let why = format!("status {}; allowed are 100 to 999", self.status);
+            return Err(AccelError::BadHttp { at: 0, why });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! HTTP/1.1 messages (traces T11 and T12): a head and a body.
+//!
+//! Bodies are JSON, or compressed JSON under `content-encoding` zstd or gzip (or `snappy`, which is
+//! not a registered coding). Messages are written with a `content-length`. A message that is read
+//! has a `content-length` or chunked transfer coding; a response may also end with its connection
+//! (RFC 9112, section 6.3). A message is refused if two parties could disagree about its end.
+
+mod call;
+mod head;
+mod read;
+mod write;
+
+pub use call::HttpCall;
+pub use read::response_length;
+
+pub(crate) use read::read;
+pub(crate) use write::write;

@@ -1,0 +1,306 @@
+//! Messages to JSON text and back.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use prost_reflect::prost::Message;
+use prost_reflect::{
+    DeserializeOptions, DynamicMessage, MessageDescriptor, ReflectMessage, SerializeOptions,
+};
+use serde::Serialize;
+use serde::de::DeserializeSeed;
+use serde_json::ser::{CompactFormatter, Formatter};
+
+use super::shape::{Builder, ShapeId, Shapes};
+use super::{fields, read, scan, sorted, write};
+use crate::budget::Budget;
+use crate::error::{AccelError, ValueError};
+use crate::json::check_bounds;
+use crate::limits::Limits;
+
+/// Turns one message on the wire into JSON text. Fields that the interface does not know are
+/// skipped.
+///
+/// # Errors
+/// Every way in which the bytes are not a message of that type within the limits; the place is a
+/// byte of the message.
+pub fn message_to_json(
+    kind: &MessageDescriptor,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    to_json(&MessageKind::new(kind.clone()), bytes, limits)
+}
+
+/// Turns JSON text into one message on the wire.
+///
+/// # Errors
+/// `bad_json`, which also is what does not fit the type; `too_deep`; `too_large`.
+pub fn message_from_json(
+    kind: &MessageDescriptor,
+    json: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    from_json(&MessageKind::new(kind.clone()), json, limits)
+}
+
+/// A type of messages, and what takes long to find out about it.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageKind {
+    kind: MessageDescriptor,
+    /// Whether such a message can have a map anywhere.
+    maps: bool,
+    /// Whether the library's writer loses nothing and gives equal bytes each time: it leaves out a
+    /// -0.0 where the default value is 0.0, and has maps in any order.
+    exact: bool,
+    shapes: Arc<Shapes>,
+    id: ShapeId,
+    plain: bool,
+}
+
+impl MessageKind {
+    fn new(kind: MessageDescriptor) -> MessageKind {
+        let mut builder = Builder::default();
+        let id = builder.add(&kind);
+        let (shapes, _) = builder.finish();
+        MessageKind::at(kind, shapes, id)
+    }
+
+    /// One whose shape is among `shapes`, at the place that `places` tells.
+    pub(super) fn known(
+        kind: MessageDescriptor,
+        shapes: &Arc<Shapes>,
+        places: &HashMap<String, ShapeId>,
+    ) -> MessageKind {
+        match places.get(kind.full_name()) {
+            Some(id) => MessageKind::at(kind, shapes.clone(), *id),
+            None => MessageKind::new(kind),
+        }
+    }
+
+    fn at(kind: MessageDescriptor, shapes: Arc<Shapes>, id: ShapeId) -> MessageKind {
+        let [maps, floats] = sorted::find(&kind);
+        MessageKind {
+            maps,
+            exact: !maps && !floats,
+            plain: shapes.is_plain(id),
+            kind,
+            shapes,
+            id,
+        }
+    }
+
+    /// Whether messages can be read and written without JSON.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    pub(super) fn read<'a, S: DeserializeSeed<'a>>(
+        &self,
+        bytes: &'a [u8],
+        limits: &Limits,
+        seed: S,
+    ) -> Result<S::Value, AccelError> {
+        read::whole_message(&self.shapes, self.id, bytes, limits, seed)
+    }
+
+    pub(super) fn write<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(), AccelError> {
+        write::whole_message(&self.shapes, self.id, value, limits, out)
+    }
+}
+
+/// As [`message_from_json`].
+pub(crate) fn from_json(
+    kind: &MessageKind,
+    json: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    // Within a message may be a list or a map of messages, which counts in JSON alone.
+    let brackets = Limits {
+        max_depth: limits.max_depth.saturating_mul(2),
+        ..*limits
+    };
+    check_bounds(json, &brackets)?;
+    let mut text = serde_json::Deserializer::from_slice(json);
+    // It has been checked, by a limit that one may set.
+    text.disable_recursion_limit();
+    let options = DeserializeOptions::new().deny_unknown_fields(true);
+    let read = DynamicMessage::deserialize_with_options(kind.kind.clone(), &mut text, &options);
+    let message = read.map_err(AccelError::from_json)?;
+    text.end().map_err(AccelError::from_json)?;
+    limits.check_size("message", message.encoded_len())?;
+    let bytes = match kind.exact {
+        true => message.encode_to_vec(),
+        false => sorted::encode(&message),
+    };
+    // Whoever has the same limits can read it.
+    scan::check(&kind.shapes, kind.id, &bytes, limits)?;
+    Ok(bytes)
+}
+
+/// As [`message_to_json`].
+pub(super) fn to_json(
+    kind: &MessageKind,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    // The tree that the library makes can be many times as large as the bytes.
+    scan::check(&kind.shapes, kind.id, bytes, limits)?;
+    let message = DynamicMessage::decode(kind.kind.clone(), bytes);
+    let message = message.map_err(|error| AccelError::BadFrame {
+        what: "protobuf message",
+        at: 0,
+        why: error.to_string(),
+    })?;
+    write_json(&message, kind, bytes.len(), limits)
+}
+
+/// A message as JSON; `fact` is told its integers, enums and bools by the names in the interface.
+pub(crate) fn message_with_facts(
+    kind: &MessageKind,
+    bytes: &[u8],
+    limits: &Limits,
+    fact: impl FnMut(&Arc<str>, i64),
+) -> Result<Vec<u8>, AccelError> {
+    let json = to_json(kind, bytes, limits)?;
+    tell_facts(kind, bytes, fact)?;
+    Ok(json)
+}
+
+/// Checks a message; `fact` is told as by [`message_with_facts`].
+pub(crate) fn check(
+    kind: &MessageKind,
+    bytes: &[u8],
+    limits: &Limits,
+    fact: impl FnMut(&Arc<str>, i64),
+) -> Result<(), AccelError> {
+    scan::check(&kind.shapes, kind.id, bytes, limits)?;
+    tell_facts(kind, bytes, fact)
+}
+
+fn tell_facts(
+    kind: &MessageKind,
+    bytes: &[u8],
+    mut fact: impl FnMut(&Arc<str>, i64),
+) -> Result<(), AccelError> {
+    let shape = kind.shapes.message(kind.id);
+    let told = fields::facts(shape, bytes, |field, value| fact(&field.name, value));
+    told.map_err(|error| ValueError::from(error).0)
+}
+
+fn write_json(
+    message: &DynamicMessage,
+    kind: &MessageKind,
+    size: usize,
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    let mut out = Bounded {
+        bytes: Vec::with_capacity((size + size / 2).min(limits.max_message_bytes)),
+        limit: limits.max_message_bytes,
+        full: false,
+    };
+    let options = SerializeOptions::new().skip_default_fields(false);
+    let refused = Cell::new(None);
+    let form = Form {
+        // What plain messages have in JSON was counted on the wire.
+        budget: (!kind.plain).then(|| Budget::new(limits)),
+        refused: &refused,
+    };
+    let mut text = serde_json::Serializer::with_formatter(&mut out, form);
+    let failed = |error: serde_json::Error| AccelError::BadFrame {
+        what: "protobuf message",
+        at: 0,
+        why: error.to_string(),
+    };
+    let written = message.serialize_with_options(&mut text, &options);
+    if let Some(error) = refused.take() {
+        return Err(error);
+    }
+    match written {
+        Ok(()) => match kind.maps {
+            true => sorted::json(&message.descriptor(), &out.bytes).map_err(failed),
+            false => Ok(out.bytes),
+        },
+        Err(_) if out.full => Err(AccelError::TooLarge {
+            what: "JSON",
+            size: out.limit + 1,
+            limit: out.limit,
+        }),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest one
+/// are, as the 64-bit number that a reader makes of them, beyond its range. Counts what it writes, if
+/// there is a budget: members and elements.
+struct Form<'f> {
+    budget: Option<Budget>,
+    /// Why it went no further.
+    refused: &'f Cell<Option<AccelError>>,
+}
+
+impl Form<'_> {
+    fn count(&mut self) -> io::Result<()> {
+        let Some(Err(error)) = self.budget.as_mut().map(|it| it.elements(1)) else {
+            return Ok(());
+        };
+        self.refused.set(Some(error));
+        Err(io::Error::other("too many elements"))
+    }
+}
+
+impl Formatter for Form<'_> {
+    fn begin_array_value<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.count()?;
+        CompactFormatter.begin_array_value(out, first)
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.count()?;
+        CompactFormatter.begin_object_key(out, first)
+    }
+
+    fn write_f32<W: io::Write + ?Sized>(&mut self, out: &mut W, value: f32) -> io::Result<()> {
+        match value.abs() == f32::MAX {
+            true => CompactFormatter.write_f64(out, value.into()),
+            false => CompactFormatter.write_f32(out, value),
+        }
+    }
+}
+
+/// Refuses to grow beyond a limit.
+struct Bounded {
+    bytes: Vec<u8>,
+    limit: usize,
+    full: bool,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > self.limit {
+            self.full = true;
+            return Err(io::Error::other("too large"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

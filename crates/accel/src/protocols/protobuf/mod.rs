@@ -1,0 +1,23 @@
+//! Protocol Buffers: interface files, messages on the wire, and JSON on the other side.
+//!
+//! The JSON is that of the ProtoJSON format, as the proto3 language guide gives it: names in
+//! lowerCamelCase, 64-bit integers as strings, bytes as base64, enums by name. Fields without
+//! presence are always written, so that a handler finds them. Maps are in the order of their keys.
+
+mod fields;
+mod floats;
+mod json;
+mod keys;
+mod read;
+mod record;
+mod scan;
+mod schema;
+mod shape;
+mod sorted;
+mod write;
+
+pub use json::{message_from_json, message_to_json};
+pub use record::Record;
+pub use schema::{Method, MethodId, ProtoError, Schema};
+
+pub(crate) use json::{check, from_json, message_with_facts};

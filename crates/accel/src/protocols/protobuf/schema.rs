@@ -1,0 +1,243 @@
+//! What a `.proto` file declares: services, their methods, and the messages of those.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prost_reflect::{DescriptorPool, MessageDescriptor};
+use protox::Compiler;
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+
+use super::json::MessageKind;
+use super::shape::Builder;
+use crate::error::AccelError;
+use crate::role::Role;
+
+/// Why an interface file is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct ProtoError {
+    /// Where and why, in the compiler's words.
+    why: String,
+}
+
+impl From<protox::Error> for ProtoError {
+    fn from(error: protox::Error) -> ProtoError {
+        // The compiler's long form begins with file, line and column where it knows them.
+        let why = format!("{error:?}");
+        ProtoError { why }
+    }
+}
+
+/// The place of a method in its schema, which is also its handler's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MethodId(pub usize);
+
+/// A method of a service.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// The full name of the service that declares it: `package.Service`.
+    pub service: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// What requests ask for: `/package.Service/Method`.
+    pub path: Arc<str>,
+    /// Whether one message is answered by one.
+    pub unary: bool,
+    input: MessageKind,
+    output: MessageKind,
+}
+
+impl Method {
+    /// The type of its requests or its responses.
+    pub(crate) fn message(&self, role: Role) -> &MessageKind {
+        match role {
+            Role::Request => &self.input,
+            Role::Response => &self.output,
+        }
+    }
+
+    /// Whether its request can be read, and its response be written, without JSON.
+    pub(crate) fn takes_records(&self) -> bool {
+        self.input.is_plain() && self.output.is_plain()
+    }
+}
+
+/// The services of a `.proto` file and of the files that it imports.
+pub struct Schema {
+    pool: DescriptorPool,
+    methods: Vec<Method>,
+    by_path: BTreeMap<Arc<str>, MethodId>,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.by_path.keys()).finish()
+    }
+}
+
+/// The one file of an interface that is given as text.
+struct Text<'t>(&'t str);
+
+const TEXT: &str = "interface.proto";
+
+impl FileResolver for Text<'_> {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        match name {
+            TEXT => File::from_source(name, self.0),
+            _ => Err(protox::Error::file_not_found(name)),
+        }
+    }
+}
+
+impl Schema {
+    /// Reads a file. What it imports is looked for beside it and then in the folders of `search`;
+    /// Google's well-known types are built in.
+    ///
+    /// # Errors
+    /// [`ProtoError`] with the place.
+    pub fn read(path: &Path, search: &[PathBuf]) -> Result<Schema, ProtoError> {
+        // The compiler would say that the file is in no folder that it knows.
+        std::fs::File::open(path).map_err(|error| ProtoError {
+            why: error.to_string(),
+        })?;
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let mut compiler = Compiler::new(std::iter::once(&folder).chain(search))?;
+        compiler.include_imports(true).open_file(path)?;
+        Schema::from_pool(compiler.descriptor_pool())
+    }
+
+    /// Reads an interface that imports nothing but Google's well-known types.
+    ///
+    /// # Errors
+    /// [`ProtoError`] with the place.
+    pub fn parse(text: &str) -> Result<Schema, ProtoError> {
+        // The resolver must own what it reads from.
+        struct Owned(String);
+        impl FileResolver for Owned {
+            fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+                Text(&self.0).open_file(name)
+            }
+        }
+        let mut resolver = ChainFileResolver::new();
+        resolver.add(Owned(text.to_owned()));
+        resolver.add(GoogleFileResolver::new());
+        let mut compiler = Compiler::with_file_resolver(resolver);
+        compiler.include_imports(true).open_file(TEXT)?;
+        Schema::from_pool(compiler.descriptor_pool())
+    }
+
+    fn from_pool(pool: DescriptorPool) -> Result<Schema, ProtoError> {
+        let mut methods = Vec::new();
+        let mut builder = Builder::default();
+        for service in pool.services() {
+            for method in service.methods() {
+                builder.add(&method.input());
+                builder.add(&method.output());
+            }
+        }
+        let (shapes, places) = builder.finish();
+        let kind = |it| MessageKind::known(it, &shapes, &places);
+        for service in pool.services() {
+            let name: Arc<str> = service.full_name().into();
+            for method in service.methods() {
+                methods.push(Method {
+                    service: name.clone(),
+                    name: method.name().into(),
+                    path: format!("/{name}/{}", method.name()).into(),
+                    unary: !method.is_client_streaming() && !method.is_server_streaming(),
+                    input: kind(method.input()),
+                    output: kind(method.output()),
+                });
+            }
+        }
+        if methods.is_empty() {
+            let why = "declares no service with a method".to_owned();
+            return Err(ProtoError { why });
+        }
+        let places = methods.iter().zip(0..);
+        let by_path = places.map(|(method, place)| (method.path.clone(), MethodId(place)));
+        let by_path = by_path.collect();
+        Ok(Schema {
+            pool,
+            methods,
+            by_path,
+        })
+    }
+
+    /// The methods in the order of their declaration.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    /// The method at a place.
+    pub fn method(&self, id: MethodId) -> Option<&Method> {
+        self.methods.get(id.0)
+    }
+
+    /// The method that a request's path names.
+    ///
+    /// # Errors
+    /// `unknown_service`, `unknown_method`.
+    pub fn find_path(&self, path: &str) -> Result<MethodId, AccelError> {
+        if let Some(id) = self.by_path.get(path) {
+            return Ok(*id);
+        }
+        let (service, name) = match path.strip_prefix('/').and_then(|it| it.split_once('/')) {
+            Some(parts) => parts,
+            None => ("", path),
+        };
+        self.unknown(service, name)
+    }
+
+    /// The method of a name: `package.Service.Method`, or `Service.Method` or `Method` where these
+    /// name only one.
+    ///
+    /// # Errors
+    /// `unknown_method`, also for names that several methods have.
+    pub fn find(&self, name: &str) -> Result<MethodId, AccelError> {
+        let mut found = self.methods.iter().zip(0..).filter(|(method, _)| {
+            let full = format!(".{}.{}", method.service, method.name);
+            full.strip_suffix(name)
+                .is_some_and(|rest| rest.ends_with('.'))
+        });
+        match (found.next(), found.next()) {
+            (Some((_, place)), None) => Ok(MethodId(place)),
+            (Some((one, _)), Some((other, _))) => Err(AccelError::UnknownMethod {
+                name: name.to_owned(),
+                known: format!("{} and {}; name the service, too", one.path, other.path),
+            }),
+            _ => {
+                let (service, name) = name.rsplit_once('.').unwrap_or(("", name));
+                self.unknown(service, name)
+            }
+        }
+    }
+
+    fn unknown<T>(&self, service: &str, name: &str) -> Result<T, AccelError> {
+        const SHOWN: usize = 8;
+        let knows = |method: &Method| &*method.service == service;
+        let shorten = |text: &str| text.chars().take(128).collect::<String>();
+        let name = match service {
+            "" => shorten(name),
+            _ => shorten(&format!("{service}.{name}")),
+        };
+        let siblings = self.methods.iter().any(knows);
+        let known: Vec<String> = (self.methods.iter())
+            .filter(|method| !siblings || knows(method))
+            .take(SHOWN)
+            .map(|method| format!("{}.{}", method.service, method.name))
+            .collect();
+        let known = known.join(", ");
+        Err(AccelError::UnknownMethod { name, known })
+    }
+
+    /// The type of a message by its full name.
+    pub fn message(&self, name: &str) -> Option<MessageDescriptor> {
+        self.pool.get_message_by_name(name)
+    }
+}

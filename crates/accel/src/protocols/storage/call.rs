@@ -1,0 +1,99 @@
+//! What a storage message asks for.
+
+use std::sync::Arc;
+
+use crate::error::AccelError;
+use crate::role::Role;
+
+/// The operation of a storage message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Read a key from the cache.
+    CacheGet = 0,
+    /// Write a key to the cache.
+    CacheSet = 1,
+    /// Find a document by its key in the database.
+    DbFind = 2,
+    /// Insert a document into the database.
+    DbInsert = 3,
+}
+
+impl Operation {
+    /// All operations in order of their codes.
+    pub const ALL: [Operation; 4] = [
+        Operation::CacheGet,
+        Operation::CacheSet,
+        Operation::DbFind,
+        Operation::DbInsert,
+    ];
+
+    /// Whether the request carries data.
+    pub const fn writes(self) -> bool {
+        matches!(self, Operation::CacheSet | Operation::DbInsert)
+    }
+
+    /// The operation with a given code.
+    ///
+    /// # Errors
+    /// `out_of_range`.
+    pub(super) fn from_code(code: i64) -> Result<Operation, AccelError> {
+        let known = usize::try_from(code)
+            .ok()
+            .and_then(|code| Operation::ALL.get(code));
+        known.copied().ok_or_else(|| {
+            let (field, found) = ("operation".to_owned(), code.to_string());
+            AccelError::OutOfRange {
+                field,
+                found,
+                allowed: "0 to 3",
+            }
+        })
+    }
+}
+
+/// A storage message without its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageCall {
+    /// The operation.
+    pub operation: Operation,
+    /// Whether it is a request; a response once Dser has read one.
+    pub role: Role,
+    /// The collection or key space.
+    pub collection: Arc<str>,
+    /// The key.
+    pub key: Arc<str>,
+}
+
+impl StorageCall {
+    /// A request.
+    pub fn request(operation: Operation, collection: &str, key: &str) -> StorageCall {
+        let (collection, key) = (collection.into(), key.into());
+        StorageCall {
+            operation,
+            role: Role::Request,
+            collection,
+            key,
+        }
+    }
+
+    /// The request that Ser writes: this one, or after a response the request that follows from it.
+    ///
+    /// # Errors
+    /// `no_call` after the response to a write, which no request follows.
+    pub(crate) fn to_write(&self) -> Result<StorageCall, AccelError> {
+        let operation = match (self.role, self.operation) {
+            (Role::Request, operation) => operation,
+            (Role::Response, Operation::CacheGet) => Operation::DbFind,
+            (Role::Response, Operation::DbFind) => Operation::CacheSet,
+            (Role::Response, Operation::CacheSet | Operation::DbInsert) => {
+                let why = "nothing follows from the response to a write";
+                return Err(AccelError::NoCall { step: "Ser", why });
+            }
+        };
+        Ok(StorageCall {
+            operation,
+            role: Role::Request,
+            ..self.clone()
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Storage messages as a store reads and writes them.
+
+use accelflow_trace::Format;
+
+use super::call::Operation;
+use crate::codec::Codec;
+
+/// Data as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How they are compressed; `None` if they are not.
+    pub codec: Option<Codec>,
+    /// Their format after decompression.
+    pub format: Format,
+}
+
+/// A request to the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageRequest {
+    /// The operation.
+    pub operation: Operation,
+    /// The collection or key space.
+    pub collection: String,
+    /// The key.
+    pub key: String,
+    /// The data of a write.
+    pub data: Option<Stored>,
+}
+
+/// A response of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageResponse {
+    /// The operation of the request.
+    pub operation: Operation,
+    /// Whether the cache has the key.
+    pub hit: bool,
+    /// Whether the database has the document.
+    pub found: bool,
+    /// Whether the cache keeps this collection compressed.
+    pub cache_compressed: bool,
+    /// The reason of a failure.
+    pub exception: Option<String>,
+    /// The data of a successful read.
+    pub data: Option<Stored>,
+}
+
+impl StorageResponse {
+    /// The response to a successful write.
+    pub fn done(operation: Operation) -> StorageResponse {
+        StorageResponse {
+            operation,
+            hit: false,
+            found: false,
+            cache_compressed: false,
+            exception: None,
+            data: None,
+        }
+    }
+}

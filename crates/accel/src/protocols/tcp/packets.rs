@@ -1,0 +1,262 @@
+//! Messages to packets and back, with checks of checksums, order and loss.
+//!
+//! The wire form is a sequence of IPv4 packets without options, one after the other (what a
+//! packet capture calls link type RAW): 20 bytes of IPv4 header (RFC 791), 20 bytes of TCP header
+//! (RFC 9293, section 3.1), payload. The IPv4 total length delimits the packets and its addresses
+//! give the pseudo header of the TCP checksum.
+//!
+//! A message is sent as segments of at most [`MSS`] payload bytes; PSH marks the last one, which
+//! is how a receiver knows that no tail is missing. Connection set-up, acknowledgement and
+//! retransmission belong to the transport's control path and are not part of the accelerator.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use super::checksum::{PROTOCOL_TCP, check_sum, internet_checksum, pseudo_header_sum};
+use super::session::TcpSession;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// Maximum segment size: an Ethernet payload of 1,500 bytes less the two headers.
+pub const MSS: usize = 1_460;
+
+const IP_HEADER: usize = 20;
+const TCP_HEADER: usize = 20;
+const HEADERS: usize = IP_HEADER + TCP_HEADER;
+const FLAG_PSH: u8 = 0x08;
+const FLAG_ACK: u8 = 0x10;
+/// Flags that change the connection's state (URG, RST, SYN, FIN): control path only.
+const CONTROL_FLAGS: u8 = 0x27;
+const WINDOW: u16 = u16::MAX;
+const TIME_TO_LIVE: u8 = 64;
+
+/// Cuts `message` into packets and advances `session.send_next`.
+///
+/// # Errors
+/// `too_large` for a message beyond the limit.
+pub fn send(
+    session: &mut TcpSession,
+    message: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    limits.check_size("message to send", message.len())?;
+    let segments = message.len().div_ceil(MSS).max(1);
+    let mut out = Vec::with_capacity(message.len() + segments * HEADERS);
+    let mut rest = message;
+    for index in 0..segments {
+        let (payload, tail) = rest.split_at(rest.len().min(MSS));
+        rest = tail;
+        write_packet(&mut out, session, payload, index + 1 == segments);
+        session.send_next = session.send_next.wrapping_add(payload.len() as u32);
+        session.identification = session.identification.wrapping_add(1);
+    }
+    Ok(out)
+}
+
+fn write_packet(out: &mut Vec<u8>, session: &TcpSession, payload: &[u8], last: bool) {
+    let start = out.len();
+    let total = (HEADERS + payload.len()) as u16;
+    out.extend_from_slice(&[0x45, 0]);
+    out.extend_from_slice(&total.to_be_bytes());
+    out.extend_from_slice(&session.identification.to_be_bytes());
+    out.extend_from_slice(&[0x40, 0, TIME_TO_LIVE, PROTOCOL_TCP, 0, 0]);
+    out.extend_from_slice(&session.local.ip().octets());
+    out.extend_from_slice(&session.peer.ip().octets());
+    let header_sum = internet_checksum(0, &out[start..start + IP_HEADER]);
+    out[start + 10..start + 12].copy_from_slice(&header_sum.to_be_bytes());
+
+    let segment = out.len();
+    let flags = FLAG_ACK | if last { FLAG_PSH } else { 0 };
+    out.extend_from_slice(&session.local.port().to_be_bytes());
+    out.extend_from_slice(&session.peer.port().to_be_bytes());
+    out.extend_from_slice(&session.send_next.to_be_bytes());
+    out.extend_from_slice(&session.receive_next.to_be_bytes());
+    out.extend_from_slice(&[0x50, flags]);
+    out.extend_from_slice(&WINDOW.to_be_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(payload);
+    let pseudo = pseudo_header_sum(*session.local.ip(), *session.peer.ip(), out.len() - segment);
+    let sum = internet_checksum(pseudo, &out[segment..]);
+    out[segment + 16..segment + 18].copy_from_slice(&sum.to_be_bytes());
+}
+
+struct Segment<'a> {
+    at: usize,
+    sequence: u32,
+    last: bool,
+    payload: &'a [u8],
+}
+
+/// Puts a message together from its packets, in any order, and advances `session.receive_next`.
+///
+/// Exact duplicates, and segments that lie wholly before `receive_next`, are dropped.
+///
+/// # Errors
+/// `truncated` inside a packet or when the segment with PSH is missing, `segment_gap`,
+/// `segment_overlap`, `bad_checksum`, `bad_segment`, `wrong_connection`, `too_large`.
+pub fn receive(
+    session: &mut TcpSession,
+    packets: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    // Headers come on top of the message and duplicates are legal, hence twice the limit.
+    if packets.len() / 2 > limits.max_message_bytes {
+        let (size, limit) = (packets.len(), limits.max_message_bytes.saturating_mul(2));
+        return Err(AccelError::TooLarge {
+            what: "packet sequence",
+            size,
+            limit,
+        });
+    }
+    let mut segments = Vec::with_capacity(packets.len() / (MSS + HEADERS) + 1);
+    let mut at = 0;
+    while at < packets.len() || segments.is_empty() {
+        let segment = read_packet(session, packets, at)?;
+        at += HEADERS + segment.payload.len();
+        segments.push(segment);
+    }
+    let base = session.receive_next;
+    // Distances from the expected number order segments across the wrap of the sequence space.
+    segments.sort_by_key(|segment| segment.sequence.wrapping_sub(base) as i32);
+    let (message, next) = assemble(&segments, base, at)?;
+    limits.check_size("received message", message.len())?;
+    session.receive_next = next;
+    Ok(message)
+}
+
+fn read_packet<'a>(
+    session: &TcpSession,
+    packets: &'a [u8],
+    at: usize,
+) -> Result<Segment<'a>, AccelError> {
+    let have = packets.len() - at;
+    if have < HEADERS {
+        return Err(AccelError::Truncated {
+            what: "IPv4 and TCP headers",
+            at,
+            need: HEADERS,
+            have,
+        });
+    }
+    let bad = |offset: usize, why: String| AccelError::BadSegment {
+        at: at + offset,
+        why,
+    };
+    let head = &packets[at..];
+    if head[0] != 0x45 {
+        return Err(bad(
+            0,
+            format!("IPv4 version and header length {:#04x}, not 0x45", head[0]),
+        ));
+    }
+    let total = usize::from(be16(head, 2));
+    if total < HEADERS {
+        return Err(bad(
+            2,
+            format!("total length {total}, below the headers' {HEADERS}"),
+        ));
+    }
+    if have < total {
+        return Err(AccelError::Truncated {
+            what: "segment",
+            at,
+            need: total,
+            have,
+        });
+    }
+    check_sum("IPv4 header", 0, &head[..IP_HEADER], 10, at + 10)?;
+    if be16(head, 6) & 0xbfff != 0 {
+        return Err(bad(6, "IPv4 fragments are not reassembled".to_owned()));
+    }
+    if head[9] != PROTOCOL_TCP {
+        return Err(bad(9, format!("protocol {}, not 6 (TCP)", head[9])));
+    }
+    let (source, destination) = (address(head, 12, 20), address(head, 16, 22));
+    let segment = &head[IP_HEADER..total];
+    let pseudo = pseudo_header_sum(*source.ip(), *destination.ip(), segment.len());
+    check_sum("TCP", pseudo, segment, 16, at + IP_HEADER + 16)?;
+    if (source, destination) != (session.peer, session.local) {
+        let found = format!("{source} > {destination}");
+        let expected = format!("{} > {}", session.peer, session.local);
+        return Err(AccelError::WrongConnection {
+            at,
+            found,
+            expected,
+        });
+    }
+    if segment[12] != 0x50 {
+        return Err(bad(
+            32,
+            format!(
+                "data offset byte {:#04x}, not 0x50 (no options)",
+                segment[12]
+            ),
+        ));
+    }
+    let flags = segment[13];
+    if flags & CONTROL_FLAGS != 0 || flags & FLAG_ACK == 0 {
+        return Err(bad(
+            33,
+            format!("flags {flags:#04x}; data segments have ACK and at most PSH"),
+        ));
+    }
+    Ok(Segment {
+        at,
+        sequence: u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]),
+        last: flags & FLAG_PSH != 0,
+        payload: &segment[TCP_HEADER..],
+    })
+}
+
+fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>, u32), AccelError> {
+    let mut message = Vec::with_capacity(segments.iter().map(|s| s.payload.len()).sum());
+    let mut next = base;
+    let mut previous: Option<&Segment<'_>> = None;
+    for segment in segments {
+        let ahead = segment.sequence.wrapping_sub(next) as i32;
+        let (expected, found) = (next, segment.sequence);
+        let at = segment.at;
+        if ahead > 0 {
+            return Err(AccelError::SegmentGap {
+                at,
+                expected,
+                found,
+            });
+        }
+        if ahead < 0 {
+            let stale = ahead.unsigned_abs() as usize >= segment.payload.len();
+            let before_message = (segment.sequence.wrapping_sub(base) as i32) < 0;
+            let twin = previous
+                .is_some_and(|p| p.sequence == segment.sequence && p.payload == segment.payload);
+            if twin || (stale && before_message) {
+                continue;
+            }
+            return Err(AccelError::SegmentOverlap {
+                at,
+                expected,
+                found,
+            });
+        }
+        message.extend_from_slice(segment.payload);
+        next = next.wrapping_add(segment.payload.len() as u32);
+        previous = Some(segment);
+    }
+    match previous {
+        Some(segment) if segment.last => Ok((message, next)),
+        // Nothing new, or the end of the message is not there.
+        _ => Err(AccelError::Truncated {
+            what: "segment with PSH",
+            at: end,
+            need: HEADERS,
+            have: 0,
+        }),
+    }
+}
+
+fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn address(head: &[u8], ip: usize, port: usize) -> SocketAddrV4 {
+    let octets = Ipv4Addr::new(head[ip], head[ip + 1], head[ip + 2], head[ip + 3]);
+    SocketAddrV4::new(octets, be16(head, port))
+}

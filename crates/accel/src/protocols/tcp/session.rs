@@ -1,0 +1,36 @@
+//! The state of a TCP connection.
+
+use std::net::SocketAddrV4;
+
+/// One end of an established connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpSession {
+    /// This end.
+    pub local: SocketAddrV4,
+    /// The other end.
+    pub peer: SocketAddrV4,
+    /// Sequence number of the next byte sent.
+    pub send_next: u32,
+    /// Sequence number of the next byte expected.
+    pub receive_next: u32,
+    /// IPv4 identification of the next packet.
+    pub identification: u16,
+}
+
+impl TcpSession {
+    /// A connection between two ends after its handshake.
+    pub fn new(local: SocketAddrV4, peer: SocketAddrV4, send_next: u32, receive_next: u32) -> Self {
+        TcpSession {
+            local,
+            peer,
+            send_next,
+            receive_next,
+            identification: 0,
+        }
+    }
+
+    /// The same connection as the other end sees it.
+    pub fn mirrored(&self) -> TcpSession {
+        TcpSession::new(self.peer, self.local, self.receive_next, self.send_next)
+    }
+}

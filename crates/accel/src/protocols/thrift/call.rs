@@ -1,0 +1,194 @@
+//! Thrift messages: which function they belong to, and their type.
+
+use std::sync::{Arc, LazyLock};
+
+use super::header::{MessageHeader, MessageType, read_header, write_header};
+use super::protocol::Protocol;
+use super::schema::{FunctionId, Schema, StructId};
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// A Thrift message without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThriftCall {
+    /// The function: its index in the schema, which is also the index of its handler.
+    pub function: FunctionId,
+    /// The service that declares it.
+    pub service: Arc<str>,
+    /// Its name.
+    pub method: Arc<str>,
+    /// The wire encoding.
+    pub protocol: Protocol,
+    /// Its type: call, reply, exception or oneway.
+    pub message_type: MessageType,
+    /// The sequence identifier, equal in a request and its reply.
+    pub sequence: i32,
+    /// Whether requests name the method as `service:method`.
+    pub multiplexed: bool,
+}
+
+impl ThriftCall {
+    /// A request to `method` (or `service:method`) of `schema`.
+    ///
+    /// # Errors
+    /// `unknown_service`, `unknown_method`.
+    pub fn request(
+        schema: &Schema,
+        method: &str,
+        protocol: Protocol,
+        sequence: i32,
+    ) -> Result<ThriftCall, AccelError> {
+        let id = schema.find(method)?;
+        ThriftCall::new(schema, id, protocol, MessageType::Call, sequence)
+    }
+
+    fn new(
+        schema: &Schema,
+        function: FunctionId,
+        protocol: Protocol,
+        message_type: MessageType,
+        sequence: i32,
+    ) -> Result<ThriftCall, AccelError> {
+        let found = schema.function(function).ok_or_else(|| foreign(function))?;
+        let message_type = match message_type {
+            MessageType::Call if found.oneway => MessageType::Oneway,
+            other => other,
+        };
+        let (service, method) = (found.service.clone(), found.name.clone());
+        let multiplexed = false;
+        Ok(ThriftCall {
+            function,
+            service,
+            method,
+            protocol,
+            message_type,
+            sequence,
+            multiplexed,
+        })
+    }
+
+    /// The header of the reply to this request.
+    pub fn reply(&self) -> ThriftCall {
+        ThriftCall {
+            message_type: MessageType::Reply,
+            ..self.clone()
+        }
+    }
+
+    /// The header of a reply that reports a failure of the RPC layer. Its body is a
+    /// `TApplicationException`, in JSON `{"message": text, "type": number}`.
+    pub fn exception(&self) -> ThriftCall {
+        ThriftCall {
+            message_type: MessageType::Exception,
+            ..self.clone()
+        }
+    }
+
+    /// The frame length and the header of this message with a body of `body_bytes`.
+    ///
+    /// # Errors
+    /// `too_large`.
+    pub(crate) fn write_header(
+        &self,
+        body_bytes: usize,
+        limits: &Limits,
+    ) -> Result<Vec<u8>, AccelError> {
+        let is_request = matches!(self.message_type, MessageType::Call | MessageType::Oneway);
+        let service = (self.multiplexed && is_request).then_some(&*self.service);
+        let header = MessageHeader {
+            protocol: self.protocol,
+            message_type: self.message_type,
+            sequence: self.sequence,
+            name: &self.method,
+            body: 0,
+        };
+        write_header(&header, service, body_bytes, limits)
+    }
+
+    /// The schema and the struct in it that describe the message's body.
+    ///
+    /// # Errors
+    /// `unknown_method` if `schema` is not the one that the call was made with.
+    pub(crate) fn body<'s>(
+        &self,
+        schema: &'s Schema,
+    ) -> Result<(&'s Schema, StructId), AccelError> {
+        if self.message_type == MessageType::Exception {
+            return Ok((&APPLICATION_EXCEPTION.0, APPLICATION_EXCEPTION.1));
+        }
+        let function = schema
+            .function(self.function)
+            .ok_or_else(|| foreign(self.function))?;
+        Ok(match self.message_type {
+            MessageType::Reply => (schema, function.result),
+            _ => (schema, function.arguments),
+        })
+    }
+}
+
+fn foreign(function: FunctionId) -> AccelError {
+    let name = format!("function {}", function.0);
+    AccelError::UnknownMethod {
+        name,
+        known: "those of another schema".to_owned(),
+    }
+}
+
+/// The exception of the RPC layer itself, as the Thrift specification gives it.
+static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
+    let text = "exception TApplicationException { 1: string message, 2: i32 type }";
+    let schema = Schema::parse(text).expect("a constant that tests use");
+    let id = schema
+        .struct_id("TApplicationException")
+        .expect("declared in the line above");
+    (schema, id)
+});
+
+impl MessageHeader<'_> {
+    /// The header of the reply that refuses a request to an unknown method, or an unreadable one. As
+    /// for [`ThriftCall::exception`], its body is a `TApplicationException`.
+    pub fn exception(&self) -> ThriftCall {
+        let (service, method) = self.name.split_once(':').unwrap_or(("", self.name));
+        ThriftCall {
+            // The body of an exception does not depend on the function.
+            function: FunctionId(usize::MAX),
+            service: service.into(),
+            method: method.into(),
+            protocol: self.protocol,
+            message_type: MessageType::Exception,
+            sequence: self.sequence,
+            multiplexed: false,
+        }
+    }
+}
+
+/// Reads the frame length and the header of a message. Returns the call and the offset of its body.
+///
+/// # Errors
+/// Those of [`read_header`]; `unknown_service`, `unknown_method`.
+pub fn read_message(
+    schema: &Schema,
+    message: &[u8],
+    limits: &Limits,
+) -> Result<(ThriftCall, usize), AccelError> {
+    let header = read_header(message, limits)?;
+    let function = schema.find(header.name)?;
+    let (protocol, sequence) = (header.protocol, header.sequence);
+    let mut call = ThriftCall::new(schema, function, protocol, header.message_type, sequence)?;
+    call.message_type = header.message_type;
+    call.multiplexed = header.name.contains(':');
+    Ok((call, header.body))
+}
+
+/// A whole message: frame length, header and `body`.
+///
+/// # Errors
+/// `too_large`.
+pub fn write_message(
+    call: &ThriftCall,
+    body: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    let header = call.write_header(body.len(), limits)?;
+    Ok([header.as_slice(), body].concat())
+}

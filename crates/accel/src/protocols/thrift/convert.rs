@@ -1,0 +1,111 @@
+//! Structs on the wire to JSON text and back, in either protocol.
+
+use super::from_json;
+use super::protocol::Protocol;
+use super::schema::{Schema, StructId};
+use super::to_json::{self, Decoded, ENVELOPE_CODEC, ENVELOPE_DATA};
+use super::wire::{BinaryReader, BinaryWriter, CompactReader, CompactWriter, WireType, Writer};
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// Converts one struct on the wire to JSON text.
+///
+/// Unknown fields are skipped. Absent fields with a default value appear with that value, as in
+/// structs that Apache Thrift generates. `binary` becomes base64, maps with string keys become
+/// objects, other maps arrays of pairs, enums integers.
+///
+/// # Errors
+/// Every way in which the bytes are not one whole struct of the schema within the limits.
+pub fn struct_to_json(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    decode_struct(schema, id, protocol, bytes, limits).map(|decoded| decoded.json)
+}
+
+/// Converts JSON text to one struct on the wire; the inverse of [`struct_to_json`].
+///
+/// An absent member is written with the default value of its field, if there is one; a member that
+/// is `null` is not written.
+///
+/// # Errors
+/// `bad_json`, and every way in which the JSON does not fit the schema.
+pub fn struct_from_json(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    json: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    let mut out = Vec::with_capacity(json.len());
+    encode_struct(schema, id, protocol, json, limits, &mut out)?;
+    Ok(out)
+}
+
+/// As [`struct_to_json`], with the numbers of the struct and what is compressed in it.
+pub(crate) fn decode_struct<'a>(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    bytes: &'a [u8],
+    limits: &Limits,
+) -> Result<Decoded<'a>, AccelError> {
+    match protocol {
+        Protocol::Binary => {
+            to_json::whole_struct(schema, id, BinaryReader::new(bytes, limits), limits)
+        }
+        Protocol::Compact => {
+            to_json::whole_struct(schema, id, CompactReader::new(bytes, limits), limits)
+        }
+    }
+}
+
+/// Checks bytes and reports on them as [`decode_struct`] does, without writing JSON.
+pub(crate) fn check_struct<'a>(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    bytes: &'a [u8],
+    limits: &Limits,
+) -> Result<Decoded<'a>, AccelError> {
+    match protocol {
+        Protocol::Binary => to_json::check(schema, id, BinaryReader::new(bytes, limits), limits),
+        Protocol::Compact => to_json::check(schema, id, CompactReader::new(bytes, limits), limits),
+    }
+}
+
+/// As [`struct_from_json`]; appends to `out`.
+pub(crate) fn encode_struct(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    json: &[u8],
+    limits: &Limits,
+    out: &mut Vec<u8>,
+) -> Result<(), AccelError> {
+    match protocol {
+        Protocol::Binary => from_json::write(schema, id, &mut BinaryWriter::new(out), json, limits),
+        Protocol::Compact => {
+            from_json::write(schema, id, &mut CompactWriter::new(out), json, limits)
+        }
+    }
+}
+
+/// Writes the envelope of a compressed body: a struct of the two reserved fields.
+pub(crate) fn write_envelope(protocol: Protocol, codec: i8, data: &[u8], out: &mut Vec<u8>) {
+    fn write<W: Writer>(mut writer: W, codec: i8, data: &[u8]) {
+        let outer = writer.struct_begin();
+        writer.field(WireType::I8, ENVELOPE_CODEC);
+        writer.i8(codec);
+        writer.field(WireType::Bytes, ENVELOPE_DATA);
+        writer.bytes(data);
+        writer.struct_end(outer);
+    }
+    match protocol {
+        Protocol::Binary => write(BinaryWriter::new(out), codec, data),
+        Protocol::Compact => write(CompactWriter::new(out), codec, data),
+    }
+}

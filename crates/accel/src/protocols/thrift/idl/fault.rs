@@ -1,0 +1,72 @@
+//! Errors in interface texts, and where they are.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why an interface text is refused; `line` and `column` count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdlError {
+    /// The file, if the interface was read from one.
+    pub file: Option<PathBuf>,
+    /// Line of the first offending character.
+    pub line: usize,
+    /// Column of the first offending character.
+    pub column: usize,
+    /// What is wrong and what was expected.
+    pub why: String,
+}
+
+impl fmt::Display for IdlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let IdlError {
+            line, column, why, ..
+        } = self;
+        match &self.file {
+            Some(file) => write!(f, "{}:{line}:{column}: {why}", file.display()),
+            None => write!(f, "Thrift interface, line {line}, column {column}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for IdlError {}
+
+/// A place in the texts: which of them, line and column from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: usize,
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Place {
+    pub(crate) fn error(self, why: impl fmt::Display) -> Fault {
+        Fault {
+            place: self,
+            why: why.to_string(),
+        }
+    }
+}
+
+/// An [`IdlError`] whose file is still a number.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    place: Place,
+    why: String,
+}
+
+impl Fault {
+    /// The number of the file with the fault.
+    pub(super) fn file(&self) -> usize {
+        self.place.file
+    }
+
+    /// The error, with the path of the file if it has one.
+    pub(super) fn at(self, file: Option<PathBuf>) -> IdlError {
+        IdlError {
+            file,
+            line: self.place.line,
+            column: self.place.column,
+            why: self.why,
+        }
+    }
+}

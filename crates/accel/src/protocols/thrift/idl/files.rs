@@ -1,0 +1,162 @@
+//! Interfaces of several files that include one another.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::document::{File, Name, locate};
+use super::fault::{Fault, IdlError};
+use super::parser::parse;
+
+/// How many files an interface may consist of.
+const MAX_FILES: usize = 256;
+
+/// How long one file may be.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Why an interface could not be read from files.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InterfaceError {
+    /// The file cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// What stands in it, or in a file that it includes, is not allowed.
+    #[error(transparent)]
+    Text(#[from] IdlError),
+}
+
+/// A text by itself.
+pub(crate) fn single(text: &str) -> Result<File, IdlError> {
+    let read = || {
+        let document = parse(text, 0)?;
+        if let Some(include) = document.includes.first() {
+            let why = "a text by itself includes nothing: read the interface from its file";
+            return Err(include.place.error(why));
+        }
+        Ok(document)
+    };
+    let document = read().map_err(|fault| locate(fault, &[]))?;
+    Ok(File {
+        document,
+        ..File::default()
+    })
+}
+
+/// The file and all that it includes. The file itself is the first.
+pub(crate) fn load(path: &Path, search: &[PathBuf]) -> Result<Vec<File>, InterfaceError> {
+    let unreadable = |error| InterfaceError::File {
+        path: path.to_owned(),
+        error,
+    };
+    let identity = path.canonicalize().map_err(unreadable)?;
+    let text = read(&identity).map_err(unreadable)?;
+    let mut loader = Loader {
+        files: Vec::new(),
+        known: HashMap::new(),
+        open: Vec::new(),
+        search,
+    };
+    match loader.add(path, identity, &text) {
+        Ok(_) => Ok(loader.files),
+        Err(fault) => Err(locate(fault, &loader.files).into()),
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = fs::File::open(path)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        let why = format!("an interface file is at most {MAX_FILE_BYTES} bytes long");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(text)
+}
+
+struct Loader<'s> {
+    files: Vec<File>,
+    /// Files by what they are whatever path leads to them.
+    known: HashMap<PathBuf, usize>,
+    /// The files that are being read, each of which includes the next.
+    open: Vec<usize>,
+    search: &'s [PathBuf],
+}
+
+impl Loader<'_> {
+    fn add(&mut self, path: &Path, identity: PathBuf, text: &str) -> Result<usize, Fault> {
+        let index = self.files.len();
+        let name = path.file_stem().unwrap_or_default();
+        self.files.push(File {
+            path: Some(path.to_owned()),
+            name: name.to_string_lossy().into_owned(),
+            ..File::default()
+        });
+        self.known.insert(identity, index);
+        self.open.push(index);
+        let mut document = parse(text, index)?;
+        for include in std::mem::take(&mut document.includes) {
+            let found = self.include(path, &include)?;
+            let name = self.files[found].name.clone();
+            let before = self.files[index].includes.insert(name.clone(), found);
+            if before.is_some_and(|before| before != found) {
+                let why = format!("two of the included files are called '{name}'");
+                return Err(include.place.error(why));
+            }
+        }
+        self.open.pop();
+        self.files[index].document = document;
+        Ok(index)
+    }
+
+    /// The number of a file that `from` includes.
+    fn include(&mut self, from: &Path, include: &Name) -> Result<usize, Fault> {
+        let (path, identity) = self.find(from, include)?;
+        if let Some(index) = self.known.get(&identity) {
+            return match self.open.contains(index) {
+                true => {
+                    let why = format!("'{}' is the file itself or includes it", include.text);
+                    Err(include.place.error(why))
+                }
+                false => Ok(*index),
+            };
+        }
+        if self.files.len() == MAX_FILES {
+            let why = format!("an interface is made of at most {MAX_FILES} files");
+            return Err(include.place.error(why));
+        }
+        let unreadable = |error| include.place.error(format!("'{}': {error}", include.text));
+        let text = read(&identity).map_err(unreadable)?;
+        self.add(&path, identity, &text)
+    }
+
+    /// Where an included file is, and what it is whatever path leads to it.
+    fn find(&self, from: &Path, include: &Name) -> Result<(PathBuf, PathBuf), Fault> {
+        let beside = from.parent().unwrap_or(Path::new(""));
+        let folders = std::iter::once(beside).chain(self.search.iter().map(PathBuf::as_path));
+        for folder in folders.clone() {
+            let path = folder.join(&include.text);
+            match path.canonicalize() {
+                Ok(identity) => return Ok((path, identity)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let why = format!("'{}': {error}", include.text);
+                    return Err(include.place.error(why));
+                }
+            }
+        }
+        let named = |folder: &Path| match folder.as_os_str().is_empty() {
+            true => "the current folder".to_owned(),
+            false => folder.display().to_string(),
+        };
+        let tried: Vec<String> = folders.map(named).collect();
+        let why = format!("'{}' is not in {}", include.text, tried.join(", "));
+        Err(include.place.error(why))
+    }
+}

@@ -1,0 +1,128 @@
+//! Records of Thrift: structs as applications read them field by field, and not as JSON text.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeSeed;
+
+use super::convert::decode_struct;
+use super::protocol::Protocol;
+use super::schema::{FunctionId, Schema, StructId, Ty};
+use super::wire::{BinaryReader, BinaryWriter, CompactReader, CompactWriter, Writer};
+use super::{read, write};
+use crate::budget::Budget;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// What the bytes of a record are: a struct of a schema, in the layout of one of Thrift's
+/// protocols.
+///
+/// A record means the JSON that [`super::struct_to_json`] makes of it, no more and no less.
+#[derive(Clone, Debug)]
+pub struct Record {
+    schema: Arc<Schema>,
+    id: StructId,
+    protocol: Protocol,
+    limits: Limits,
+}
+
+impl Record {
+    pub(crate) fn new(
+        schema: Arc<Schema>,
+        id: StructId,
+        protocol: Protocol,
+        limits: Limits,
+    ) -> Record {
+        Record {
+            schema,
+            id,
+            protocol,
+            limits,
+        }
+    }
+
+    /// Whether a message whose body is the struct `id` of `schema`, in `protocol`, has this as its
+    /// body.
+    pub(crate) fn is_body(&self, schema: &Schema, id: StructId, protocol: Protocol) -> bool {
+        std::ptr::eq(&*self.schema, schema) && self.id == id && self.protocol == protocol
+    }
+
+    /// The JSON text of the record in `bytes`.
+    pub(crate) fn to_json(&self, bytes: &[u8]) -> Result<Vec<u8>, AccelError> {
+        let decoded = decode_struct(&self.schema, self.id, self.protocol, bytes, &self.limits);
+        decoded.map(|it| it.json)
+    }
+
+    /// As [`crate::Record::read_seed`].
+    pub(crate) fn read_seed<'a, S: DeserializeSeed<'a>>(
+        &self,
+        bytes: &'a [u8],
+        seed: S,
+    ) -> Result<S::Value, AccelError> {
+        let (schema, id, limits) = (&*self.schema, self.id, &self.limits);
+        match self.protocol {
+            Protocol::Binary => {
+                read::whole_struct(schema, id, BinaryReader::new(bytes, limits), limits, seed)
+            }
+            Protocol::Compact => {
+                read::whole_struct(schema, id, CompactReader::new(bytes, limits), limits, seed)
+            }
+        }
+    }
+
+    /// As [`crate::Record::result`].
+    pub(crate) fn result<T: Serialize + ?Sized>(
+        &self,
+        function: FunctionId,
+        value: &T,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<Record, AccelError> {
+        let (schema, limits) = (&*self.schema, &self.limits.of_at_most(most));
+        let found = schema.function(function).map(|it| it.result);
+        let id = found.ok_or_else(|| AccelError::UnknownMethod {
+            name: format!("function {}", function.0),
+            known: "those of another schema".to_owned(),
+        })?;
+        out.clear();
+        match self.protocol {
+            Protocol::Binary => {
+                success(schema, id, &mut BinaryWriter::new(out), value, limits)?;
+            }
+            Protocol::Compact => {
+                success(schema, id, &mut CompactWriter::new(out), value, limits)?;
+            }
+        }
+        Ok(Record { id, ..self.clone() })
+    }
+}
+
+/// Writes the result struct whose member `success` is `value`.
+fn success<W: Writer, T: Serialize + ?Sized>(
+    schema: &Schema,
+    id: StructId,
+    writer: &mut W,
+    value: &T,
+    limits: &Limits,
+) -> Result<(), AccelError> {
+    let mut sink = write::Sink {
+        schema,
+        writer,
+        limits,
+        budget: Budget::new(limits),
+    };
+    let result = write::Value {
+        sink: &mut sink,
+        ty: &Ty::Struct(id),
+        name: "message",
+        field: None,
+        depth: 0,
+    };
+    let written = (Success { success: value }).serialize(result);
+    written.map(drop).map_err(|error| error.0)
+}
+
+#[derive(serde::Serialize)]
+struct Success<'v, T: ?Sized> {
+    success: &'v T,
+}

@@ -1,0 +1,29 @@
+//! Sets of functions.
+
+use std::sync::Arc;
+
+use super::types::FunctionId;
+
+/// A set of functions of a schema.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionSet(Arc<[bool]>);
+
+impl FunctionSet {
+    /// Whether `function` is in the set.
+    pub fn contains(&self, function: FunctionId) -> bool {
+        self.0.get(function.0).copied().unwrap_or(false)
+    }
+}
+
+impl FromIterator<FunctionId> for FunctionSet {
+    fn from_iter<I: IntoIterator<Item = FunctionId>>(functions: I) -> FunctionSet {
+        let mut members = Vec::new();
+        for FunctionId(index) in functions {
+            if members.len() <= index {
+                members.resize(index + 1, false);
+            }
+            members[index] = true;
+        }
+        FunctionSet(members.into())
+    }
+}

@@ -1,0 +1,50 @@
+//! Schemas from interface files, and the embedded ones.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use super::build::build;
+use super::types::Schema;
+use crate::protocols::thrift::idl::{self, IdlError, InterfaceError};
+
+static SOCIAL_NETWORK: LazyLock<Arc<Schema>> =
+    LazyLock::new(|| embedded(include_str!("../../../../idl/social_network.thrift")));
+static STORAGE: LazyLock<Arc<Schema>> =
+    LazyLock::new(|| embedded(include_str!("../../../../idl/storage.thrift")));
+
+fn embedded(text: &str) -> Arc<Schema> {
+    Arc::new(Schema::parse(text).expect("the embedded interfaces are constants that tests parse"))
+}
+
+impl Schema {
+    /// Reads an interface that is one text and includes no other.
+    ///
+    /// # Errors
+    /// The first thing that the language, or this crate's subset of it, does not allow.
+    pub fn parse(text: &str) -> Result<Schema, IdlError> {
+        build(&[idl::single(text)?])
+    }
+
+    /// Reads an interface from a file and from those that it includes, which are looked for beside
+    /// the file that includes them and then in the folders of `search`, in this order.
+    ///
+    /// The functions are those of the services of `path` itself, and what they inherit. What stands
+    /// in an included file is called by the name of that file, as in `shared.Item`.
+    ///
+    /// # Errors
+    /// [`InterfaceError`]: files that cannot be read, and the first thing that is not allowed, with
+    /// its file.
+    pub fn load(path: &Path, search: &[PathBuf]) -> Result<Schema, InterfaceError> {
+        Ok(build(&idl::load(path, search)?)?)
+    }
+
+    /// The interface of DeathStarBench's SocialNetwork (`idl/social_network.thrift`).
+    pub fn social_network() -> Arc<Schema> {
+        SOCIAL_NETWORK.clone()
+    }
+
+    /// The messages of the database cache and the database (`idl/storage.thrift`).
+    pub fn storage() -> Arc<Schema> {
+        STORAGE.clone()
+    }
+}

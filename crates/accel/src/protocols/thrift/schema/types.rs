@@ -1,0 +1,311 @@
+//! Schemas: what the interface says about every struct and function.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::error::AccelError;
+
+/// The type of a field or element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ty {
+    /// `bool`.
+    Bool,
+    /// `byte` or `i8`.
+    I8,
+    /// `i16`.
+    I16,
+    /// `i32`, and every enum.
+    I32,
+    /// `i64`.
+    I64,
+    /// `double`.
+    Double,
+    /// `string`: UTF-8 text.
+    String,
+    /// `binary`: any bytes.
+    Binary,
+    /// `list<T>`.
+    List(Box<Ty>),
+    /// `set<T>`.
+    Set(Box<Ty>),
+    /// `map<K, V>`.
+    Map(Box<(Ty, Ty)>),
+    /// A struct, union or exception.
+    Struct(StructId),
+}
+
+impl Ty {
+    /// The type's name without its parameters.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ty::Bool => "bool",
+            Ty::I8 => "i8",
+            Ty::I16 => "i16",
+            Ty::I32 => "i32",
+            Ty::I64 => "i64",
+            Ty::Double => "double",
+            Ty::String => "string",
+            Ty::Binary => "binary",
+            Ty::List(_) => "list",
+            Ty::Set(_) => "set",
+            Ty::Map(_) => "map",
+            Ty::Struct(_) => "struct",
+        }
+    }
+}
+
+/// A struct of a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StructId(pub(super) usize);
+
+/// A function of a schema: also its handler's index, dense from zero in order of declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FunctionId(pub usize);
+
+/// One field.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its number on the wire.
+    pub id: i16,
+    /// Its name in JSON.
+    pub name: Arc<str>,
+    /// Its type.
+    pub ty: Ty,
+    /// Whether it must be present.
+    pub required: bool,
+    /// What it is where it is absent.
+    pub default: Option<FieldDefault>,
+    /// `"name":`, ready to be written.
+    pub(crate) json_key: Box<[u8]>,
+}
+
+/// The value of a field that is absent, as Apache Thrift's generated structs have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDefault {
+    /// The value as JSON; the defaults of the structs in it are written out.
+    pub json: Box<[u8]>,
+    /// The value if it is an integer, an enum or a bool: as a fact for branches.
+    pub number: Option<i64>,
+    /// How many fields and elements it is, the field itself included.
+    pub(super) elements: usize,
+}
+
+/// A struct, union, exception, or the arguments or result of a function.
+#[derive(Clone, Debug)]
+pub struct Struct {
+    /// Its name; `<function>_args` and `<function>_result` for those.
+    pub name: Arc<str>,
+    /// Whether exactly one field must be set.
+    pub is_union: bool,
+    /// Fields in order of their numbers.
+    pub fields: Vec<Field>,
+    /// The places of the fields that have a default value, as bits.
+    pub(super) defaults: u128,
+}
+
+impl Struct {
+    /// The field with number `id`, and its place.
+    pub fn field_by_id(&self, id: i16) -> Option<(usize, &Field)> {
+        // Numbers are nearly always 1, 2, 3 ...: look there before searching.
+        let guess = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
+        if let Some((place, field)) = guess.and_then(|place| Some((place, self.fields.get(place)?)))
+            && field.id == id
+        {
+            return Some((place, field));
+        }
+        let place = self
+            .fields
+            .binary_search_by_key(&id, |field| field.id)
+            .ok()?;
+        Some((place, &self.fields[place]))
+    }
+
+    /// The field called `name`, and its place.
+    pub fn field_by_name(&self, name: &str) -> Option<(usize, &Field)> {
+        self.fields
+            .iter()
+            .enumerate()
+            .find(|(_, field)| &*field.name == name)
+    }
+
+    /// Appends the default values of the fields that are not in `seen`, which are members of a
+    /// JSON object that has those that are.
+    pub(crate) fn write_defaults(&self, seen: u128, mut put: impl FnMut(&[u8])) {
+        for (index, (_, field, default)) in self.absent_defaults(seen).enumerate() {
+            if seen != 0 || index > 0 {
+                put(b",");
+            }
+            put(&field.json_key);
+            put(&default.json);
+        }
+    }
+
+    /// The fields that have a default value and are not in `seen`, with their places.
+    pub(crate) fn absent_defaults(
+        &self,
+        seen: u128,
+    ) -> impl Iterator<Item = (usize, &Field, &FieldDefault)> {
+        let absent = self.defaults & !seen;
+        // In nearly every message of every interface there are none: no look at the fields then.
+        let fields = if absent == 0 { &[][..] } else { &self.fields };
+        fields
+            .iter()
+            .enumerate()
+            .filter(move |(place, _)| absent >> place & 1 == 1)
+            .filter_map(|(place, field)| Some((place, field, field.default.as_ref()?)))
+    }
+
+    /// Charges what the default values of the fields that are not in `seen` will take.
+    pub(crate) fn charge_defaults(
+        &self,
+        seen: u128,
+        budget: &mut Budget,
+    ) -> Result<(), AccelError> {
+        self.absent_defaults(seen).try_for_each(|(.., default)| {
+            budget.elements(default.elements)?;
+            budget.bytes(default.json.len())
+        })
+    }
+
+    /// Checks the fields that are present, given as bits by place: required fields are there, and of a
+    /// union exactly one field is.
+    ///
+    /// # Errors
+    /// `missing_field`, `bad_union`.
+    pub(crate) fn check_presence(&self, seen: u128) -> Result<(), AccelError> {
+        let absent = |(place, field): &(usize, &Field)| field.required && seen >> place & 1 == 0;
+        if let Some((_, field)) = self.fields.iter().enumerate().find(absent) {
+            let (container, field) = (self.name.to_string(), field.name.to_string());
+            return Err(AccelError::MissingField { container, field });
+        }
+        let found = seen.count_ones() as usize;
+        if self.is_union && found != 1 {
+            return Err(AccelError::BadUnion {
+                container: self.name.to_string(),
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn field_names(&self) -> String {
+        shorten(self.fields.iter().map(|field| &*field.name))
+    }
+}
+
+/// One function of a service.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The service that declares it.
+    pub service: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The struct of its arguments.
+    pub arguments: StructId,
+    /// The struct of its result: `success` (number 0) unless void, and the declared exceptions.
+    pub result: StructId,
+    /// Whether no reply is sent.
+    pub oneway: bool,
+}
+
+/// All structs and functions of an interface.
+#[derive(Debug, Default)]
+pub struct Schema {
+    pub(super) structs: Vec<Struct>,
+    pub(super) functions: Vec<Function>,
+    /// Services with all their functions, inherited ones included.
+    pub(super) services: Vec<(Arc<str>, Vec<FunctionId>)>,
+    pub(super) struct_names: HashMap<Arc<str>, StructId>,
+    pub(super) function_names: HashMap<Arc<str>, Vec<FunctionId>>,
+}
+
+impl Schema {
+    /// The struct behind an identifier of this schema.
+    pub fn get(&self, id: StructId) -> &Struct {
+        &self.structs[id.0]
+    }
+
+    /// The struct called `name`.
+    pub fn struct_id(&self, name: &str) -> Option<StructId> {
+        self.struct_names.get(name).copied()
+    }
+
+    /// The function behind an identifier of this schema.
+    pub fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.functions.get(id.0)
+    }
+
+    /// All functions in order of their identifiers.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The names of the services.
+    pub fn services(&self) -> impl Iterator<Item = &str> {
+        self.services.iter().map(|(name, _)| &**name)
+    }
+
+    /// Finds a function by the name in a message header: `method`, or `service:method` as
+    /// Thrift's multiplexed protocol writes it.
+    ///
+    /// # Errors
+    /// `unknown_service`; `unknown_method`, also for a bare name that several services have.
+    pub fn find(&self, name: &str) -> Result<FunctionId, AccelError> {
+        if let Some((service, method)) = name.split_once(':') {
+            return self.find_in(service, method);
+        }
+        match self.function_names.get(name).map(Vec::as_slice) {
+            Some([only]) => Ok(*only),
+            Some(several) => {
+                let owners = several.iter().map(|id| &*self.functions[id.0].service);
+                let known = format!("it in several services: {}", shorten(owners));
+                Err(AccelError::UnknownMethod {
+                    name: name.to_owned(),
+                    known,
+                })
+            }
+            None => {
+                let known = shorten(self.functions.iter().map(|f| &*f.name));
+                Err(AccelError::UnknownMethod {
+                    name: name.to_owned(),
+                    known,
+                })
+            }
+        }
+    }
+
+    /// Finds a function of one service.
+    ///
+    /// # Errors
+    /// `unknown_service`, `unknown_method`.
+    pub fn find_in(&self, service: &str, method: &str) -> Result<FunctionId, AccelError> {
+        let Some((_, functions)) = self.services.iter().find(|(name, _)| **name == *service) else {
+            let known = shorten(self.services());
+            return Err(AccelError::UnknownService {
+                name: service.to_owned(),
+                known,
+            });
+        };
+        let found = functions
+            .iter()
+            .find(|id| *self.functions[id.0].name == *method);
+        found.copied().ok_or_else(|| {
+            let known = shorten(functions.iter().map(|id| &*self.functions[id.0].name));
+            AccelError::UnknownMethod {
+                name: method.to_owned(),
+                known,
+            }
+        })
+    }
+}
+
+/// The first dozen names, and how many more there are.
+fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let shown = names[..names.len().min(12)].join(", ");
+    match names.len().saturating_sub(12) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,110 @@
+//! A checked position in the input.
+
+use crate::budget::Budget;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// A position in the input that never reads past the end, with the budget that the message has left.
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    budget: Budget,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Cursor<'a> {
+        let budget = Budget::new(limits);
+        Cursor {
+            bytes,
+            at: 0,
+            budget,
+        }
+    }
+
+    pub(crate) fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn remaining(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    pub(crate) fn take(&mut self, what: &'static str, need: usize) -> Result<&'a [u8], AccelError> {
+        let (at, have) = (self.at, self.remaining());
+        if need > have {
+            return Err(AccelError::Truncated {
+                what,
+                at,
+                need,
+                have,
+            });
+        }
+        self.at += need;
+        Ok(&self.bytes[at..self.at])
+    }
+
+    /// Takes the bytes of a string.
+    pub(crate) fn string(&mut self, length: usize) -> Result<&'a [u8], AccelError> {
+        let taken = self.take("string", length)?;
+        self.budget.bytes(length)?;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(
+        &mut self,
+        what: &'static str,
+    ) -> Result<[u8; N], AccelError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(what, N)?);
+        Ok(array)
+    }
+
+    pub(crate) fn byte(&mut self, what: &'static str) -> Result<u8, AccelError> {
+        Ok(self.array::<1>(what)?[0])
+    }
+
+    /// Checks that nothing follows.
+    pub(crate) fn finish(&self, what: &'static str) -> Result<(), AccelError> {
+        match self.remaining() {
+            0 => Ok(()),
+            extra => Err(AccelError::TrailingBytes {
+                what,
+                at: self.at,
+                extra,
+            }),
+        }
+    }
+
+    /// Checks and charges the number of a container's entries, of so many elements each, before
+    /// anything is allocated for them.
+    pub(crate) fn check_count(
+        &mut self,
+        at: usize,
+        count: i64,
+        least_bytes_each: usize,
+        elements_each: usize,
+    ) -> Result<usize, AccelError> {
+        let what = "container size";
+        let size = usize::try_from(count).map_err(|_| AccelError::NegativeLength {
+            what,
+            at,
+            found: count,
+        })?;
+        self.budget.elements(size.saturating_mul(elements_each))?;
+        let need = size.saturating_mul(least_bytes_each);
+        if need > self.remaining() {
+            let have = self.remaining();
+            return Err(AccelError::Truncated {
+                what: "container",
+                at,
+                need,
+                have,
+            });
+        }
+        Ok(size)
+    }
+}

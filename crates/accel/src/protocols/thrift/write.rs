@@ -1,0 +1,525 @@
+//! Values of an application's own types to Thrift by serde, without JSON text in between.
+//!
+//! What a value becomes is what the JSON that it is for `serde_json` would become by
+//! [`super::struct_from_json`], with the same checks.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::ser::{
+    Error as _, Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple,
+    SerializeTupleStruct, Serializer,
+};
+use serde_json::Value as Json;
+
+use super::schema::{Schema, Struct, Ty};
+use super::wire::{WireType, Writer};
+use crate::budget::Budget;
+use crate::error::{AccelError, ValueError};
+use crate::limits::Limits;
+use crate::values::{elements, members, written_as_json};
+
+type Done = Result<bool, ValueError>;
+
+/// Where values are written.
+pub(super) struct Sink<'c, W> {
+    pub(super) schema: &'c Schema,
+    pub(super) writer: &'c mut W,
+    pub(super) limits: &'c Limits,
+    pub(super) budget: Budget,
+}
+
+impl<W: Writer> Sink<'_, W> {
+    fn enter(&self, depth: usize) -> Result<(), ValueError> {
+        let (at, limit) = (self.writer.len(), self.limits.max_depth);
+        match depth < limit {
+            true => Ok(()),
+            false => Err(AccelError::TooDeep { at, limit }.into()),
+        }
+    }
+
+    /// Counts so many more fields or elements, after which the struct may not have become too large.
+    fn count(&mut self, more: usize) -> Result<(), ValueError> {
+        self.budget.elements(more)?;
+        Ok(self.limits.check_size("Thrift struct", self.writer.len())?)
+    }
+}
+
+/// A value of a known type, to be written where the writer stands. Serializes to whether it was
+/// there: `None` leaves a field out.
+pub(super) struct Value<'v, 'c, 't, W> {
+    pub(super) sink: &'v mut Sink<'c, W>,
+    pub(super) ty: &'t Ty,
+    /// What errors call it.
+    pub(super) name: &'t str,
+    /// The field's number, if the value is a field: its header precedes the value.
+    pub(super) field: Option<i16>,
+    pub(super) depth: usize,
+}
+
+impl<'v, 'c, 't, W: Writer> Value<'v, 'c, 't, W> {
+    fn header(&mut self) {
+        if let Some(id) = self.field {
+            self.sink.writer.field(WireType::of(self.ty), id);
+        }
+    }
+
+    fn mismatch(&self, found: impl fmt::Display) -> ValueError {
+        let (field, found, expected) = (self.name.to_owned(), found.to_string(), self.ty.name());
+        let error = AccelError::WrongJsonType {
+            field,
+            found,
+            expected,
+        };
+        error.into()
+    }
+
+    fn out_of_range(&self, found: impl fmt::Display, allowed: &'static str) -> ValueError {
+        let (field, found) = (self.name.to_owned(), found.to_string());
+        let error = AccelError::OutOfRange {
+            field,
+            found,
+            allowed,
+        };
+        error.into()
+    }
+
+    fn array(mut self) -> Result<Array<'v, 'c, 't, W>, ValueError> {
+        self.sink.enter(self.depth)?;
+        let is_array = match self.ty {
+            Ty::List(_) | Ty::Set(_) => true,
+            Ty::Map(types) => types.0 != Ty::String,
+            _ => false,
+        };
+        if !is_array {
+            return Err(self.mismatch("an array"));
+        }
+        self.header();
+        Ok(Array::begin(self.sink, self.ty, self.name, self.depth + 1))
+    }
+
+    fn object(mut self) -> Result<Object<'v, 'c, 't, W>, ValueError> {
+        self.sink.enter(self.depth)?;
+        let is_object = match self.ty {
+            Ty::Struct(_) => true,
+            Ty::Map(types) => types.0 == Ty::String,
+            _ => false,
+        };
+        if !is_object {
+            return Err(self.mismatch("an object"));
+        }
+        self.header();
+        Ok(Object::begin(self.sink, self.ty, self.name, self.depth + 1))
+    }
+}
+
+impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
+    type Ok = bool;
+    type Error = ValueError;
+    type SerializeSeq = Array<'v, 'c, 't, W>;
+    type SerializeTuple = Array<'v, 'c, 't, W>;
+    type SerializeTupleStruct = Array<'v, 'c, 't, W>;
+    type SerializeTupleVariant = Impossible<bool, ValueError>;
+    type SerializeMap = Object<'v, 'c, 't, W>;
+    type SerializeStruct = Object<'v, 'c, 't, W>;
+    type SerializeStructVariant = Impossible<bool, ValueError>;
+
+    written_as_json!(Array<'v, 'c, 't, W>, Object<'v, 'c, 't, W>);
+
+    fn serialize_bool(self, value: bool) -> Done {
+        match (self.ty, self.field) {
+            (Ty::Bool, Some(id)) => self.sink.writer.bool_field(id, value),
+            (Ty::Bool, None) => self.sink.writer.bool(value),
+            _ => return Err(self.mismatch(value)),
+        }
+        Ok(true)
+    }
+
+    fn serialize_i64(mut self, value: i64) -> Done {
+        let (fits, allowed) = match self.ty {
+            Ty::I8 => (i8::try_from(value).is_ok(), "-128 to 127"),
+            Ty::I16 => (i16::try_from(value).is_ok(), "-32768 to 32767"),
+            Ty::I32 => (i32::try_from(value).is_ok(), "-2147483648 to 2147483647"),
+            Ty::I64 | Ty::Double => (true, ""),
+            _ => return Err(self.mismatch(value)),
+        };
+        if !fits {
+            return Err(self.out_of_range(value, allowed));
+        }
+        self.header();
+        let writer = &mut *self.sink.writer;
+        match self.ty {
+            Ty::I8 => writer.i8(value as i8),
+            Ty::I16 => writer.i16(value as i16),
+            Ty::I32 => writer.i32(value as i32),
+            Ty::Double => writer.double(value as f64),
+            _ => writer.i64(value),
+        }
+        Ok(true)
+    }
+
+    fn serialize_u64(self, value: u64) -> Done {
+        match (i64::try_from(value), self.ty) {
+            (Ok(value), _) => self.serialize_i64(value),
+            (Err(_), Ty::Double) => self.serialize_f64(value as f64),
+            (Err(_), Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64) => {
+                Err(self.out_of_range(value, "at most 9223372036854775807"))
+            }
+            (Err(_), _) => Err(self.mismatch(value)),
+        }
+    }
+
+    fn serialize_f64(mut self, value: f64) -> Done {
+        if *self.ty != Ty::Double {
+            return Err(self.mismatch(value));
+        }
+        if !value.is_finite() {
+            let (field, found) = (self.name.to_owned(), value.to_string());
+            return Err(AccelError::NotFinite { field, found }.into());
+        }
+        self.header();
+        self.sink.writer.double(value);
+        Ok(true)
+    }
+
+    fn serialize_str(mut self, value: &str) -> Done {
+        let size = self.sink.writer.len() + value.len();
+        self.sink.limits.check_size("Thrift struct", size)?;
+        match self.ty {
+            Ty::String => {
+                self.header();
+                self.sink.writer.bytes(value.as_bytes());
+            }
+            Ty::Binary => {
+                let bytes = STANDARD.decode(value).map_err(|error| {
+                    let (field, why) = (self.name.to_owned(), error.to_string());
+                    AccelError::BadBase64 { field, why }
+                })?;
+                self.header();
+                self.sink.writer.bytes(&bytes);
+            }
+            _ => return Err(self.mismatch("a string")),
+        }
+        Ok(true)
+    }
+
+    fn serialize_none(self) -> Done {
+        match self.field {
+            Some(_) => Ok(false),
+            None => Err(self.mismatch("null")),
+        }
+    }
+
+    fn serialize_f32(self, value: f32) -> Done {
+        self.serialize_f64(value.into())
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Done {
+        Err(self.mismatch("bytes; binary is text in base64"))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Impossible<bool, ValueError>, ValueError> {
+        Err(self.mismatch(format_args!("the variant {variant} of several values")))
+    }
+
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Object<'v, 'c, 't, W>, ValueError> {
+        self.object()
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Impossible<bool, ValueError>, ValueError> {
+        Err(self.mismatch(format_args!("the variant {variant} of several members")))
+    }
+}
+
+/// A list, a set, or a map whose keys are no strings and whose entries are pairs.
+pub(super) struct Array<'v, 'c, 't, W> {
+    sink: &'v mut Sink<'c, W>,
+    ty: &'t Ty,
+    name: &'t str,
+    mark: usize,
+    count: usize,
+    depth: usize,
+}
+
+impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
+    /// `ty` is a list, a set or a map.
+    fn begin(
+        sink: &'v mut Sink<'c, W>,
+        ty: &'t Ty,
+        name: &'t str,
+        depth: usize,
+    ) -> Array<'v, 'c, 't, W> {
+        let mark = match ty {
+            Ty::Map(types) => {
+                let (key, value) = (WireType::of(&types.0), WireType::of(&types.1));
+                sink.writer.map_begin(key, value)
+            }
+            Ty::List(element) | Ty::Set(element) => sink.writer.list_begin(WireType::of(element)),
+            _ => sink.writer.len(),
+        };
+        Array {
+            sink,
+            ty,
+            name,
+            mark,
+            count: 0,
+            depth,
+        }
+    }
+
+    fn part<T: Serialize + ?Sized>(&mut self, ty: &Ty, value: &T) -> Result<(), ValueError> {
+        let there = value.serialize(Value {
+            sink: self.sink,
+            ty,
+            name: self.name,
+            field: None,
+            depth: self.depth,
+        });
+        there.map(drop)
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
+        let mut elements = 1;
+        match self.ty {
+            Ty::List(element) | Ty::Set(element) => self.part(element, value)?,
+            Ty::Map(types) => {
+                elements = 2;
+                // Pairs of any type; such maps are rare.
+                match serde_json::to_value(value).map_err(ValueError::custom)? {
+                    Json::Array(pair) if pair.len() == 2 => {
+                        self.part(&types.0, &pair[0])?;
+                        self.part(&types.1, &pair[1])?;
+                    }
+                    _ => return Err(ValueError::custom("an entry that is no [key, value] pair")),
+                }
+            }
+            _ => {}
+        }
+        self.count += 1;
+        self.sink.count(elements)
+    }
+
+    fn finish(self) -> Done {
+        let (writer, count) = (&mut *self.sink.writer, self.count);
+        match self.ty {
+            Ty::List(element) | Ty::Set(element) => {
+                writer.list_end(self.mark, WireType::of(element), count);
+            }
+            Ty::Map(types) => {
+                let (key, value) = (WireType::of(&types.0), WireType::of(&types.1));
+                writer.map_end(self.mark, key, value, count);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+/// The object of a struct's members, or of a map's whose keys are strings.
+pub(super) struct Object<'v, 'c, 't, W> {
+    sink: &'v mut Sink<'c, W>,
+    body: Body<'c, 't>,
+    /// A key whose value comes next.
+    key: Option<String>,
+    depth: usize,
+}
+
+enum Body<'c, 't> {
+    Struct(Members<'c>),
+    Map {
+        value: &'t Ty,
+        name: &'t str,
+        mark: usize,
+        count: usize,
+    },
+}
+
+struct Members<'c> {
+    structure: &'c Struct,
+    outer: i16,
+    seen: u128,
+    present: u128,
+    /// The place where the next member is looked for first.
+    next: usize,
+}
+
+impl<'c> Members<'c> {
+    /// The place of the member `name`, which was not there before.
+    fn find(&mut self, name: &str) -> Result<usize, ValueError> {
+        let structure = self.structure;
+        // Types mostly have their members in the order of the interface.
+        let guess = structure.fields.get(self.next);
+        let found = match guess.filter(|field| *field.name == *name) {
+            Some(_) => Some(self.next),
+            None => structure.field_by_name(name).map(|(place, _)| place),
+        };
+        let Some(place) = found else {
+            let container = structure.name.to_string();
+            let (field, known) = (name.to_owned(), structure.field_names());
+            let error = AccelError::UnknownField {
+                container,
+                field,
+                known,
+            };
+            return Err(error.into());
+        };
+        self.next = place + 1;
+        if self.seen >> place & 1 == 1 {
+            let (container, field) = (structure.name.to_string(), name.to_owned());
+            return Err(AccelError::DuplicateField { container, field }.into());
+        }
+        self.seen |= 1 << place;
+        Ok(place)
+    }
+}
+
+impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
+    /// `ty` is a struct, or a map whose keys are strings.
+    fn begin(
+        sink: &'v mut Sink<'c, W>,
+        ty: &'t Ty,
+        name: &'t str,
+        depth: usize,
+    ) -> Object<'v, 'c, 't, W> {
+        let body = match ty {
+            Ty::Struct(id) => Body::Struct(Members {
+                structure: sink.schema.get(*id),
+                outer: sink.writer.struct_begin(),
+                seen: 0,
+                present: 0,
+                next: 0,
+            }),
+            Ty::Map(types) => Body::Map {
+                value: &types.1,
+                name,
+                mark: (sink.writer).map_begin(WireType::Bytes, WireType::of(&types.1)),
+                count: 0,
+            },
+            other => Body::Map {
+                value: other,
+                name,
+                mark: sink.writer.len(),
+                count: 0,
+            },
+        };
+        Object {
+            sink,
+            body,
+            key: None,
+            depth,
+        }
+    }
+
+    fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), ValueError> {
+        let depth = self.depth;
+        let sink = &mut *self.sink;
+        match &mut self.body {
+            Body::Struct(members) => {
+                let place = members.find(name)?;
+                let field = &members.structure.fields[place];
+                let there = value.serialize(Value {
+                    sink,
+                    ty: &field.ty,
+                    name: &field.name,
+                    field: Some(field.id),
+                    depth,
+                })?;
+                members.present |= u128::from(there) << place;
+                self.sink.count(there.into())
+            }
+            Body::Map {
+                value: ty,
+                name: called,
+                count,
+                ..
+            } => {
+                sink.writer.bytes(name.as_bytes());
+                value.serialize(Value {
+                    sink,
+                    ty,
+                    name: called,
+                    field: None,
+                    depth,
+                })?;
+                *count += 1;
+                self.sink.count(2)
+            }
+        }
+    }
+
+    fn finish(self) -> Done {
+        let (sink, depth) = (self.sink, self.depth);
+        match self.body {
+            Body::Struct(mut members) => {
+                for (place, field, default) in members.structure.absent_defaults(members.seen) {
+                    let value: Json =
+                        serde_json::from_slice(&default.json).map_err(AccelError::from_json)?;
+                    let there = value.serialize(Value {
+                        sink,
+                        ty: &field.ty,
+                        name: &field.name,
+                        field: Some(field.id),
+                        depth,
+                    })?;
+                    members.present |= u128::from(there) << place;
+                    sink.count(1)?;
+                }
+                members.structure.check_presence(members.present)?;
+                sink.writer.struct_end(members.outer);
+                sink.count(0)?;
+            }
+            Body::Map {
+                value, mark, count, ..
+            } => {
+                let (key, value) = (WireType::Bytes, WireType::of(value));
+                sink.writer.map_end(mark, key, value, count);
+            }
+        }
+        Ok(true)
+    }
+}
+
+elements!([W: Writer] Array<'_, '_, '_, W>);
+
+members!([W: Writer] Object<'_, '_, '_, W>);
+
+impl<W: Writer> SerializeMap for Object<'_, '_, '_, W> {
+    type Ok = bool;
+    type Error = ValueError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ValueError> {
+        match serde_json::to_value(key) {
+            Ok(Json::String(name)) => self.key = Some(name),
+            _ => return Err(ValueError::custom("a key that is no text")),
+        }
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
+        match self.key.take() {
+            Some(name) => self.member(&name, value),
+            None => Err(ValueError::custom("a value without a key")),
+        }
+    }
+
+    fn end(self) -> Done {
+        self.finish()
+    }
+}

@@ -1,0 +1,303 @@
+//! Records of application data: TLSInnerPlaintext in TLSCiphertext (RFC 8446, section 5.2).
+
+use std::ops::Range;
+
+use aws_lc_rs::aead::{Aad, MAX_TAG_LEN};
+
+use super::keys::RecordKeys;
+use crate::error::AccelError;
+use crate::limits::Limits;
+
+/// Most plaintext bytes in a record: 2^14.
+pub const MAX_PLAINTEXT: usize = 1 << 14;
+
+/// Most ciphertext bytes in a record: 2^14 + 256 (section 5.2).
+const MAX_CIPHERTEXT: usize = MAX_PLAINTEXT + 256;
+const HEADER: usize = 5;
+const TAG: usize = MAX_TAG_LEN;
+const APPLICATION_DATA: u8 = 23;
+
+/// The content types of records behind protection (RFC 8446, section 5.1), as their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ContentType {
+    /// `close_notify` and errors.
+    Alert = 21,
+    /// Key updates and session tickets.
+    Handshake = 22,
+    /// What the accelerators read and write.
+    ApplicationData = APPLICATION_DATA,
+}
+
+/// Alerts that a record's form calls for (RFC 8446, sections 5, 5.2, 5.4 and 6).
+const UNEXPECTED_MESSAGE: u8 = 10;
+const BAD_RECORD_MAC: u8 = 20;
+const DECODE_ERROR: u8 = 50;
+
+/// The frozen version of every record header (section 5.1).
+const LEGACY_VERSION: [u8; 2] = [3, 3];
+
+/// Protects `plaintext` as one or more records without padding; an empty plaintext is one record.
+///
+/// `keys.sequence` advances by the number of records, on success alone.
+///
+/// # Errors
+/// `too_large`, `sequence_exhausted`.
+pub fn seal(
+    keys: &mut RecordKeys,
+    plaintext: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    seal_as(keys, ContentType::ApplicationData, plaintext, limits)
+}
+
+/// As [`seal`], for a content of any type: alerts and key updates are the control path's.
+///
+/// # Errors
+/// Those of [`seal`].
+pub fn seal_as(
+    keys: &mut RecordKeys,
+    content: ContentType,
+    plaintext: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, AccelError> {
+    limits.check_size("plaintext", plaintext.len())?;
+    let records = plaintext.len().div_ceil(MAX_PLAINTEXT).max(1);
+    let mut out = Vec::with_capacity(plaintext.len() + records * (HEADER + 1 + TAG));
+    let mut sequence = keys.sequence();
+    let mut rest = plaintext;
+    for _ in 0..records {
+        let (fragment, tail) = rest.split_at(rest.len().min(MAX_PLAINTEXT));
+        rest = tail;
+        let header = header(fragment.len() + 1 + TAG);
+        out.extend_from_slice(&header);
+        let start = out.len();
+        out.extend_from_slice(fragment);
+        out.push(content as u8);
+        let next = next_sequence(sequence)?;
+        let tag = keys
+            .aead()
+            .seal_in_place_separate_tag(keys.nonce(sequence), Aad::from(header), &mut out[start..])
+            .map_err(|_| AccelError::SequenceExhausted { sequence })?;
+        out.extend_from_slice(tag.as_ref());
+        sequence = next;
+    }
+    keys.resume_at(sequence);
+    Ok(out)
+}
+
+/// Opens all records in `records` and returns their application data.
+///
+/// `keys.sequence` advances by the number of records if all of them open, else not at all.
+///
+/// # Errors
+/// `truncated`, `bad_record`, `record_overflow`, `bad_tag`, `unexpected_content_type`,
+/// `sequence_exhausted`, `too_large`.
+pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
+    let overhead = records.len().div_ceil(MAX_CIPHERTEXT).max(1) * (HEADER + 1 + TAG);
+    limits.check_size("record sequence", records.len().saturating_sub(overhead))?;
+    let mut out = Vec::with_capacity(records.len());
+    let mut sequence = keys.sequence();
+    let mut at = 0;
+    while at < records.len() || at == 0 {
+        let opened = open_at(keys, sequence, records, at, &mut out)?;
+        if opened.content != ContentType::ApplicationData {
+            let found = opened.content as u8;
+            return Err(AccelError::UnexpectedContentType { at, found });
+        }
+        sequence = next_sequence(sequence)?;
+        at = opened.end;
+    }
+    keys.resume_at(sequence);
+    Ok(out)
+}
+
+/// Opens the first record in `records`, of whatever content, and appends what it holds to `out`.
+/// Returns the content's type and where the record ends; `keys.sequence` advances by 1.
+///
+/// This is for the control path of a connection, which sees to alerts and key updates.
+///
+/// # Errors
+/// Those of [`open`] but `too_large`; `out` and `keys` are then as they were.
+pub fn open_first(
+    keys: &mut RecordKeys,
+    records: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(ContentType, usize), AccelError> {
+    let (sequence, before) = (keys.sequence(), out.len());
+    let next = next_sequence(sequence)?;
+    match open_at(keys, sequence, records, 0, out) {
+        Ok(opened) => {
+            keys.resume_at(next);
+            Ok((opened.content, opened.end))
+        }
+        Err(error) => {
+            out.truncate(before);
+            Err(error)
+        }
+    }
+}
+
+/// As [`open_first`], in the record's own place: what it holds begins behind its header. Returns the
+/// content's type and place, and where the record ends.
+///
+/// # Errors
+/// Those of [`open_first`]; the record is then of no more use, and `keys` are as they were.
+pub fn open_first_in_place(
+    keys: &mut RecordKeys,
+    records: &mut [u8],
+) -> Result<(ContentType, Range<usize>, usize), AccelError> {
+    let sequence = keys.sequence();
+    let next = next_sequence(sequence)?;
+    let length = read_header(records, 0)?;
+    let (header, rest) = records.split_at_mut(HEADER);
+    let (inside, content) = open_body(keys, sequence, header, &mut rest[..length], 0)?;
+    keys.resume_at(next);
+    Ok((content, HEADER..HEADER + inside, HEADER + length))
+}
+
+/// The length of the record at the beginning of `bytes` with its header, as soon as the header is
+/// there, and whether it is as long as records get.
+///
+/// # Errors
+/// `bad_record`, `record_overflow` for a header that no protected record has.
+pub fn record_length(bytes: &[u8]) -> Result<Option<(usize, bool)>, AccelError> {
+    if bytes.len() < HEADER {
+        return Ok(None);
+    }
+    let length = check_header(bytes, 0)?;
+    Ok(Some((HEADER + length, length > MAX_PLAINTEXT)))
+}
+
+struct Opened {
+    content: ContentType,
+    end: usize,
+}
+
+fn open_at(
+    keys: &RecordKeys,
+    sequence: u64,
+    records: &[u8],
+    at: usize,
+    out: &mut Vec<u8>,
+) -> Result<Opened, AccelError> {
+    let length = read_header(records, at)?;
+    let (body, start) = (at + HEADER, out.len());
+    let end = body + length;
+    out.extend_from_slice(&records[body..end]);
+    let header = &records[at..body];
+    let (length_inside, content) = open_body(keys, sequence, header, &mut out[start..], at)?;
+    out.truncate(start + length_inside);
+    Ok(Opened { content, end })
+}
+
+/// Opens the ciphertext of a record where it lies; the length of what it holds, and the type.
+fn open_body(
+    keys: &RecordKeys,
+    sequence: u64,
+    header: &[u8],
+    body: &mut [u8],
+    at: usize,
+) -> Result<(usize, ContentType), AccelError> {
+    let opened = keys
+        .aead()
+        .open_in_place(keys.nonce(sequence), Aad::from(header), body)
+        .map_err(|_| AccelError::BadTag { at, sequence })?;
+    strip_padding(opened, at)
+}
+
+fn header(length: usize) -> [u8; HEADER] {
+    let [high, low] = (length as u16).to_be_bytes();
+    [
+        APPLICATION_DATA,
+        LEGACY_VERSION[0],
+        LEGACY_VERSION[1],
+        high,
+        low,
+    ]
+}
+
+fn next_sequence(sequence: u64) -> Result<u64, AccelError> {
+    sequence
+        .checked_add(1)
+        .ok_or(AccelError::SequenceExhausted { sequence })
+}
+
+/// Checks a record's header and returns the length of its ciphertext.
+fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
+    let have = records.len() - at;
+    if have < HEADER {
+        return Err(AccelError::Truncated {
+            what: "record header",
+            at,
+            need: HEADER,
+            have,
+        });
+    }
+    let length = check_header(records, at)?;
+    if have < HEADER + length {
+        return Err(AccelError::Truncated {
+            what: "record",
+            at,
+            need: HEADER + length,
+            have,
+        });
+    }
+    Ok(length)
+}
+
+/// Checks a whole header and returns the length that it gives.
+fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
+    let head = &records[at..at + HEADER];
+    if head[0] != APPLICATION_DATA {
+        let why = format!("outer content type {}, protected records have 23", head[0]);
+        return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
+    }
+    if head[1..3] != LEGACY_VERSION {
+        let why = format!("version {:#04x}{:02x}, must be 0x0303", head[1], head[2]);
+        return Err(bad_record(at + 1, why, DECODE_ERROR));
+    }
+    let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
+    if length > MAX_CIPHERTEXT {
+        return Err(AccelError::RecordOverflow {
+            at,
+            size: length,
+            limit: MAX_CIPHERTEXT,
+        });
+    }
+    if length < TAG + 1 {
+        let why = format!(
+            "length {length}, below the {} of a tag and a content type",
+            TAG + 1
+        );
+        // What is too short for a tag cannot have the right one.
+        return Err(bad_record(at + 3, why, BAD_RECORD_MAC));
+    }
+    Ok(length)
+}
+
+fn bad_record(at: usize, why: String, alert: u8) -> AccelError {
+    AccelError::BadRecord { at, why, alert }
+}
+
+/// The length of the content in an opened record, without zero padding and content type, and
+/// its type.
+fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), AccelError> {
+    if opened.len() > MAX_PLAINTEXT + 1 {
+        return Err(AccelError::RecordOverflow {
+            at,
+            size: opened.len() - 1,
+            limit: MAX_PLAINTEXT,
+        });
+    }
+    let Some(end) = opened.iter().rposition(|byte| *byte != 0) else {
+        let why = "a record of zeros has no content type".to_owned();
+        return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
+    };
+    match opened[end] {
+        21 => Ok((end, ContentType::Alert)),
+        22 => Ok((end, ContentType::Handshake)),
+        APPLICATION_DATA => Ok((end, ContentType::ApplicationData)),
+        found => Err(AccelError::UnexpectedContentType { at, found }),
+    }
+}
