@@ -9,10 +9,10 @@ use accelflow_trace::Format;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccelError {
-    /// The input ends inside something.
-    #[error("truncated: {what} at byte {at} needs {need} bytes, {have} are there")]
+    /// The input ends inside a value.
+    #[error("truncated: {what} at byte {at} needs {need} bytes, the input has {have}")]
     Truncated {
-        /// What was being read.
+        /// The value that was being read.
         what: &'static str,
         /// Offset of its first byte.
         at: usize,
@@ -22,23 +22,23 @@ pub enum AccelError {
         have: usize,
     },
     /// Bytes follow the end of the message.
-    #[error("{extra} bytes follow the end of the {what} at byte {at}; none may")]
+    #[error("{extra} unexpected bytes follow the end of the {what} at byte {at}")]
     TrailingBytes {
-        /// What ended.
+        /// The value that ended.
         what: &'static str,
         /// Where it ended.
         at: usize,
-        /// How many bytes follow.
+        /// The number of bytes that follow.
         extra: usize,
     },
     /// A size exceeds its limit.
     #[error("{what} has size {size}; at most {limit} is allowed")]
     TooLarge {
-        /// What is too large.
+        /// The value that is too large.
         what: &'static str,
         /// Its size or count.
         size: usize,
-        /// The bound that applies.
+        /// The limit that applies.
         limit: usize,
     },
     /// Structs or containers are nested too deeply.
@@ -63,25 +63,25 @@ pub enum AccelError {
     /// A checksum does not match.
     #[error("{protocol} checksum at byte {at} is {found:#06x}, computed {computed:#06x}")]
     BadChecksum {
-        /// Whose checksum.
+        /// The protocol of the checksum.
         protocol: &'static str,
         /// Offset of the checksum field.
         at: usize,
         /// The value in the header.
         found: u16,
-        /// The value the bytes give.
+        /// The checksum of the bytes.
         computed: u16,
     },
-    /// A packet's header breaks the rules of [`crate::tcp`].
+    /// The header of a packet is not one that [`crate::tcp`] accepts.
     #[error("bad segment at byte {at}: {why}")]
     BadSegment {
         /// Offset of the packet or field.
         at: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A packet belongs to another connection.
-    #[error("segment at byte {at} goes {found}; this connection receives {expected}")]
+    #[error("segment at byte {at} has the addresses {found}; this connection receives {expected}")]
     WrongConnection {
         /// Offset of the packet.
         at: usize,
@@ -102,7 +102,7 @@ pub enum AccelError {
         /// Sequence number of the packet.
         found: u32,
     },
-    /// Two segments carry the same sequence numbers but are not identical.
+    /// Two segments overlap in their sequence numbers but are not identical.
     #[error(
         "segment at byte {at} (sequence number {found}) overlaps data up to {expected}; only exact duplicates may"
     )]
@@ -114,7 +114,7 @@ pub enum AccelError {
         /// Sequence number of the packet.
         found: u32,
     },
-    /// The job carries no session for the layer that needs one.
+    /// The job has no session for a layer that needs one.
     #[error("the job has no {layer} session")]
     NoSession {
         /// "TCP" or "TLS".
@@ -125,9 +125,9 @@ pub enum AccelError {
     BadRecord {
         /// Offset of the record or field.
         at: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
-        /// The description of the alert that the protocol has for it (section 6).
+        /// The code of the TLS alert for this fault (section 6).
         alert: u8,
     },
     /// A TLS record is larger than the protocol allows (RFC 8446, sections 5.1 and 5.2).
@@ -137,7 +137,7 @@ pub enum AccelError {
         at: usize,
         /// Its size.
         size: usize,
-        /// The protocol's bound.
+        /// The protocol's limit.
         limit: usize,
     },
     /// Authentication of a record failed.
@@ -162,24 +162,24 @@ pub enum AccelError {
         /// The sequence number.
         sequence: u64,
     },
-    /// Key material of the wrong size.
+    /// Key material has the wrong size.
     #[error("{what} has {found} bytes; {allowed} are needed")]
     BadKey {
-        /// Which secret or key.
+        /// The secret or key.
         what: &'static str,
         /// Its size.
         found: usize,
-        /// The size needed.
+        /// The size needed, in bytes.
         allowed: usize,
     },
     /// A transport frame or container is malformed.
     #[error("bad {what} at byte {at}: {why}")]
     BadFrame {
-        /// Which frame.
+        /// The kind of frame.
         what: &'static str,
         /// Offset of the error.
         at: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// A compressed stream is corrupt.
@@ -187,7 +187,7 @@ pub enum AccelError {
     CorruptData {
         /// Name of the codec.
         codec: &'static str,
-        /// The codec's own words.
+        /// The message of the codec's library.
         why: String,
     },
     /// A Thrift message begins with an unknown protocol.
@@ -215,7 +215,7 @@ pub enum AccelError {
     UnknownMethod {
         /// The name in the message.
         name: String,
-        /// The names in the table, shortened to the first ones.
+        /// The first names in the table.
         known: String,
     },
     /// The schema has no such service.
@@ -227,19 +227,19 @@ pub enum AccelError {
         known: String,
     },
     /// A type byte names no Thrift type.
-    #[error("byte {at} is {found:#04x}, which is no Thrift type")]
+    #[error("byte {at} is {found:#04x}, which is not a Thrift type")]
     BadWireType {
         /// Offset of the byte.
         at: usize,
         /// The value.
         found: u8,
     },
-    /// A field, element or key has another type than the schema says.
+    /// A field, element or key has a type that differs from the schema.
     #[error("'{field}' at byte {at} has type {found}; the schema says {expected}")]
     WrongFieldType {
         /// Offset of the value.
         at: usize,
-        /// Field, in its struct.
+        /// The field.
         field: String,
         /// Type on the wire.
         found: &'static str,
@@ -249,7 +249,7 @@ pub enum AccelError {
     /// A length or count is negative.
     #[error("{what} at byte {at} is {found}; it may not be negative")]
     NegativeLength {
-        /// Which length.
+        /// The kind of length.
         what: &'static str,
         /// Offset of the length.
         at: usize,
@@ -282,7 +282,7 @@ pub enum AccelError {
         /// The field.
         field: String,
     },
-    /// A field occurs twice.
+    /// A field occurs more than once.
     #[error("field '{field}' of '{container}' occurs a second time")]
     DuplicateField {
         /// The struct.
@@ -290,7 +290,7 @@ pub enum AccelError {
         /// The field.
         field: String,
     },
-    /// A JSON member that the struct does not have.
+    /// A JSON member is not a field of the struct.
     #[error("'{container}' has no field '{field}'; known are {known}")]
     UnknownField {
         /// The struct.
@@ -300,15 +300,15 @@ pub enum AccelError {
         /// The struct's fields.
         known: String,
     },
-    /// A union without exactly one field.
+    /// A union has no field, or more than one.
     #[error("union '{container}' has {found} fields set; exactly 1 must be")]
     BadUnion {
         /// The union.
         container: String,
-        /// How many are set.
+        /// The number of fields that are set.
         found: usize,
     },
-    /// A floating point number that JSON cannot express.
+    /// A floating-point number cannot be expressed in JSON.
     #[error("'{field}' is {found}, which JSON cannot express")]
     NotFinite {
         /// The field.
@@ -316,96 +316,96 @@ pub enum AccelError {
         /// NaN or an infinity.
         found: String,
     },
-    /// Text that is not UTF-8.
+    /// Text is not UTF-8.
     #[error("{what} is not UTF-8 at byte {at}")]
     BadUtf8 {
-        /// Which text.
+        /// The kind of text.
         what: String,
         /// Offset of the first bad byte.
         at: usize,
     },
-    /// Text that is not JSON, or JSON that does not fit the schema.
+    /// Text is not JSON, or the JSON does not fit the schema.
     #[error("bad JSON at line {line}, column {column}: {why}")]
     BadJson {
         /// Line, from 1.
         line: usize,
         /// Column, from 1 (0: the whole text).
         column: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// A value of an application's type that is not what the interface says.
+    /// A value of an application's type does not fit the interface.
     #[error("a value does not fit the interface: {why}")]
     BadValue {
-        /// What does not fit.
+        /// The mismatch.
         why: String,
     },
-    /// A JSON value of another type than the schema says.
+    /// A JSON value has a type that differs from the schema.
     #[error("'{field}' is {found} in the JSON; the schema says {expected}")]
     WrongJsonType {
         /// The field.
         field: String,
-        /// What was found.
+        /// The type or value found.
         found: String,
-        /// What the schema says.
+        /// The type in the schema.
         expected: &'static str,
     },
-    /// Binary data that is not base64 (RFC 4648, section 4, padded).
+    /// Binary data is not base64 (RFC 4648, section 4, padded).
     #[error("'{field}' is not padded base64: {why}")]
     BadBase64 {
         /// The field.
         field: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// Bytes that are not one BSON document, or JSON that cannot become one.
+    /// Bytes are not one BSON document, or JSON cannot be converted to one.
     #[error("bad BSON: {why}")]
     BadBson {
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// An HTTP message outside what [`crate::http`] accepts.
+    /// An HTTP message is not one that [`crate::http`] accepts.
     #[error("bad HTTP message at byte {at}: {why}")]
     BadHttp {
         /// Offset, as far as known.
         at: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// A compression method that is not built in.
+    /// The compression method is not built in.
     #[error("unknown codec '{found}'; known are zstd (1), snappy (2), gzip (3)")]
     UnknownCodec {
         /// Name or number.
         found: String,
     },
-    /// The accelerator itself has failed, as a device may; the input is not to blame, and the core
-    /// can do the work.
+    /// The accelerator itself has failed, as a device may. The input may be valid, and a core can
+    /// process it.
     #[error("the device failed: {why}")]
     Device {
-        /// What it says.
+        /// The message of the device.
         why: String,
     },
-    /// There is no core to choose.
+    /// There is no core to choose from.
     #[error("the load balancer has no cores")]
     NoCore,
-    /// The payload has another format than the step needs.
+    /// The payload is not in the format that the step needs.
     #[error("{step} needs a payload in {expected}, but it is in {found}{hint}")]
     WrongFormat {
         /// Accelerator or transformation.
         step: &'static str,
-        /// The label of the payload.
+        /// The format of the payload.
         found: Format,
-        /// The label needed.
+        /// The formats allowed.
         expected: &'static str,
-        /// How to get there, or nothing.
+        /// How to convert the payload, or empty.
         hint: &'static str,
     },
-    /// The job does not say what message this is.
-    #[error("{step} needs to know what message this is: {why}")]
+    /// The job lacks what the step must know about the message.
+    #[error("{step} cannot process this message: {why}")]
     NoCall {
         /// The accelerator.
         step: &'static str,
-        /// What is missing.
+        /// What the step lacks.
         why: &'static str,
     },
 }
@@ -462,11 +462,11 @@ impl AccelError {
         }
     }
 
-    /// The JSON library's refusal, in this crate's terms.
+    /// Converts an error of the JSON library.
     pub(crate) fn from_json(error: serde_json::Error) -> AccelError {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
-        // The place is given separately.
+        // Line and column have fields of their own.
         let why = text
             .split(" at line ")
             .next()
@@ -476,7 +476,7 @@ impl AccelError {
     }
 }
 
-/// Why a value cannot be read as the type that was asked for, or cannot be written.
+/// An [`AccelError`] as an error of serde: a value cannot be read as the requested type, or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueError(pub(crate) AccelError);
 

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a fact: a constant of this crate, or a field name shared with the schema.
+/// The name of a fact: a constant, or a field name shared with a schema.
 #[derive(Clone)]
 pub enum FactName {
     /// A name known at compile time.

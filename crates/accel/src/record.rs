@@ -1,4 +1,4 @@
-//! Records: messages in memory as applications read them field by field, and not as JSON text.
+//! Records: messages that applications read field by field instead of as JSON text.
 
 use std::marker::PhantomData;
 
@@ -9,15 +9,15 @@ use crate::error::AccelError;
 use crate::protocols::thrift::FunctionId;
 use crate::protocols::{protobuf, thrift};
 
-/// What the bytes of a record are.
+/// The type of a record's bytes.
 ///
-/// A record means a JSON text, no more and no less. It is what Dser delivers where the application
-/// reads values itself: checked, and where it lay.
+/// A record is a checked message in its wire form, and stands for the JSON text of that message.
+/// Dser delivers records to applications that read values themselves.
 #[derive(Clone, Debug)]
 pub enum Record {
-    /// A struct of Thrift.
+    /// A Thrift struct.
     Thrift(thrift::Record),
-    /// A message of gRPC.
+    /// A gRPC message.
     Protobuf(protobuf::Record),
 }
 
@@ -25,7 +25,7 @@ impl Record {
     /// The JSON text of the record in `bytes`.
     ///
     /// # Errors
-    /// `too_large` for text beyond the limits; for bytes that Dser has not checked those of
+    /// `too_large` for text beyond the limits; for bytes that Dser has not checked, those of
     /// [`thrift::struct_to_json`] and [`protobuf::message_to_json`].
     pub fn to_json(&self, bytes: &[u8]) -> Result<Vec<u8>, AccelError> {
         match self {
@@ -34,17 +34,16 @@ impl Record {
         }
     }
 
-    /// Reads the record in `bytes` as a value of the application's own type, which may borrow its
-    /// text.
+    /// Reads the record in `bytes` as a value of an application's type, which may borrow text.
     ///
     /// # Errors
-    /// `bad_value` if the type is another one than the interface's. Of gRPC there are types that can
-    /// be read from the JSON alone: those that borrow text which is not on the wire as it is.
+    /// `bad_value` if the type does not fit the interface. With gRPC also for types that borrow text
+    /// with another form on the wire, such as 64-bit integers: read those from the JSON.
     pub fn read<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<T, AccelError> {
         self.read_seed(bytes, PhantomData)
     }
 
-    /// As [`Record::read`], with a state that builds the value.
+    /// As [`Record::read`], with a seed that builds the value.
     ///
     /// # Errors
     /// Those of [`Record::read`].
@@ -59,13 +58,14 @@ impl Record {
         }
     }
 
-    /// The record of the result of `function`, whose arguments this is the record of, when it
-    /// returns `value`. Its bytes are put in the place of what is in `out`.
+    /// The record of the result `value` of `function`; this is the record of its arguments. The bytes
+    /// of the result replace the content of `out`.
     ///
     /// # Errors
-    /// Of Thrift `unknown_method` for a function of another schema, `unknown_field` for one that
-    /// returns nothing, and every way in which the value does not fit the interface; of gRPC
-    /// `bad_value` and others for a value that does not fit or can be written from its JSON alone.
+    /// Thrift: `unknown_method` for a function of another schema, `unknown_field` for one that
+    /// returns nothing, and every way in which the value does not fit the interface. gRPC:
+    /// `bad_value` and others for a value that does not fit, or that only its JSON can encode
+    /// ([`Record::may_fit_as_json`]).
     pub fn result<T: Serialize + ?Sized>(
         &self,
         function: FunctionId,
@@ -75,7 +75,7 @@ impl Record {
         self.result_within(function, value, usize::MAX, out)
     }
 
-    /// As [`Record::result`], of at most `most` bytes.
+    /// As [`Record::result`], limited to `most` bytes.
     ///
     /// # Errors
     /// Those of [`Record::result`], and `too_large` before more than `most` bytes are written.
@@ -94,7 +94,7 @@ impl Record {
         }
     }
 
-    /// Whether what does not fit as a value may do so as JSON.
+    /// Whether to retry as JSON when the value encoding fails.
     pub fn may_fit_as_json(&self) -> bool {
         matches!(self, Record::Protobuf(_))
     }

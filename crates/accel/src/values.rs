@@ -1,8 +1,8 @@
-//! What the readers and writers of records have in common: serde's methods that JSON gives no form of
-//! their own, and the traits that differ in name alone.
+//! Macros for the serde readers and writers of records: methods for types that JSON does not
+//! distinguish, and traits that differ in name alone.
 
-/// Methods of a `Serializer` whose `Ok` is whether something was written, and which has the methods
-/// `array` and `object`.
+/// Methods of a `Serializer` whose `Ok` says whether a value was written, by its methods `array`
+/// and `object`.
 macro_rules! written_as_json {
     ($array:ty, $object:ty) => {
         $crate::values::written_as_json!(i8 serialize_i8, i16 serialize_i16, i32 serialize_i32);
@@ -36,7 +36,7 @@ macro_rules! written_as_json {
             self.serialize_str(variant)
         }
 
-        /// An object of one member, such as a union is.
+        /// An object of one member, as for a union.
         fn serialize_newtype_variant<T: Serialize + ?Sized>(
             self,
             _: &'static str,
@@ -76,7 +76,7 @@ macro_rules! written_as_json {
     )+};
 }
 
-/// The traits of what is an array in JSON, by the methods `element` and `finish` of a type.
+/// The serde traits of types that are arrays in JSON, by the type's methods `element` and `finish`.
 macro_rules! elements {
     ([$($generics:tt)*] $array:ty) => {
         $crate::values::elements!([$($generics)*] $array, SerializeSeq, serialize_element);
@@ -99,7 +99,7 @@ macro_rules! elements {
     };
 }
 
-/// `SerializeStruct` by the methods `member` and `finish` of a type.
+/// `SerializeStruct` by the type's methods `member` and `finish`.
 macro_rules! members {
     ([$($generics:tt)*] $object:ty) => {
         impl<$($generics)*> SerializeStruct for $object {
@@ -121,7 +121,7 @@ macro_rules! members {
     };
 }
 
-/// Methods of a `Deserializer<'a>`: a field that is absent is no member, one that is there is not null.
+/// Methods of a `Deserializer<'a>` whose values are present: an absent field is no member at all.
 macro_rules! read_as_present {
     () => {
         fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, ValueError> {

@@ -1,5 +1,5 @@
-//! What the values of one message may take: all that it holds is counted together, on every way that
-//! it is read or written, and before memory is taken for it.
+//! The budget of one message: all its values are charged together, on every way of reading or writing
+//! it, and before memory is allocated for them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -90,8 +90,8 @@ fn thrift(protocol: Protocol, value: &Value) -> Vec<u8> {
     .unwrap()
 }
 
-/// What becomes of the bytes on each way that they are read: by Dser to text and in place, and from
-/// there to an application's value.
+/// The outcome of each way to read the bytes: by Dser to text, by Dser to a record, and from the record
+/// to a value.
 fn read_thrift(protocol: Protocol, bytes: &[u8], limits: Limits) -> Result<(), AccelError> {
     let schema = schema();
     let text = struct_to_json(&schema, arguments(), protocol, bytes, &limits).map(drop);
@@ -101,7 +101,7 @@ fn read_thrift(protocol: Protocol, bytes: &[u8], limits: Limits) -> Result<(), A
     let mut dser = Dser::new(schema.clone(), limits).with_records(all);
     let in_place = dser.run(&mut job);
     assert_eq!(in_place, text);
-    // One that Dser has not seen: the same of it.
+    // A record that Dser has not checked gives the same outcome.
     let mut seen = Job::receive(vec![0], Session::default());
     seen.call = Call::Thrift(ThriftCall::request(&schema, "echo", protocol, 1).unwrap());
     dser.run(&mut seen).unwrap();
@@ -110,7 +110,7 @@ fn read_thrift(protocol: Protocol, bytes: &[u8], limits: Limits) -> Result<(), A
     text
 }
 
-/// The fewest elements with which `read` takes a message; with fewer it is too large.
+/// The fewest elements with which `read` accepts a message; with fewer it is too large.
 fn needed(read: impl Fn(Limits) -> Result<(), AccelError>, most: usize) -> usize {
     let needed = (0..=most).find(|it| read(elements(*it)).is_ok()).unwrap();
     for fewer in 0..needed {
@@ -147,11 +147,11 @@ fn elements_are_counted_together_in_thrift() {
     }
 }
 
-/// A struct with default values is a byte on the wire, and all of them in memory.
+/// A struct with default values is one byte on the wire, and all its fields in memory.
 #[test]
 fn default_values_are_charged() {
     for protocol in BOTH {
-        // Without the JSON on the way, which writes them out.
+        // Without JSON, which would write the values.
         let count = 1_000u32.to_be_bytes();
         let bytes = match protocol {
             Protocol::Binary => {
@@ -180,7 +180,7 @@ fn default_values_are_charged() {
 }
 
 #[test]
-fn what_the_interface_does_not_know_is_charged() {
+fn unknown_fields_are_charged() {
     // A list of 100 empty structs in the field 30.
     let bytes = [
         &[12, 0, 1, 15, 0, 30, 12, 0, 0, 0, 100][..],
@@ -193,8 +193,8 @@ fn what_the_interface_does_not_know_is_charged() {
 }
 
 #[test]
-fn a_count_is_refused_before_its_elements_are_looked_at() {
-    // More elements than there are bytes: what is wrong first is that they are too many.
+fn a_count_is_refused_before_its_elements_are_read() {
+    // More elements than bytes: the first error is their number.
     let bytes = [12, 0, 1, 15, 0, 1, 15, 0, 0x7f, 0xff, 0xff];
     let error = read_thrift(Protocol::Binary, &bytes, Limits::default()).unwrap_err();
     let expected = "number of fields and elements has size 8388609; at most 131072 is allowed";
@@ -216,7 +216,7 @@ fn text_and_binary_data_are_charged() {
         let error = read_thrift(protocol, &message, bytes(89)).unwrap_err();
         assert_eq!(error.reason(), "too_large");
     }
-    // JSON that is longer than allowed is not begun.
+    // JSON beyond the limit is not begun.
     let control = thrift(Protocol::Binary, &json!({"text": "\u{1}".repeat(100)}));
     for (max_message_bytes, fits) in [(619, true), (618, false)] {
         let limits = Limits {
@@ -255,7 +255,7 @@ fn elements_are_counted_together_in_grpc() {
         ("Echo", json!({}), always),
         ("Echo", json!({"empties": [{}, {}, {}]}), always),
         ("Echo", json!({"bits": vec![true; 100]}), always + 100),
-        // A message without fields has those that have no presence.
+        // An empty message has its fields without presence.
         ("Echo", json!({"list": vec![json!({}); 100]}), 100 + 100 * 4),
         (
             "Echo",
@@ -271,7 +271,7 @@ fn elements_are_counted_together_in_grpc() {
     }
 }
 
-/// What is in an `Any` or in JSON of any form was no element to the scan of the message.
+/// Regression: the scan of a message did not charge the content of an `Any` or of arbitrary JSON.
 #[test]
 fn messages_within_messages_are_counted_in_grpc() {
     let wide = vec![json!({}); 100];
@@ -283,7 +283,7 @@ fn messages_within_messages_are_counted_in_grpc() {
         assert_eq!(read(Limits::default()), Ok(()));
         assert_eq!(read(elements(499)).unwrap_err().reason(), "too_large");
     }
-    // A tree of an `Any` is not made before what is in it has been counted: one that is no message.
+    // The content of an `Any` is charged before a tree is built from it, even a malformed one.
     let unread = b"\x0a\x0b\x0a\x06/test.All\x12\x01\xff".to_vec();
     assert!(read_grpc("Open", &unread, Limits::default()).is_err());
 }
@@ -323,9 +323,9 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whoever has the same limits as the writer can read what it writes, and nobody has to read more.
+    /// A reader with the limits of the writer can read its output.
     #[test]
-    fn what_is_written_within_limits_is_read_within_them(value in values(), most in 0usize..40) {
+    fn output_within_limits_is_read_within_them(value in values(), most in 0usize..40) {
         let limits = elements(most);
         let text = json!({ "value": value }).to_string();
         for protocol in BOTH {
@@ -342,7 +342,7 @@ proptest! {
 }
 
 #[test]
-fn what_grpc_writes_within_limits_is_read_within_them() {
+fn grpc_output_within_limits_is_read_within_them() {
     let schema = protobuf::Schema::parse(GRPC).unwrap();
     let kind = schema.message("test.All").unwrap();
     for count in 0..60 {

@@ -52,7 +52,7 @@ fn rpc_request_and_reply() {
                 (&envelope["compressed"], &envelope["codec"]),
                 (&json!(1), &json!("zstd"))
             );
-            // As T10 does it, without the transformation that T1 has before Dcmp.
+            // As in T10, without the transformation that T1 has before Dcmp.
             let mut direct = job.fork(accelflow_accel::Session::default());
             ensemble.run(Dcmp, &mut direct).unwrap();
             ensemble.transform(JSON_TO_STR, &mut job).unwrap();
@@ -137,8 +137,8 @@ fn reply_of_store(response: &StorageResponse) -> Vec<u8> {
     response.encode(&Limits::default()).unwrap()
 }
 
-/// T4, T5 with a miss, T6 with a find, T7: the store's answers are given, the service's
-/// requests are read back.
+/// T4, T5 with a miss, T6 with a find, T7: the store's responses are given, the service's requests are
+/// read back.
 #[test]
 fn cache_miss_runs_through_find_and_set_without_a_core() {
     let (mut ensemble, (mut service, _)) = (ensemble(), connection());
@@ -168,7 +168,7 @@ fn cache_miss_runs_through_find_and_set_without_a_core() {
                 direction: Direction::Send,
                 ..Job::default()
             };
-            // The store's end need not have read the request for its keys to be right.
+            // The store's session stays in step even if it has not read the request.
             other.session = std::mem::take(store);
             other.session.tcp.as_mut().unwrap().receive_next =
                 job.session.tcp.as_ref().unwrap().send_next;

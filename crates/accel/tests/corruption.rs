@@ -37,7 +37,7 @@ fn good_job(accel: Accel, protocol: Protocol) -> Job {
     job
 }
 
-/// Copies of `bytes`: each byte changed in three ways, and each truncation.
+/// Corrupted copies of `bytes`: each byte changed in three ways, and each truncation.
 fn corruptions(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     let flips = (0..bytes.len()).flat_map(move |at| {
         [0x01, 0x80, 0xff].map(|mask| {
@@ -97,7 +97,7 @@ fn decr_accepts_no_corrupted_record() {
 }
 
 #[test]
-fn rpc_and_dser_name_what_is_wrong() {
+fn rpc_and_dser_name_the_fault() {
     for protocol in [Protocol::Binary, Protocol::Compact] {
         let (_, seen) = reasons(Rpc, protocol);
         for reason in [
@@ -148,7 +148,7 @@ fn ser_and_dcmp_survive() {
 }
 
 #[test]
-fn http_heads_that_could_not_be_sent_on_are_refused() {
+fn http_heads_that_cannot_be_forwarded_are_refused() {
     let request = HttpCall::post("media.example", "/upload");
     for (call, head) in [
         (request.clone(), "GET /\u{2d6}q HTTP/1.1\r\n\r\n"),
@@ -294,7 +294,7 @@ fn json_that_does_not_fit_is_named() {
 }
 
 #[test]
-fn dispatch_refuses_the_unknown() {
+fn dispatch_refuses_unknown_methods() {
     let (schema, limits) = (Schema::social_network(), Limits::default());
     assert_eq!(
         schema.find("NoService:Login").unwrap_err().reason(),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const BOTH: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
-/// What a reader makes of an empty struct, having checked that an empty object is written alike.
+/// The JSON of an empty struct; an empty object is checked to be written the same way.
 fn defaults(schema: &Schema, name: &str) -> Value {
     let (id, limits) = (schema.struct_id(name).unwrap(), Limits::default());
     let [one, other] = BOTH.map(|protocol| {
@@ -59,7 +59,7 @@ fn absent_fields_have_their_default_values() {
 }
 
 #[test]
-fn what_is_there_counts_and_null_leaves_out() {
+fn present_fields_override_defaults_and_null_omits_them() {
     let schema = Schema::parse(
         "struct S { 1: optional i32 a = 1, 2: required i32 b = 2, 3: i32 c }
          struct T { 1: S s, 2: list<S> all }",
@@ -76,7 +76,7 @@ fn what_is_there_counts_and_null_leaves_out() {
         let expected =
             json!({"s": {"a": 5, "b": 2}, "all": [{"c": 3, "a": 1, "b": 2}, {"a": 1, "b": 2}]});
         assert_eq!(read(&wire).unwrap(), expected);
-        // `null` is not written, and so is read as the default value; but not what is required.
+        // `null` is not written, and so is read as the default value. Required fields cannot be `null`.
         let left_out = write(r#"{"s": {"a": null, "b": 7}}"#).unwrap();
         let kept = write(r#"{"s": {"a": 1, "b": 7}}"#).unwrap();
         assert!(left_out.len() < kept.len());
@@ -84,7 +84,7 @@ fn what_is_there_counts_and_null_leaves_out() {
         let refused = write(r#"{"s": {"b": null}}"#).unwrap_err();
         assert_eq!(refused.reason(), "missing_field");
     }
-    // A writer that does not send what is required is not excused by a default value.
+    // A default value does not replace a required field on the wire.
     let s = schema.struct_id("S").unwrap();
     let refused = struct_to_json(&schema, s, Protocol::Binary, &[0], &limits);
     assert!(
@@ -116,16 +116,24 @@ fn default_arguments_are_facts_like_those_sent() {
 #[test]
 fn constants_that_do_not_fit_are_refused_with_their_place() {
     let cases = [
-        ("const i8 A = 128", 14, "128 is no i8: must be -128 to 127"),
+        (
+            "const i8 A = 128",
+            14,
+            "128 is not of type i8: must be -128 to 127",
+        ),
         ("const bool A = 2", 16, "must be 0 to 1"),
         (
             "const i32 A = 1.5",
             15,
-            "a number with a fraction is no i32",
+            "a number with a fraction is not of type i32",
         ),
-        ("const string A = 1", 18, "1 is no string"),
-        ("const i32 A = 'x'", 15, "a text is no i32"),
-        ("const list<i32> A = {1: 2}", 21, "a map is no list"),
+        ("const string A = 1", 18, "1 is not of type string"),
+        ("const i32 A = 'x'", 15, "a text is not of type i32"),
+        (
+            "const list<i32> A = {1: 2}",
+            21,
+            "a map is not of type list",
+        ),
         (
             "const list<i32> A = [1, x]",
             25,
@@ -137,12 +145,8 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
             "constant 'A' is not declared",
         ),
         ("enum E { A } const E B = E.C", 26, "constant 'E.C' is not"),
-        (
-            "const i32 A = B const i32 B = A",
-            31,
-            "stand for themselves",
-        ),
-        ("const map<i32, i32> A = {1: 2, 1: 3}", 32, "twice"),
+        ("const i32 A = B const i32 B = A", 31, "refer to themselves"),
+        ("const map<i32, i32> A = {1: 2, 1: 3}", 32, "duplicate key"),
         (
             "struct S { 1: i32 a } const S A = {'b': 1}",
             36,
@@ -151,7 +155,7 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
         (
             "struct S { 1: i32 a } const S A = {1: 1}",
             36,
-            "name in quotes",
+            "expected a field name in quotes",
         ),
         ("struct S { 1: required i32 a } const S A = {}", 44, "'a'"),
         ("union U { 1: i32 a, 2: i32 b } const U A = {}", 44, "U"),
@@ -165,10 +169,10 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
         (
             "exception X {} service S { void f() throws (1: X x = {}) }",
             54,
-            "no default value",
+            "cannot have a default value",
         ),
         ("const i32 A = 1 const i32 A = 1", 27, "declared twice"),
-        ("const i32 A = [1", 17, "a constant expected, found the end"),
+        ("const i32 A = [1", 17, "expected a constant, found the end"),
     ];
     for (text, column, why) in cases {
         let error = Schema::parse(text).unwrap_err();
@@ -186,7 +190,7 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
         .map(|n| format!("const list<T> C{n} = [C{}, C{}]\n", n - 1, n - 1))
         .collect();
     let laughs = format!("typedef i32 T\nconst list<T> C0 = [1]\n{doubling}");
-    // The types do not fit, but lists of lists that do are refused before they fill the memory.
+    // The types do not fit; but lists of lists that do fit are refused before they fill the memory.
     assert!(Schema::parse(&laughs).is_err());
     let nested: String = (1..30)
         .map(|n| {
@@ -201,7 +205,7 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
     assert!(why.contains("larger than 1048576 bytes"), "{why}");
 }
 
-/// Files in a folder that lives as long as this.
+/// A temporary folder with files, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -278,7 +282,8 @@ fn interfaces_of_several_files() {
     let read = schema.function(schema.find("Posts:read").unwrap()).unwrap();
     let (_, ids) = schema.get(read.arguments).field_by_name("ids").unwrap();
     assert_eq!(ids.ty, Ty::List(Box::new(Ty::I64)));
-    // What is inherited is called by either service's name, and what nobody extends is not served.
+    // Inherited functions are found by either service's name; services of included files that nothing
+    // extends are not served.
     let ping = schema.find("ping").unwrap();
     assert_eq!(schema.find_in("Posts", "ping").unwrap(), ping);
     assert_eq!(schema.find_in("base.Ping", "ping").unwrap(), ping);
@@ -319,20 +324,17 @@ fn files_that_cannot_be_used_are_named() {
         ),
         (
             "self.thrift",
-            "self.thrift:1:9: 'self.thrift' is the file itself",
+            "self.thrift:1:9: 'self.thrift' includes itself",
         ),
         (
             "one.thrift",
-            "two.thrift:1:9: 'one.thrift' is the file itself or",
+            "two.thrift:1:9: 'one.thrift' includes itself, directly or",
         ),
         (
             "far.thrift",
             "far.thrift:1:37: type 'deep.T' is not declared",
         ),
-        (
-            "names.thrift",
-            "names.thrift:1:31: two of the included files",
-        ),
+        ("names.thrift", "names.thrift:1:31: two included files"),
         ("folder.thrift", "folder.thrift:1:9: 'x': Is a directory"),
         ("gone.thrift", "gone.thrift: No such file"),
     ] {

@@ -1,4 +1,4 @@
-//! Vectors made by independent implementations: `scripts/make_golden_vectors.py` says which.
+//! Vectors of independent implementations, listed in `scripts/make_golden_vectors.py`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

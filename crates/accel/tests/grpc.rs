@@ -59,7 +59,7 @@ fn json_of(bytes: &[u8], limits: &Limits) -> Result<Value, AccelError> {
     Ok(serde_json::from_slice(&text).expect("what is written is JSON"))
 }
 
-/// The shortest decimals of the largest float are beyond it as a 64-bit number (found by fuzzing).
+/// Regression: the shortest decimals of the largest float are beyond its range as a 64-bit number.
 #[test]
 fn every_float_comes_back() {
     for value in [f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e-45, 0.1, -0.0] {
@@ -78,7 +78,7 @@ fn reason(bytes: &[u8]) -> &'static str {
 }
 
 #[test]
-fn json_is_that_of_proto3() {
+fn json_is_proto_json() {
     let all = json!({
         "text": "grüße", "data": "AAECAw==", "numbers": ["-1", "9223372036854775807"],
         "shares": {"a": 0.5}, "colour": "RED", "inner": {"small": 7},
@@ -93,14 +93,14 @@ fn json_is_that_of_proto3() {
             _ => assert_eq!(back[name], *value, "{name}"),
         }
     }
-    // Fields without presence are always there, others when they are set.
+    // Fields without presence are always written, others if they are set.
     let empty = json_of(b"", &Limits::default()).expect("an empty message");
     assert_eq!(
         empty,
         json!({"text": "", "data": "", "numbers": [], "shares": {}, "colour":
             "COLOUR_UNSPECIFIED", "compressed": false, "numberOfThings": "0"})
     );
-    // What a parser must take: numbers for strings, the names of the interface, enum numbers.
+    // Forms that a parser must accept: numbers for strings, names of the interface, enum numbers.
     let lenient = json!({"numbers": [1], "number_of_things": 2, "colour": 1, "text": null});
     let read = json_of(&item(&lenient).expect("fits"), &Limits::default()).expect("decodes");
     assert_eq!(read["numberOfThings"], "2");
@@ -112,7 +112,7 @@ fn json_is_that_of_proto3() {
 
 #[test]
 fn published_wire_examples_decode() {
-    // The proto documentation's own: field 1 = "testing", a packed field, an unknown field.
+    // From the protobuf documentation: field 1 = "testing", a packed field, an unknown field.
     let text = b"\x0a\x07testing";
     assert_eq!(
         json_of(text, &Limits::default()).expect("decodes")["text"],
@@ -124,7 +124,7 @@ fn published_wire_examples_decode() {
     let unknown = b"\xa2\x1f\x02hi\xa8\x1f\x96\x01\x30\x01";
     let known = json_of(unknown, &Limits::default()).expect("unknown fields are skipped");
     assert_eq!(known["small"], 1);
-    // The last of a oneof counts, and of a field that occurs twice.
+    // The last field of a oneof counts, and the last value of a repeated scalar field.
     let twice = b"\x30\x01\x3a\x00\x30\x05";
     let read = json_of(twice, &Limits::default()).expect("decodes");
     assert_eq!((read.get("inner"), &read["small"]), (None, &json!(5)));
@@ -241,7 +241,7 @@ fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
         let members = value.as_object().expect("an object");
         members.keys().cloned().collect()
     };
-    // The fields of messages are in their own order, those of maps in that of their names.
+    // The fields of messages are in the order of the interface, members of maps in that of their names.
     assert_eq!(keys(&read["inner"]), ["-1", "10", "9"]);
     assert_eq!(keys(&read["one"]["ratios"]), ["false", "true"]);
     assert_eq!(keys(&read["open"]), ["a", "z"]);
@@ -249,12 +249,12 @@ fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
     assert_eq!(read["one"]["ratios"]["true"], json!(0.1));
     let sorted = keys(&read["list"][0]["names"]);
     assert!(sorted.is_sorted() && sorted.len() == 40);
-    // On the wire numbers are in the order of their values: the keys -1, 9 and 10.
+    // On the wire, keys that are numbers are in numerical order: -1, 9 and 10.
     let place = |needle: &[u8]| bytes.windows(needle.len()).position(|it| it == needle);
     let minus_one = place(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").expect("-1");
     let nine = place(b"\x08\x09\x12\x00").expect("9");
     assert!(minus_one < nine);
-    // Messages without maps are what the library makes of them.
+    // Messages without maps are written by the library.
     let decoded = message_from_json(&kind, b"{\"first\":\"x\"}", &limits).expect("it fits");
     assert_eq!(decoded, b"\x4a\x01x");
 }
@@ -319,7 +319,7 @@ fn interfaces_are_read_and_refused() {
     }
 }
 
-/// Runs accelerators one after the other.
+/// Runs accelerators in sequence.
 fn run(job: &mut Job, accelerators: &[Accel]) -> Result<(), AccelError> {
     let settings = Settings::default();
     let policy = Box::new(RoundRobin::default());
@@ -392,7 +392,7 @@ fn a_request_and_its_response_go_through_the_accelerators() {
 }
 
 #[test]
-fn prefixes_that_are_none_are_refused() {
+fn malformed_prefixes_are_refused() {
     let limits = Limits::default();
     let receive = |bytes: &[u8], path: &str, codec| {
         let mut job = Job::receive(bytes.to_vec(), Session::default());

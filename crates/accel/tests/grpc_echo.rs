@@ -1,4 +1,4 @@
-//! What is read of gRPC is written again as it was: negative zeros, and messages as deep as they are read.
+//! gRPC messages survive a round trip: negative zeros, and nesting as deep as the limit.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, LazyLock};
@@ -38,7 +38,7 @@ fn from_json(json: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
     message_from_json(&SCHEMA.message("shop.Item").unwrap(), json, limits)
 }
 
-/// A request as Dser leaves it in place.
+/// A request that Dser delivers as a record.
 fn record(bytes: &[u8], limits: Limits) -> Result<Record, AccelError> {
     let mut job = Job::receive(bytes.to_vec(), Session::default());
     job.call = Call::Grpc(GrpcCall::received(SCHEMA.clone(), "/shop.Shop/Echo", None));
@@ -49,7 +49,7 @@ fn record(bytes: &[u8], limits: Limits) -> Result<Record, AccelError> {
     Ok(job.record.unwrap())
 }
 
-/// The message of a response that is `value`, written without JSON.
+/// The message of the response `value`, written without JSON.
 fn written(value: &Value, limits: Limits) -> Result<Vec<u8>, AccelError> {
     let mut bytes = Vec::new();
     let request = record(b"", limits)?;
@@ -57,7 +57,7 @@ fn written(value: &Value, limits: Limits) -> Result<Vec<u8>, AccelError> {
     Ok(bytes)
 }
 
-/// -0.0 is another value than the default 0.0, which is not sent.
+/// -0.0 is not the default value 0.0, which is not sent.
 #[test]
 fn negative_zero_is_kept() {
     let limits = Limits::default();
@@ -93,7 +93,7 @@ fn negative_zero_is_kept() {
     assert_eq!(written(&zero, limits), Ok(Vec::new()));
 }
 
-/// A chain of messages in messages, lists and maps, as many as `kinds`, on the wire.
+/// The wire form of nested messages: one level, in a message, list or map, for each of `kinds`.
 fn nested(kinds: &[u8]) -> Vec<u8> {
     kinds.iter().rev().fold(Vec::new(), |inner, kind| {
         let field = |key: &[u8], content: &[u8]| {
@@ -118,7 +118,7 @@ fn nested(kinds: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    /// What is read can be written, as JSON and as values, and nothing deeper can.
+    /// Messages that can be read can be written, as JSON and as values; deeper ones cannot.
     #[test]
     fn messages_are_echoed_as_deep_as_they_are_read(
         kinds in prop::collection::vec(0u8..3, 20..90),
@@ -132,7 +132,7 @@ proptest! {
         let read = to_json(&bytes, &limits);
         prop_assert_eq!(read.is_ok(), depth <= max_depth, "{} {:?}", depth, read.err());
         prop_assert_eq!(record(&bytes, limits).is_ok(), read.is_ok());
-        // The library goes no deeper than 100.
+        // The library's limit is 100.
         let Ok(json) = to_json(&bytes, &generous) else {
             return Ok(());
         };

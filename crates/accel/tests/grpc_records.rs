@@ -1,4 +1,4 @@
-//! Records of gRPC mean what the JSON of the same bytes means, and are written as it is.
+//! gRPC records are read and written as the JSON of the same bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::borrow::Cow;
@@ -85,7 +85,7 @@ fn call(method: &str) -> GrpcCall {
     GrpcCall::received(SCHEMA.clone(), &path, None)
 }
 
-/// What Dser makes of a request, where all methods take records or none does.
+/// The output of Dser for a request, if all methods take records and if none does.
 fn delivered(method: &str, bytes: &[u8], records: bool) -> Result<Job, AccelError> {
     let mut job = Job::receive(bytes.to_vec(), Session::default());
     job.call = Call::Grpc(call(method));
@@ -101,7 +101,7 @@ fn record(bytes: &[u8]) -> Record {
     delivered("Echo", bytes, true).unwrap().record.unwrap()
 }
 
-/// The message of a response that is `value`, written without JSON.
+/// The message of the response `value`, written without JSON.
 fn written<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, AccelError> {
     let mut bytes = b"what was there before".to_vec();
     let record = record(b"").result(FunctionId(0), value, &mut bytes)?;
@@ -115,7 +115,7 @@ fn written<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, AccelError> {
     Ok(job.bytes)
 }
 
-/// A type of an application that has about all that types can have.
+/// An application type with most features of types.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Item<'a> {
@@ -150,7 +150,7 @@ enum Choice {
     Word(String),
 }
 
-/// Some fields alone, whose types are strict.
+/// A subset of the fields, with strict types.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Strict<'a> {
     #[serde(borrow)]
@@ -172,7 +172,7 @@ enum Colour {
     Blue,
 }
 
-/// What can be read is read alike, and everything can be that JSON has as it is on the wire.
+/// Checks that a record reads like its JSON, wherever JSON text has the form of the wire.
 fn check_read(bytes: &[u8]) {
     let (text, in_place) = match (
         delivered("Echo", bytes, false),
@@ -192,7 +192,7 @@ fn check_read(bytes: &[u8]) {
     let json = &text.bytes;
     let tree: Value = record.read(bytes).unwrap();
     assert_eq!(tree, serde_json::from_slice::<Value>(json).unwrap());
-    // In the same order, too: equal maps of serde_json may differ in it.
+    // The order must be the same, too: equal maps of serde_json may differ in it.
     assert_eq!(tree.to_string().as_bytes(), json_again(json));
     let item: Option<Item<'_>> = record.read(bytes).ok();
     assert_eq!(item, serde_json::from_slice(json).ok());
@@ -205,13 +205,13 @@ fn check_read(bytes: &[u8]) {
     assert_eq!(members, serde_json::from_slice(json).ok());
 }
 
-/// Numbers as this library writes them.
+/// The JSON with numbers as serde_json writes them.
 fn json_again(json: &[u8]) -> Vec<u8> {
     let value: Value = serde_json::from_slice(json).unwrap();
     value.to_string().into_bytes()
 }
 
-/// What is written is what JSON makes of the value.
+/// Checks that a value is written as its JSON is.
 fn check_written<T: Serialize + ?Sized>(value: &T) -> bool {
     let json = serde_json::to_vec(value).unwrap();
     match written(value) {
@@ -284,7 +284,7 @@ fn parts_of_messages_are_merged() {
         check_read(&[&first[..], &second, &first].concat());
         check_read(&[&second[..], &first, &first].concat());
     }
-    // Unknown fields of all kinds, a group among them; a packed list that is not, and the reverse.
+    // Unknown fields of all kinds, groups included; a packed list for an unpacked one and the reverse.
     let unknown = b"\xc0\x3e\x01\xc3\x3e\x0a\x01x\xc4\x3e\xca\x3e\x02hi\x0a\x01t";
     check_read(unknown);
     check_read(b"\x18\x05\x1a\x02\x03\x04\x18\x06\x9a\x01\x08\x01\x00\x00\x00\x02\x00\x00\x00");
@@ -297,7 +297,7 @@ fn values_are_written_as_their_json_is() {
     let bytes = from_json(item().to_string().as_bytes()).unwrap();
     let read: Item<'_> = record(&bytes).read(&bytes).unwrap();
     assert!(check_written(&read));
-    // Defaults without presence are left out, wherever they stand; those with presence are not.
+    // Defaults without presence are omitted, wherever they are; those with presence are written.
     for value in [
         json!({"yes": false, "text": "", "numbers": [], "count": 0, "small": 0, "note": ""}),
         json!({"precise": 1, "text": "x", "data": "", "colour": "RED", "items": {}}),
@@ -310,7 +310,7 @@ fn values_are_written_as_their_json_is() {
         let fits = value["data"] != "_-8";
         assert_eq!(check_written(&value), fits, "{value}");
     }
-    // What is none stays for JSON to refuse.
+    // Values that do not fit are left for JSON to refuse.
     for value in [
         json!({"unknown": 1}),
         json!({"small": 1, "word": "x"}),
@@ -372,7 +372,7 @@ fn values_of_other_types_are_written_as_their_json_is() {
 }
 
 #[test]
-fn methods_with_types_that_json_treats_in_its_own_way_have_no_records() {
+fn methods_with_types_of_special_json_have_no_records() {
     for method in ["Date", "Dates", "Nothing"] {
         let job = delivered(method, b"", true).unwrap();
         assert!(job.record.is_none(), "{method}");
@@ -393,7 +393,7 @@ fn a_record_that_is_not_the_message_is_written_from_its_json() {
     let bytes = from_json(item().to_string().as_bytes()).unwrap();
     let mut job = Job::send(bytes.clone(), Format::Json, Call::None, Session::default());
     job.record = Some(record(&bytes));
-    // The record is a request's.
+    // It is the record of a request.
     job.call = Call::Grpc(call("Echo").response(None));
     job.facts = Facts::default();
     let schema = accelflow_accel::Settings::default().schema;
@@ -485,7 +485,7 @@ fn messages() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn any_json_is_written_as_it_is_or_left_to_json(value in messages()) {
+    fn any_json_is_written_directly_or_left_to_json(value in messages()) {
         let json = value.to_string().into_bytes();
         match (written(&value), from_json(&json)) {
             (Ok(bytes), json) => prop_assert_eq!(Ok(bytes), json),
@@ -518,7 +518,7 @@ proptest! {
     }
 }
 
-/// A field of the wire type that it has in `Item`.
+/// A field with its wire type in `Item`.
 fn field(number: u32, bits: u64, content: &[u8], out: &mut Vec<u8>) {
     let varint = |mut value: u64, out: &mut Vec<u8>| {
         while value >= 0x80 {

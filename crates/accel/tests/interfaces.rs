@@ -70,20 +70,20 @@ fn refusals_name_line_and_column() {
             "'Missing' is not declared",
         ),
         ("struct S {\n  1: i32 a,\n  1: i32 b\n}", 3, 3, "repeats"),
-        ("struct S { 0: i32 a }", 1, 12, "allowed 1 to 32767"),
+        ("struct S { 0: i32 a }", 1, 12, "allowed are 1 to 32767"),
         (
             "include \"other.thrift\"",
             1,
             9,
-            "a text by itself includes nothing",
+            "given as text cannot include files",
         ),
-        ("struct S { 1: list<i32 a }", 1, 24, "'>' expected"),
+        ("struct S { 1: list<i32 a }", 1, 24, "expected '>'"),
         ("struct S {", 1, 11, "the end of the text"),
         (
             "typedef A B\ntypedef B A\nstruct S { 1: A a }",
             1,
             9,
-            "leads to itself",
+            "refers to itself",
         ),
         ("service S extends T { }", 1, 19, "not declared before"),
         ("struct S { } struct S { }", 1, 21, "declared twice"),
@@ -95,7 +95,7 @@ fn refusals_name_line_and_column() {
             51,
             "declared twice",
         ),
-        ("struct S.T { }", 1, 8, "a name has no dots"),
+        ("struct S.T { }", 1, 8, "a declared name cannot have dots"),
         (
             "senum S { \"a\" }",
             1,
@@ -113,34 +113,39 @@ fn refusals_name_line_and_column() {
             "write 'optional'",
         ),
         ("php_namespace x", 1, 1, "write 'namespace php'"),
-        ("struct S { i32 a }", 1, 12, "a field number expected"),
-        ("enum E { A = 0x80000000 }", 1, 12, "allowed are 32 bits"),
-        ("enum E { A, A }", 1, 13, "a value twice"),
-        ("enum E { A = 2147483647, B }", 1, 28, "allowed are 32 bits"),
-        ("service S { oneway i32 f() }", 1, 20, "returns void"),
+        ("struct S { i32 a }", 1, 12, "expected a field number"),
+        ("enum E { A = 0x80000000 }", 1, 12, "does not fit 32 bits"),
+        ("enum E { A, A }", 1, 13, "duplicate value 'A'"),
+        (
+            "enum E { A = 2147483647, B }",
+            1,
+            28,
+            "does not fit 32 bits",
+        ),
+        ("service S { oneway i32 f() }", 1, 20, "must return void"),
         (
             "exception X {} service S { oneway void f() throws (1: X x) }",
             1,
             44,
-            "throws nothing",
+            "cannot declare exceptions",
         ),
         (
             "struct S { 1: i32 a (b = ",
             1,
             26,
-            "value in quotes expected",
+            "expected the annotation's value in quotes",
         ),
         ("const string A = \"\\q\"", 1, 19, "this escape"),
         (
             "const i64 A = 9223372036854775808",
             1,
             15,
-            "no number of 64",
+            "not a 64-bit number",
         ),
-        ("const double A = 1e999", 1, 18, "no number of 64"),
+        ("const double A = 1e999", 1, 18, "not a 64-bit number"),
         ("const double A = inf", 1, 18, "'inf' is not declared"),
         ("/* open", 1, 1, "comment is not closed"),
-        ("struct S { 1: i32 a @ }", 1, 21, "begins nothing"),
+        ("struct S { 1: i32 a @ }", 1, 21, "unexpected character '@'"),
         ("namespace py \"x", 1, 14, "string is not closed"),
     ];
     for (text, line, column, why) in cases {
@@ -177,7 +182,7 @@ fn typedefs_that_double_are_refused() {
     ] {
         let why = refusal(&text).why;
         assert!(
-            why.contains("more than 1024 types") || why.contains("leads to itself"),
+            why.contains("more than 1024 types") || why.contains("refers to itself"),
             "{why}"
         );
     }

@@ -31,7 +31,7 @@ fn within(found: usize, expected: usize, tolerance: f64) -> bool {
     (found as f64 - expected as f64).abs() <= tolerance * expected as f64
 }
 
-/// What one more mention, link or medium adds: the median of a count from 1 to 6 may fall on
+/// The bytes that one more mention, link or medium adds: the median of a count from 1 to 6 may fall on
 /// either side of the middle.
 fn item_bytes(method: &str, role: Role) -> usize {
     match (method, role) {

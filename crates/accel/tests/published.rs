@@ -1,6 +1,6 @@
-//! Published corpora, whole, where they are at hand: in the folder that `ACCELFLOW_PUBLISHED` names, or
-//! in `shared/data` beside the project. Elsewhere these tests say that they were left out; a small part
-//! of the same corpora is in `golden/`, which `golden.rs` tests everywhere.
+//! Complete published corpora, in the folder that `ACCELFLOW_PUBLISHED` names or in `shared/data` beside
+//! the project. Without them these tests print that they were skipped; `golden.rs` tests a small part of
+//! the same corpora everywhere.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ fn published(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// What a command prints: the corpora are packed with programs that every Debian has.
+/// The output of a command: the corpora are packed with programs of every Debian.
 fn output(program: &str, arguments: &[&str], file: &Path) -> Vec<u8> {
     let done = Command::new(program).args(arguments).arg(file).output();
     let done = done.unwrap();
@@ -70,7 +70,7 @@ fn numbers(json: &[u8]) -> Value {
     serde_json::from_slice(json).unwrap()
 }
 
-/// The cases with the sizes that TLS uses, by the library that Encr and Decr call.
+/// The cases with the sizes of TLS, by the library that Encr and Decr call.
 #[test]
 fn wycheproof_aes_gcm() {
     let Some(file) = published("wycheproof/aes_gcm_test.json.gz") else {
@@ -178,7 +178,7 @@ fn json_test_suite() {
         match name.as_bytes()[0] {
             b'y' => assert!(outcome.is_ok(), "{name}: {outcome:?}"),
             b'n' => assert!(outcome.is_err(), "{name}"),
-            // Either way is right, if it is a value or a reason.
+            // Both outcomes are allowed: a value, or an error with a reason.
             _ => assert!(
                 !outcome.is_err_and(|it| it.to_string().is_empty()),
                 "{name}"

@@ -1,4 +1,4 @@
-//! Records mean what the JSON of the same bytes means, and refuse what it refuses.
+//! Thrift records are read and written as the JSON of the same bytes, with the same refusals.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::borrow::Cow;
@@ -98,7 +98,7 @@ fn item() -> Value {
     })
 }
 
-/// A request to `method` as Dser finds it.
+/// A request to `method` before Dser.
 fn request(method: &str, protocol: Protocol, arguments: &Value) -> Job {
     let (schema, limits) = (schema(), Limits::default());
     let call = ThriftCall::request(&schema, method, protocol, 1).unwrap();
@@ -114,7 +114,7 @@ fn function(method: &str) -> FunctionId {
     schema().find(method).unwrap()
 }
 
-/// As Dser delivers it: as text, and as a record.
+/// The output of Dser: as text, and as a record.
 fn delivered(job: Job) -> (Result<Job, AccelError>, Result<Job, AccelError>) {
     let (schema, limits) = (schema(), Limits::default());
     let records: FunctionSet = [function("echo"), function("nothing")]
@@ -178,7 +178,7 @@ fn absent_fields_have_their_default_values() {
 }
 
 #[test]
-fn a_type_that_is_not_the_interface_s_is_refused_by_name() {
+fn a_type_that_does_not_fit_the_interface_is_refused_by_name() {
     let job = request("echo", Protocol::Binary, &json!({"value": item()}));
     let (_, in_place) = delivered(job);
     let in_place = in_place.unwrap();
@@ -213,7 +213,7 @@ fn members_that_nobody_reads_are_skipped() {
 }
 
 #[test]
-fn what_text_refuses_records_refuse() {
+fn records_refuse_what_json_refuses() {
     for protocol in BOTH {
         let good = request("echo", protocol, &json!({"value": item(), "flag": true}));
         for at in 0..good.bytes.len() {
@@ -234,7 +234,7 @@ fn what_text_refuses_records_refuse() {
     }
 }
 
-/// Found by fuzzing: what was not too deep for text was so for records.
+/// Regression: bytes within the depth limit for text were beyond it for records.
 #[test]
 fn unknown_fields_are_as_deep_as_known_ones_may_be() {
     let deepest = Limits::default().max_depth - 1;
@@ -260,7 +260,7 @@ fn unknown_fields_are_as_deep_as_known_ones_may_be() {
     }
 }
 
-/// The body of a reply, by Ser.
+/// The body of a reply that Ser writes.
 fn sent(job: &mut Job) -> Result<Vec<u8>, AccelError> {
     Ser::new(schema(), Limits::default()).run(job)?;
     Ok(std::mem::take(&mut job.bytes))
@@ -274,7 +274,7 @@ fn reply(protocol: Protocol) -> ThriftCall {
 
 /// Both ways from a value to the wire.
 fn results<T: Serialize>(value: &T, protocol: Protocol) -> [Result<Vec<u8>, AccelError>; 2] {
-    // Ser takes a record of its own schema, of which there is one here.
+    // Ser accepts records of its own schema alone.
     let schema = schema();
     let limits = Limits::default();
     let call = ThriftCall::request(&schema, "echo", protocol, 1).unwrap();
@@ -371,7 +371,7 @@ fn a_function_without_a_result_has_no_record_of_it() {
     assert_eq!(refused.reason(), "unknown_method");
 }
 
-/// Any value that the interface has, fields there or not.
+/// Any value of the interface, with each field present or absent.
 fn items() -> impl Strategy<Value = Value> {
     let text = || ".{0,40}".prop_map(Value::from).boxed();
     let point = || {

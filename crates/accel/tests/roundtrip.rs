@@ -1,4 +1,4 @@
-//! What goes in comes out, for any value: Thrift, compression, formats.
+//! Round trips of any value: Thrift, compression, formats.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_accel::compress::{Cmp, Dcmp};
@@ -27,7 +27,7 @@ fn list<S: Strategy<Value = Value>>(items: S) -> impl Strategy<Value = Value> {
     proptest::collection::vec(items, 0..20).prop_map(Value::Array)
 }
 
-/// A value of `Kinds`, each field there or not.
+/// A value of `Kinds`, with each field present or absent.
 fn kinds() -> impl Strategy<Value = Value> {
     let text = || any::<String>().prop_map(Value::from).boxed();
     let strategies: Vec<(&str, BoxedStrategy<Value>)> = vec![
@@ -78,7 +78,7 @@ trait Shuffle {
 }
 
 impl<S: Strategy<Value = Option<(String, Value)>> + 'static> Shuffle for Vec<S> {
-    /// JSON members in any order: the wire then has field numbers that go down, too.
+    /// JSON members in any order: the field numbers on the wire then also decrease.
     fn prop_shuffle_and_collect(self) -> BoxedStrategy<Value> {
         self.prop_map(|fields| fields.into_iter().flatten().collect::<Vec<_>>())
             .prop_shuffle()
@@ -177,7 +177,7 @@ fn refused(bytes: &[u8], step: Transform) -> AccelError {
 }
 
 #[test]
-fn transforms_name_what_they_refuse() {
+fn transforms_name_the_fault() {
     let (json, bson) = (Format::Json, Format::Bson);
     assert_eq!(
         refused(b"[1]", step(json, bson)).reason(),
@@ -250,7 +250,7 @@ fn compressed_data_is_bounded_and_whole() {
 }
 
 #[test]
-fn dates_beyond_the_year_9999_stay_what_they_are() {
+fn dates_beyond_the_year_9999_are_kept() {
     let limits = Limits::default();
     let (there, back) = (
         step(Format::Bson, Format::Json),

@@ -33,7 +33,7 @@ fn reason<T: std::fmt::Debug>(outcome: Result<T, AccelError>) -> &'static str {
     outcome.unwrap_err().reason()
 }
 
-/// A segment whose checksums are worked out by hand.
+/// A segment with checksums computed by hand.
 #[test]
 fn header_layout_and_checksum() {
     let (mut client, _) = ends(1);
@@ -126,7 +126,7 @@ fn loss_overlap_and_strangers_are_named() {
     assert_eq!(reason(attempt(&[&strange])), "wrong_connection");
     assert_eq!(attempt(&[&wire]).unwrap(), [7; 3 * MSS]);
 
-    // A message that was received before is dropped, and nothing is left.
+    // A message that was received before is dropped entirely.
     let mut end = server.clone();
     receive(&mut end, &wire, &limits).unwrap();
     assert_eq!(reason(receive(&mut end, &wire, &limits)), "truncated");
@@ -181,7 +181,7 @@ fn sessions_are_needed() {
     }
 }
 
-/// The control path opens records one by one, whatever they hold; Decr takes application data alone.
+/// The control path decrypts single records of any content type; Decr accepts application data alone.
 #[test]
 fn records_of_the_control_path() {
     let keys = || RecordKeys::from_secret(CipherSuite::Aes128GcmSha256, &[9; 32]).unwrap();
@@ -230,9 +230,9 @@ fn records_of_the_control_path() {
     assert_eq!((reason(forged), read.sequence()), ("bad_tag", 1));
 }
 
-/// What the control path has opened ahead comes out of Decr first, once, and stays after an error.
+/// Decr outputs the plaintext that was decrypted ahead first, once, and keeps it after an error.
 #[test]
-fn decr_begins_with_what_was_opened_ahead() {
+fn decr_begins_with_plaintext_opened_ahead() {
     let secret = [9; 32];
     let suite = CipherSuite::Aes128GcmSha256;
     let mut tls = TlsSession::from_secrets(suite, &secret, &secret).unwrap();

@@ -98,8 +98,8 @@ fn services_without_messages_are_refused() {
     );
 
     let error = refusal("UniqId", vec![Chain::new("T4")]);
-    let expected = "service UniqId, phase 1, chain 0: Ser needs to know what message this is: the \
-                    service stores nothing";
+    let expected = "service UniqId, phase 1, chain 0: Ser cannot process this message: the service \
+                    stores nothing";
     assert_eq!(error.to_string(), expected);
     let error = refusal("UniqId", vec![Chain::new("T9")]);
     assert!(

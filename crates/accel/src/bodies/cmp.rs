@@ -20,8 +20,8 @@ pub const DEFAULT_LEVEL: i32 = 1;
 /// The level of gzip, the fastest, for the same reason.
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator: the payload into `codec` data, for a gRPC message that of its call.
-/// Sets `job.packed`.
+/// The compression accelerator. Compresses the payload with its codec, or with that of a gRPC call, and
+/// sets `job.packed`.
 pub struct Cmp {
     codec: Codec,
     level: i32,
@@ -31,7 +31,7 @@ pub struct Cmp {
 }
 
 impl Cmp {
-    /// A compression body; `level` matters to Zstandard alone.
+    /// A compression body; `level` applies to Zstandard alone.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.
@@ -57,7 +57,7 @@ impl Cmp {
     /// Compresses `data`.
     ///
     /// # Errors
-    /// `too_large`, or the codec's own refusal as `corrupt_data`.
+    /// `too_large`; `corrupt_data` for an error of the codec's library.
     pub fn compress(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         self.compress_with(self.codec, data)
     }

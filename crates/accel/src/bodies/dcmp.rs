@@ -17,8 +17,8 @@ const MAX_WINDOW_LOG: u32 = 24;
 /// Output is inflated in steps of this size when a frame does not give its content size.
 const STEP: usize = 128 * 1024;
 
-/// The decompression accelerator: compressed bytes (label str) into what they were, with the
-/// codec and the format that `job.packed` names. Clears `job.packed`.
+/// The decompression accelerator. Decompresses the payload (format `str`) with the codec in
+/// `job.packed`, sets the format named there, and clears `job.packed`.
 ///
 /// Takes the data out of a JSON envelope itself: of the paper's traces only T1 has a
 /// transformation before Dcmp (Table II, Listing 1); T5, T6, T10 and T12 have none.
@@ -32,7 +32,7 @@ impl Dcmp {
     /// A decompression body with the given limits.
     pub fn new(limits: Limits) -> Dcmp {
         let mut zstd = DCtx::create();
-        // The one parameter's value is a constant within the library's range.
+        // The value is a constant within the library's range.
         let _ = zstd.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG));
         Dcmp {
             zstd,
@@ -54,8 +54,8 @@ impl Dcmp {
         }
     }
 
-    /// DEFLATE makes at most 1,032 bytes of one, so that what an honest client sends may be well
-    /// beyond the ratio that is allowed elsewhere: only the absolute limit is applied.
+    /// Applies the absolute limit alone: DEFLATE expands a byte to at most 1,032, so that honest
+    /// clients may exceed the ratio allowed for the other methods.
     fn inflate_gzip(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         let limit = self.limits.max_decompressed_bytes;
         let mut rest = data;
@@ -114,7 +114,7 @@ impl Dcmp {
         }
     }
 
-    /// Inflates a frame of unknown size step by step, and stops at the limit.
+    /// Inflates a frame of unknown size in steps, and stops at the limit.
     fn stream_zstd(&mut self, data: &[u8], limit: usize) -> Result<Vec<u8>, AccelError> {
         let _ = self.zstd.reset(zstd_safe::ResetDirective::SessionOnly);
         let mut input = InBuffer::around(data);

@@ -22,15 +22,15 @@ use crate::protocols::thrift::{
 use crate::record::Record;
 use crate::role::Role;
 
-/// The deserialization accelerator. Reads `job.call`, which RPC or the caller has set.
+/// The deserialization accelerator. Reads the message that `job.call` names; RPC or the caller sets it.
 ///
-/// - Thrift: one struct into JSON; the arguments of functions that take records are checked and stay
-///   where they lie ([`Record`]), unless they are compressed. The facts are the struct's integers, enums and bools,
-///   `compressed` and `exception`; a compression envelope becomes
+/// - Thrift: one struct into JSON. The arguments of functions that take records become a [`Record`]
+///   instead, unless they are compressed. The facts are the struct's integers, enums and bools,
+///   `compressed` and `exception`. A compression envelope becomes
 ///   `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
-/// - gRPC: one message into JSON; the request of a method that takes records stays where it lies,
-///   too, where its JSON is no more than its fields. The facts are its integers, enums and bools,
-///   `compressed` and `exception`.
+/// - gRPC: one message into JSON. The request of a method that takes records becomes a [`Record`]
+///   instead, if its type has no special JSON form. The facts are the message's integers, enums and
+///   bools, `compressed` and `exception`.
 /// - Storage: a response (or, for a store, a request) into JSON; the facts are its numbers.
 /// - HTTP: the body; facts `status` and `compressed`.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Dser {
             return Err(AccelError::WrongFormat {
                 step: "Dser",
                 found,
-                expected: "a message as it is",
+                expected: "an uncompressed message",
                 hint,
             });
         }
@@ -123,7 +123,7 @@ impl Dser {
         let in_place = call.role == Role::Request
             && self.records.contains(FunctionId(id.0))
             && method.takes_records();
-        // A field of the message does not change what RPC has found out.
+        // Fields of the message do not replace the facts that RPC has set.
         let found = ["compressed", "exception"].map(|name| (name, job.facts.get(name)));
         let facts = &mut job.facts;
         let fact = |name: &Arc<str>, value| facts.set(name.clone(), value);
@@ -200,7 +200,7 @@ impl Accelerator for Dser {
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         self.limits
             .check_size("message to deserialize", job.bytes.len())?;
-        // The call is taken out while the job is worked on, and put back unless it was replaced.
+        // The call is taken out to borrow the job, and put back unless it was replaced.
         let call = std::mem::take(&mut job.call);
         let outcome = match &call {
             Call::None => {
@@ -219,8 +219,10 @@ impl Accelerator for Dser {
     }
 }
 
-/// Whether a result holds one of the declared exceptions; refuses one that holds nothing though
-/// the function returns something.
+/// Whether a result is one of the declared exceptions.
+///
+/// # Errors
+/// `missing_field` for an empty result of a function that returns a value.
 fn is_exception(result: &Struct, decoded: &Decoded<'_>) -> Result<bool, AccelError> {
     let returns = result.fields.first().is_some_and(|field| field.id == 0);
     if returns && decoded.present == 0 && decoded.envelope.is_none() {

@@ -67,7 +67,7 @@ impl Accelerator for Rpc {
     }
 }
 
-/// Adds the prefix to a message that is sent, or removes that of a received one and finds its method.
+/// Adds the prefix of a sent message, or removes that of a received one and finds its method.
 fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
     let Call::Grpc(call) = &mut job.call else {
         let why = "gRPC needs a gRPC call";
@@ -88,7 +88,7 @@ fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
             format: Format::Str,
         }),
         (true, None) => {
-            let why = "a compressed message in a call without grpc-encoding".to_owned();
+            let why = "a compressed message, but the call has no grpc-encoding".to_owned();
             return Err(grpc::malformed(0, why));
         }
     };

@@ -20,9 +20,9 @@ use crate::record::Record;
 /// `job.direction` to `Send`.
 ///
 /// - Thrift: JSON of the arguments or the result into one struct; a compressed payload into the
-///   compression envelope instead. A record that lies as the message's body does stays so.
-/// - gRPC: JSON of the request or the response into one message. A record of it stays.
-/// - Storage: a request, after a response the request that follows from it ([`crate::storage`]).
+///   compression envelope instead. A record that is the body of the message is left unchanged.
+/// - gRPC: JSON of the request or the response into one message. A record of it is left unchanged.
+/// - Storage: a request; after a response the request that follows from it ([`crate::storage`]).
 /// - HTTP: head and body.
 #[derive(Debug)]
 pub struct Ser {
@@ -89,7 +89,7 @@ impl Accelerator for Ser {
         let bytes = match &job.call {
             call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),
             Call::None => {
-                let why = "set the job's call";
+                let why = "the caller must set the job's call";
                 return Err(AccelError::NoCall { step: "Ser", why });
             }
             Call::Thrift(call) => self.thrift(call, job)?,
@@ -114,7 +114,7 @@ impl Accelerator for Ser {
     }
 }
 
-/// Whether the payload is a record that needs no change to be the body of the message.
+/// Whether the payload is a record in the exact form of the message's body.
 fn is_body(call: &Call, job: &Job, schema: &Schema) -> Result<bool, AccelError> {
     let is_body = match (call, &job.record) {
         (Call::Thrift(call), Some(Record::Thrift(record))) => {

@@ -8,10 +8,10 @@ use crate::job::{Direction, Job};
 use crate::limits::Limits;
 use crate::protocols::tcp::{receive, send};
 
-/// The TCP accelerator. Reads and advances `job.session.tcp`; obeys `job.direction`.
+/// The TCP accelerator. Sends or receives as `job.direction` says, and advances `job.session.tcp`.
 ///
-/// Receiving begins a new message: it forgets the facts, the core and the compression state of
-/// the last one. `job.call` is kept, since it says what the connection carries.
+/// Receiving begins a new message: it clears the facts, the core and the compression state of the
+/// last one. It keeps `job.call`, which describes the messages of the connection.
 #[derive(Debug, Default)]
 pub struct Tcp {
     limits: Limits,

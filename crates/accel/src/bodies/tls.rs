@@ -1,6 +1,4 @@
-//! TLS 1.3 record protection (RFC 8446, section 5): Encr and Decr.
-//!
-//! The handshake is not part of the accelerators: a session starts from two traffic secrets.
+//! Encr and Decr: TLS 1.3 record protection (RFC 8446, section 5).
 
 use accelflow_trace::Accel;
 
@@ -41,7 +39,8 @@ impl Accelerator for Encr {
 }
 
 /// The decryption accelerator: records in `job.bytes` into their plaintext under
-/// `job.session.tls.read`, behind what was [opened ahead](TlsSession::ahead).
+/// `job.session.tls.read`, behind the plaintext that was
+/// [opened ahead](crate::tls::TlsSession::ahead).
 #[derive(Debug, Default)]
 pub struct Decr {
     limits: Limits,

@@ -2,8 +2,8 @@
 //!
 //! Contents follow DeathStarBench's load generator (commit 6ecb0970, wrk2/*.lua) and initial data:
 //! 962 users (the socfb-Reed98 graph), posts of 256 random letters with 1 to 6 mentions, 1 to 6
-//! links and 1 to 5 media. A message depends on (seed, index) alone; one pair gives the request
-//! of a method, its response and the messages of the calls below it consistent contents.
+//! links and 1 to 5 media. A message depends on (seed, index) alone. The request of a method, its
+//! response and the messages of nested calls have consistent contents for the same pair.
 
 mod post;
 mod random;
@@ -22,13 +22,13 @@ pub use sizes::{MESSAGE_SIZES, MessageSize};
 /// One of the eight services of the paper's evaluation (AccelFlow, section VI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceMessages {
-    /// The paper's name.
+    /// The service's name in the paper.
     pub name: &'static str,
-    /// The method that the service's requests call.
+    /// The method that requests to the service call.
     pub method: &'static str,
-    /// The methods it calls in turn.
+    /// The methods that it calls in turn.
     pub nested: &'static [&'static str],
-    /// The collection that it reads or writes in cache or database.
+    /// The collection that it reads or writes in cache and database.
     pub collection: Option<&'static str>,
 }
 
@@ -92,7 +92,7 @@ pub const SERVICES: [ServiceMessages; 8] = [
     },
 ];
 
-/// The methods that [`request`] and [`response`] know.
+/// The methods that [`request`] and [`response`] support.
 pub const METHODS: [&str; 17] = [
     "ComposePost",
     "ComposeText",
@@ -116,7 +116,7 @@ pub const METHODS: [&str; 17] = [
 /// Posts on one page of a timeline (wrk2/read-home-timeline.lua).
 const PAGE: u64 = 10;
 
-/// What distinguishes the streams of one (seed, index).
+/// The random streams of one (seed, index).
 #[derive(Clone, Copy)]
 enum Purpose {
     Identifiers = 1,
@@ -244,7 +244,7 @@ pub fn response(method: &str, seed: u64, index: u64) -> Result<Value, AccelError
     Ok(json!({ "success": success }))
 }
 
-/// The JSON of a result that is the interface's declared exception.
+/// The JSON of a result that is the declared exception of the interface.
 pub fn service_exception(code: i32, message: &str) -> Value {
     json!({"se": {"errorCode": code, "message": message}})
 }
@@ -260,8 +260,8 @@ pub struct Document {
     pub value: Value,
 }
 
-/// The document that a service's request with the same (seed, index) reads or writes; `None` for
-/// a name that is not in [`SERVICES`] and for services without one.
+/// The document that a request to a service with the same (seed, index) reads or writes; `None` for
+/// names that are not in [`SERVICES`] and for services without a collection.
 pub fn document(service: &str, seed: u64, index: u64) -> Option<Document> {
     let collection = SERVICES
         .iter()
@@ -300,7 +300,7 @@ pub fn document(service: &str, seed: u64, index: u64) -> Option<Document> {
     })
 }
 
-/// A user as the user service stores one: salted SHA-256 in hexadecimal.
+/// A user as the user service stores it, with a salted SHA-256 in hexadecimal.
 fn user_document(user: u64, seed: u64, index: u64) -> Value {
     let mut token = draw(seed, index, Purpose::Token);
     let hash: String = (0..4).map(|_| format!("{:016x}", token.next())).collect();
@@ -326,8 +326,8 @@ fn page(seed: u64, index: u64) -> Value {
     ids.iter().map(post).collect()
 }
 
-/// Followers of a user: as many as the degrees of socfb-Reed98 have it (962 nodes; median 29,
-/// 90th percentile 87, 99th 157, maximum 313), straight lines in between.
+/// Followers of a user. Their number follows the degrees in socfb-Reed98 (962 nodes; median 29, 90th
+/// percentile 87, 99th 157, maximum 313), interpolated linearly.
 fn followers(seed: u64, index: u64) -> Value {
     const DEGREES: [(f64, f64); 5] = [
         (0.0, 1.0),
@@ -351,8 +351,7 @@ fn followers(seed: u64, index: u64) -> Value {
     )
 }
 
-/// A token as the user service returns it: a JSON Web Token with HS256, of which the signature
-/// here is random.
+/// A token as the user service returns it: a JSON Web Token with HS256, but a random signature.
 fn token(seed: u64, index: u64) -> String {
     let user = draw(seed, index, Purpose::Users).between(0, USERS - 1);
     let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#);
@@ -365,8 +364,8 @@ fn token(seed: u64, index: u64) -> String {
     )
 }
 
-/// Milliseconds since 1970: the minute in which the benchmark's published capture began, plus
-/// one millisecond a message.
+/// Milliseconds since 1970: the minute in which the benchmark's published capture began, plus one
+/// millisecond per message.
 fn timestamp(index: u64) -> i64 {
     1_695_947_400_000_i64.wrapping_add((index & 0xffff_ffff) as i64)
 }

@@ -1,4 +1,4 @@
-//! One composed post, from which the messages of composing, storing and reading it are made.
+//! One composed post: the source of the messages that compose, store and read it.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Compose {
         Compose {
             user,
             body,
-            // Anyone but the author.
+            // Any user but the author.
             mentioned: (0..mentions)
                 .map(|_| (user + draw.between(1, USERS - 1)) % USERS)
                 .collect(),

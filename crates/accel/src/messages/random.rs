@@ -1,7 +1,7 @@
 //! Deterministic draws for one message.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): any (seed, index, purpose) starts its own stream, so
-/// that a message depends on nothing drawn before it.
+/// SplitMix64 (Steele, Lea and Flood, 2014). Each (seed, index, purpose) starts its own stream, so
+/// that a message does not depend on earlier draws.
 pub(super) struct Draw(u64);
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

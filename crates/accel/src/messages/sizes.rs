@@ -1,21 +1,21 @@
-//! How large the messages of SocialNetwork are.
+//! Sizes of SocialNetwork's messages.
 
 use crate::role::Role;
 
-/// The sizes of one kind of message: Thrift binary, framed, the frame length included.
+/// The sizes of one kind of message, in bytes: Thrift binary in a frame, frame length included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// The method's name.
     pub method: &'static str,
     /// Request or response.
     pub role: Role,
-    /// The smallest seen, in bytes.
+    /// The smallest size in the sample, in bytes.
     pub min_bytes: usize,
     /// The median, in bytes.
     pub p50_bytes: usize,
     /// The 99th percentile, in bytes.
     pub p99_bytes: usize,
-    /// The largest seen, in bytes.
+    /// The largest size in the sample, in bytes.
     pub max_bytes: usize,
 }
 
@@ -36,8 +36,8 @@ const fn size(
 
 /// Sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's load
 /// generator scripts (commit 6ecb0970, wrk2), one `uber-trace-id` in the carrier, serialized with
-/// thriftpy2's binary protocol in framed transport. Where a value has many digits the extremes
-/// are those of the sample and not the largest possible.
+/// thriftpy2's binary protocol in framed transport. For values with many digits the extremes are those
+/// of the sample, and larger ones are possible.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

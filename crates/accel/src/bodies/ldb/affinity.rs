@@ -1,8 +1,8 @@
-//! Affinity: messages with one key go to one core, as long as that core is not overloaded.
+//! Affinity: messages with the same key go to the same core, unless that core is overloaded.
 
 use super::policy::Policy;
 
-/// Sends a key to its preferred core, and beyond a bounded load to one of the next cores.
+/// Sends messages with the same key to one core; beyond a bounded load, to one of the next cores.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
 /// Zadimoghaddam, 2018): a core takes a message while its load stays at or below
@@ -22,7 +22,7 @@ impl Affinity {
 }
 
 impl Default for Affinity {
-    /// A bound of 1.25, the value that the authors' load balancer was reported to use.
+    /// A bound of 1.25, as reported for the load balancer of the authors.
     fn default() -> Affinity {
         Affinity::new(1.25)
     }

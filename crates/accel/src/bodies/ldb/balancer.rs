@@ -10,7 +10,7 @@ use crate::accelerator::Accelerator;
 use crate::error::AccelError;
 use crate::job::Job;
 
-/// The load balancing accelerator: sets `job.core`, leaves the bytes alone.
+/// The load-balancing accelerator: sets `job.core` and leaves the bytes unchanged.
 pub struct Ldb {
     policy: Box<dyn Policy>,
     loads: CoreLoads,
@@ -18,7 +18,7 @@ pub struct Ldb {
 }
 
 impl Ldb {
-    /// A load balancing body.
+    /// A load-balancing body that applies `policy` to `loads`.
     pub fn new(policy: Box<dyn Policy>, loads: CoreLoads) -> Ldb {
         Ldb {
             policy,

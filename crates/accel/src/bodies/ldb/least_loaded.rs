@@ -1,8 +1,8 @@
-//! Least loaded: the core with the least to do.
+//! Least loaded: the core with the fewest messages.
 
 use super::policy::Policy;
 
-/// Takes the core with the smallest load, among equals the first.
+/// Picks the core with the smallest load; of several the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeastLoaded;
 

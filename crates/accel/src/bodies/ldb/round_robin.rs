@@ -1,8 +1,8 @@
-//! Round robin: one core after the other.
+//! Round robin: the cores in turn.
 
 use super::policy::Policy;
 
-/// Takes the cores in turn, whatever their loads.
+/// Picks the cores in turn, regardless of their loads.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     next: usize,

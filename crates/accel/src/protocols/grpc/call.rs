@@ -124,7 +124,7 @@ impl GrpcCall {
             Some(method) => Ok((id, method)),
             None => Err(AccelError::UnknownMethod {
                 name: format!("method {}", id.0),
-                known: "those of another schema".to_owned(),
+                known: "the methods of another schema".to_owned(),
             }),
         }
     }

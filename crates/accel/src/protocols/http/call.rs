@@ -98,7 +98,7 @@ impl HttpCall {
             if !named || !clean || own {
                 let header = format!("{name}: {value}");
                 let why = format!(
-                    "the header '{}' is malformed, or one that Ser writes itself",
+                    "the header '{}' is malformed or reserved for Ser",
                     header.escape_debug()
                 );
                 return Err(AccelError::BadHttp { at: 0, why });

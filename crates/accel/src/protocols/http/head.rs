@@ -34,7 +34,7 @@ enum Framing {
 /// The pieces of a body that has been received completely.
 pub(crate) struct Body {
     pieces: Vec<Range<usize>>,
-    /// Where the message ends.
+    /// The offset of the message's end.
     pub(super) end: usize,
 }
 
@@ -76,7 +76,7 @@ impl Head {
                 return Ok((read, Some(head)));
             }
             if read.status == 101 {
-                return bad(start, "status 101: no upgrade was asked for".to_owned());
+                return bad(start, "status 101: no upgrade was requested".to_owned());
             }
             if head.end > MAX_HEAD {
                 let (what, size, limit) = ("HTTP head", head.end, MAX_HEAD);
@@ -187,7 +187,7 @@ impl Fields {
                 // RFC 9110, section 8.4.1.3.
                 let name = if name == "x-gzip" { "gzip" } else { &name };
                 if fields.codec.is_some() {
-                    return bad(at, "content is encoded twice".to_owned());
+                    return bad(at, "more than one content-encoding".to_owned());
                 }
                 fields.codec = Some(Codec::from_name(name)?);
             } else if is("connection") {
@@ -204,7 +204,7 @@ impl Fields {
 
     fn head(self, call: &HttpCall, end: usize, old: bool) -> Result<Head, AccelError> {
         if self.chunked && (self.length.is_some() || old) {
-            let why = "transfer-encoding beside a content-length, or in HTTP/1.0";
+            let why = "transfer-encoding with a content-length, or in HTTP/1.0";
             return bad(0, why.to_owned());
         }
         let empty = call.role == Role::Response
@@ -235,7 +235,12 @@ fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Bod
         let (header, size) = match httparse::parse_chunk_size(&bytes[at..]) {
             Ok(httparse::Status::Complete(found)) => found,
             Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return bad(at, "a chunk without a size in hexadecimal".to_owned()),
+            Err(_) => {
+                return bad(
+                    at,
+                    "the size of a chunk is not a hexadecimal number".to_owned(),
+                );
+            }
         };
         at += header;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -247,7 +252,7 @@ fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Bod
         match bytes.get(end..end.saturating_add(2)) {
             None => return Ok(None),
             Some(b"\r\n") => pieces.push(at..end),
-            Some(_) => return bad(end, "a chunk that does not end with its size".to_owned()),
+            Some(_) => return bad(end, "a chunk is longer than its size".to_owned()),
         }
         at = end + 2;
     }

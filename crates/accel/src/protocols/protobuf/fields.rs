@@ -1,4 +1,4 @@
-//! The fields of messages that have been checked, where they lie.
+//! The fields of messages on the wire, without copies. The messages have been checked before.
 
 use super::scan::{END_GROUP, FIXED32, FIXED64, GROUP, LENGTH, VARINT};
 use super::shape::{Field, Holds, Shape, Ty};
@@ -12,11 +12,11 @@ pub(super) enum Raw<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The bytes are no message. Those that Dser has seen are one.
+/// The bytes are not a message. Cannot occur for bytes that Dser has checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// Fields one after the other, as they are on the wire.
+/// An iterator over fields on the wire.
 pub(super) struct Wire<'a> {
     rest: &'a [u8],
 }
@@ -30,7 +30,7 @@ impl<'a> Wire<'a> {
         self.rest.is_empty()
     }
 
-    /// The next field that is no group, by its number; what is within groups is passed over.
+    /// The number and value of the next field that is not a group; groups are skipped.
     pub(super) fn next(&mut self) -> Result<Option<(u32, Raw<'a>)>, Malformed> {
         let mut groups = 0usize;
         while !self.rest.is_empty() {
@@ -101,7 +101,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// The integer that a value on the wire is, by its type. Bits beyond the type's are dropped.
+/// The integer in a value of an integer type. Excess bits are dropped.
 pub(super) fn integer(ty: Ty, raw: Raw<'_>) -> Option<i128> {
     let zigzag = |value: u64| (value >> 1) as i64 ^ -((value & 1) as i64);
     Some(match (ty, raw) {
@@ -120,13 +120,17 @@ pub(super) fn integer(ty: Ty, raw: Raw<'_>) -> Option<i128> {
     })
 }
 
-/// Tells `fact` the integers, enums and bools of a message.
+/// Calls `fact` with the integers, enums and bools of a message.
 pub(super) fn facts(
     shape: &Shape,
     bytes: &[u8],
     mut fact: impl FnMut(&Field, i64),
 ) -> Result<(), Malformed> {
-    let mut found: Vec<Option<i64>> = shape.fields.iter().map(|it| it.default_fact).collect();
+    let mut found: Vec<Option<i64>> = shape
+        .fields
+        .iter()
+        .map(|field| field.default_fact)
+        .collect();
     let mut set = vec![None; shape.oneofs];
     if shape.fields.iter().any(Field::is_fact) {
         let mut wire = Wire::new(bytes);
@@ -145,7 +149,7 @@ pub(super) fn facts(
         }
     }
     for (place, (field, mut value)) in shape.fields.iter().zip(found).enumerate() {
-        // What is set last unsets the others.
+        // The last field of a oneof that is set unsets the others.
         if field.oneof.is_some_and(|oneof| set[oneof] != Some(place)) {
             value = field.default_fact;
         }
@@ -156,14 +160,14 @@ pub(super) fn facts(
     Ok(())
 }
 
-/// The fields of one message, each with all that it has on the wire, in the order of JSON.
+/// The fields of one message with all their occurrences on the wire, in the order of JSON.
 pub(super) struct Found<'a> {
-    /// The place of a field and a value of it, ordered by place.
+    /// The places of fields and their values, ordered by place.
     values: Vec<(usize, Raw<'a>)>,
 }
 
 impl<'a> Found<'a> {
-    /// Those of the message whose parts are `parts`, which mean what one after the other would.
+    /// The fields of the message that is the concatenation of `parts`.
     pub(super) fn new(
         shape: &Shape,
         parts: impl Iterator<Item = &'a [u8]>,
@@ -190,7 +194,7 @@ impl<'a> Found<'a> {
         Ok(Found { values })
     }
 
-    /// Where the values of the field at `place` are, which begin at `from` if it has any.
+    /// The range of the values of the field at `place`, which begins at `from`.
     pub(super) fn of(&self, place: usize, from: usize) -> std::ops::Range<usize> {
         let rest = self.values[from..].iter();
         let count = rest.take_while(|(other, _)| *other == place).count();
@@ -202,9 +206,9 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Which fields of oneofs count: one that is set unsets the others, and what they had.
+/// The fields of oneofs that are set: setting one unsets the others and drops their values.
 struct Oneofs {
-    /// For each the field that is set, and the first of the values that count.
+    /// For each oneof the field that is set, and the index of the first value that counts.
     set: Vec<(Option<usize>, usize)>,
     changed: bool,
 }
@@ -217,7 +221,7 @@ impl Oneofs {
         }
     }
 
-    /// The value with the number `count` is of the field at `place`.
+    /// Notes that value number `count` belongs to the field at `place`.
     fn set(&mut self, shape: &Shape, place: usize, count: usize) {
         if let Some(oneof) = shape.fields[place].oneof {
             let (now, _) = self.set[oneof];
@@ -228,7 +232,7 @@ impl Oneofs {
         }
     }
 
-    /// Takes out what does not count.
+    /// Removes the values that do not count.
     fn finish(self, shape: &Shape, values: &mut Vec<(usize, Raw<'_>)>) {
         if !self.changed {
             return;
@@ -243,7 +247,7 @@ impl Oneofs {
     }
 }
 
-/// Whether a field's values are lists of elements, and not elements, where they are bytes.
+/// Whether an occurrence of a field is a packed list of elements, and not one element.
 pub(super) fn is_packed(field: &Field, raw: Raw<'_>) -> bool {
     let scalar = !matches!(field.ty, Ty::String | Ty::Bytes | Ty::Message(_));
     scalar && matches!(field.holds, Holds::List { .. }) && matches!(raw, Raw::Bytes(_))

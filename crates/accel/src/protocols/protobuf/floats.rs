@@ -1,13 +1,13 @@
-//! Numbers of type `float` as JSON has them.
+//! Numbers of type `float` in JSON.
 
-/// What a reader of JSON makes of the decimals that are written of a `float`.
+/// The number that a JSON reader makes of the decimals that are written for a `float`.
 pub(super) fn widened(value: f32) -> f64 {
-    // Whole numbers have the same decimals; the largest one is written as what it is.
+    // Whole numbers have the same decimals; the largest float is written as a double.
     let exact = value.fract() == 0.0 && value.abs() < 16_777_216.0;
     if exact || !value.is_finite() || value.abs() == f32::MAX {
         return value.into();
     }
-    // Of two decimals that are as near, one is the writer's choice.
+    // Several decimals may be equally near: the writer chooses.
     let decimals = serde_json::to_vec(&value).unwrap_or_default();
     serde_json::from_slice(&decimals).unwrap_or_else(|_| value.into())
 }

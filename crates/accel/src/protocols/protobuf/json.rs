@@ -20,12 +20,11 @@ use crate::error::{AccelError, ValueError};
 use crate::json::check_bounds;
 use crate::limits::Limits;
 
-/// Turns one message on the wire into JSON text. Fields that the interface does not know are
-/// skipped.
+/// Converts one message on the wire to JSON text. Unknown fields are skipped.
 ///
 /// # Errors
-/// Every way in which the bytes are not a message of that type within the limits; the place is a
-/// byte of the message.
+/// Every way in which the bytes are not a message of that type within the limits; the place is an
+/// offset in the message.
 pub fn message_to_json(
     kind: &MessageDescriptor,
     bytes: &[u8],
@@ -34,10 +33,10 @@ pub fn message_to_json(
     to_json(&MessageKind::new(kind.clone()), bytes, limits)
 }
 
-/// Turns JSON text into one message on the wire.
+/// Converts JSON text to one message on the wire.
 ///
 /// # Errors
-/// `bad_json`, which also is what does not fit the type; `too_deep`; `too_large`.
+/// `bad_json`, also for JSON that does not fit the type; `too_deep`; `too_large`.
 pub fn message_from_json(
     kind: &MessageDescriptor,
     json: &[u8],
@@ -46,14 +45,14 @@ pub fn message_from_json(
     from_json(&MessageKind::new(kind.clone()), json, limits)
 }
 
-/// A type of messages, and what takes long to find out about it.
+/// A message type, with properties that are expensive to compute.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageKind {
     kind: MessageDescriptor,
-    /// Whether such a message can have a map anywhere.
+    /// Whether such a message can contain a map at any depth.
     maps: bool,
-    /// Whether the library's writer loses nothing and gives equal bytes each time: it leaves out a
-    /// -0.0 where the default value is 0.0, and has maps in any order.
+    /// Whether the library's writer is lossless and deterministic for this type: it omits -0.0 where
+    /// the default value is 0.0, and writes maps in any order.
     exact: bool,
     shapes: Arc<Shapes>,
     id: ShapeId,
@@ -68,7 +67,7 @@ impl MessageKind {
         MessageKind::at(kind, shapes, id)
     }
 
-    /// One whose shape is among `shapes`, at the place that `places` tells.
+    /// A type whose shape may be among `shapes`; `places` are their indices by name.
     pub(super) fn known(
         kind: MessageDescriptor,
         shapes: &Arc<Shapes>,
@@ -92,7 +91,7 @@ impl MessageKind {
         }
     }
 
-    /// Whether messages can be read and written without JSON.
+    /// Whether messages can be read and written as records, without JSON.
     pub(super) fn is_plain(&self) -> bool {
         self.plain
     }
@@ -122,14 +121,14 @@ pub(crate) fn from_json(
     json: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    // Within a message may be a list or a map of messages, which counts in JSON alone.
+    // Lists and maps of messages are a level in JSON alone.
     let brackets = Limits {
         max_depth: limits.max_depth.saturating_mul(2),
         ..*limits
     };
     check_bounds(json, &brackets)?;
     let mut text = serde_json::Deserializer::from_slice(json);
-    // It has been checked, by a limit that one may set.
+    // The depth has been checked against the limit in `limits`.
     text.disable_recursion_limit();
     let options = DeserializeOptions::new().deny_unknown_fields(true);
     let read = DynamicMessage::deserialize_with_options(kind.kind.clone(), &mut text, &options);
@@ -140,7 +139,7 @@ pub(crate) fn from_json(
         true => message.encode_to_vec(),
         false => sorted::encode(&message),
     };
-    // Whoever has the same limits can read it.
+    // A receiver with the same limits can read it.
     scan::check(&kind.shapes, kind.id, &bytes, limits)?;
     Ok(bytes)
 }
@@ -151,7 +150,7 @@ pub(super) fn to_json(
     bytes: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    // The tree that the library makes can be many times as large as the bytes.
+    // The library's tree can be many times as large as the bytes.
     scan::check(&kind.shapes, kind.id, bytes, limits)?;
     let message = DynamicMessage::decode(kind.kind.clone(), bytes);
     let message = message.map_err(|error| AccelError::BadFrame {
@@ -162,7 +161,8 @@ pub(super) fn to_json(
     write_json(&message, kind, bytes.len(), limits)
 }
 
-/// A message as JSON; `fact` is told its integers, enums and bools by the names in the interface.
+/// Converts a message to JSON, and calls `fact` with its integers, enums and bools and their names in
+/// the interface.
 pub(crate) fn message_with_facts(
     kind: &MessageKind,
     bytes: &[u8],
@@ -170,11 +170,11 @@ pub(crate) fn message_with_facts(
     fact: impl FnMut(&Arc<str>, i64),
 ) -> Result<Vec<u8>, AccelError> {
     let json = to_json(kind, bytes, limits)?;
-    tell_facts(kind, bytes, fact)?;
+    report_facts(kind, bytes, fact)?;
     Ok(json)
 }
 
-/// Checks a message; `fact` is told as by [`message_with_facts`].
+/// Checks a message, and calls `fact` as [`message_with_facts`] does.
 pub(crate) fn check(
     kind: &MessageKind,
     bytes: &[u8],
@@ -182,17 +182,17 @@ pub(crate) fn check(
     fact: impl FnMut(&Arc<str>, i64),
 ) -> Result<(), AccelError> {
     scan::check(&kind.shapes, kind.id, bytes, limits)?;
-    tell_facts(kind, bytes, fact)
+    report_facts(kind, bytes, fact)
 }
 
-fn tell_facts(
+fn report_facts(
     kind: &MessageKind,
     bytes: &[u8],
     mut fact: impl FnMut(&Arc<str>, i64),
 ) -> Result<(), AccelError> {
     let shape = kind.shapes.message(kind.id);
-    let told = fields::facts(shape, bytes, |field, value| fact(&field.name, value));
-    told.map_err(|error| ValueError::from(error).0)
+    let reported = fields::facts(shape, bytes, |field, value| fact(&field.name, value));
+    reported.map_err(|error| ValueError::from(error).0)
 }
 
 fn write_json(
@@ -209,7 +209,7 @@ fn write_json(
     let options = SerializeOptions::new().skip_default_fields(false);
     let refused = Cell::new(None);
     let form = Form {
-        // What plain messages have in JSON was counted on the wire.
+        // The elements of plain messages were counted on the wire.
         budget: (!kind.plain).then(|| Budget::new(limits)),
         refused: &refused,
     };
@@ -237,18 +237,18 @@ fn write_json(
     }
 }
 
-/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest one
-/// are, as the 64-bit number that a reader makes of them, beyond its range. Counts what it writes, if
-/// there is a budget: members and elements.
+/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest float
+/// are beyond its range once a reader takes them for a 64-bit number. Charges members and elements to
+/// the budget, if there is one.
 struct Form<'f> {
     budget: Option<Budget>,
-    /// Why it went no further.
+    /// The error that ended the output.
     refused: &'f Cell<Option<AccelError>>,
 }
 
 impl Form<'_> {
     fn count(&mut self) -> io::Result<()> {
-        let Some(Err(error)) = self.budget.as_mut().map(|it| it.elements(1)) else {
+        let Some(Err(error)) = self.budget.as_mut().map(|budget| budget.elements(1)) else {
             return Ok(());
         };
         self.refused.set(Some(error));
@@ -283,7 +283,7 @@ impl Formatter for Form<'_> {
     }
 }
 
-/// Refuses to grow beyond a limit.
+/// A buffer that refuses to grow beyond a limit.
 struct Bounded {
     bytes: Vec<u8>,
     limit: usize,

@@ -1,4 +1,4 @@
-//! The keys of maps, which JSON has as text.
+//! The keys of maps, which are text in JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use super::shape::{Field, Ty};
 use crate::error::ValueError;
 use crate::values::read_as_present;
 
-/// A key.
+/// A key of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Key<'a> {
     text: Cow<'a, str>,
-    /// The number that the text is of, if it is one.
+    /// The number in the text, if the key is a number.
     number: Option<i128>,
 }
 
@@ -52,11 +52,11 @@ impl<'a> Key<'a> {
     }
 }
 
-/// An entry: its key, and what it has of a value.
+/// An entry of a map: its key, and the occurrences of its value.
 pub(super) type Entry<'a> = (Key<'a>, Vec<(usize, Raw<'a>)>);
 
-/// The entries of a map that has these on the wire, in the order of the keys' text. Of several with
-/// the same key the last one counts.
+/// The entries in the occurrences `values` of a map, in the order of the text of their keys. Of several
+/// entries with the same key the last one counts.
 pub(super) fn entries<'a>(
     key: &Field,
     value: &Field,
@@ -89,20 +89,20 @@ pub(super) fn entries<'a>(
     Ok(sorted.into_values().collect())
 }
 
-/// A key for a type that reads it from JSON.
+/// A serde deserializer of a key, as of a key in JSON.
 pub(super) struct KeyText<'a>(pub(super) Key<'a>);
 
-/// Methods that ask for a number, which JSON's reader finds in the text of a key.
+/// Methods that request a number, which JSON has as the text of a key.
 macro_rules! forward_to_number {
     ($($method:ident)+) => {$(
         fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, ValueError> {
             let number = self.0.number;
-            if let Some(number) = number.and_then(|it| u64::try_from(it).ok()) {
+            if let Some(number) = number.and_then(|number| u64::try_from(number).ok()) {
                 return visitor.visit_u64(number);
             }
-            match number.and_then(|it| i64::try_from(it).ok()) {
+            match number.and_then(|number| i64::try_from(number).ok()) {
                 Some(number) => visitor.visit_i64(number),
-                None => Err(ValueError::custom("a number was asked for")),
+                None => Err(ValueError::custom("the key is not a number")),
             }
         }
     )+};
@@ -141,7 +141,7 @@ impl<'a> Deserializer<'a> for KeyText<'a> {
         match &*self.0.text {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(ValueError::custom("a bool was asked for")),
+            _ => Err(ValueError::custom("the key is not a bool")),
         }
     }
 

@@ -1,10 +1,9 @@
-//! Protobuf values for serde: an application's own types, without JSON text in between.
+//! A serde deserializer of protobuf messages, for types of applications.
 //!
-//! What a type sees is what it would see in the JSON that [`super::message_to_json`] makes of the
-//! same bytes: fields in the order of their numbers, also absent ones that have no presence; 64-bit
-//! integers as text, `bytes` as base64, enums by name, maps in the order of their keys. Whatever can
-//! be read is read alike; text that is not on the wire as it is, such as that of a 64-bit integer,
-//! can only be borrowed from JSON.
+//! It presents the same values as the JSON that [`super::message_to_json`] writes for the bytes:
+//! fields in the order of their numbers, absent ones without presence included; 64-bit integers as
+//! text, `bytes` as base64, enums by name, maps in the order of their keys. Text with another form on
+//! the wire, such as that of a 64-bit integer, can be borrowed from JSON alone.
 
 use std::ops::Range;
 
@@ -26,11 +25,11 @@ use crate::values::read_as_present;
 
 impl From<Malformed> for ValueError {
     fn from(_: Malformed) -> ValueError {
-        ValueError::custom("the bytes are no message of the type")
+        ValueError::custom("the bytes are not a message of this type")
     }
 }
 
-/// Reads the message that `bytes` are.
+/// Reads `bytes` as one message.
 pub(super) fn whole_message<'a, S: DeserializeSeed<'a>>(
     shapes: &Shapes,
     id: ShapeId,
@@ -55,28 +54,28 @@ struct Source<'s> {
     limits: &'s Limits,
 }
 
-/// What of a field is read.
+/// The part of a field that is read.
 #[derive(Clone, Copy)]
 enum Form<'s> {
-    /// Its value, or an element's, or a map's.
+    /// A single value: of the field, of an element, or of a map's entry.
     One,
-    /// All of a list, of this field.
+    /// The whole list in this field.
     List(&'s Field),
-    /// All of a map.
+    /// The whole map.
     Map,
 }
 
-/// A value of a known type: all that a field has on the wire.
+/// A value of a known type: all occurrences of its field on the wire.
 struct Value<'s, 'v, 'a> {
     source: Source<'s>,
     ty: Ty,
     form: Form<'s>,
-    /// The last one counts, of messages all; none mean the default value.
+    /// The last one is the value; messages are merged from all. Without any, it is the default value.
     values: &'v [(usize, Raw<'a>)],
     depth: usize,
 }
 
-/// What a value is in JSON.
+/// The JSON type of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Bool,
@@ -121,7 +120,7 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         text.map_err(|_| Malformed.into())
     }
 
-    /// The name of an enum's value, if it has one.
+    /// The name of an enum value, if it has one.
     fn name(&self) -> Result<Option<&'s str>, ValueError> {
         let Ty::Enum(id) = self.ty else {
             return Ok(None);
@@ -149,11 +148,13 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         })
     }
 
-    /// What is asked for in JSON must be there, whatever the visitor would take.
+    /// Checks that the value has one of the requested JSON types, as a JSON parser would.
     fn expect(self, classes: &[Class]) -> Result<Self, ValueError> {
         match classes.contains(&self.class()?) {
             true => Ok(self),
-            false => Err(ValueError::custom("another type was asked for")),
+            false => Err(ValueError::custom(
+                "the value does not have the requested JSON type",
+            )),
         }
     }
 
@@ -190,7 +191,9 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         let value = visitor.visit_seq(&mut items)?;
         match items.next()? {
             None => Ok(value),
-            Some(_) => Err(ValueError::custom("more elements than the type has")),
+            Some(_) => Err(ValueError::custom(
+                "the list has more elements than the type",
+            )),
         }
     }
 
@@ -207,15 +210,15 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         let value = visitor.visit_map(&mut map)?;
         match map.entries.next() {
             None => Ok(value),
-            Some(_) => Err(ValueError::custom("more entries than the type has")),
+            Some(_) => Err(ValueError::custom("the map has more entries than the type")),
         }
     }
 }
 
 impl Source<'_> {
-    /// Dser has counted before: this is for bytes that it has not seen.
+    /// Checks the depth. Dser has done so before: this is for unchecked bytes.
     fn enter(&self, depth: usize) -> Result<(), ValueError> {
-        // A list or a map does not count on the wire, and has a message around it.
+        // Lists and maps add no level on the wire, and are always inside a message.
         let limit = self.limits.max_depth;
         match depth <= limit.saturating_mul(2) {
             true => Ok(()),
@@ -224,7 +227,7 @@ impl Source<'_> {
     }
 }
 
-/// Methods that ask for values of one class.
+/// Methods that request values of one JSON type.
 macro_rules! expecting {
     ($($class:ident: $($method:ident)+;)+) => {$($(
         fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -276,8 +279,8 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
 
     read_as_present!();
 
-    /// As JSON has them: a text for a variant without data, an object of one member for one with
-    /// data.
+    /// Reads enums as from JSON: a text is a variant without data, an object of one member a variant
+    /// with data.
     fn deserialize_enum<V: Visitor<'a>>(
         self,
         name: &'static str,
@@ -295,7 +298,9 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
             }
             _ => None,
         };
-        let text = text.ok_or_else(|| ValueError::custom("an enum was asked for"))?;
+        let text = text.ok_or_else(|| {
+            ValueError::custom("an enum was requested, but the value is neither text nor object")
+        })?;
         let text: StrDeserializer<'_, ValueError> = text.into_deserializer();
         text.deserialize_enum(name, variants, visitor)
     }
@@ -316,7 +321,9 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
     }
 
     fn deserialize_unit<V: Visitor<'a>>(self, _: V) -> Result<V::Value, ValueError> {
-        Err(ValueError::custom("nothing was asked for"))
+        Err(ValueError::custom(
+            "null was requested, but the value is present",
+        ))
     }
 
     fn deserialize_unit_struct<V: Visitor<'a>>(
@@ -369,7 +376,7 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
 struct Items<'s, 'v, 'a> {
     source: Source<'s>,
     field: &'s Field,
-    /// What comes after `packed`.
+    /// The occurrences after the one in `packed`.
     values: &'v [(usize, Raw<'a>)],
     packed: Wire<'a>,
     depth: usize,
@@ -459,11 +466,11 @@ struct Members<'s, 'a> {
     source: Source<'s>,
     shape: &'s Shape,
     found: Found<'a>,
-    /// The first of the values that have not been read.
+    /// The index of the first unread value.
     at: usize,
-    /// The place of the first field that has not.
+    /// The place of the first unread field.
     place: usize,
-    /// The field whose name was read, and its values.
+    /// The field whose name was read last, and its values.
     next: Option<(&'s Field, Range<usize>)>,
     depth: usize,
 }
@@ -484,7 +491,9 @@ impl<'s> Members<'s, '_> {
     fn finish(&mut self) -> Result<(), ValueError> {
         match self.advance() {
             None => Ok(()),
-            Some(_) => Err(ValueError::custom("more members than the type has")),
+            Some(_) => Err(ValueError::custom(
+                "the message has more members than the type",
+            )),
         }
     }
 }
@@ -506,7 +515,7 @@ impl<'a> MapAccess<'a> for &mut Members<'_, 'a> {
 
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, ValueError> {
         let Some((field, range)) = self.next.take() else {
-            return Err(ValueError::custom("a value without a name was asked for"));
+            return Err(ValueError::custom("a value was read before its name"));
         };
         seed.deserialize(Value {
             source: self.source,

@@ -1,4 +1,4 @@
-//! Records of gRPC: messages as applications read them field by field, and not as JSON text.
+//! gRPC records: messages that applications read field by field instead of as JSON text.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::error::AccelError;
 use crate::limits::Limits;
 use crate::role::Role;
 
-/// What the bytes of a record are: a method's request or its response, as they are on the wire.
+/// The type of a record's bytes: the request or the response of a method, in its wire form.
 ///
-/// A record means the JSON that [`super::message_to_json`] makes of it, no more and no less.
+/// A record stands for the JSON that [`super::message_to_json`] writes for it.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,
@@ -32,7 +32,7 @@ impl Record {
         }
     }
 
-    /// Whether it is what `method` of `schema` takes or gives.
+    /// Whether the record is the message of `method` of `schema` in the role `role`.
     pub(crate) fn is_message(&self, schema: &Schema, method: MethodId, role: Role) -> bool {
         std::ptr::eq(&*self.schema, schema) && self.method == method && self.role == role
     }
@@ -41,7 +41,7 @@ impl Record {
         let method = self.schema.method(self.method);
         let method = method.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("method {}", self.method.0),
-            known: "those of another schema".to_owned(),
+            known: "the methods of another schema".to_owned(),
         })?;
         Ok(method.message(self.role))
     }
@@ -58,7 +58,7 @@ impl Record {
         self.kind()?.read(bytes, &self.limits, seed)
     }
 
-    /// The record of the response to this request; its bytes are put in the place of those in `out`.
+    /// The record of the response to this request. Its bytes replace the content of `out`.
     pub(crate) fn result<T: Serialize + ?Sized>(
         &self,
         value: &T,

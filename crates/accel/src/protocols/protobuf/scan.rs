@@ -1,4 +1,4 @@
-//! Checks a message on the wire before a tree is made of it.
+//! Checks a message on the wire before a tree is built from it.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Checks that `bytes` are one message of a type: whole fields of the right wire types, text in
-/// UTF-8, not nested deeper than [`Limits::max_depth`], and within the message's budget: fields and
-/// elements on the wire, fields that values have without being there, text and binary data.
+/// Checks that `bytes` are one message of a type: complete fields with the right wire types, text in
+/// UTF-8, and nesting within [`Limits::max_depth`]. Charges the message's budget: fields and elements
+/// on the wire, absent fields without presence, text and binary data.
 ///
 /// # Errors
 /// `truncated`, `bad_varint`, `bad_wire_type`, `wrong_field_type`, `bad_utf8`, `bad_frame`,
@@ -33,7 +33,7 @@ pub(super) fn check(
     scan.message(Some(id), bytes.len(), None, 0)
 }
 
-/// The wire types of the protobuf encoding, as their numbers.
+/// The wire types of the protobuf encoding, by number.
 pub(super) const VARINT: u8 = 0;
 pub(super) const FIXED64: u8 = 1;
 pub(super) const LENGTH: u8 = 2;
@@ -50,8 +50,8 @@ struct Scan<'b> {
 }
 
 impl Scan<'_> {
-    /// Checks the fields up to `end`, or up to the end of the group that has the number `group`.
-    /// Of a type that is not known, only the form is checked.
+    /// Checks the fields up to `end`, or up to the end of the group with number `group`. Without a type,
+    /// only the form is checked.
     fn message(
         &mut self,
         id: Option<ShapeId>,
@@ -73,7 +73,7 @@ impl Scan<'_> {
             if wire == END_GROUP {
                 return match group == Some(number) {
                     true => self.absent(shape, found),
-                    false => Err(self.malformed(start, "the end of a group that did not begin")),
+                    false => Err(self.malformed(start, "the end of a group that was not opened")),
                 };
             }
             self.budget.elements(1)?;
@@ -86,8 +86,8 @@ impl Scan<'_> {
                 }
                 None => {
                     self.skip(number, wire, start, end, depth)?;
-                    if shape.is_some_and(|it| it.extensible) {
-                        // What is in an extension the library knows alone: no more than its bytes.
+                    if shape.is_some_and(|shape| shape.extensible) {
+                        // Only the library knows extensions: their elements are at most their bytes.
                         self.budget.elements(self.at - start)?;
                     }
                 }
@@ -96,7 +96,7 @@ impl Scan<'_> {
         match group {
             None => {
                 self.absent(shape, found)?;
-                match shape.is_some_and(|it| it.is_any) {
+                match shape.is_some_and(|shape| shape.is_any) {
                     true => self.within_any(&any, depth),
                     false => Ok(()),
                 }
@@ -224,7 +224,7 @@ impl Scan<'_> {
         for (place, byte) in self.bytes[start..end].iter().take(LIMIT).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * place).min(63);
             if byte & 0x80 == 0 {
-                // The tenth byte has room for one bit.
+                // The tenth byte has one significant bit.
                 if place + 1 == LIMIT && *byte > 1 {
                     break;
                 }
@@ -246,7 +246,7 @@ impl Scan<'_> {
         })
     }
 
-    /// Reads a length; where what it is of ends.
+    /// Reads a length. Returns the offset of the end of the value that follows.
     fn length(&mut self, end: usize) -> Result<usize, AccelError> {
         let start = self.at;
         let length = self.varint(end)?;
@@ -277,20 +277,20 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Charges the fields that a message's value has beyond the `found` ones on the wire: those that
-    /// have no presence are always there.
+    /// Charges the fields of a message beyond the `found` ones on the wire: those without presence are
+    /// in the JSON even if absent.
     fn absent(&mut self, shape: Option<&Shape>, found: usize) -> Result<(), AccelError> {
         let always = shape.map_or(0, |shape| shape.always);
         self.budget.elements(always.saturating_sub(found))
     }
 
-    /// Checks the message that a `google.protobuf.Any` holds, which JSON has as its own fields.
+    /// Checks the message in a `google.protobuf.Any`, whose fields are members of its JSON.
     fn within_any(&mut self, any: &Any, depth: usize) -> Result<(), AccelError> {
         let end = self.at;
         let url = self.content(&any.url)?;
         let url = std::str::from_utf8(&self.bytes[url]).unwrap_or_default();
         let name = url.rsplit('/').next().unwrap_or_default();
-        // Of others there is no JSON.
+        // Other types have no JSON.
         let id = self.shapes.named(name);
         let content = self.content(&any.value)?;
         if let Some(id) = id {
@@ -301,7 +301,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Where the content of the length-delimited field is that lies at `place`.
+    /// The content of the length-delimited field at `place`.
     fn content(&mut self, place: &Range<usize>) -> Result<Range<usize>, AccelError> {
         if place.is_empty() {
             return Ok(0..0);
@@ -321,7 +321,7 @@ impl Scan<'_> {
     }
 }
 
-/// Where the fields of a `google.protobuf.Any` lie, the last ones if there are several.
+/// The fields of a `google.protobuf.Any` on the wire; the last ones if they are repeated.
 #[derive(Default)]
 struct Any {
     url: Range<usize>,
@@ -345,6 +345,6 @@ fn wire_name(wire: u8) -> &'static str {
         LENGTH => "length-delimited",
         GROUP => "group",
         FIXED32 => "32-bit",
-        _ => "no wire type",
+        _ => "an unknown wire type",
     }
 }

@@ -1,4 +1,4 @@
-//! What a `.proto` file declares: services, their methods, and the messages of those.
+//! The declarations of a `.proto` file: services, their methods, and the message types of those.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,11 @@ use super::shape::Builder;
 use crate::error::AccelError;
 use crate::role::Role;
 
-/// Why an interface file is of no use.
+/// An error in an interface file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct ProtoError {
-    /// Where and why, in the compiler's words.
+    /// Place and reason, in the compiler's words.
     why: String,
 }
 
@@ -30,7 +30,7 @@ impl From<protox::Error> for ProtoError {
     }
 }
 
-/// The place of a method in its schema, which is also its handler's.
+/// The index of a method in its schema, and of its handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
@@ -41,16 +41,16 @@ pub struct Method {
     pub service: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// What requests ask for: `/package.Service/Method`.
+    /// The path of its requests: `/package.Service/Method`.
     pub path: Arc<str>,
-    /// Whether one message is answered by one.
+    /// Whether request and response are one message each.
     pub unary: bool,
     input: MessageKind,
     output: MessageKind,
 }
 
 impl Method {
-    /// The type of its requests or its responses.
+    /// The message type of its requests or of its responses.
     pub(crate) fn message(&self, role: Role) -> &MessageKind {
         match role {
             Role::Request => &self.input,
@@ -58,7 +58,7 @@ impl Method {
         }
     }
 
-    /// Whether its request can be read, and its response be written, without JSON.
+    /// Whether its requests can be read, and its responses written, as records.
     pub(crate) fn takes_records(&self) -> bool {
         self.input.is_plain() && self.output.is_plain()
     }
@@ -77,7 +77,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// The one file of an interface that is given as text.
+/// The file of an interface given as text.
 struct Text<'t>(&'t str);
 
 const TEXT: &str = "interface.proto";
@@ -92,13 +92,13 @@ impl FileResolver for Text<'_> {
 }
 
 impl Schema {
-    /// Reads a file. What it imports is looked for beside it and then in the folders of `search`;
-    /// Google's well-known types are built in.
+    /// Reads a file. Imported files are searched beside it, then in the folders of `search`; Google's
+    /// well-known types are built in.
     ///
     /// # Errors
     /// [`ProtoError`] with the place.
     pub fn read(path: &Path, search: &[PathBuf]) -> Result<Schema, ProtoError> {
-        // The compiler would say that the file is in no folder that it knows.
+        // The compiler's message for a missing file would name folders only.
         std::fs::File::open(path).map_err(|error| ProtoError {
             why: error.to_string(),
         })?;
@@ -111,12 +111,12 @@ impl Schema {
         Schema::from_pool(compiler.descriptor_pool())
     }
 
-    /// Reads an interface that imports nothing but Google's well-known types.
+    /// Reads an interface from a text, which imports nothing but Google's well-known types.
     ///
     /// # Errors
     /// [`ProtoError`] with the place.
     pub fn parse(text: &str) -> Result<Schema, ProtoError> {
-        // The resolver must own what it reads from.
+        // The resolver must own its text.
         struct Owned(String);
         impl FileResolver for Owned {
             fn open_file(&self, name: &str) -> Result<File, protox::Error> {
@@ -141,7 +141,7 @@ impl Schema {
             }
         }
         let (shapes, places) = builder.finish();
-        let kind = |it| MessageKind::known(it, &shapes, &places);
+        let kind = |message| MessageKind::known(message, &shapes, &places);
         for service in pool.services() {
             let name: Arc<str> = service.full_name().into();
             for method in service.methods() {
@@ -174,12 +174,12 @@ impl Schema {
         &self.methods
     }
 
-    /// The method at a place.
+    /// The method with an index.
     pub fn method(&self, id: MethodId) -> Option<&Method> {
         self.methods.get(id.0)
     }
 
-    /// The method that a request's path names.
+    /// The method with the path of a request.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.
@@ -187,18 +187,18 @@ impl Schema {
         if let Some(id) = self.by_path.get(path) {
             return Ok(*id);
         }
-        let (service, name) = match path.strip_prefix('/').and_then(|it| it.split_once('/')) {
+        let (service, name) = match path.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
             Some(parts) => parts,
             None => ("", path),
         };
         self.unknown(service, name)
     }
 
-    /// The method of a name: `package.Service.Method`, or `Service.Method` or `Method` where these
-    /// name only one.
+    /// The method with a name: `package.Service.Method`, or `Service.Method` or `Method` if that is
+    /// unique.
     ///
     /// # Errors
-    /// `unknown_method`, also for names that several methods have.
+    /// `unknown_method`, also for ambiguous names.
     pub fn find(&self, name: &str) -> Result<MethodId, AccelError> {
         let mut found = self.methods.iter().zip(0..).filter(|(method, _)| {
             let full = format!(".{}.{}", method.service, method.name);
@@ -207,9 +207,12 @@ impl Schema {
         });
         match (found.next(), found.next()) {
             (Some((_, place)), None) => Ok(MethodId(place)),
-            (Some((one, _)), Some((other, _))) => Err(AccelError::UnknownMethod {
+            (Some((first, _)), Some((other, _))) => Err(AccelError::UnknownMethod {
                 name: name.to_owned(),
-                known: format!("{} and {}; name the service, too", one.path, other.path),
+                known: format!(
+                    "{} and {}; add the service to the name",
+                    first.path, other.path
+                ),
             }),
             _ => {
                 let (service, name) = name.rsplit_once('.').unwrap_or(("", name));
@@ -236,7 +239,7 @@ impl Schema {
         Err(AccelError::UnknownMethod { name, known })
     }
 
-    /// The type of a message by its full name.
+    /// The message type with a full name.
     pub fn message(&self, name: &str) -> Option<MessageDescriptor> {
         self.pool.get_message_by_name(name)
     }

@@ -1,48 +1,49 @@
-//! Types of messages as tables, in which a field is found by a number or by a name without a walk
-//! through the descriptors of the library.
+//! Message types as tables: a field is found by number or by name without a walk through the
+//! descriptors of the library.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
 
-/// The messages and enums of an interface.
+/// The message types and enums of an interface.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     messages: Vec<Shape>,
     enums: Vec<Names>,
-    /// All that a `google.protobuf.Any` may hold, if there can be one.
+    /// The largest [`Shape::always`], at least 1.
     most_always: usize,
+    /// The message types that a `google.protobuf.Any` may hold, by name.
     within_any: HashMap<String, ShapeId>,
 }
 
-/// A type of messages; its place in [`Shapes`].
+/// The index of a message type in [`Shapes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShapeId(usize);
 
-/// An enum; its place in [`Shapes`].
+/// The index of an enum in [`Shapes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EnumId(usize);
 
-/// What a message of one type has.
+/// The fields of a message type.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// In the order of their numbers, which is that of JSON.
+    /// Fields in the order of their numbers, which is their order in JSON.
     pub(super) fields: Vec<Field>,
-    /// Names of JSON, and where they are no other's, those of the interface.
+    /// The places of fields by their names in JSON and in the interface; the former take precedence.
     names: HashMap<Box<str>, usize>,
-    /// Whether its JSON says no more than its fields do.
+    /// Whether its JSON is the object of its fields, without a special form.
     plain: bool,
-    /// How many fields are there whatever is on the wire: those without presence.
+    /// The number of fields without presence, which are in the JSON of every message.
     pub(super) always: usize,
-    /// Whether there may be fields that other files declare.
+    /// Whether other files may declare extensions.
     pub(super) extensible: bool,
     pub(super) is_any: bool,
-    /// How many oneofs there may be.
+    /// The number of oneofs.
     pub(super) oneofs: usize,
 }
 
-/// A field.
+/// A field of a message type.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) number: u32,
@@ -51,25 +52,25 @@ pub(super) struct Field {
     pub(super) full_name: Box<str>,
     pub(super) ty: Ty,
     pub(super) holds: Holds,
-    /// Whether one that is absent differs from one that has the default value.
+    /// Whether an absent field differs from one with the default value.
     pub(super) presence: bool,
     pub(super) oneof: Option<usize>,
-    /// The fact that an absent one is.
+    /// The fact for an absent field.
     pub(super) default_fact: Option<i64>,
 }
 
-/// How many values a field holds.
+/// The cardinality and form of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     One,
-    /// As a group, which is how messages once were written.
+    /// A group, the obsolete wire form of messages.
     Group,
     List {
         packed: bool,
     },
     /// A list of groups.
     Groups,
-    /// Its type is that of the entries.
+    /// A map; the type of the field is that of its entries.
     Map,
 }
 
@@ -106,7 +107,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn name(&self, number: i32) -> Option<&str> {
-        self.by_number.get(&number).map(|it| &**it)
+        self.by_number.get(&number).map(|name| &**name)
     }
 
     pub(super) fn number(&self, name: &str) -> Option<i32> {
@@ -115,27 +116,29 @@ impl Names {
 }
 
 impl Shape {
-    /// The place of the field that has a number.
+    /// The place of the field with a number.
     pub(super) fn place(&self, number: u32) -> Option<usize> {
         // Most messages number their fields from 1 on.
         let guess = (number as usize).wrapping_sub(1);
         match self.fields.get(guess) {
             Some(field) if field.number == number => Some(guess),
             _ => {
-                let found = self.fields.binary_search_by_key(&number, |it| it.number);
+                let found = self
+                    .fields
+                    .binary_search_by_key(&number, |field| field.number);
                 found.ok()
             }
         }
     }
 
-    /// The field that a member of the JSON sets.
+    /// The field that a JSON member of this name sets.
     pub(super) fn named(&self, name: &str) -> Option<&Field> {
         self.names.get(name).map(|place| &self.fields[*place])
     }
 }
 
 impl Field {
-    /// Whether it is at most one number, enum or bool: a fact, that is.
+    /// Whether the field is a fact: a single integer, enum or bool.
     pub(super) fn is_fact(&self) -> bool {
         let is_number = !matches!(
             self.ty,
@@ -150,13 +153,13 @@ impl Shapes {
         &self.messages[place]
     }
 
-    /// How many elements a byte on the wire can stand for at most: a message without fields has those
-    /// that are always there.
+    /// The most elements that one byte on the wire can stand for: an empty message counts as all its
+    /// fields without presence.
     pub(super) fn most_always(&self) -> usize {
         self.most_always
     }
 
-    /// The message of this name that an `Any` may hold.
+    /// The message type of this name, if an `Any` may hold it.
     pub(super) fn named(&self, name: &str) -> Option<ShapeId> {
         self.within_any.get(name).copied()
     }
@@ -165,7 +168,7 @@ impl Shapes {
         &self.enums[place]
     }
 
-    /// The types of the key and of the value of a map's entries.
+    /// The key field and the value field of a map's entries.
     pub(super) fn entry(&self, ty: Ty) -> Option<(&Field, &Field)> {
         let Ty::Message(id) = ty else {
             return None;
@@ -176,8 +179,8 @@ impl Shapes {
         }
     }
 
-    /// Whether the JSON of such a message is nothing but its fields, by their types: no message
-    /// within is one that ProtoJSON treats in a way of its own, has extensions or is a group.
+    /// Whether the JSON of such messages follows from their fields alone: no message type within has a
+    /// special form in ProtoJSON, extensions or groups.
     pub(super) fn is_plain(&self, root: ShapeId) -> bool {
         let mut seen = vec![false; self.messages.len()];
         let mut left = vec![root];
@@ -201,18 +204,18 @@ impl Shapes {
     }
 }
 
-/// Makes [`Shapes`] of descriptors, each once.
+/// Builds [`Shapes`] from descriptors.
 #[derive(Default)]
 pub(super) struct Builder {
     shapes: Shapes,
     known: HashMap<String, ShapeId>,
     enums: HashMap<String, EnumId>,
-    /// Those that have a place, and nothing there yet.
+    /// The types with a place whose shape is not built yet.
     left: Vec<MessageDescriptor>,
 }
 
 impl Builder {
-    /// The place of a type, and by it of all that it has within.
+    /// The place of a type; adds it and all types within.
     pub(super) fn add(&mut self, kind: &MessageDescriptor) -> ShapeId {
         let root = self.place(kind);
         // In the order of their places.
@@ -232,7 +235,7 @@ impl Builder {
         root
     }
 
-    /// What was made, and the places by name.
+    /// The shapes, and their places by name.
     pub(super) fn finish(mut self) -> (Arc<Shapes>, HashMap<String, ShapeId>) {
         let always = self.shapes.messages.iter().map(|shape| shape.always);
         self.shapes.most_always = always.max().unwrap_or_default().max(1);
@@ -251,7 +254,7 @@ impl Builder {
 
     fn shape(&mut self, kind: &MessageDescriptor) -> Shape {
         let name = kind.full_name();
-        let fields: Vec<Field> = kind.fields().map(|it| self.field(&it)).collect();
+        let fields: Vec<Field> = kind.fields().map(|field| self.field(&field)).collect();
         let mut names = HashMap::new();
         for (place, field) in fields.iter().enumerate() {
             names.insert((&*field.name).into(), place);
@@ -259,11 +262,11 @@ impl Builder {
         for (place, field) in fields.iter().enumerate() {
             names.insert(field.json_name.clone(), place);
         }
-        let groups = |it: &Field| matches!(it.holds, Holds::Group | Holds::Groups);
+        let groups = |field: &Field| matches!(field.holds, Holds::Group | Holds::Groups);
         let is_known = name.starts_with("google.protobuf.") && name != "google.protobuf.Empty";
         Shape {
             plain: !is_known && kind.extension_ranges().len() == 0 && !fields.iter().any(groups),
-            always: fields.iter().filter(|it| !it.presence).count(),
+            always: fields.iter().filter(|field| !field.presence).count(),
             extensible: kind.extension_ranges().len() > 0,
             is_any: name == "google.protobuf.Any",
             oneofs: kind.oneofs().len(),
@@ -287,10 +290,10 @@ impl Builder {
         } else {
             Holds::One
         };
-        // One of one, such as that of an optional field, unsets nothing.
+        // A oneof of one field, such as that of an optional field, unsets nothing.
         let oneof = (field.containing_oneof()).filter(|oneof| oneof.fields().len() > 1);
         let mut oneofs = field.parent_message().oneofs();
-        let oneof = oneof.and_then(|oneof| oneofs.position(|it| it == oneof));
+        let oneof = oneof.and_then(|oneof| oneofs.position(|other| other == oneof));
         Field {
             number: field.number(),
             name: field.name().into(),
@@ -340,7 +343,7 @@ impl Builder {
         };
         for value in kind.values() {
             let number = value.number();
-            // Of several names of a number, the library's choice.
+            // A number may have several names: the library chooses.
             if let Some(first) = kind.get_value(number) {
                 names.by_number.insert(number, first.name().into());
             }

@@ -1,8 +1,8 @@
-//! Maps in the order of their keys: the library keeps them in hash tables, whose order is another
-//! each time, and equal input is to give equal bytes. And -0.0, which the library takes for the
-//! default value 0.0 and does not write, though it is another value.
+//! Deterministic and lossless output for two cases that the library gets wrong. Maps: it keeps them in
+//! hash tables, whose order changes, but equal input must give equal bytes. -0.0: it takes that for
+//! the default value 0.0 and omits it.
 //!
-//! Only messages whose type has a map or such a number, or has one somewhere within, take this way.
+//! Only messages whose type contains a map or such a number at any depth are written here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,16 +16,16 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Whether a message of this type can have a map anywhere, and a floating-point number without
-/// presence. `google.protobuf.Any`, which can hold anything, counts as both.
+/// Whether a message of this type can contain a map, and a floating-point number without presence, at
+/// any depth. `google.protobuf.Any`, which can hold any message, counts as both.
 pub(super) fn find(kind: &MessageDescriptor) -> [bool; 2] {
     let mut seen = vec![kind.clone()];
     let (mut next, mut maps, mut floats) = (0, false, false);
     while let Some(kind) = seen.get(next).cloned() {
         next += 1;
         let any = kind.full_name() == "google.protobuf.Any";
-        maps |= any || kind.fields().any(|it| it.is_map());
-        floats |= any || kind.fields().any(|it| may_lose_sign(&it));
+        maps |= any || kind.fields().any(|field| field.is_map());
+        floats |= any || kind.fields().any(|field| may_lose_sign(&field));
         if maps && floats {
             break;
         }
@@ -45,7 +45,7 @@ fn may_lose_sign(field: &FieldDescriptor) -> bool {
     float && !field.is_list() && !field.supports_presence()
 }
 
-/// Writes a number that the library does not write: -0.0 without presence.
+/// Writes -0.0 without presence, which the library omits.
 fn encode_negative_zero(field: &FieldDescriptor, value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::F64(value) if value.to_bits() == (-0.0f64).to_bits() => {
@@ -83,10 +83,10 @@ fn encode_field(of: &DynamicMessage, field: &FieldDescriptor, value: &Value, out
             let mut sorted: Vec<_> = entries.iter().collect();
             sorted.sort_by_key(|(key, _)| *key);
             for (key, value) in sorted {
-                let mut one = DynamicMessage::new(entry.clone());
-                one.set_field(&entry.map_entry_key_field(), Value::from(key.clone()));
-                one.set_field(&entry.map_entry_value_field(), value.clone());
-                encode_message(field, &one, out);
+                let mut single = DynamicMessage::new(entry.clone());
+                single.set_field(&entry.map_entry_key_field(), Value::from(key.clone()));
+                single.set_field(&entry.map_entry_value_field(), value.clone());
+                encode_message(field, &single, out);
             }
         }
         (Value::List(values), Kind::Message(_)) => {
@@ -118,8 +118,8 @@ fn encode_message(field: &FieldDescriptor, message: &DynamicMessage, out: &mut V
     }
 }
 
-/// The JSON of a message of type `kind` with the members of its maps in the order of their names.
-/// Well-known types that hold whatever JSON they like have all their members in that order.
+/// The JSON `text` of a message of type `kind`, with the members of its maps in the order of their
+/// names. In well-known types for arbitrary JSON, all members are in that order.
 pub(super) fn json(kind: &MessageDescriptor, text: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let text: &RawValue = serde_json::from_slice(text)?;
     let mut out = Vec::with_capacity(text.get().len());
@@ -138,7 +138,7 @@ fn write_message(
     let Members(members) = serde_json::from_str(text.get())?;
     write_object(members, out, |name, value, out| {
         let field = kind.get_field_by_json_name(name);
-        match field.as_ref().map(|it| (it, it.kind())) {
+        match field.as_ref().map(|field| (field, field.kind())) {
             Some((field, Kind::Message(inner))) => write_field(field, &inner, value, out),
             _ => {
                 out.extend_from_slice(value.get().as_bytes());
@@ -176,7 +176,7 @@ fn write_field(
     }
 }
 
-/// JSON of no known type: the members of all objects in order.
+/// Writes arbitrary JSON with the members of all objects in order.
 fn write_any(text: &RawValue, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     match text.get().as_bytes().first() {
         Some(b'{') => {
@@ -227,7 +227,7 @@ fn write_list(
     Ok(())
 }
 
-/// The members of an object as they stand.
+/// The members of an object in their order.
 struct Members<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'t> Deserialize<'t> for Members<'t> {

@@ -86,7 +86,7 @@ impl StorageCall {
             (Role::Response, Operation::CacheGet) => Operation::DbFind,
             (Role::Response, Operation::DbFind) => Operation::CacheSet,
             (Role::Response, Operation::CacheSet | Operation::DbInsert) => {
-                let why = "nothing follows from the response to a write";
+                let why = "no request follows the response to a write";
                 return Err(AccelError::NoCall { step: "Ser", why });
             }
         };

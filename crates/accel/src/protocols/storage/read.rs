@@ -55,7 +55,10 @@ pub(crate) fn read<'a>(
     let (role, decoded) = decode(message, limits)?;
     let operation = Operation::from_code(find(&decoded, "operation").unwrap_or(-1))?;
     if operation != call.operation {
-        let why = format!("is about {operation:?}, but {:?} was asked", call.operation);
+        let why = format!(
+            "the operation is {operation:?}; expected is {:?}",
+            call.operation
+        );
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: 0,
@@ -74,7 +77,7 @@ pub(crate) fn read<'a>(
 /// Reads a request, as a store does.
 ///
 /// # Errors
-/// Those of Dser, and `bad_frame` for a response.
+/// Every way in which the bytes are not one request.
 pub fn read_request(message: &[u8], limits: &Limits) -> Result<StorageRequest, AccelError> {
     #[derive(Deserialize)]
     struct Fields {
@@ -85,7 +88,7 @@ pub fn read_request(message: &[u8], limits: &Limits) -> Result<StorageRequest, A
     }
     let (role, decoded) = decode(message, limits)?;
     if role != Role::Request {
-        let why = "a response where a request belongs".to_owned();
+        let why = "a response instead of a request".to_owned();
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: 4,
@@ -153,7 +156,7 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
     };
     let decoded = one_struct(schema, id, &mut reader, limits)?;
     if let Some((ty, id)) = reader.field()? {
-        let why = format!("field {id} of type {} follows the only one", ty.name());
+        let why = format!("a second field, {id} of type {}; allowed is one", ty.name());
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: body + reader.at(),

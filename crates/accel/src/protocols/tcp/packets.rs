@@ -5,9 +5,9 @@
 //! (RFC 9293, section 3.1), payload. The IPv4 total length delimits the packets and its addresses
 //! give the pseudo header of the TCP checksum.
 //!
-//! A message is sent as segments of at most [`MSS`] payload bytes; PSH marks the last one, which
-//! is how a receiver knows that no tail is missing. Connection set-up, acknowledgement and
-//! retransmission belong to the transport's control path and are not part of the accelerator.
+//! A message is sent as segments of at most [`MSS`] payload bytes. PSH marks the last segment, so that
+//! a receiver notices a missing tail. Connection set-up, acknowledgement and retransmission belong to
+//! the control path of the transport and are not part of the accelerator.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -29,7 +29,7 @@ const CONTROL_FLAGS: u8 = 0x27;
 const WINDOW: u16 = u16::MAX;
 const TIME_TO_LIVE: u8 = 64;
 
-/// Cuts `message` into packets and advances `session.send_next`.
+/// Splits `message` into packets and advances `session.send_next`.
 ///
 /// # Errors
 /// `too_large` for a message beyond the limit.
@@ -80,15 +80,17 @@ fn write_packet(out: &mut Vec<u8>, session: &TcpSession, payload: &[u8], last: b
 }
 
 struct Segment<'a> {
+    /// The offset of its packet.
     at: usize,
     sequence: u32,
+    /// Whether PSH marks it as the last of its message.
     last: bool,
     payload: &'a [u8],
 }
 
-/// Puts a message together from its packets, in any order, and advances `session.receive_next`.
+/// Assembles a message from its packets, in any order, and advances `session.receive_next`.
 ///
-/// Exact duplicates, and segments that lie wholly before `receive_next`, are dropped.
+/// Exact duplicates, and segments that end before `receive_next`, are dropped.
 ///
 /// # Errors
 /// `truncated` inside a packet or when the segment with PSH is missing, `segment_gap`,
@@ -98,7 +100,7 @@ pub fn receive(
     packets: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    // Headers come on top of the message and duplicates are legal, hence twice the limit.
+    // Headers add to the message and duplicates are legal, hence twice the limit.
     if packets.len() / 2 > limits.max_message_bytes {
         let (size, limit) = (packets.len(), limits.max_message_bytes.saturating_mul(2));
         return Err(AccelError::TooLarge {
@@ -123,55 +125,16 @@ pub fn receive(
     Ok(message)
 }
 
+/// Reads the packet at `at`, and checks that it belongs to the connection.
 fn read_packet<'a>(
     session: &TcpSession,
     packets: &'a [u8],
     at: usize,
 ) -> Result<Segment<'a>, AccelError> {
-    let have = packets.len() - at;
-    if have < HEADERS {
-        return Err(AccelError::Truncated {
-            what: "IPv4 and TCP headers",
-            at,
-            need: HEADERS,
-            have,
-        });
-    }
-    let bad = |offset: usize, why: String| AccelError::BadSegment {
-        at: at + offset,
-        why,
-    };
-    let head = &packets[at..];
-    if head[0] != 0x45 {
-        return Err(bad(
-            0,
-            format!("IPv4 version and header length {:#04x}, not 0x45", head[0]),
-        ));
-    }
-    let total = usize::from(be16(head, 2));
-    if total < HEADERS {
-        return Err(bad(
-            2,
-            format!("total length {total}, below the headers' {HEADERS}"),
-        ));
-    }
-    if have < total {
-        return Err(AccelError::Truncated {
-            what: "segment",
-            at,
-            need: total,
-            have,
-        });
-    }
-    check_sum("IPv4 header", 0, &head[..IP_HEADER], 10, at + 10)?;
-    if be16(head, 6) & 0xbfff != 0 {
-        return Err(bad(6, "IPv4 fragments are not reassembled".to_owned()));
-    }
-    if head[9] != PROTOCOL_TCP {
-        return Err(bad(9, format!("protocol {}, not 6 (TCP)", head[9])));
-    }
-    let (source, destination) = (address(head, 12, 20), address(head, 16, 22));
-    let segment = &head[IP_HEADER..total];
+    let packet = packet_at(packets, at)?;
+    check_ip_header(packet, at)?;
+    let (source, destination) = (address(packet, 12, 20), address(packet, 16, 22));
+    let segment = &packet[IP_HEADER..];
     let pseudo = pseudo_header_sum(*source.ip(), *destination.ip(), segment.len());
     check_sum("TCP", pseudo, segment, 16, at + IP_HEADER + 16)?;
     if (source, destination) != (session.peer, session.local) {
@@ -183,32 +146,78 @@ fn read_packet<'a>(
             expected,
         });
     }
-    if segment[12] != 0x50 {
-        return Err(bad(
-            32,
-            format!(
-                "data offset byte {:#04x}, not 0x50 (no options)",
-                segment[12]
-            ),
-        ));
-    }
-    let flags = segment[13];
-    if flags & CONTROL_FLAGS != 0 || flags & FLAG_ACK == 0 {
-        return Err(bad(
-            33,
-            format!("flags {flags:#04x}; data segments have ACK and at most PSH"),
-        ));
-    }
     Ok(Segment {
         at,
         sequence: u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]),
-        last: flags & FLAG_PSH != 0,
+        last: flags(segment, at)? & FLAG_PSH != 0,
         payload: &segment[TCP_HEADER..],
     })
 }
 
+/// The bytes of the packet at `at`, delimited by the total length in its IPv4 header.
+fn packet_at(packets: &[u8], at: usize) -> Result<&[u8], AccelError> {
+    let rest = &packets[at..];
+    let have = rest.len();
+    if have < HEADERS {
+        return Err(AccelError::Truncated {
+            what: "IPv4 and TCP headers",
+            at,
+            need: HEADERS,
+            have,
+        });
+    }
+    if rest[0] != 0x45 {
+        let why = format!("IPv4 version and header length {:#04x}, not 0x45", rest[0]);
+        return Err(AccelError::BadSegment { at, why });
+    }
+    let total = usize::from(be16(rest, 2));
+    if total < HEADERS {
+        let why = format!("total length {total}, below the headers' {HEADERS}");
+        return Err(AccelError::BadSegment { at: at + 2, why });
+    }
+    if have < total {
+        return Err(AccelError::Truncated {
+            what: "segment",
+            at,
+            need: total,
+            have,
+        });
+    }
+    Ok(&rest[..total])
+}
+
+fn check_ip_header(packet: &[u8], at: usize) -> Result<(), AccelError> {
+    check_sum("IPv4 header", 0, &packet[..IP_HEADER], 10, at + 10)?;
+    if be16(packet, 6) & 0xbfff != 0 {
+        let why = "IPv4 fragments are not reassembled".to_owned();
+        return Err(AccelError::BadSegment { at: at + 6, why });
+    }
+    if packet[9] != PROTOCOL_TCP {
+        let why = format!("protocol {}, not 6 (TCP)", packet[9]);
+        return Err(AccelError::BadSegment { at: at + 9, why });
+    }
+    Ok(())
+}
+
+/// The flags of the segment of the packet at `at`, which are those of a data segment without options.
+fn flags(segment: &[u8], at: usize) -> Result<u8, AccelError> {
+    let (offset, flags) = (segment[12], segment[13]);
+    if offset != 0x50 {
+        let why = format!("data offset byte {offset:#04x}, not 0x50 (no options)");
+        return Err(AccelError::BadSegment { at: at + 32, why });
+    }
+    if flags & CONTROL_FLAGS != 0 || flags & FLAG_ACK == 0 {
+        let why = format!("flags {flags:#04x}; data segments have ACK and at most PSH");
+        return Err(AccelError::BadSegment { at: at + 33, why });
+    }
+    Ok(flags)
+}
+
+/// The message in segments that are ordered by sequence number from `base`, and the next number
+/// expected. `end` is the offset of the end of the input.
 fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>, u32), AccelError> {
-    let mut message = Vec::with_capacity(segments.iter().map(|s| s.payload.len()).sum());
+    let mut message =
+        Vec::with_capacity(segments.iter().map(|segment| segment.payload.len()).sum());
     let mut next = base;
     let mut previous: Option<&Segment<'_>> = None;
     for segment in segments {
@@ -225,8 +234,9 @@ fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>,
         if ahead < 0 {
             let stale = ahead.unsigned_abs() as usize >= segment.payload.len();
             let before_message = (segment.sequence.wrapping_sub(base) as i32) < 0;
-            let twin = previous
-                .is_some_and(|p| p.sequence == segment.sequence && p.payload == segment.payload);
+            let twin = previous.is_some_and(|last| {
+                last.sequence == segment.sequence && last.payload == segment.payload
+            });
             if twin || (stale && before_message) {
                 continue;
             }
@@ -242,7 +252,7 @@ fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>,
     }
     match previous {
         Some(segment) if segment.last => Ok((message, next)),
-        // Nothing new, or the end of the message is not there.
+        // All segments are old, or the last one of the message is missing.
         _ => Err(AccelError::Truncated {
             what: "segment with PSH",
             at: end,
@@ -256,7 +266,8 @@ fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-fn address(head: &[u8], ip: usize, port: usize) -> SocketAddrV4 {
-    let octets = Ipv4Addr::new(head[ip], head[ip + 1], head[ip + 2], head[ip + 3]);
-    SocketAddrV4::new(octets, be16(head, port))
+/// The address whose IPv4 part and port are at these offsets of a packet.
+fn address(packet: &[u8], ip: usize, port: usize) -> SocketAddrV4 {
+    let octets = Ipv4Addr::new(packet[ip], packet[ip + 1], packet[ip + 2], packet[ip + 3]);
+    SocketAddrV4::new(octets, be16(packet, port))
 }

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddrV4;
 
-/// One end of an established connection.
+/// The state of one end of an established TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpSession {
-    /// This end.
+    /// The address of this end.
     pub local: SocketAddrV4,
-    /// The other end.
+    /// The address of the other end.
     pub peer: SocketAddrV4,
     /// Sequence number of the next byte sent.
     pub send_next: u32,
@@ -29,7 +29,7 @@ impl TcpSession {
         }
     }
 
-    /// The same connection as the other end sees it.
+    /// The session of the other end.
     pub fn mirrored(&self) -> TcpSession {
         TcpSession::new(self.peer, self.local, self.receive_next, self.send_next)
     }

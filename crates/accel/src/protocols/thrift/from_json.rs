@@ -1,4 +1,4 @@
-//! JSON text to Thrift struct, driven by the JSON parser's events: no tree in between.
+//! JSON text to Thrift structs, driven by the events of the JSON parser, without a tree.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub(super) fn write<W: Writer>(
         depth: 0,
     };
     let outcome = seed.deserialize(&mut parser).and_then(|_| parser.end());
-    // A refusal of ours travels through the parser as its own error: prefer the original.
+    // The parser wraps our errors in its own: prefer the original.
     match (context.failure, outcome) {
         (Some(failure), _) => Err(failure),
         (None, Err(error)) => Err(AccelError::from_json(error)),
@@ -56,7 +56,7 @@ struct Context<'c, W> {
 impl<W: Writer> Context<'_, W> {
     fn fail<E: Error>(&mut self, failure: AccelError) -> E {
         self.failure.get_or_insert(failure);
-        E::custom("refused by the schema")
+        E::custom("does not fit the schema")
     }
 
     fn enter<E: Error>(&mut self, depth: usize) -> Result<(), E> {
@@ -68,7 +68,7 @@ impl<W: Writer> Context<'_, W> {
         Err(self.fail(AccelError::TooDeep { at, limit }))
     }
 
-    /// Counts so many more fields or elements, after which the text may not have become too large.
+    /// Charges `more` fields or elements, and checks the size of the struct.
     fn count<E: Error>(&mut self, more: usize) -> Result<(), E> {
         let counted = self
             .budget
@@ -78,14 +78,14 @@ impl<W: Writer> Context<'_, W> {
     }
 }
 
-/// A value of a known type, to be written where the writer stands. Deserializes to whether it
-/// was there: `null` leaves a field out.
+/// A value of a known type, to be written at the end of the output. Deserializes to whether the value
+/// is present: a `null` field is absent.
 struct Value<'v, 'c, W> {
     context: &'v mut Context<'c, W>,
     ty: &'v Ty,
-    /// What errors call it.
+    /// Its name in errors.
     name: &'v str,
-    /// The field's number, if the value is a field: its header precedes the value.
+    /// The number of the field whose value it is: a field header precedes the value.
     field: Option<i16>,
     depth: usize,
 }
@@ -339,7 +339,7 @@ fn write_struct<'de, W: Writer, A: MapAccess<'de>>(
             depth: depth + 1,
         };
         let mut value = serde_json::Deserializer::from_slice(&default.json);
-        // A refusal of ours, such as of its depth, is kept beside the parser's error.
+        // Our own errors, such as of depth, are kept beside the parser's.
         seed.deserialize(&mut value).map_err(A::Error::custom)?;
         present |= 1 << place;
         context.count(1)?;
@@ -351,7 +351,7 @@ fn write_struct<'de, W: Writer, A: MapAccess<'de>>(
     context.count(0)
 }
 
-/// A member's name, deserialized to the field's place in its struct.
+/// The name of a member. Deserializes to the field's place in its struct.
 struct FieldKey<'v, 'c, W> {
     context: &'v mut Context<'c, W>,
     structure: &'v Struct,
@@ -388,7 +388,7 @@ impl<W: Writer> Visitor<'_> for FieldKey<'_, '_, W> {
     }
 }
 
-/// The key of a map with string keys, written as it is read.
+/// A key of a map with string keys. Deserializing writes it.
 struct TextKey<'v, 'c, W> {
     context: &'v mut Context<'c, W>,
 }

@@ -1,8 +1,8 @@
-//! Thrift values for serde: an application's own types, without JSON text in between.
+//! A serde deserializer of Thrift structs, for types of applications.
 //!
-//! What a type sees is what it would see in the JSON that [`super::struct_to_json`] makes of the
-//! same bytes: members in the order of the wire, then absent fields that have default values;
-//! `binary` as base64; maps whose keys are no strings as pairs.
+//! It presents the same values as the JSON that [`super::struct_to_json`] writes for the bytes:
+//! members in the order of the wire, then absent fields with default values; `binary` as base64;
+//! maps without string keys as pairs.
 
 use std::marker::PhantomData;
 
@@ -72,19 +72,19 @@ impl<'a, R: Reader<'a>> Source<'_, 'a, R> {
     }
 }
 
-/// Dser has looked at everything before: this is for bytes that it has not seen.
+/// Checks a type on the wire against the schema. Dser has done so before: this is for unchecked bytes.
 fn check_type(wire: WireType, ty: &Ty) -> Result<(), ValueError> {
     match wire == WireType::of(ty) {
         true => Ok(()),
         false => Err(ValueError::custom(format_args!(
-            "{} on the wire; the interface says {}",
+            "the type on the wire is {}, in the interface {}",
             wire.name(),
             ty.name()
         ))),
     }
 }
 
-/// A value of a known type, where the reader stands.
+/// The value of a known type at the position of the reader.
 struct Value<'v, 't, 's, 'a, R> {
     source: &'v mut Source<'s, 'a, R>,
     ty: &'t Ty,
@@ -151,7 +151,7 @@ fn all_read(left: usize) -> Result<(), ValueError> {
     match left {
         0 => Ok(()),
         left => Err(ValueError::custom(format_args!(
-            "{left} more elements than the type has"
+            "{left} elements are left after those of the type"
         ))),
     }
 }
@@ -187,8 +187,8 @@ impl<'a, R: Reader<'a>> Deserializer<'a> for Value<'_, '_, '_, 'a, R> {
 
     read_as_present!();
 
-    /// As JSON has them: a text for a variant without data, an object of one member, such as a
-    /// union is, for one with data.
+    /// Reads enums as from JSON: a text is a variant without data, an object of one member, such as a
+    /// union, a variant with data.
     fn deserialize_enum<V: Visitor<'a>>(
         self,
         name: &'static str,
@@ -253,7 +253,7 @@ impl<'a, R: Reader<'a>> SeqAccess<'a> for &mut Items<'_, '_, '_, 'a, R> {
     }
 }
 
-/// The entries of a map: members where the keys are strings, else pairs.
+/// The entries of a map: members if the keys are strings, else pairs.
 struct Entries<'v, 't, 's, 'a, R> {
     source: &'v mut Source<'s, 'a, R>,
     types: &'t (Ty, Ty),
@@ -358,23 +358,22 @@ impl<'a, R: Reader<'a>> SeqAccess<'a> for &mut Pair<'_, '_, '_, 'a, R> {
     }
 }
 
-/// The members of a struct: its fields on the wire, and then those with default values that are
-/// not there.
+/// The members of a struct: its fields on the wire, then its absent fields with default values.
 struct Members<'v, 's, 'a, R> {
     source: &'v mut Source<'s, 'a, R>,
     structure: &'s Struct,
     outer: i16,
-    /// The fields that were on the wire, by their places.
+    /// The fields that were on the wire, as bits by place.
     seen: u128,
-    /// Behind the end of the struct: the place to look at next for a default value.
+    /// After the end of the struct: the next place to search for a default value.
     absent: Option<usize>,
-    /// The place of the member whose value comes next.
+    /// The place of the member whose value is read next.
     next: Option<usize>,
     depth: usize,
 }
 
 impl<'a, R: Reader<'a>> Members<'_, '_, 'a, R> {
-    /// The place of the next member; `None` behind the last one.
+    /// The place of the next member; `None` after the last one.
     fn advance(&mut self) -> Result<Option<usize>, ValueError> {
         while self.absent.is_none() {
             let source = &mut *self.source;
@@ -401,11 +400,13 @@ impl<'a, R: Reader<'a>> Members<'_, '_, 'a, R> {
         Ok(place)
     }
 
-    /// Reads what the type did not want.
+    /// Skips to the end of the struct. Any unread member is an error.
     fn finish(mut self) -> Result<(), ValueError> {
         match (&mut self).next_key_seed(PhantomData::<serde::de::IgnoredAny>)? {
             None => Ok(()),
-            Some(_) => Err(ValueError::custom("more members than the type has")),
+            Some(_) => Err(ValueError::custom(
+                "the struct has more members than the type",
+            )),
         }
     }
 }
@@ -429,7 +430,7 @@ impl<'a, R: Reader<'a>> MapAccess<'a> for &mut Members<'_, '_, 'a, R> {
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, ValueError> {
         let field = self.next.take().map(|place| &self.structure.fields[place]);
         let Some(field) = field else {
-            return Err(ValueError::custom("a value without a name was asked for"));
+            return Err(ValueError::custom("a value was read before its name"));
         };
         let depth = self.depth;
         let Some(default) = field.default.as_ref().filter(|_| self.absent.is_some()) else {

@@ -1,4 +1,4 @@
-//! Records of Thrift: structs as applications read them field by field, and not as JSON text.
+//! Thrift records: structs that applications read field by field instead of as JSON text.
 
 use std::sync::Arc;
 
@@ -14,10 +14,9 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// What the bytes of a record are: a struct of a schema, in the layout of one of Thrift's
-/// protocols.
+/// The type of a record's bytes: a struct of a schema in one of Thrift's protocols.
 ///
-/// A record means the JSON that [`super::struct_to_json`] makes of it, no more and no less.
+/// A record stands for the JSON that [`super::struct_to_json`] writes for it.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,
@@ -41,8 +40,7 @@ impl Record {
         }
     }
 
-    /// Whether a message whose body is the struct `id` of `schema`, in `protocol`, has this as its
-    /// body.
+    /// Whether the record is the body of a message with the struct `id` of `schema` in `protocol`.
     pub(crate) fn is_body(&self, schema: &Schema, id: StructId, protocol: Protocol) -> bool {
         std::ptr::eq(&*self.schema, schema) && self.id == id && self.protocol == protocol
     }
@@ -50,7 +48,7 @@ impl Record {
     /// The JSON text of the record in `bytes`.
     pub(crate) fn to_json(&self, bytes: &[u8]) -> Result<Vec<u8>, AccelError> {
         let decoded = decode_struct(&self.schema, self.id, self.protocol, bytes, &self.limits);
-        decoded.map(|it| it.json)
+        decoded.map(|decoded| decoded.json)
     }
 
     /// As [`crate::Record::read_seed`].
@@ -79,10 +77,10 @@ impl Record {
         out: &mut Vec<u8>,
     ) -> Result<Record, AccelError> {
         let (schema, limits) = (&*self.schema, &self.limits.of_at_most(most));
-        let found = schema.function(function).map(|it| it.result);
+        let found = schema.function(function).map(|found| found.result);
         let id = found.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("function {}", function.0),
-            known: "those of another schema".to_owned(),
+            known: "the functions of another schema".to_owned(),
         })?;
         out.clear();
         match self.protocol {

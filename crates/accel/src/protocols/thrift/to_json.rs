@@ -1,5 +1,5 @@
-//! Thrift struct to JSON text, in one pass over the bytes and without a tree in between; or the
-//! same pass without the text.
+//! Thrift structs to JSON text in one pass over the bytes, without a tree; or the same pass as a check
+//! that writes no text.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,30 +17,30 @@ pub(crate) const ENVELOPE_CODEC: i16 = 32_000;
 /// Field number of the envelope's data.
 pub(crate) const ENVELOPE_DATA: i16 = 32_001;
 
-/// A struct as JSON text and what was seen on the way.
+/// A struct as JSON text, and facts about it.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded<'a> {
     pub(crate) json: Vec<u8>,
     /// Integer, enum and bool fields at the top level.
     pub(crate) numbers: Vec<(Arc<str>, i64)>,
-    /// Which fields at the top level were on the wire, by their place in the schema.
+    /// The fields at the top level that were on the wire, as bits by place in the schema.
     pub(crate) present: u128,
     /// Codec number and data of a compressed body.
     pub(crate) envelope: Option<(i8, &'a [u8])>,
 }
 
-/// What becomes of the values that were read.
+/// The destination of the values that are read.
 trait Output {
     fn put(&mut self, json: &[u8]);
     fn number(&mut self, value: i64);
     fn double(&mut self, value: f64) -> Result<(), AccelError>;
     fn text(&mut self, value: &str);
     fn base64(&mut self, value: &[u8]);
-    /// The size of the text so far.
+    /// The size of the text so far, in bytes.
     fn len(&self) -> usize;
-    /// What `text` will add to it, or more if that is no more than `room`.
+    /// The bytes that `text` will add, or an upper bound if that is at most `room`.
     fn text_len(&self, value: &str, room: usize) -> usize;
-    /// What `base64` will add to it.
+    /// The bytes that `base64` will add.
     fn base64_len(&self, value: &[u8]) -> usize;
 }
 
@@ -81,7 +81,7 @@ impl Output for Vec<u8> {
     }
 }
 
-/// No text.
+/// Writes no text.
 struct Checked;
 
 impl Output for Checked {
@@ -141,7 +141,7 @@ pub(crate) fn one_struct<'a, R: Reader<'a>>(
     reader: &mut R,
     limits: &Limits,
 ) -> Result<Decoded<'a>, AccelError> {
-    // Names and quotes make JSON about half as long again as binary Thrift.
+    // With names and quotes, JSON is about half as long again as binary Thrift.
     let room = (reader.remaining() / 2 * 3).min(limits.max_message_bytes);
     let out = Vec::with_capacity(room);
     let (decoded, json) = transcode(schema, id, reader, limits, out)?;
@@ -217,16 +217,9 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
                 top.numbers.push((field.name.clone(), number));
             }
         }
-        // A compressed body's fields are in its data.
+        // The fields of a compressed body are in its data.
         if top.as_ref().is_none_or(|top| top.envelope.is_none()) {
-            structure.charge_defaults(seen, self.reader.budget())?;
-            structure.write_defaults(seen, |json| self.out.put(json));
-            let defaults = structure.absent_defaults(seen);
-            let numbers = defaults.filter_map(|(_, it, default)| Some((it, default.number?)));
-            if let Some(top) = top.as_deref_mut() {
-                top.numbers
-                    .extend(numbers.map(|(it, number)| (it.name.clone(), number)));
-            }
+            self.defaults(structure, seen, top.as_deref_mut())?;
         }
         self.out.put(b"}");
         self.reader.struct_end(outer);
@@ -239,13 +232,31 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         structure.check_presence(seen)
     }
 
-    /// An envelope stands alone: its data holds the fields.
+    /// Writes the default values of the fields that are not in `seen`.
+    fn defaults(
+        &mut self,
+        structure: &'s Struct,
+        seen: u128,
+        top: Option<&mut Decoded<'a>>,
+    ) -> Result<(), AccelError> {
+        structure.charge_defaults(seen, self.reader.budget())?;
+        structure.write_defaults(seen, |json| self.out.put(json));
+        if let Some(top) = top {
+            let defaults = structure.absent_defaults(seen);
+            let numbers = defaults
+                .filter_map(|(_, field, default)| Some((field.name.clone(), default.number?)));
+            top.numbers.extend(numbers);
+        }
+        Ok(())
+    }
+
+    /// Checks that an envelope stands alone: its data holds the fields.
     fn check_envelope(&self, seen: u128) -> Result<(), AccelError> {
         if seen == 0 {
             return Ok(());
         }
         let why = format!(
-            "{} fields of the interface stand beside the compressed data",
+            "the compressed data must stand alone, but {} fields of the interface follow or precede it",
             seen.count_ones()
         );
         Err(AccelError::BadFrame {
@@ -255,7 +266,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         })
     }
 
-    /// Writes a value and returns it if it is an integer or bool.
+    /// Writes a value. Returns it if it is an integer or bool.
     fn value(
         &mut self,
         ty: &'s Ty,
@@ -395,7 +406,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         self.check_room(0)
     }
 
-    /// Checks that `more` bytes fit into the text, before they are written.
+    /// Checks that the text has room for `more` bytes, before they are written.
     fn check_room(&self, more: usize) -> Result<(), AccelError> {
         self.limits.check_size("JSON", self.out.len() + more)
     }

@@ -1,7 +1,7 @@
-//! Values of an application's own types to Thrift by serde, without JSON text in between.
+//! A serde serializer to Thrift structs, for types of applications.
 //!
-//! What a value becomes is what the JSON that it is for `serde_json` would become by
-//! [`super::struct_from_json`], with the same checks.
+//! It writes the same bytes as [`super::struct_from_json`] for the JSON of the value, with the same
+//! checks.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ use crate::values::{elements, members, written_as_json};
 
 type Done = Result<bool, ValueError>;
 
-/// Where values are written.
+/// The output, and the limits on it.
 pub(super) struct Sink<'c, W> {
     pub(super) schema: &'c Schema,
     pub(super) writer: &'c mut W,
@@ -39,21 +39,21 @@ impl<W: Writer> Sink<'_, W> {
         }
     }
 
-    /// Counts so many more fields or elements, after which the struct may not have become too large.
+    /// Charges `more` fields or elements, and checks the size of the struct.
     fn count(&mut self, more: usize) -> Result<(), ValueError> {
         self.budget.elements(more)?;
         Ok(self.limits.check_size("Thrift struct", self.writer.len())?)
     }
 }
 
-/// A value of a known type, to be written where the writer stands. Serializes to whether it was
-/// there: `None` leaves a field out.
+/// A value of a known type, to be written at the end of the output. Serializes to whether the value
+/// is present: a `None` field is absent.
 pub(super) struct Value<'v, 'c, 't, W> {
     pub(super) sink: &'v mut Sink<'c, W>,
     pub(super) ty: &'t Ty,
-    /// What errors call it.
+    /// Its name in errors.
     pub(super) name: &'t str,
-    /// The field's number, if the value is a field: its header precedes the value.
+    /// The number of the field whose value it is: a field header precedes the value.
     pub(super) field: Option<i16>,
     pub(super) depth: usize,
 }
@@ -226,7 +226,7 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
         variant: &'static str,
         _: usize,
     ) -> Result<Impossible<bool, ValueError>, ValueError> {
-        Err(self.mismatch(format_args!("the variant {variant} of several values")))
+        Err(self.mismatch(format_args!("the tuple variant {variant}")))
     }
 
     fn serialize_struct(
@@ -244,11 +244,11 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
         variant: &'static str,
         _: usize,
     ) -> Result<Impossible<bool, ValueError>, ValueError> {
-        Err(self.mismatch(format_args!("the variant {variant} of several members")))
+        Err(self.mismatch(format_args!("the struct variant {variant}")))
     }
 }
 
-/// A list, a set, or a map whose keys are no strings and whose entries are pairs.
+/// A list, a set, or a map without string keys, whose entries are pairs.
 pub(super) struct Array<'v, 'c, 't, W> {
     sink: &'v mut Sink<'c, W>,
     ty: &'t Ty,
@@ -285,14 +285,14 @@ impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
     }
 
     fn part<T: Serialize + ?Sized>(&mut self, ty: &Ty, value: &T) -> Result<(), ValueError> {
-        let there = value.serialize(Value {
+        let present = value.serialize(Value {
             sink: self.sink,
             ty,
             name: self.name,
             field: None,
             depth: self.depth,
         });
-        there.map(drop)
+        present.map(drop)
     }
 
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
@@ -301,13 +301,17 @@ impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
             Ty::List(element) | Ty::Set(element) => self.part(element, value)?,
             Ty::Map(types) => {
                 elements = 2;
-                // Pairs of any type; such maps are rare.
+                // The pairs may be of any type. Such maps are rare.
                 match serde_json::to_value(value).map_err(ValueError::custom)? {
                     Json::Array(pair) if pair.len() == 2 => {
                         self.part(&types.0, &pair[0])?;
                         self.part(&types.1, &pair[1])?;
                     }
-                    _ => return Err(ValueError::custom("an entry that is no [key, value] pair")),
+                    _ => {
+                        return Err(ValueError::custom(
+                            "an entry of a map is not a [key, value] pair",
+                        ));
+                    }
                 }
             }
             _ => {}
@@ -332,11 +336,11 @@ impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
     }
 }
 
-/// The object of a struct's members, or of a map's whose keys are strings.
+/// A struct, or a map with string keys.
 pub(super) struct Object<'v, 'c, 't, W> {
     sink: &'v mut Sink<'c, W>,
     body: Body<'c, 't>,
-    /// A key whose value comes next.
+    /// The key of the value that is written next.
     key: Option<String>,
     depth: usize,
 }
@@ -356,15 +360,18 @@ struct Members<'c> {
     outer: i16,
     seen: u128,
     present: u128,
-    /// The place where the next member is looked for first.
+    /// The place where the next member is probably found.
     next: usize,
 }
 
 impl<'c> Members<'c> {
-    /// The place of the member `name`, which was not there before.
+    /// The place of the member `name`.
+    ///
+    /// # Errors
+    /// `unknown_field`, `duplicate_field`.
     fn find(&mut self, name: &str) -> Result<usize, ValueError> {
         let structure = self.structure;
-        // Types mostly have their members in the order of the interface.
+        // Most types have their members in the order of the interface.
         let guess = structure.fields.get(self.next);
         let found = match guess.filter(|field| *field.name == *name) {
             Some(_) => Some(self.next),
@@ -434,19 +441,19 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
             Body::Struct(members) => {
                 let place = members.find(name)?;
                 let field = &members.structure.fields[place];
-                let there = value.serialize(Value {
+                let present = value.serialize(Value {
                     sink,
                     ty: &field.ty,
                     name: &field.name,
                     field: Some(field.id),
                     depth,
                 })?;
-                members.present |= u128::from(there) << place;
-                self.sink.count(there.into())
+                members.present |= u128::from(present) << place;
+                self.sink.count(present.into())
             }
             Body::Map {
                 value: ty,
-                name: called,
+                name: map_name,
                 count,
                 ..
             } => {
@@ -454,7 +461,7 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                 value.serialize(Value {
                     sink,
                     ty,
-                    name: called,
+                    name: map_name,
                     field: None,
                     depth,
                 })?;
@@ -471,14 +478,14 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                 for (place, field, default) in members.structure.absent_defaults(members.seen) {
                     let value: Json =
                         serde_json::from_slice(&default.json).map_err(AccelError::from_json)?;
-                    let there = value.serialize(Value {
+                    let present = value.serialize(Value {
                         sink,
                         ty: &field.ty,
                         name: &field.name,
                         field: Some(field.id),
                         depth,
                     })?;
-                    members.present |= u128::from(there) << place;
+                    members.present |= u128::from(present) << place;
                     sink.count(1)?;
                 }
                 members.structure.check_presence(members.present)?;
@@ -507,7 +514,7 @@ impl<W: Writer> SerializeMap for Object<'_, '_, '_, W> {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ValueError> {
         match serde_json::to_value(key) {
             Ok(Json::String(name)) => self.key = Some(name),
-            _ => return Err(ValueError::custom("a key that is no text")),
+            _ => return Err(ValueError::custom("a key of a map is not a string")),
         }
         Ok(())
     }
@@ -515,7 +522,7 @@ impl<W: Writer> SerializeMap for Object<'_, '_, '_, W> {
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
         match self.key.take() {
             Some(name) => self.member(&name, value),
-            None => Err(ValueError::custom("a value without a key")),
+            None => Err(ValueError::custom("a value of a map has no key")),
         }
     }
 

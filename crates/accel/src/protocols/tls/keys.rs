@@ -10,7 +10,7 @@ use crate::error::AccelError;
 
 const IV_BYTES: usize = 12;
 
-/// The cipher suites that record protection knows.
+/// The supported cipher suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CipherSuite {
     /// TLS_AES_128_GCM_SHA256.
@@ -46,13 +46,13 @@ impl CipherSuite {
 /// The record keys of both directions of a connection.
 #[derive(Debug)]
 pub struct TlsSession {
-    /// Keys of what this end sends.
+    /// The keys of records that this end sends.
     pub write: RecordKeys,
-    /// Keys of what this end receives.
+    /// The keys of records that this end receives.
     pub read: RecordKeys,
-    /// Plaintext that was opened before its message was run: a record may hold the end of one
-    /// message and the beginning of the next. Decr gives it first, before the records of its job,
-    /// of which there may then be none.
+    /// Plaintext of the next message that was decrypted with the last one: a record may hold the end
+    /// of one message and the beginning of the next. Decr outputs it before the records of its job,
+    /// which may then be empty.
     pub ahead: Vec<u8>,
 }
 
@@ -103,10 +103,10 @@ impl RecordKeys {
         RecordKeys::from_key(suite, key, iv)
     }
 
-    /// Uses a key and an initialization vector as they are.
+    /// Uses a given key and initialization vector.
     ///
     /// # Errors
-    /// `bad_key` if the key has not the size that the suite's cipher needs.
+    /// `bad_key` if the key does not have the size of the suite's cipher.
     pub fn from_key(
         suite: CipherSuite,
         key: &[u8],
@@ -150,7 +150,7 @@ impl RecordKeys {
 }
 
 impl fmt::Debug for RecordKeys {
-    /// Shows the sequence number alone: keys do not belong in logs.
+    /// Shows the sequence number alone: logs must not contain keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordKeys")
             .field("sequence", &self.sequence)

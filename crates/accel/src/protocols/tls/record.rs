@@ -25,11 +25,11 @@ pub enum ContentType {
     Alert = 21,
     /// Key updates and session tickets.
     Handshake = 22,
-    /// What the accelerators read and write.
+    /// The data that the accelerators read and write.
     ApplicationData = APPLICATION_DATA,
 }
 
-/// Alerts that a record's form calls for (RFC 8446, sections 5, 5.2, 5.4 and 6).
+/// Alerts for malformed records (RFC 8446, sections 5, 5.2, 5.4 and 6).
 const UNEXPECTED_MESSAGE: u8 = 10;
 const BAD_RECORD_MAC: u8 = 20;
 const DECODE_ERROR: u8 = 50;
@@ -51,7 +51,7 @@ pub fn seal(
     seal_as(keys, ContentType::ApplicationData, plaintext, limits)
 }
 
-/// As [`seal`], for a content of any type: alerts and key updates are the control path's.
+/// As [`seal`], for content of any type: the control path sends alerts and key updates.
 ///
 /// # Errors
 /// Those of [`seal`].
@@ -86,9 +86,9 @@ pub fn seal_as(
     Ok(out)
 }
 
-/// Opens all records in `records` and returns their application data.
+/// Decrypts all records in `records` and returns their application data.
 ///
-/// `keys.sequence` advances by the number of records if all of them open, else not at all.
+/// `keys.sequence` advances by the number of records if all of them decrypt, else not at all.
 ///
 /// # Errors
 /// `truncated`, `bad_record`, `record_overflow`, `bad_tag`, `unexpected_content_type`,
@@ -112,13 +112,13 @@ pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Ve
     Ok(out)
 }
 
-/// Opens the first record in `records`, of whatever content, and appends what it holds to `out`.
-/// Returns the content's type and where the record ends; `keys.sequence` advances by 1.
+/// Decrypts the first record in `records`, of any content type, and appends its content to `out`.
+/// Returns the content type and the offset of the record's end; `keys.sequence` advances by 1.
 ///
-/// This is for the control path of a connection, which sees to alerts and key updates.
+/// The control path of a connection uses it for alerts and key updates.
 ///
 /// # Errors
-/// Those of [`open`] but `too_large`; `out` and `keys` are then as they were.
+/// Those of [`open`] except `too_large`; `out` and `keys` are then unchanged.
 pub fn open_first(
     keys: &mut RecordKeys,
     records: &[u8],
@@ -138,11 +138,11 @@ pub fn open_first(
     }
 }
 
-/// As [`open_first`], in the record's own place: what it holds begins behind its header. Returns the
-/// content's type and place, and where the record ends.
+/// As [`open_first`], in place: the content begins behind the header of the record. Returns the
+/// content type, the range of the content, and the offset of the record's end.
 ///
 /// # Errors
-/// Those of [`open_first`]; the record is then of no more use, and `keys` are as they were.
+/// Those of [`open_first`]; the record is then destroyed, and `keys` are unchanged.
 pub fn open_first_in_place(
     keys: &mut RecordKeys,
     records: &mut [u8],
@@ -156,11 +156,11 @@ pub fn open_first_in_place(
     Ok((content, HEADER..HEADER + inside, HEADER + length))
 }
 
-/// The length of the record at the beginning of `bytes` with its header, as soon as the header is
-/// there, and whether it is as long as records get.
+/// The length in bytes of the record at the start of `bytes`, header included, and whether the record
+/// is full; `None` if the header is not complete.
 ///
 /// # Errors
-/// `bad_record`, `record_overflow` for a header that no protected record has.
+/// `bad_record`, `record_overflow` for a header that no protected record can have.
 pub fn record_length(bytes: &[u8]) -> Result<Option<(usize, bool)>, AccelError> {
     if bytes.len() < HEADER {
         return Ok(None);
@@ -191,7 +191,7 @@ fn open_at(
     Ok(Opened { content, end })
 }
 
-/// Opens the ciphertext of a record where it lies; the length of what it holds, and the type.
+/// Decrypts the ciphertext of a record in place. Returns the length of its content, and its type.
 fn open_body(
     keys: &RecordKeys,
     sequence: u64,
@@ -246,11 +246,11 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     Ok(length)
 }
 
-/// Checks a whole header and returns the length that it gives.
+/// Checks a complete header and returns the length in it.
 fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let head = &records[at..at + HEADER];
     if head[0] != APPLICATION_DATA {
-        let why = format!("outer content type {}, protected records have 23", head[0]);
+        let why = format!("outer content type {}; protected records have 23", head[0]);
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     }
     if head[1..3] != LEGACY_VERSION {
@@ -270,7 +270,7 @@ fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
             "length {length}, below the {} of a tag and a content type",
             TAG + 1
         );
-        // What is too short for a tag cannot have the right one.
+        // A record without room for a tag fails authentication.
         return Err(bad_record(at + 3, why, BAD_RECORD_MAC));
     }
     Ok(length)
@@ -280,8 +280,7 @@ fn bad_record(at: usize, why: String, alert: u8) -> AccelError {
     AccelError::BadRecord { at, why, alert }
 }
 
-/// The length of the content in an opened record, without zero padding and content type, and
-/// its type.
+/// The length of the content of a decrypted record, without padding and content type, and its type.
 fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), AccelError> {
     if opened.len() > MAX_PLAINTEXT + 1 {
         return Err(AccelError::RecordOverflow {
@@ -291,7 +290,7 @@ fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), Accel
         });
     }
     let Some(end) = opened.iter().rposition(|byte| *byte != 0) else {
-        let why = "a record of zeros has no content type".to_owned();
+        let why = "the plaintext is all zeros, without a content type".to_owned();
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     };
     match opened[end] {

@@ -6,14 +6,14 @@ use super::value::refused;
 use crate::error::ValueError;
 use crate::protocols::protobuf::shape::Ty;
 
-/// A key in the order of a map.
+/// A key of a map; keys are ordered as in the wire form.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Number(i128),
     Text(String),
 }
 
-/// A key as JSON has it.
+/// A key in its JSON form.
 pub(super) enum KeyText {
     Text(String),
     Number(i128),
@@ -23,11 +23,15 @@ pub(super) enum KeyText {
 impl KeyText {
     pub(super) fn into_key(self, ty: Ty) -> Result<Key, ValueError> {
         let parsed = |text: &str| match ty {
-            Ty::Bool => text.parse().ok().map(|it: bool| it.into()),
-            Ty::Int32 | Ty::Sint32 | Ty::Sfixed32 => text.parse().ok().map(|it: i32| it.into()),
-            Ty::Int64 | Ty::Sint64 | Ty::Sfixed64 => text.parse().ok().map(|it: i64| it.into()),
-            Ty::Uint32 | Ty::Fixed32 => text.parse().ok().map(|it: u32| it.into()),
-            _ => text.parse().ok().map(|it: u64| it.into()),
+            Ty::Bool => text.parse().ok().map(|value: bool| value.into()),
+            Ty::Int32 | Ty::Sint32 | Ty::Sfixed32 => {
+                text.parse().ok().map(|value: i32| value.into())
+            }
+            Ty::Int64 | Ty::Sint64 | Ty::Sfixed64 => {
+                text.parse().ok().map(|value: i64| value.into())
+            }
+            Ty::Uint32 | Ty::Fixed32 => text.parse().ok().map(|value: u32| value.into()),
+            _ => text.parse().ok().map(|value: u64| value.into()),
         };
         match (self, ty) {
             (KeyText::Text(text), Ty::String) => Ok(Key::Text(text)),
@@ -41,7 +45,7 @@ impl KeyText {
     }
 }
 
-/// Takes a key.
+/// A serializer that returns a key.
 pub(super) struct KeyWriter;
 
 macro_rules! numbers {

@@ -1,7 +1,7 @@
-//! Values of an application's own types to protobuf by serde, without JSON text in between.
+//! A serde serializer to protobuf messages, for types of applications.
 //!
-//! What is written is what [`super::message_from_json`] makes of the JSON that the value is for
-//! `serde_json`. What is not as simple as that, or an error, is left to it.
+//! It writes the same bytes as [`super::message_from_json`] for the JSON of the value. It refuses
+//! values that need more than a direct encoding, and all errors: the caller then goes by JSON.
 
 mod key;
 mod serializer;
@@ -17,7 +17,7 @@ use super::shape::{ShapeId, Shapes, Ty};
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Writes one message in the place of what is in `out`.
+/// Writes one message, which replaces the content of `out`.
 pub(super) fn whole_message<T: Serialize + ?Sized>(
     shapes: &Shapes,
     id: ShapeId,
@@ -40,7 +40,7 @@ pub(super) fn whole_message<T: Serialize + ?Sized>(
     };
     value.serialize(whole).map_err(|error| error.0)?;
     limits.check_size("message", out.len())?;
-    // Whoever has the same limits can read it. Most messages are too small to have too many elements.
+    // A receiver with the same limits can read it. Most messages are too small for too many elements.
     match out.len().saturating_mul(shapes.most_always()) > limits.max_elements {
         true => scan::check(shapes, id, out, limits),
         false => Ok(()),

@@ -18,7 +18,7 @@ use crate::protocols::protobuf::floats::widened;
 use crate::protocols::protobuf::shape::{Field, Holds, Shape, ShapeId, Ty};
 use crate::values::{elements, members, written_as_json};
 
-/// Base64 as ProtoJSON's readers take it.
+/// Base64 as ProtoJSON's readers accept it.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -133,7 +133,7 @@ impl<'v, 'c> Serializer for Value<'v, 'c> {
         }
     }
 
-    /// For JSON they are an array of numbers.
+    /// In JSON they are an array of numbers.
     fn serialize_bytes(self, _: &[u8]) -> Done {
         Err(refused())
     }
@@ -149,7 +149,7 @@ impl<'v, 'c> Serializer for Value<'v, 'c> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Object<'v, 'c>, ValueError> {
-        // A text or a number that is JSON already.
+        // serde_json's marker for raw JSON text or numbers.
         match name.starts_with("$serde_json") {
             true => Err(refused()),
             false => self.object(),
@@ -171,7 +171,7 @@ impl<'v, 'c> Serializer for Value<'v, 'c> {
 pub(super) struct Array<'v, 'c> {
     sink: &'v mut Sink<'c>,
     field: &'c Field,
-    /// Where the list begins, and if it is packed, its elements.
+    /// The offset of the list, and of its elements if it is packed.
     begin: usize,
     packed: Option<usize>,
     depth: usize,
@@ -204,7 +204,7 @@ impl<'v, 'c> Array<'v, 'c> {
 
     fn finish(self) -> Done {
         match self.packed {
-            // An empty list is an absent one.
+            // An empty list is absent.
             Some(start) if start == self.sink.out.len() => self.sink.out.truncate(self.begin),
             Some(start) => self.sink.close(start),
             None => {}
@@ -218,19 +218,19 @@ elements!([] Array<'_, '_>);
 /// A message or a map that is being written.
 pub(super) struct Object<'v, 'c> {
     sink: &'v mut Sink<'c>,
-    of: Of<'c>,
-    /// Where its content begins, and whether its length goes before that.
+    kind: Kind<'c>,
+    /// The offset of its content, and whether a length precedes it.
     start: usize,
     has_length: bool,
-    /// Where its members are in the sink's list of parts.
+    /// The index of its first member in the sink's parts.
     base: usize,
-    /// Whether they have come in the order in which they are sent.
+    /// Whether the members were written in the order of the wire form.
     sorted: bool,
     key: Option<KeyText>,
     depth: usize,
 }
 
-enum Of<'c> {
+enum Kind<'c> {
     Message(&'c Shape),
     Map(Entries<'c>),
 }
@@ -250,12 +250,12 @@ impl<'v, 'c> Object<'v, 'c> {
         field: Option<&Field>,
         depth: usize,
     ) -> Object<'v, 'c> {
-        let of = Of::Message(sink.shapes.message(id));
+        let kind = Kind::Message(sink.shapes.message(id));
         let start = match field {
             Some(field) => sink.open(field.number),
             None => sink.out.len(),
         };
-        Object::begin(sink, of, start, field.is_some(), depth)
+        Object::begin(sink, kind, start, field.is_some(), depth)
     }
 
     fn map(
@@ -264,19 +264,19 @@ impl<'v, 'c> Object<'v, 'c> {
         depth: usize,
     ) -> Result<Object<'v, 'c>, ValueError> {
         let (key, value) = sink.shapes.entry(field.ty).ok_or_else(refused)?;
-        let of = Of::Map(Entries {
+        let kind = Kind::Map(Entries {
             number: field.number,
             key,
             value,
             keys: Vec::new(),
         });
         let start = sink.out.len();
-        Ok(Object::begin(sink, of, start, false, depth))
+        Ok(Object::begin(sink, kind, start, false, depth))
     }
 
     fn begin(
         sink: &'v mut Sink<'c>,
-        of: Of<'c>,
+        kind: Kind<'c>,
         start: usize,
         has_length: bool,
         depth: usize,
@@ -284,7 +284,7 @@ impl<'v, 'c> Object<'v, 'c> {
         Object {
             base: sink.parts.len(),
             sink,
-            of,
+            kind,
             start,
             has_length,
             sorted: true,
@@ -294,12 +294,12 @@ impl<'v, 'c> Object<'v, 'c> {
     }
 
     fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), ValueError> {
-        match &self.of {
-            Of::Message(shape) => {
+        match &self.kind {
+            Kind::Message(shape) => {
                 let field = shape.named(name).ok_or_else(refused)?;
                 self.field(field, value)
             }
-            Of::Map(_) => self.entry(KeyText::Text(name.to_owned()), value),
+            Kind::Map(_) => self.entry(KeyText::Text(name.to_owned()), value),
         }
     }
 
@@ -323,14 +323,14 @@ impl<'v, 'c> Object<'v, 'c> {
         Ok(())
     }
 
-    /// Notes what has been written since `begin`, be it nothing.
+    /// Notes the output since `begin`, which may be empty, as a part.
     fn part(&mut self, number: u32, begin: usize) {
         let place = begin..self.sink.out.len();
         self.sink.parts.push(Part { number, place });
     }
 
     fn entry<T: Serialize + ?Sized>(&mut self, text: KeyText, value: &T) -> Result<(), ValueError> {
-        let Of::Map(entries) = &mut self.of else {
+        let Kind::Map(entries) = &mut self.kind else {
             return Err(refused());
         };
         let (key_field, value_field) = (entries.key, entries.value);
@@ -359,7 +359,7 @@ impl<'v, 'c> Object<'v, 'c> {
     }
 
     fn finish(self) -> Done {
-        if let Of::Message(shape) = self.of
+        if let Kind::Message(shape) = self.kind
             && shape.oneofs > 0
         {
             check_oneofs(shape, &self.sink.parts[self.base..])?;
@@ -367,9 +367,9 @@ impl<'v, 'c> Object<'v, 'c> {
         if !self.sorted {
             let parts = self.sink.parts.split_off(self.base);
             let places = parts.iter().map(|part| part.place.clone());
-            let order = match &self.of {
-                Of::Message(_) => ordered(parts.iter().map(|part| part.number).zip(places))?,
-                Of::Map(entries) => ordered(entries.keys.iter().zip(places))?,
+            let order = match &self.kind {
+                Kind::Message(_) => ordered(parts.iter().map(|part| part.number).zip(places))?,
+                Kind::Map(entries) => ordered(entries.keys.iter().zip(places))?,
             };
             self.sink.reorder(self.start, &order);
         }
@@ -381,7 +381,7 @@ impl<'v, 'c> Object<'v, 'c> {
     }
 }
 
-/// Where parts are, in the order of their keys. What comes twice is left to JSON's reader.
+/// The places of parts in the order of their keys. Refuses duplicate keys.
 fn ordered<K: Ord>(
     parts: impl Iterator<Item = (K, Range<usize>)>,
 ) -> Result<Vec<Range<usize>>, ValueError> {
@@ -402,7 +402,7 @@ fn of_entry<'v, 'c>(sink: &'v mut Sink<'c>, field: &'c Field, depth: usize) -> V
     }
 }
 
-/// Of a oneof one field can be set.
+/// Checks that at most one field of each oneof is set.
 fn check_oneofs(shape: &Shape, parts: &[Part]) -> Result<(), ValueError> {
     let mut set = vec![false; shape.oneofs];
     for part in parts {
@@ -429,9 +429,9 @@ impl SerializeMap for Object<'_, '_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
         let key = self.key.take().ok_or_else(refused)?;
-        match (&self.of, key) {
-            (Of::Map(_), key) => self.entry(key, value),
-            (Of::Message(_), KeyText::Text(name)) => self.member(&name, value),
+        match (&self.kind, key) {
+            (Kind::Map(_), key) => self.entry(key, value),
+            (Kind::Message(_), KeyText::Text(name)) => self.member(&name, value),
             _ => Err(refused()),
         }
     }

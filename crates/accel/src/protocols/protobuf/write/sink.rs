@@ -7,12 +7,12 @@ use crate::limits::Limits;
 use crate::protocols::protobuf::scan::LENGTH;
 use crate::protocols::protobuf::shape::Shapes;
 
-/// Where values are written.
+/// The output, and the limits on it.
 pub(super) struct Sink<'c> {
     pub(super) shapes: &'c Shapes,
     pub(super) limits: &'c Limits,
     pub(super) out: &'c mut Vec<u8>,
-    /// What is within the messages and maps that are being written, up to now.
+    /// The parts of all messages and maps that are open, in the order of writing.
     pub(super) parts: Vec<Part>,
 }
 
@@ -29,14 +29,15 @@ impl Sink<'_> {
         self.varint(u64::from(number) << 3 | u64::from(wire));
     }
 
-    /// Begins what has its length before it; where its content begins.
+    /// Begins a length-delimited field. Returns the offset of its content.
     pub(super) fn open(&mut self, number: u32) -> usize {
         self.key(number, LENGTH);
         self.out.push(0);
         self.out.len()
     }
 
-    /// Ends what has begun at `start`. Most lengths take the one byte that was left for them.
+    /// Ends the length-delimited field whose content begins at `start`. One byte was reserved for its
+    /// length; longer ones move the content.
     pub(super) fn close(&mut self, start: usize) {
         let length = self.out.len() - start;
         if length < 0x80 {
@@ -53,12 +54,12 @@ impl Sink<'_> {
         self.out.truncate(end - 1 + size);
     }
 
-    /// Checks that `more` bytes fit into the message, before they are written.
+    /// Checks that the message has room for `more` bytes, before they are written.
     pub(super) fn check_room(&self, more: usize) -> Result<(), ValueError> {
         Ok(self.limits.check_size("message", self.out.len() + more)?)
     }
 
-    /// Messages and entries of maps count, as where they are read.
+    /// Checks the depth. Messages and map entries are levels, as when they are read.
     pub(super) fn enter(&self, depth: usize) -> Result<(), ValueError> {
         let (at, limit) = (self.out.len(), self.limits.max_depth);
         match depth < limit {
@@ -67,7 +68,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Puts the parts that all is from `start` on into another order.
+    /// Reorders the parts that make up the output from `start` on.
     pub(super) fn reorder(&mut self, start: usize, order: &[Range<usize>]) {
         let content = self.out.split_off(start);
         for place in order {
@@ -77,7 +78,7 @@ impl Sink<'_> {
     }
 }
 
-/// A member of a message or an entry of a map: the member's number, and where it lies.
+/// A member of a message or an entry of a map: the member's number, and its place in the output.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) number: u32,

@@ -5,23 +5,23 @@ use crate::error::{AccelError, ValueError};
 use crate::protocols::protobuf::scan::{FIXED32, FIXED64, LENGTH, VARINT};
 use crate::protocols::protobuf::shape::{Field, Holds, Ty};
 
-/// Whether there was a value: `None` leaves a field out.
+/// Whether the value is present: a `None` field is absent.
 pub(super) type Done = Result<bool, ValueError>;
 
-/// What a value is of.
+/// The context of a value.
 #[derive(Clone, Copy)]
 pub(super) enum At<'c> {
-    /// The message itself.
+    /// The whole message.
     Root,
-    /// A message.
+    /// A member of a message.
     Member(&'c Field),
-    /// A map's entry: its key or its value.
+    /// The key or the value of a map's entry.
     Entry(&'c Field),
-    /// A list.
+    /// An element of a list.
     Element(&'c Field),
 }
 
-/// A value of a known type, to be written at the end.
+/// A value of a known type, to be written at the end of the output.
 pub(super) struct Value<'v, 'c> {
     pub(super) sink: &'v mut Sink<'c>,
     pub(super) ty: Ty,
@@ -29,16 +29,16 @@ pub(super) struct Value<'v, 'c> {
     pub(super) depth: usize,
 }
 
-/// What is left to the reader of JSON.
+/// The error for values that have no direct encoding: the caller then goes by JSON.
 pub(super) fn refused() -> ValueError {
     ValueError(AccelError::BadValue {
-        why: "not a value that can be written as it is".to_owned(),
+        why: "the value has no direct encoding".to_owned(),
     })
 }
 
 impl<'v, 'c> Value<'v, 'c> {
-    /// Writes what goes before a value of one number or text; false if the value is one that is
-    /// not written.
+    /// Writes the key before a number or text. Returns false if the value is not written, being the
+    /// default of a field without presence.
     fn begin(&mut self, wire: u8, is_default: bool) -> Result<bool, ValueError> {
         match self.at {
             At::Root => Err(refused()),
@@ -94,7 +94,7 @@ impl<'v, 'c> Value<'v, 'c> {
     }
 
     pub(super) fn float(self, value: f32) -> Done {
-        // -0.0 is another value than the default.
+        // -0.0 is not the default value.
         self.fixed32(value.to_bits(), value.to_bits() == 0)
     }
 

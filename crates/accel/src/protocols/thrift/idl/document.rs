@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::fault::{Fault, IdlError, Place};
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -20,7 +20,7 @@ pub(crate) enum TypeRef {
     Map(Box<(TypeRef, TypeRef)>),
 }
 
-/// A constant as it is written: its type is not known yet.
+/// A constant in the text; its type is not known yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
     pub(crate) place: Place,
@@ -91,10 +91,10 @@ pub(crate) struct ServiceDecl {
     pub(crate) functions: Vec<FunctionDecl>,
 }
 
-/// What one text declares.
+/// The declarations of one text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
-    /// Paths as they are written.
+    /// The paths in the text.
     pub(crate) includes: Vec<Name>,
     pub(crate) enums: Vec<EnumDecl>,
     pub(crate) consts: Vec<ConstDecl>,
@@ -106,12 +106,12 @@ pub(crate) struct Document {
 /// One file of an interface.
 #[derive(Debug, Default)]
 pub(crate) struct File {
-    /// What errors call it; none for a text that is no file.
+    /// Its path in errors; `None` for a text without a file.
     pub(crate) path: Option<PathBuf>,
-    /// By what others name what stands in it.
+    /// The prefix of its names in other files.
     pub(crate) name: String,
     pub(crate) document: Document,
-    /// The files that it includes by their names.
+    /// The numbers of the files that it includes, by their names.
     pub(crate) includes: HashMap<String, usize>,
 }
 

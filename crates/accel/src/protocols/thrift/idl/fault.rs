@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why an interface text is refused; `line` and `column` count from 1.
+/// An error in an interface text; `line` and `column` count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdlError {
     /// The file, if the interface was read from one.
@@ -12,7 +12,7 @@ pub struct IdlError {
     pub line: usize,
     /// Column of the first offending character.
     pub column: usize,
-    /// What is wrong and what was expected.
+    /// The fault, and what was expected.
     pub why: String,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for IdlError {
 
 impl std::error::Error for IdlError {}
 
-/// A place in the texts: which of them, line and column from 1.
+/// A place in the texts: number of the file, line and column from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: usize,

@@ -1,4 +1,4 @@
-//! Interfaces of several files that include one another.
+//! Loads an interface file and the files that it includes.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,13 +9,13 @@ use super::document::{File, Name, locate};
 use super::fault::{Fault, IdlError};
 use super::parser::parse;
 
-/// How many files an interface may consist of.
+/// Most files of an interface.
 const MAX_FILES: usize = 256;
 
-/// How long one file may be.
+/// Longest file, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Why an interface could not be read from files.
+/// An error while an interface is read from files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
@@ -24,20 +24,20 @@ pub enum InterfaceError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// What stands in it, or in a file that it includes, is not allowed.
+    /// The file, or one that it includes, is malformed.
     #[error(transparent)]
     Text(#[from] IdlError),
 }
 
-/// A text by itself.
+/// An interface given as one text.
 pub(crate) fn single(text: &str) -> Result<File, IdlError> {
     let read = || {
         let document = parse(text, 0)?;
         if let Some(include) = document.includes.first() {
-            let why = "a text by itself includes nothing: read the interface from its file";
+            let why = "an interface given as text cannot include files: load it from a file";
             return Err(include.place.error(why));
         }
         Ok(document)
@@ -49,7 +49,7 @@ pub(crate) fn single(text: &str) -> Result<File, IdlError> {
     })
 }
 
-/// The file and all that it includes. The file itself is the first.
+/// The file and all files that it includes. The file itself is the first.
 pub(crate) fn load(path: &Path, search: &[PathBuf]) -> Result<Vec<File>, InterfaceError> {
     let unreadable = |error| InterfaceError::File {
         path: path.to_owned(),
@@ -82,9 +82,9 @@ fn read(path: &Path) -> io::Result<String> {
 
 struct Loader<'s> {
     files: Vec<File>,
-    /// Files by what they are whatever path leads to them.
+    /// The numbers of files by their canonical paths.
     known: HashMap<PathBuf, usize>,
-    /// The files that are being read, each of which includes the next.
+    /// The chain of files that are being read, each of which includes the next.
     open: Vec<usize>,
     search: &'s [PathBuf],
 }
@@ -106,7 +106,7 @@ impl Loader<'_> {
             let name = self.files[found].name.clone();
             let before = self.files[index].includes.insert(name.clone(), found);
             if before.is_some_and(|before| before != found) {
-                let why = format!("two of the included files are called '{name}'");
+                let why = format!("two included files have the name '{name}'");
                 return Err(include.place.error(why));
             }
         }
@@ -121,14 +121,17 @@ impl Loader<'_> {
         if let Some(index) = self.known.get(&identity) {
             return match self.open.contains(index) {
                 true => {
-                    let why = format!("'{}' is the file itself or includes it", include.text);
+                    let why = format!(
+                        "'{}' includes itself, directly or through other files",
+                        include.text
+                    );
                     Err(include.place.error(why))
                 }
                 false => Ok(*index),
             };
         }
         if self.files.len() == MAX_FILES {
-            let why = format!("an interface is made of at most {MAX_FILES} files");
+            let why = format!("an interface may have at most {MAX_FILES} files");
             return Err(include.place.error(why));
         }
         let unreadable = |error| include.place.error(format!("'{}': {error}", include.text));
@@ -136,7 +139,7 @@ impl Loader<'_> {
         self.add(&path, identity, &text)
     }
 
-    /// Where an included file is, and what it is whatever path leads to it.
+    /// The path of an included file, and its canonical path.
     fn find(&self, from: &Path, include: &Name) -> Result<(PathBuf, PathBuf), Fault> {
         let beside = from.parent().unwrap_or(Path::new(""));
         let folders = std::iter::once(beside).chain(self.search.iter().map(PathBuf::as_path));

@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// All tokens of text number `file`, and where it ends.
+/// All tokens of text number `file`, and the place of its end.
 pub(super) fn tokenize(text: &str, file: usize) -> Result<(Vec<(Token, Place)>, Place), Fault> {
     let (line, column) = (1, 1);
     let mut scanner = Scanner {
@@ -66,7 +66,11 @@ impl<'a> Scanner<'a> {
     }
 
     fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'a str {
-        self.take(self.rest.find(|c| !keep(c)).unwrap_or(self.rest.len()))
+        self.take(
+            self.rest
+                .find(|character| !keep(character))
+                .unwrap_or(self.rest.len()),
+        )
     }
 
     fn skip_blank(&mut self) -> Result<(), Fault> {
@@ -103,7 +107,7 @@ impl<'a> Scanner<'a> {
                 self.take(1);
                 Ok(Token::Symbol(first))
             }
-            other => Err(place.error(format!("'{other}' begins nothing of the language"))),
+            other => Err(place.error(format!("unexpected character '{other}'"))),
         }
     }
 
@@ -126,13 +130,13 @@ impl<'a> Scanner<'a> {
         if let Some(value) = integer {
             return Ok(Token::Integer(value));
         }
-        // Rust's numbers have names for infinities, and integers beyond 64 bits are none.
+        // Rust's parser accepts names of infinities, and integers beyond 64 bits as floats.
         let is_double = digits.contains(['.', 'e', 'E'])
             && digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         let double: Option<f64> = is_double.then(|| text.parse().ok()).flatten();
         match double.filter(|value| value.is_finite()) {
             Some(value) => Ok(Token::Double(value)),
-            None => Err(place.error(format!("'{text}' is no number of 64 bits"))),
+            None => Err(place.error(format!("'{text}' is not a 64-bit number"))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Tokens to declarations.
+//! Parses tokens into declarations.
 
 use super::document::{
     ConstDecl, Constant, ConstantValue, Document, EnumDecl, FieldDecl, FunctionDecl, Name,
@@ -25,19 +25,19 @@ pub(super) fn parse(text: &str, file: usize) -> Result<Document, Fault> {
 
 struct Parser {
     tokens: Vec<(Token, Place)>,
-    /// Where the text ends.
+    /// The end of the text.
     end: Place,
     next: usize,
 }
 
-/// How deeply container types may be nested in one another.
+/// Deepest nesting of container types.
 const MAX_TYPE_DEPTH: usize = 32;
 
-/// How deeply lists and maps of constants may be nested in one another.
+/// Deepest nesting of lists and maps in constants.
 const MAX_CONSTANT_DEPTH: usize = 32;
 
-/// What the language had once, and what to write now.
-const PAST: [(&str, &str); 9] = [
+/// Obsolete words of the language, and their replacements.
+const OBSOLETE: [(&str, &str); 9] = [
     ("senum", "write an enum"),
     ("slist", "write 'string'"),
     ("uuid", "write 'binary' and agree on 16 bytes"),
@@ -55,10 +55,10 @@ impl Parser {
             "include" => document
                 .includes
                 .push(self.literal("a file name in quotes")?),
-            // Of concern to generated C++ alone.
+            // It affects generated C++ alone.
             "cpp_include" => drop(self.literal("a file name in quotes")?),
             "namespace" => {
-                // The scope may be `*`, which no later rule needs.
+                // The scope may be `*`, which is not a word.
                 self.advance();
                 self.word("a namespace")?;
             }
@@ -73,7 +73,7 @@ impl Parser {
             "exception" => document.records.push(self.record(RecordKind::Exception)?),
             "service" => document.services.push(self.service()?),
             other => {
-                refuse_past(word)?;
+                refuse_obsolete(word)?;
                 let allowed = "include, namespace, const, typedef, enum, struct, union, exception, \
                                service";
                 return Err(word
@@ -122,7 +122,7 @@ impl Parser {
                 }
                 ConstantValue::Map(members)
             }
-            other => return Err(place.error(format!("a constant expected, found {other}"))),
+            other => return Err(place.error(format!("expected a constant, found {other}"))),
         };
         Ok(Constant { place, value })
     }
@@ -139,10 +139,10 @@ impl Parser {
                 next = self.integer("the value's number")?;
             }
             let number = i32::try_from(next).map_err(|_| {
-                place.error(format!("'{}' = {next}; allowed are 32 bits", value.text))
+                place.error(format!("'{}' = {next} does not fit 32 bits", value.text))
             })?;
             if values.iter().any(|(known, _)| *known == value.text) {
-                let why = format!("'{}' is a value twice", value.text);
+                let why = format!("duplicate value '{}'", value.text);
                 return Err(value.place.error(why));
             }
             values.push((value.text, number));
@@ -155,7 +155,7 @@ impl Parser {
 
     fn record(&mut self, kind: RecordKind) -> Result<RecordDecl, Fault> {
         let name = self.new_name("a name")?;
-        refuse_past_word(self.peek(), self.place())?;
+        refuse_obsolete_token(self.peek(), self.place())?;
         self.symbol('{')?;
         let fields = self.fields('}')?;
         Ok(RecordDecl { kind, name, fields })
@@ -188,7 +188,7 @@ impl Parser {
             false => Some(self.type_ref(0)?),
         };
         if oneway && returns.is_some() {
-            return Err(place.error("a oneway function returns void: nobody is told anything"));
+            return Err(place.error("a oneway function must return void: it has no reply"));
         }
         let name = self.new_name("a function name")?;
         self.symbol('(')?;
@@ -200,12 +200,12 @@ impl Parser {
             throws = self.fields(')')?;
         }
         if oneway && !throws.is_empty() {
-            return Err(place.error("a oneway function throws nothing: nobody is told anything"));
+            return Err(place.error("a oneway function cannot declare exceptions: it has no reply"));
         }
         if let Some(default) = throws.iter().find_map(|field| field.default.as_ref()) {
             return Err(default
                 .place
-                .error("a declared exception has no default value"));
+                .error("a declared exception cannot have a default value"));
         }
         self.annotations()?;
         Ok(FunctionDecl {
@@ -222,7 +222,8 @@ impl Parser {
         while !self.accept(close) {
             let place = self.place();
             let field = self.field()?;
-            let same = |it: &&FieldDecl| it.id == field.id || it.name.text == field.name.text;
+            let same =
+                |other: &&FieldDecl| other.id == field.id || other.name.text == field.name.text;
             if let Some(twin) = fields.iter().find(same) {
                 let (id, name) = (field.id, field.name.text);
                 let why = format!(
@@ -242,21 +243,21 @@ impl Parser {
         let id = i16::try_from(number)
             .ok()
             .filter(|id| *id > 0)
-            .ok_or_else(|| place.error(format!("field number {number}; allowed 1 to 32767")))?;
+            .ok_or_else(|| place.error(format!("field number {number}; allowed are 1 to 32767")))?;
         self.symbol(':')?;
         let required = self.accept_word("required");
         if !required {
             self.accept_word("optional");
         }
         let ty = self.type_ref(0)?;
-        // A field of generated C++ that is a pointer: the same on the wire.
+        // `&` makes a field of generated C++ a pointer: the wire form is the same.
         self.accept('&');
         let name = self.new_name("a field name")?;
         let default = match self.accept('=') {
             true => Some(self.constant(0)?),
             false => None,
         };
-        refuse_past_word(self.peek(), self.place())?;
+        refuse_obsolete_token(self.peek(), self.place())?;
         self.annotations()?;
         self.separator();
         Ok(FieldDecl {
@@ -297,7 +298,7 @@ impl Parser {
                 TypeRef::Map(Box::new((key, value)))
             }
             _ => {
-                refuse_past(&name)?;
+                refuse_obsolete(&name)?;
                 TypeRef::Named(name)
             }
         };
@@ -305,7 +306,7 @@ impl Parser {
         Ok(ty)
     }
 
-    /// Skips `cpp_type "..."`, of concern to generated C++ alone.
+    /// Skips `cpp_type "..."`, which affects generated C++ alone.
     fn cpp_type(&mut self) -> Result<(), Fault> {
         if self.accept_word("cpp_type") {
             self.literal("a C++ type in quotes")?;
@@ -313,7 +314,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Skips `(key = "value", key, ...)`, which only stands where nothing else begins with `(`.
+    /// Skips `(key = "value", key, ...)`. No other construct begins with `(` at the places where this is
+    /// called.
     fn annotations(&mut self) -> Result<(), Fault> {
         if !self.accept('(') {
             return Ok(());
@@ -325,7 +327,7 @@ impl Parser {
                     Token::Literal(_) | Token::Integer(_) => self.advance(),
                     other => {
                         let why =
-                            format!("the annotation's value in quotes expected, found {other}");
+                            format!("expected the annotation's value in quotes, found {other}");
                         return Err(self.place().error(why));
                     }
                 }
@@ -369,7 +371,7 @@ impl Parser {
         }
         Err(self
             .place()
-            .error(format!("'{symbol}' expected, found {}", self.peek())))
+            .error(format!("expected '{symbol}', found {}", self.peek())))
     }
 
     fn word(&mut self, what: &str) -> Result<Name, Fault> {
@@ -379,17 +381,17 @@ impl Parser {
                 self.advance();
                 Ok(Name { text, place })
             }
-            other => Err(place.error(format!("{what} expected, found {other}"))),
+            other => Err(place.error(format!("expected {what}, found {other}"))),
         }
     }
 
-    /// A name that is declared: the dot is for those of other files.
+    /// A name in a declaration, without dots: these are for names of other files.
     fn new_name(&mut self, what: &str) -> Result<Name, Fault> {
         let name = self.word(what)?;
         match name.text.contains('.') {
             true => Err(name
                 .place
-                .error(format!("'{}': a name has no dots", name.text))),
+                .error(format!("'{}': a declared name cannot have dots", name.text))),
             false => Ok(name),
         }
     }
@@ -401,7 +403,7 @@ impl Parser {
                 self.advance();
                 Ok(Name { text, place })
             }
-            other => Err(place.error(format!("{what} expected, found {other}"))),
+            other => Err(place.error(format!("expected {what}, found {other}"))),
         }
     }
 
@@ -421,7 +423,7 @@ impl Parser {
             }
             ref other => Err(self
                 .place()
-                .error(format!("{what} expected, found {other}"))),
+                .error(format!("expected {what}, found {other}"))),
         }
     }
 
@@ -432,21 +434,21 @@ impl Parser {
     }
 }
 
-/// Refuses a word of the language's past.
-fn refuse_past(word: &Name) -> Result<(), Fault> {
-    match PAST.iter().find(|(past, _)| *past == word.text) {
+/// Refuses an obsolete word.
+fn refuse_obsolete(word: &Name) -> Result<(), Fault> {
+    match OBSOLETE.iter().find(|(obsolete, _)| *obsolete == word.text) {
         None => Ok(()),
-        Some((past, now)) => {
-            let why = format!("'{past}' is not supported; {now}");
+        Some((obsolete, replacement)) => {
+            let why = format!("'{obsolete}' is not supported; {replacement}");
             Err(word.place.error(why))
         }
     }
 }
 
-fn refuse_past_word(token: &Token, place: Place) -> Result<(), Fault> {
+fn refuse_obsolete_token(token: &Token, place: Place) -> Result<(), Fault> {
     let Token::Word(text) = token else {
         return Ok(());
     };
     let text = text.clone();
-    refuse_past(&Name { text, place })
+    refuse_obsolete(&Name { text, place })
 }

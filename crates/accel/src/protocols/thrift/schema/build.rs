@@ -1,4 +1,4 @@
-//! Declarations to a schema.
+//! Builds a schema from declarations.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::protocols::thrift::idl::{
     Fault, FieldDecl, File, FunctionDecl, IdlError, Name, RecordKind, locate,
 };
 
-/// Most fields of a struct: which of them are present is kept in 128 bits, of which the result of
-/// a function needs one for `success`.
+/// Most fields of a struct: 128 bits record which fields are present, and the result of a function
+/// needs one of them for `success`.
 const MAX_FIELDS: usize = 127;
 
-/// How many services may extend one another.
+/// Longest chain of services that extend one another.
 const MAX_BASES: usize = 64;
 
 /// The schema of the services of the first file.
@@ -62,12 +62,12 @@ impl<'f> Builder<'f> {
             let is_union = record.kind == RecordKind::Union;
             let mut fields = self.fields(&record.fields)?;
             for field in &mut fields {
-                // Of a union one field is set, so that none can be required.
+                // A union has one field set, so that none can be required.
                 field.required &= !is_union;
             }
             let id = self.add(name, is_union, fields, &record.fields);
             let name = self.schema.get(id).name.clone();
-            // Two files in different folders may share their name: the first is found by it.
+            // Files in different folders may share a name: the first one is found by it.
             self.schema.struct_names.entry(name).or_insert(id);
         }
         Ok(())
@@ -86,7 +86,10 @@ impl<'f> Builder<'f> {
         let files = self.files;
         let service = &files[file].document.services[index];
         let earlier = &files[file].document.services[..index];
-        if earlier.iter().any(|it| it.name.text == service.name.text) {
+        if earlier
+            .iter()
+            .any(|other| other.name.text == service.name.text)
+        {
             let why = format!("'{}' is declared twice", service.name.text);
             return Err(service.name.place.error(why));
         }
@@ -152,7 +155,7 @@ impl<'f> Builder<'f> {
         Ok(id)
     }
 
-    /// The service that number `index` of a file extends.
+    /// The service `base` that service number `index` of a file extends.
     fn find_service(&self, base: &Name, index: usize) -> Result<(usize, usize), Fault> {
         let (file, local) = self.names.locate(&base.text, base.place);
         let services = &self.files[file].document.services;

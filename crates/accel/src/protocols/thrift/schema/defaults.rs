@@ -1,4 +1,4 @@
-//! Constants and default values: what is written, to the JSON of the type that it is for.
+//! Converts constants and default values to JSON of their types.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,11 +8,11 @@ use super::types::{FieldDefault, Schema, StructId, Ty};
 use crate::json::elements;
 use crate::protocols::thrift::idl::{Constant, ConstantValue, Fault, FieldDecl, File, Place};
 
-/// How deeply values may be nested, constants that stand for others counted.
+/// Deepest nesting of values; each reference to a constant counts as a level.
 const MAX_DEPTH: usize = 64;
 
-/// How large the values of one interface may be together, each counted where it is used: a few
-/// lines of constants made of constants could otherwise ask for more than there is memory.
+/// Largest total size of the values of one interface, each counted where it is used: a few lines of
+/// constants made of constants could otherwise exhaust the memory.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Sets the default values of all fields, and checks the constants.
@@ -51,12 +51,12 @@ struct Defaults<'d, 'f> {
     schema: &'d mut Schema,
     declared: &'d [&'f [FieldDecl]],
     state: Vec<State>,
-    /// How many bytes there may still be.
+    /// The number of bytes left.
     left: usize,
 }
 
 impl Defaults<'_, '_> {
-    /// Sets the default values of the fields of a struct, which the constant at `user` needs.
+    /// Sets the default values of a struct's fields; the constant at `user`, if any, needs them.
     fn structure(&mut self, id: StructId, user: Option<Place>, depth: usize) -> Result<(), Fault> {
         match (self.state[id.0], user) {
             (State::Done, _) | (State::Begun, None) => return Ok(()),
@@ -93,7 +93,7 @@ impl Defaults<'_, '_> {
         Ok(())
     }
 
-    /// Writes a value; returns it if it is an integer or bool.
+    /// Writes a value. Returns it if it is an integer or bool.
     fn value(
         &mut self,
         ty: &Ty,
@@ -103,7 +103,7 @@ impl Defaults<'_, '_> {
     ) -> Result<Option<i64>, Fault> {
         let place = constant.place;
         if depth > MAX_DEPTH {
-            let why = format!("values are nested deeper than {MAX_DEPTH}, or stand for themselves");
+            let why = format!("values are nested deeper than {MAX_DEPTH}, or refer to themselves");
             return Err(place.error(why));
         }
         self.take(1, place)?;
@@ -118,7 +118,7 @@ impl Defaults<'_, '_> {
                 None => return Err(place.error(format!("constant '{name}' is not declared"))),
             },
             (_, ConstantValue::Integer(number)) => *number,
-            _ => return self.no_integer(ty, constant, depth, out).map(|()| None),
+            _ => return self.other_value(ty, constant, depth, out).map(|()| None),
         };
         let (least, most) = match ty {
             Ty::Bool => (0, 1),
@@ -130,10 +130,13 @@ impl Defaults<'_, '_> {
                 self.write(out, format!("{:?}", number as f64).as_bytes(), place)?;
                 return Ok(None);
             }
-            _ => return Err(place.error(format!("{number} is no {}", ty.name()))),
+            _ => return Err(place.error(format!("{number} is not of type {}", ty.name()))),
         };
         if !(least..=most).contains(&number) {
-            let why = format!("{number} is no {}: must be {least} to {most}", ty.name());
+            let why = format!(
+                "{number} is not of type {}: must be {least} to {most}",
+                ty.name()
+            );
             return Err(place.error(why));
         }
         let text = match (ty, number) {
@@ -145,7 +148,7 @@ impl Defaults<'_, '_> {
         Ok(Some(number))
     }
 
-    fn no_integer(
+    fn other_value(
         &mut self,
         ty: &Ty,
         constant: &Constant,
@@ -171,11 +174,11 @@ impl Defaults<'_, '_> {
                 out.extend_from_slice(if items.is_empty() { b"[]" } else { b"]" });
                 Ok(())
             }
-            // Apache Thrift takes empty brackets of either kind for any container.
-            (Ty::List(_) | Ty::Set(_), ConstantValue::Map(none)) if none.is_empty() => {
+            // Apache Thrift accepts empty brackets of either kind for any container.
+            (Ty::List(_) | Ty::Set(_), ConstantValue::Map(entries)) if entries.is_empty() => {
                 self.write(out, b"[]", place)
             }
-            (Ty::Map(types), ConstantValue::List(none)) if none.is_empty() => {
+            (Ty::Map(types), ConstantValue::List(items)) if items.is_empty() => {
                 let empty = if types.0 == Ty::String { b"{}" } else { b"[]" };
                 self.write(out, empty, place)
             }
@@ -185,7 +188,7 @@ impl Defaults<'_, '_> {
             (Ty::Struct(id), ConstantValue::Map(members)) => {
                 self.members(*id, constant, members, depth + 1, out)
             }
-            (_, value) => Err(place.error(format!("{} is no {}", kind(value), ty.name()))),
+            (_, value) => Err(place.error(format!("{} is not of type {}", kind(value), ty.name()))),
         }
     }
 
@@ -210,7 +213,7 @@ impl Defaults<'_, '_> {
             }
             out.extend_from_slice(&text);
             if !keys.insert(text) {
-                return Err(key.place.error("this key is there twice"));
+                return Err(key.place.error("duplicate key"));
             }
             out.push(if object { b':' } else { b',' });
             self.value(&types.1, value, depth, out)?;
@@ -222,7 +225,7 @@ impl Defaults<'_, '_> {
         Ok(())
     }
 
-    /// The fields of a struct: those that are given, and the default values of others.
+    /// Writes a struct: the given fields, and the default values of others.
     fn members(
         &mut self,
         id: StructId,
@@ -236,7 +239,7 @@ impl Defaults<'_, '_> {
         out.push(b'{');
         for (key, value) in members {
             let ConstantValue::Text(name) = &key.value else {
-                return Err(key.place.error("a field's name in quotes expected"));
+                return Err(key.place.error("expected a field name in quotes"));
             };
             let structure = self.schema.get(id);
             let Some((place, field)) = structure.field_by_name(name) else {
@@ -244,7 +247,7 @@ impl Defaults<'_, '_> {
                 return Err(key.place.error(why));
             };
             if seen >> place & 1 == 1 {
-                return Err(key.place.error(format!("field '{name}' is there twice")));
+                return Err(key.place.error(format!("duplicate field '{name}'")));
             }
             if seen != 0 {
                 out.push(b',');

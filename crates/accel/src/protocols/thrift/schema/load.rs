@@ -17,22 +17,22 @@ fn embedded(text: &str) -> Arc<Schema> {
 }
 
 impl Schema {
-    /// Reads an interface that is one text and includes no other.
+    /// Reads an interface from one text, which includes no files.
     ///
     /// # Errors
-    /// The first thing that the language, or this crate's subset of it, does not allow.
+    /// The first part that the language, or this crate's subset of it, does not allow.
     pub fn parse(text: &str) -> Result<Schema, IdlError> {
         build(&[idl::single(text)?])
     }
 
-    /// Reads an interface from a file and from those that it includes, which are looked for beside
-    /// the file that includes them and then in the folders of `search`, in this order.
+    /// Reads an interface from a file and the files that it includes. Included files are searched
+    /// beside the including file, then in the folders of `search` in order.
     ///
-    /// The functions are those of the services of `path` itself, and what they inherit. What stands
-    /// in an included file is called by the name of that file, as in `shared.Item`.
+    /// The functions are those of the services in `path` itself, inherited ones included. Names of an
+    /// included file are prefixed with the name of that file, as in `shared.Item`.
     ///
     /// # Errors
-    /// [`InterfaceError`]: files that cannot be read, and the first thing that is not allowed, with
+    /// [`InterfaceError`]: files that cannot be read, and the first part that is not allowed, with
     /// its file.
     pub fn load(path: &Path, search: &[PathBuf]) -> Result<Schema, InterfaceError> {
         Ok(build(&idl::load(path, search)?)?)

@@ -1,4 +1,4 @@
-//! What the names in an interface stand for.
+//! Resolves the names in an interface.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use crate::protocols::thrift::idl::{
     ConstDecl, EnumDecl, Fault, File, Name, Place, RecordDecl, TypeRef,
 };
 
-/// How many typedefs may lead to one another.
+/// Longest chain of typedefs.
 const MAX_TYPEDEFS: usize = 64;
 
-/// How many types the type of one field may consist of. Each typedef for a map of another doubles
-/// them, so a few lines could otherwise ask for more than there is memory.
+/// Most types that the type of one field may consist of. Each typedef for a map of another doubles
+/// them, so that a few lines could otherwise exhaust the memory.
 const MAX_TYPES: usize = 1024;
 
 enum Type<'f> {
@@ -27,7 +27,7 @@ pub(super) struct Names<'f> {
     constants: Vec<HashMap<&'f str, &'f ConstDecl>>,
 }
 
-/// What a name stands for where a constant is expected.
+/// The meaning of a name where a constant is expected.
 pub(super) enum Meaning<'f> {
     Constant(&'f ConstDecl),
     EnumValue(i32),
@@ -64,8 +64,7 @@ impl<'f> Names<'f> {
         Ok(names)
     }
 
-    /// The file that a name is in, and what it is called there: `file.name` is in one that is
-    /// included.
+    /// The file of a name, and the name in that file: `file.name` is in an included file.
     pub(super) fn locate<'n>(&self, text: &'n str, place: Place) -> (usize, &'n str) {
         let here = &self.files[place.file];
         text.rsplit_once('.')
@@ -77,7 +76,7 @@ impl<'f> Names<'f> {
         self.resolve(ty, 0, &mut 0)
     }
 
-    /// The type behind `ty`; `named` counts the names met in the type of the same field.
+    /// The type that `ty` stands for; `named` counts the names in the type of the same field.
     fn resolve(&self, ty: &TypeRef, steps: usize, named: &mut usize) -> Result<Ty, Fault> {
         Ok(match ty {
             TypeRef::List(element) => Ty::List(Box::new(self.resolve(element, steps, named)?)),
@@ -93,7 +92,7 @@ impl<'f> Names<'f> {
     fn resolve_name(&self, name: &Name, steps: usize, named: &mut usize) -> Result<Ty, Fault> {
         *named += 1;
         if *named > MAX_TYPES {
-            let why = format!("the type of a field is made of more than {MAX_TYPES} types");
+            let why = format!("the type of a field consists of more than {MAX_TYPES} types");
             return Err(name.place.error(why));
         }
         Ok(match name.text.as_str() {
@@ -114,7 +113,7 @@ impl<'f> Names<'f> {
                         self.resolve(target, steps + 1, named)?
                     }
                     Some(Type::Typedef(_)) => {
-                        let why = format!("typedef '{other}' leads to itself");
+                        let why = format!("typedef '{other}' refers to itself");
                         return Err(name.place.error(why));
                     }
                     None => {
@@ -141,7 +140,7 @@ impl<'f> Names<'f> {
     }
 }
 
-/// All structs, unions and exceptions, with the files that they are in.
+/// All structs, unions and exceptions, with their files.
 pub(super) fn records(files: &[File]) -> impl Iterator<Item = (&File, &RecordDecl)> {
     let of_file = |file| std::iter::repeat(file);
     files

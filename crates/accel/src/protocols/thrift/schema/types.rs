@@ -1,4 +1,4 @@
-//! Schemas: what the interface says about every struct and function.
+//! The types, structs and functions of a schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,15 +55,15 @@ impl Ty {
     }
 }
 
-/// A struct of a schema.
+/// The index of a struct in its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// A function of a schema: also its handler's index, dense from zero in order of declaration.
+/// The index of a function in its schema and of its handler: dense from zero in order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 
-/// One field.
+/// A field of a struct.
 #[derive(Clone, Debug)]
 pub struct Field {
     /// Its number on the wire.
@@ -74,20 +74,20 @@ pub struct Field {
     pub ty: Ty,
     /// Whether it must be present.
     pub required: bool,
-    /// What it is where it is absent.
+    /// Its value if it is absent.
     pub default: Option<FieldDefault>,
-    /// `"name":`, ready to be written.
+    /// `"name":` as bytes of JSON.
     pub(crate) json_key: Box<[u8]>,
 }
 
-/// The value of a field that is absent, as Apache Thrift's generated structs have it.
+/// The value of an absent field, as in structs that Apache Thrift generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDefault {
-    /// The value as JSON; the defaults of the structs in it are written out.
+    /// The value as JSON, including the default values of structs in it.
     pub json: Box<[u8]>,
-    /// The value if it is an integer, an enum or a bool: as a fact for branches.
+    /// The value as a fact for branches, if it is an integer, an enum or a bool.
     pub number: Option<i64>,
-    /// How many fields and elements it is, the field itself included.
+    /// Its number of fields and elements, the field itself included.
     pub(super) elements: usize,
 }
 
@@ -100,14 +100,14 @@ pub struct Struct {
     pub is_union: bool,
     /// Fields in order of their numbers.
     pub fields: Vec<Field>,
-    /// The places of the fields that have a default value, as bits.
+    /// The fields with a default value, as bits by place.
     pub(super) defaults: u128,
 }
 
 impl Struct {
     /// The field with number `id`, and its place.
     pub fn field_by_id(&self, id: i16) -> Option<(usize, &Field)> {
-        // Numbers are nearly always 1, 2, 3 ...: look there before searching.
+        // Numbers are nearly always 1, 2, 3 ...: try that place before searching.
         let guess = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
         if let Some((place, field)) = guess.and_then(|place| Some((place, self.fields.get(place)?)))
             && field.id == id
@@ -129,8 +129,8 @@ impl Struct {
             .find(|(_, field)| &*field.name == name)
     }
 
-    /// Appends the default values of the fields that are not in `seen`, which are members of a
-    /// JSON object that has those that are.
+    /// Writes the default values of the fields that are not in `seen`, as further members of a JSON
+    /// object that has the fields in `seen`.
     pub(crate) fn write_defaults(&self, seen: u128, mut put: impl FnMut(&[u8])) {
         for (index, (_, field, default)) in self.absent_defaults(seen).enumerate() {
             if seen != 0 || index > 0 {
@@ -141,13 +141,13 @@ impl Struct {
         }
     }
 
-    /// The fields that have a default value and are not in `seen`, with their places.
+    /// The fields with a default value that are not in `seen`, with their places.
     pub(crate) fn absent_defaults(
         &self,
         seen: u128,
     ) -> impl Iterator<Item = (usize, &Field, &FieldDefault)> {
         let absent = self.defaults & !seen;
-        // In nearly every message of every interface there are none: no look at the fields then.
+        // Nearly all messages have none: skip the loop.
         let fields = if absent == 0 { &[][..] } else { &self.fields };
         fields
             .iter()
@@ -156,7 +156,7 @@ impl Struct {
             .filter_map(|(place, field)| Some((place, field, field.default.as_ref()?)))
     }
 
-    /// Charges what the default values of the fields that are not in `seen` will take.
+    /// Charges the default values of the fields that are not in `seen`.
     pub(crate) fn charge_defaults(
         &self,
         seen: u128,
@@ -168,8 +168,7 @@ impl Struct {
         })
     }
 
-    /// Checks the fields that are present, given as bits by place: required fields are there, and of a
-    /// union exactly one field is.
+    /// Checks which fields are present, as bits by place: all required ones, and exactly one of a union.
     ///
     /// # Errors
     /// `missing_field`, `bad_union`.
@@ -221,7 +220,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The struct behind an identifier of this schema.
+    /// The struct with an index of this schema.
     pub fn get(&self, id: StructId) -> &Struct {
         &self.structs[id.0]
     }
@@ -231,12 +230,12 @@ impl Schema {
         self.struct_names.get(name).copied()
     }
 
-    /// The function behind an identifier of this schema.
+    /// The function with an index of this schema.
     pub fn function(&self, id: FunctionId) -> Option<&Function> {
         self.functions.get(id.0)
     }
 
-    /// All functions in order of their identifiers.
+    /// All functions in order of their indices.
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }
@@ -250,7 +249,7 @@ impl Schema {
     /// Thrift's multiplexed protocol writes it.
     ///
     /// # Errors
-    /// `unknown_service`; `unknown_method`, also for a bare name that several services have.
+    /// `unknown_service`; `unknown_method`, also for a bare name that exists in several services.
     pub fn find(&self, name: &str) -> Result<FunctionId, AccelError> {
         if let Some((service, method)) = name.split_once(':') {
             return self.find_in(service, method);
@@ -259,14 +258,17 @@ impl Schema {
             Some([only]) => Ok(*only),
             Some(several) => {
                 let owners = several.iter().map(|id| &*self.functions[id.0].service);
-                let known = format!("it in several services: {}", shorten(owners));
+                let known = format!(
+                    "methods of that name in {}; write service:method",
+                    shorten(owners)
+                );
                 Err(AccelError::UnknownMethod {
                     name: name.to_owned(),
                     known,
                 })
             }
             None => {
-                let known = shorten(self.functions.iter().map(|f| &*f.name));
+                let known = shorten(self.functions.iter().map(|function| &*function.name));
                 Err(AccelError::UnknownMethod {
                     name: name.to_owned(),
                     known,
@@ -300,7 +302,7 @@ impl Schema {
     }
 }
 
-/// The first dozen names, and how many more there are.
+/// The first 12 names, and the number of further ones.
 fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown = names[..names.len().min(12)].join(", ");

@@ -5,10 +5,10 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Reads values of one protocol. Containers are read by their parts, in wire order. Fields, elements
-/// and the bytes of strings are charged to the message's budget as they are met, skipped ones too.
+/// Reads values of one protocol. Containers are read part by part, in wire order. Fields, elements
+/// and the bytes of strings are charged to the message's budget, skipped ones included.
 pub(crate) trait Reader<'a> {
-    /// What of the message's budget is left: for what readers add to what is on the wire.
+    /// The budget left, to charge values that are not on the wire.
     fn budget(&mut self) -> &mut Budget;
     fn at(&self) -> usize;
     fn remaining(&self) -> usize;
@@ -32,7 +32,7 @@ pub(crate) trait Reader<'a> {
     fn uuid(&mut self) -> Result<(), AccelError>;
 }
 
-/// Writes values of one protocol; the counts of containers are given after their elements.
+/// Writes values of one protocol. The counts of containers are set after their elements.
 pub(crate) trait Writer {
     fn len(&self) -> usize;
     fn struct_begin(&mut self) -> i16;
@@ -58,7 +58,7 @@ pub(crate) trait Writer {
     fn map_end(&mut self, mark: usize, key: WireType, value: WireType, count: usize);
 }
 
-/// Skips a value of any type, to at most `depth` further levels.
+/// Skips a value of any type, with at most `depth` further levels of nesting.
 pub(crate) fn skip<'a, R: Reader<'a>>(
     reader: &mut R,
     ty: WireType,

@@ -44,7 +44,7 @@ fn encode_type(ty: WireType) -> u8 {
     }
 }
 
-/// The fewest bytes that a value of a type takes.
+/// The smallest size of a value of a type, in bytes.
 fn least_bytes(ty: WireType) -> usize {
     match ty {
         WireType::Bool | WireType::I8 | WireType::Struct => 1,

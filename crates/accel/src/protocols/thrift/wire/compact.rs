@@ -234,7 +234,7 @@ impl<'a> CompactWriter<'a> {
         self.last_field = id;
     }
 
-    /// Puts the bytes that a container's count makes necessary in front of its elements.
+    /// Inserts the header of a container before its elements, once its size is known.
     fn insert(&mut self, mark: usize, bytes: Vec<u8>) {
         self.out.splice(mark..mark, bytes);
     }

@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
         Ok(&self.bytes[at..self.at])
     }
 
-    /// Takes the bytes of a string.
+    /// Takes the bytes of a string, and charges them.
     pub(crate) fn string(&mut self, length: usize) -> Result<&'a [u8], AccelError> {
         let taken = self.take("string", length)?;
         self.budget.bytes(length)?;
@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         Ok(self.array::<1>(what)?[0])
     }
 
-    /// Checks that nothing follows.
+    /// Checks that the input ends here.
     pub(crate) fn finish(&self, what: &'static str) -> Result<(), AccelError> {
         match self.remaining() {
             0 => Ok(()),
@@ -79,8 +79,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks and charges the number of a container's entries, of so many elements each, before
-    /// anything is allocated for them.
+    /// Checks and charges the number of entries of a container before anything is allocated for them.
+    /// Each entry has at least `least_bytes_each` bytes and counts as `elements_each` elements.
     pub(crate) fn check_count(
         &mut self,
         at: usize,

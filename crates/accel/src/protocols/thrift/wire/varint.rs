@@ -8,7 +8,7 @@ pub(crate) const MAX_VARINT32: usize = 5;
 /// Most bytes of a 64-bit variable-length integer.
 pub(super) const MAX_VARINT64: usize = 10;
 
-/// Appends `value` in groups of seven bits, least significant first.
+/// Appends `value` as a variable-length integer.
 pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -24,7 +24,7 @@ impl Cursor<'_> {
         let mut value = 0u64;
         for index in 0..limit {
             let byte = self.byte("variable-length integer")?;
-            // The tenth byte of a 64-bit number has one bit of room.
+            // The tenth byte of a 64-bit number has one significant bit.
             if index == MAX_VARINT64 - 1 && byte > 1 {
                 break;
             }
@@ -36,8 +36,8 @@ impl Cursor<'_> {
         Err(AccelError::BadVarint { at, limit })
     }
 
-    /// Reads the length or size of something: an unsigned 32-bit number whose upper half a
-    /// signed reader would call negative.
+    /// Reads a length or size: an unsigned 32-bit number. The upper half counts as negative, as for
+    /// readers of signed numbers.
     pub(crate) fn length(&mut self, what: &'static str) -> Result<i64, AccelError> {
         let at = self.at();
         let value = self.varint(MAX_VARINT32)?;
