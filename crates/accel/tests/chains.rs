@@ -8,8 +8,8 @@ use accelflow_accel::messages::{document, request, response, service_exception};
 use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored, read_request};
 use accelflow_accel::thrift::{Protocol, Schema};
-use accelflow_accel::{Call, Direction, Job, Limits};
-use accelflow_trace::Accel::*;
+use accelflow_accel::{Call, Direction, Ensemble, Job, Limits, Session};
+use accelflow_trace::Accel::{self, *};
 use accelflow_trace::{Format, Transform};
 use common::{JSON_TO_STR, connection, ensemble, receive, run, send};
 use serde_json::{Value, json};
@@ -22,70 +22,76 @@ fn parse(job: &Job) -> Value {
 /// T9 to T1 and T2 to T10, with and without compression, in both protocols.
 #[test]
 fn rpc_request_and_reply() {
-    for (protocol, compressed) in [
-        (Protocol::Binary, false),
-        (Protocol::Compact, false),
-        (Protocol::Binary, true),
-        (Protocol::Compact, true),
-    ] {
-        let (mut ensemble, (mut client, server)) = (ensemble(), connection());
-        let arguments = request("ComposePost", 3, 4).unwrap();
-        let call = ThriftCall::request(&Schema::social_network(), "ComposePost", protocol, 99);
-        let call = Call::Thrift(call.unwrap());
-        let steps = if compressed {
-            &[Cmp, Ser, Rpc, Encr, Tcp][..]
-        } else {
-            &[Ser, Rpc, Encr, Tcp]
-        };
-        let data = (arguments.to_string().into_bytes(), Format::Json);
-        let wire = send(&mut ensemble, &mut client, call, data, steps);
-
-        let mut job = receive(&mut ensemble, server, Call::None, wire, true);
-        assert_eq!(job.facts.get("compressed"), Some(compressed.into()));
-        assert_eq!(job.facts.get("exception"), Some(0));
-        assert_eq!(job.facts.get("seqid"), Some(99));
-        assert_eq!(job.facts.text("method"), Some("ComposePost"));
-        assert_eq!(job.facts.text("service"), Some("ComposePostService"));
-        if compressed {
-            let envelope = parse(&job);
-            assert_eq!(
-                (&envelope["compressed"], &envelope["codec"]),
-                (&json!(1), &json!("zstd"))
-            );
-            // As in T10, without the transformation that T1 has before Dcmp.
-            let mut direct = job.fork(accelflow_accel::Session::default());
-            ensemble.run(Dcmp, &mut direct).unwrap();
-            ensemble.transform(JSON_TO_STR, &mut job).unwrap();
-            ensemble.run(Dcmp, &mut job).unwrap();
-            assert_eq!(direct.bytes, job.bytes);
-            assert_eq!((direct.format, direct.envelope), (Format::Json, None));
-        } else {
-            assert_eq!(job.facts.get("user_id"), arguments["user_id"].as_i64());
+    for protocol in [Protocol::Binary, Protocol::Compact] {
+        for compressed in [false, true] {
+            check_request_and_reply(protocol, compressed);
         }
-        ensemble.run(Ldb, &mut job).unwrap();
-        assert_eq!(job.core, Some(0));
-        assert_eq!(parse(&job), arguments);
-
-        let Call::Thrift(call) = &job.call else {
-            panic!("RPC names the call")
-        };
-        let reply = Call::Thrift(call.reply());
-        let mut session = std::mem::take(&mut job.session);
-        let data = (b"{}".to_vec(), Format::Json);
-        let wire = send(
-            &mut ensemble,
-            &mut session,
-            reply,
-            data,
-            &[Ser, Rpc, Encr, Tcp],
-        );
-        let job = receive(&mut ensemble, client, Call::None, wire, true);
-        assert_eq!(parse(&job), json!({}));
-        assert_eq!(
-            job.facts.get("message_type"),
-            Some(MessageType::Reply as i64)
-        );
     }
+}
+
+fn check_request_and_reply(protocol: Protocol, compressed: bool) {
+    let (mut ensemble, (mut client, server)) = (ensemble(), connection());
+    let arguments = request("ComposePost", 3, 4).unwrap();
+    let call = ThriftCall::request(&Schema::social_network(), "ComposePost", protocol, 99);
+    let call = Call::Thrift(call.unwrap());
+    let steps = if compressed {
+        &[Cmp, Ser, Rpc, Encr, Tcp][..]
+    } else {
+        &[Ser, Rpc, Encr, Tcp]
+    };
+    let data = (arguments.to_string().into_bytes(), Format::Json);
+    let wire = send(&mut ensemble, &mut client, call, data, steps);
+
+    let mut job = receive(&mut ensemble, server, Call::None, wire, true);
+    assert_eq!(job.facts.get("compressed"), Some(compressed.into()));
+    assert_eq!(job.facts.get("exception"), Some(0));
+    assert_eq!(job.facts.get("seqid"), Some(99));
+    assert_eq!(job.facts.text("method"), Some("ComposePost"));
+    assert_eq!(job.facts.text("service"), Some("ComposePostService"));
+    if compressed {
+        decompress(&mut ensemble, &mut job);
+    } else {
+        assert_eq!(job.facts.get("user_id"), arguments["user_id"].as_i64());
+    }
+    ensemble.run(Ldb, &mut job).unwrap();
+    assert_eq!(job.core, Some(0));
+    assert_eq!(parse(&job), arguments);
+
+    let Call::Thrift(call) = &job.call else {
+        panic!("RPC names the call")
+    };
+    let reply = Call::Thrift(call.reply());
+    let mut session = std::mem::take(&mut job.session);
+    let data = (b"{}".to_vec(), Format::Json);
+    let wire = send(
+        &mut ensemble,
+        &mut session,
+        reply,
+        data,
+        &[Ser, Rpc, Encr, Tcp],
+    );
+    let job = receive(&mut ensemble, client, Call::None, wire, true);
+    assert_eq!(parse(&job), json!({}));
+    assert_eq!(
+        job.facts.get("message_type"),
+        Some(MessageType::Reply as i64)
+    );
+}
+
+/// Checks the envelope of a compressed request, and decompresses it as T1 does and as T10 does.
+fn decompress(ensemble: &mut Ensemble, job: &mut Job) {
+    let envelope = parse(job);
+    assert_eq!(
+        (&envelope["compressed"], &envelope["codec"]),
+        (&json!(1), &json!("zstd"))
+    );
+    // As in T10, without the transformation that T1 has before Dcmp.
+    let mut direct = job.fork(Session::default());
+    ensemble.run(Dcmp, &mut direct).unwrap();
+    ensemble.transform(JSON_TO_STR, job).unwrap();
+    ensemble.run(Dcmp, job).unwrap();
+    assert_eq!(direct.bytes, job.bytes);
+    assert_eq!((direct.format, direct.envelope), (Format::Json, None));
 }
 
 #[test]
@@ -133,73 +139,61 @@ fn exceptions_set_the_fact() {
     );
 }
 
-fn reply_of_store(response: &StorageResponse) -> Vec<u8> {
-    response.encode(&Limits::default()).unwrap()
+/// The service of a storage test, and the store's end of its connection.
+struct Exchange {
+    ensemble: Ensemble,
+    job: Job,
+    store: Session,
+}
+
+impl Exchange {
+    /// Serializes with `steps`, and sends the request; it asks for `operation` with `key`.
+    fn ask(&mut self, steps: &[Accel], operation: Operation, key: &str) -> Option<Stored> {
+        run(&mut self.ensemble, &mut self.job, steps);
+        let asked = read_request(&self.job.bytes, &Limits::default()).unwrap();
+        assert_eq!((asked.operation, &*asked.key), (operation, key));
+        run(&mut self.ensemble, &mut self.job, &[Encr, Tcp]);
+        asked.data
+    }
+
+    /// Lets the store send `response`, and the service read it.
+    fn answer(&mut self, response: &StorageResponse) {
+        let mut other = Job {
+            bytes: response.encode(&Limits::default()).unwrap(),
+            direction: Direction::Send,
+            ..Job::default()
+        };
+        // The store's session stays in step even if it has not read the request.
+        other.session = std::mem::take(&mut self.store);
+        other.session.tcp.as_mut().unwrap().receive_next =
+            self.job.session.tcp.as_ref().unwrap().send_next;
+        run(&mut common::ensemble(), &mut other, &[Encr, Tcp]);
+        self.store = other.session;
+        self.job.bytes = other.bytes;
+        self.job.direction = Direction::Receive;
+        run(&mut self.ensemble, &mut self.job, &[Tcp, Decr, Dser]);
+    }
 }
 
 /// T4, T5 with a miss, T6 with a find, T7: the store's responses are given, the service's requests are
 /// read back.
 #[test]
 fn cache_miss_runs_through_find_and_set_without_a_core() {
-    let (mut ensemble, (mut service, _)) = (ensemble(), connection());
+    let (service, store) = connection();
     let user = document("Login", 1, 1).unwrap();
     let call = StorageCall::request(Operation::CacheGet, user.collection, &user.key);
-    let mut store = connection().1;
-    let send_all = [Encr, Tcp];
-
-    let mut job = Job::send(
-        Vec::new(),
-        Format::Str,
-        Call::Storage(call),
-        std::mem::take(&mut service),
-    );
-    run(&mut ensemble, &mut job, &[Ser]);
-    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
-    assert_eq!(
-        (asked.operation, &asked.key, asked.data),
-        (Operation::CacheGet, &user.key, None)
-    );
-    run(&mut ensemble, &mut job, &send_all);
-
-    let answer =
-        |job: &mut Job, store: &mut accelflow_accel::Session, response: &StorageResponse| {
-            let mut other = Job {
-                bytes: reply_of_store(response),
-                direction: Direction::Send,
-                ..Job::default()
-            };
-            // The store's session stays in step even if it has not read the request.
-            other.session = std::mem::take(store);
-            other.session.tcp.as_mut().unwrap().receive_next =
-                job.session.tcp.as_ref().unwrap().send_next;
-            let mut ensemble = common::ensemble();
-            run(&mut ensemble, &mut other, &[Encr, Tcp]);
-            *store = other.session;
-            job.bytes = other.bytes;
-            job.direction = Direction::Receive;
-        };
-    answer(
-        &mut job,
-        &mut store,
-        &StorageResponse::done(Operation::CacheGet),
-    );
-    run(&mut ensemble, &mut job, &[Tcp, Decr, Dser]);
-    assert_eq!(job.facts.get("hit"), Some(0));
-    run(&mut ensemble, &mut job, &[Ser]);
-    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
-    assert_eq!(
-        (asked.operation, &asked.key),
-        (Operation::DbFind, &user.key)
-    );
-    run(&mut ensemble, &mut job, &send_all);
-
-    let json = user.value.to_string().into_bytes();
-    let to_bson = Transform {
-        src: Format::Json,
-        dst: Format::Bson,
+    let mut exchange = Exchange {
+        ensemble: ensemble(),
+        job: Job::send(Vec::new(), Format::Str, Call::Storage(call), service),
+        store,
     };
-    let bson = accelflow_accel::transform::convert(&json, to_bson, &Limits::default()).unwrap();
-    let found = StorageResponse {
+    assert_eq!(exchange.ask(&[Ser], Operation::CacheGet, &user.key), None);
+    exchange.answer(&StorageResponse::done(Operation::CacheGet));
+    assert_eq!(exchange.job.facts.get("hit"), Some(0));
+    exchange.ask(&[Ser], Operation::DbFind, &user.key);
+
+    let bson = to_bson(&user.value);
+    exchange.answer(&StorageResponse {
         found: true,
         cache_compressed: true,
         data: Some(Stored {
@@ -208,51 +202,40 @@ fn cache_miss_runs_through_find_and_set_without_a_core() {
             format: Format::Bson,
         }),
         ..StorageResponse::done(Operation::DbFind)
-    };
-    answer(&mut job, &mut store, &found);
-    run(&mut ensemble, &mut job, &[Tcp, Decr, Dser]);
-    let facts =
-        ["found", "compressed", "c_compressed", "exception"].map(|name| job.facts.get(name));
+    });
+    let facts = ["found", "compressed", "c_compressed", "exception"]
+        .map(|name| exchange.job.facts.get(name));
     assert_eq!(facts, [Some(1), Some(0), Some(1), Some(0)]);
-
-    let mut arm = job.fork(accelflow_accel::Session::default());
-    run(&mut ensemble, &mut arm, &[Ldb]);
-    ensemble
-        .transform(
-            Transform {
-                src: Format::Json,
-                dst: Format::Str,
-            },
-            &mut arm,
-        )
-        .unwrap();
+    let mut arm = exchange.job.fork(Session::default());
+    run(&mut exchange.ensemble, &mut arm, &[Ldb]);
+    exchange.ensemble.transform(JSON_TO_STR, &mut arm).unwrap();
     assert_eq!(arm.bytes, bson, "the core's arm has the document");
 
-    run(&mut ensemble, &mut job, &[Cmp, Ser]);
-    let asked = read_request(&job.bytes, &Limits::default()).unwrap();
-    assert_eq!(
-        (asked.operation, &asked.key),
-        (Operation::CacheSet, &user.key)
-    );
-    let data = asked.data.unwrap();
-    let codec = data.codec.unwrap();
+    let data = exchange.ask(&[Cmp, Ser], Operation::CacheSet, &user.key);
+    let data = data.unwrap();
     let mut dcmp = accelflow_accel::compress::Dcmp::new(Limits::default());
-    assert_eq!(dcmp.decompress(codec, &data.bytes).unwrap(), bson);
+    let inflated = dcmp.decompress(data.codec.unwrap(), &data.bytes);
+    assert_eq!(inflated.unwrap(), bson);
     assert_eq!(data.format, Format::Bson);
-    run(&mut ensemble, &mut job, &send_all);
-
-    answer(
-        &mut job,
-        &mut store,
-        &StorageResponse::done(Operation::CacheSet),
-    );
-    run(&mut ensemble, &mut job, &[Tcp, Decr, Dser, Ldb]);
+    exchange.answer(&StorageResponse::done(Operation::CacheSet));
+    let (mut ensemble, mut job) = (exchange.ensemble, exchange.job);
+    run(&mut ensemble, &mut job, &[Ldb]);
     assert_eq!(job.facts.get("exception"), Some(0));
-    assert!(
-        ensemble
-            .run(Ser, &mut job)
-            .is_err_and(|error| error.reason() == "no_call")
-    );
+    let nothing = ensemble.run(Ser, &mut job).unwrap_err();
+    assert_eq!(nothing.reason(), "no_call");
+}
+
+fn encoded(response: &StorageResponse) -> Vec<u8> {
+    response.encode(&Limits::default()).unwrap()
+}
+
+fn to_bson(value: &Value) -> Vec<u8> {
+    let step = Transform {
+        src: Format::Json,
+        dst: Format::Bson,
+    };
+    let json = value.to_string().into_bytes();
+    accelflow_accel::transform::convert(&json, step, &Limits::default()).unwrap()
 }
 
 /// T5 with a compressed hit, and T8 with BSON from JSON.
@@ -278,7 +261,7 @@ fn compressed_hit_and_database_insert() {
     };
     let call = StorageCall::request(Operation::CacheGet, stored.collection, &stored.key);
     let mut job = Job {
-        bytes: reply_of_store(&hit),
+        bytes: encoded(&hit),
         call: Call::Storage(call),
         ..Job::default()
     };
@@ -292,12 +275,7 @@ fn compressed_hit_and_database_insert() {
     assert_eq!(parse(&job), stored.value);
 
     let call = StorageCall::request(Operation::DbInsert, stored.collection, &stored.key);
-    let mut job = Job::send(
-        json,
-        Format::Json,
-        Call::Storage(call),
-        accelflow_accel::Session::default(),
-    );
+    let mut job = Job::send(json, Format::Json, Call::Storage(call), Session::default());
     ensemble
         .transform(
             Transform {
@@ -371,7 +349,7 @@ fn a_refused_job_is_unchanged() {
             };
             job.call = Call::Thrift(call.clone().unwrap());
             job.facts.set("kept", 5);
-            let before = job.fork(accelflow_accel::Session::default());
+            let before = job.fork(Session::default());
             if ensemble.run(accel, &mut job).is_err() {
                 assert_eq!(job.bytes, before.bytes, "{accel}");
                 assert_eq!(

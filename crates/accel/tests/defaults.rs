@@ -113,68 +113,70 @@ fn default_arguments_are_facts_like_those_sent() {
     assert_eq!(body, json!({"hit": 1, "found": true}));
 }
 
+/// Interface texts, the column of the error, and a part of its message.
+const REFUSED: &[(&str, usize, &str)] = &[
+    (
+        "const i8 A = 128",
+        14,
+        "128 is not of type i8: must be -128 to 127",
+    ),
+    ("const bool A = 2", 16, "must be 0 to 1"),
+    (
+        "const i32 A = 1.5",
+        15,
+        "a number with a fraction is not of type i32",
+    ),
+    ("const string A = 1", 18, "1 is not of type string"),
+    ("const i32 A = 'x'", 15, "a text is not of type i32"),
+    (
+        "const list<i32> A = {1: 2}",
+        21,
+        "a map is not of type list",
+    ),
+    (
+        "const list<i32> A = [1, x]",
+        25,
+        "constant 'x' is not declared",
+    ),
+    (
+        "enum E { A } const E B = A",
+        26,
+        "constant 'A' is not declared",
+    ),
+    ("enum E { A } const E B = E.C", 26, "constant 'E.C' is not"),
+    ("const i32 A = B const i32 B = A", 31, "refer to themselves"),
+    ("const map<i32, i32> A = {1: 2, 1: 3}", 32, "duplicate key"),
+    (
+        "struct S { 1: i32 a } const S A = {'b': 1}",
+        36,
+        "'S' has no field 'b'",
+    ),
+    (
+        "struct S { 1: i32 a } const S A = {1: 1}",
+        36,
+        "expected a field name in quotes",
+    ),
+    ("struct S { 1: required i32 a } const S A = {}", 44, "'a'"),
+    ("union U { 1: i32 a, 2: i32 b } const U A = {}", 44, "U"),
+    ("union U { 1: i32 a = 5 }", 22, "union's fields"),
+    ("struct S { 1: S s = {} }", 21, "'S' contains itself"),
+    (
+        "struct S { 1: T t = {} } struct T { 1: S s = {} }",
+        46,
+        "contains itself",
+    ),
+    (
+        "exception X {} service S { void f() throws (1: X x = {}) }",
+        54,
+        "cannot have a default value",
+    ),
+    ("const i32 A = 1 const i32 A = 1", 27, "declared twice"),
+    ("const i32 A = [1", 17, "expected a constant, found the end"),
+];
+
 #[test]
 fn constants_that_do_not_fit_are_refused_with_their_place() {
-    let cases = [
-        (
-            "const i8 A = 128",
-            14,
-            "128 is not of type i8: must be -128 to 127",
-        ),
-        ("const bool A = 2", 16, "must be 0 to 1"),
-        (
-            "const i32 A = 1.5",
-            15,
-            "a number with a fraction is not of type i32",
-        ),
-        ("const string A = 1", 18, "1 is not of type string"),
-        ("const i32 A = 'x'", 15, "a text is not of type i32"),
-        (
-            "const list<i32> A = {1: 2}",
-            21,
-            "a map is not of type list",
-        ),
-        (
-            "const list<i32> A = [1, x]",
-            25,
-            "constant 'x' is not declared",
-        ),
-        (
-            "enum E { A } const E B = A",
-            26,
-            "constant 'A' is not declared",
-        ),
-        ("enum E { A } const E B = E.C", 26, "constant 'E.C' is not"),
-        ("const i32 A = B const i32 B = A", 31, "refer to themselves"),
-        ("const map<i32, i32> A = {1: 2, 1: 3}", 32, "duplicate key"),
-        (
-            "struct S { 1: i32 a } const S A = {'b': 1}",
-            36,
-            "'S' has no field 'b'",
-        ),
-        (
-            "struct S { 1: i32 a } const S A = {1: 1}",
-            36,
-            "expected a field name in quotes",
-        ),
-        ("struct S { 1: required i32 a } const S A = {}", 44, "'a'"),
-        ("union U { 1: i32 a, 2: i32 b } const U A = {}", 44, "U"),
-        ("union U { 1: i32 a = 5 }", 22, "union's fields"),
-        ("struct S { 1: S s = {} }", 21, "'S' contains itself"),
-        (
-            "struct S { 1: T t = {} } struct T { 1: S s = {} }",
-            46,
-            "contains itself",
-        ),
-        (
-            "exception X {} service S { void f() throws (1: X x = {}) }",
-            54,
-            "cannot have a default value",
-        ),
-        ("const i32 A = 1 const i32 A = 1", 27, "declared twice"),
-        ("const i32 A = [1", 17, "expected a constant, found the end"),
-    ];
-    for (text, column, why) in cases {
+    for &(text, column, why) in REFUSED {
         let error = Schema::parse(text).unwrap_err();
         assert_eq!((error.line, error.column), (1, column), "{text}: {error}");
         assert!(error.why.contains(why), "{text}: {error}");
@@ -221,7 +223,7 @@ impl Folder {
     }
 
     fn load(&self, file: &str, search: &[&str]) -> Result<Schema, InterfaceError> {
-        let search: Vec<PathBuf> = search.iter().map(|it| self.0.join(it)).collect();
+        let search: Vec<PathBuf> = search.iter().map(|folder| self.0.join(folder)).collect();
         Schema::load(&self.0.join(file), &search)
     }
 

@@ -68,7 +68,7 @@ fn every_float_comes_back() {
         let again = item(&json).expect("just written");
         let back = json_of(&again, &Limits::default()).expect("decodes");
         assert_eq!(back, json, "{value}");
-        assert_eq!(json["ratio"].as_f64().map(|it| it as f32), Some(value));
+        assert_eq!(json["ratio"].as_f64().map(|ratio| ratio as f32), Some(value));
     }
 }
 
@@ -190,9 +190,7 @@ fn messages_are_bounded() {
     assert_eq!(error.reason(), "too_deep");
 }
 
-#[test]
-fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
-    let interface = r#"
+const MAPS: &str = r#"
         syntax = "proto3";
         package test;
         import "google/protobuf/struct.proto";
@@ -207,7 +205,10 @@ fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
         }
         service Service { rpc Echo(Maps) returns (Maps); }
     "#;
-    let schema = Schema::parse(interface).expect("a constant");
+
+#[test]
+fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
+    let schema = Schema::parse(MAPS).expect("a constant");
     let kind = schema.message("test.Maps").expect("declared");
     let names = |reversed: bool| {
         let mut names: Vec<String> = (0..40).map(|n| format!("\"name {n}\":\"{n}\"")).collect();
@@ -250,7 +251,11 @@ fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
     let sorted = keys(&read["list"][0]["names"]);
     assert!(sorted.is_sorted() && sorted.len() == 40);
     // On the wire, keys that are numbers are in numerical order: -1, 9 and 10.
-    let place = |needle: &[u8]| bytes.windows(needle.len()).position(|it| it == needle);
+    let place = |needle: &[u8]| {
+        bytes
+            .windows(needle.len())
+            .position(|window| window == needle)
+    };
     let minus_one = place(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").expect("-1");
     let nine = place(b"\x08\x09\x12\x00").expect("9");
     assert!(minus_one < nine);
@@ -279,10 +284,10 @@ fn json_that_does_not_fit_is_named() {
 #[test]
 fn interfaces_are_read_and_refused() {
     let schema = schema();
-    let paths: Vec<&str> = schema.methods().iter().map(|it| &*it.path).collect();
+    let paths: Vec<&str> = schema.methods().iter().map(|method| &*method.path).collect();
     let expected = ["Shop/Echo", "Shop/Clear", "Shop/Watch", "Other/Clear"];
-    assert_eq!(paths, expected.map(|it| format!("/shop.v1.{it}")));
-    let unary: Vec<bool> = schema.methods().iter().map(|it| it.unary).collect();
+    assert_eq!(paths, expected.map(|name| format!("/shop.v1.{name}")));
+    let unary: Vec<bool> = schema.methods().iter().map(|method| method.unary).collect();
     assert_eq!(unary, [true, true, false, true]);
     for name in ["shop.v1.Shop.Echo", "v1.Shop.Echo", "Shop.Echo", "Echo"] {
         assert_eq!(

@@ -142,7 +142,7 @@ proptest! {
         for echoed in [from_json(&json, &limits), written(&value, limits)] {
             match &read {
                 Ok(_) => prop_assert_eq!(echoed.as_ref(), Ok(&bytes)),
-                Err(_) => prop_assert_eq!(echoed.map_err(|it| it.reason()), Err("too_deep")),
+                Err(_) => prop_assert_eq!(echoed.map_err(|error| error.reason()), Err("too_deep")),
             }
         }
     }

@@ -336,7 +336,7 @@ fn values_are_written_as_their_json_is() {
     for _ in 0..limits().max_depth {
         deep = json!({"inner": deep});
     }
-    assert_eq!(written(&deep).map_err(|it| it.reason()), Err("too_deep"));
+    assert_eq!(written(&deep).map_err(|error| error.reason()), Err("too_deep"));
     assert!(check_written(&deep["inner"]));
 }
 
@@ -404,64 +404,66 @@ fn a_record_that_is_not_the_message_is_written_from_its_json() {
 
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
-        any::<i64>().prop_map(|it| json!(it)),
-        (-3i64..3).prop_map(|it| json!(it)),
+        any::<i64>().prop_map(|value| json!(value)),
+        (-3i64..3).prop_map(|value| json!(value)),
         any::<f32>()
-            .prop_filter("finite", |it| it.is_finite())
-            .prop_map(|it| json!(it)),
+            .prop_filter("finite", |value| value.is_finite())
+            .prop_map(|value| json!(value)),
         any::<f64>()
-            .prop_filter("finite", |it| it.is_finite())
-            .prop_map(|it| json!(it)),
-        any::<i64>().prop_map(|it| json!(it.to_string())),
+            .prop_filter("finite", |value| value.is_finite())
+            .prop_map(|value| json!(value)),
+        any::<i64>().prop_map(|value| json!(value.to_string())),
     ]
 }
 
+/// Names of members of `Item`.
+const NAMES: [&str; 26] = [
+    "text",
+    "data",
+    "numbers",
+    "shares",
+    "colour",
+    "small",
+    "word",
+    "flags",
+    "count",
+    "yes",
+    "numberOfThings",
+    "ratio",
+    "names",
+    "colours",
+    "loose",
+    "weight",
+    "offset",
+    "change",
+    "total",
+    "blobs",
+    "ratios",
+    "note",
+    "stamp",
+    "low",
+    "bits",
+    "precise",
+];
+
 /// JSON that is often a message of the interface.
 fn messages() -> impl Strategy<Value = Value> {
-    let names = [
-        "text",
-        "data",
-        "numbers",
-        "shares",
-        "colour",
-        "small",
-        "word",
-        "flags",
-        "count",
-        "yes",
-        "numberOfThings",
-        "ratio",
-        "names",
-        "colours",
-        "loose",
-        "weight",
-        "offset",
-        "change",
-        "total",
-        "blobs",
-        "ratios",
-        "note",
-        "stamp",
-        "low",
-        "bits",
-        "precise",
-    ];
     let value = prop_oneof![
         4 => number(),
-        2 => any::<bool>().prop_map(|it| json!(it)),
-        3 => "[a-zA-Z0-9+/]{0,3}|\\PC{0,40}".prop_map(|it| json!(it)),
-        2 => prop::collection::vec(number(), 0..4).prop_map(|it| json!(it)),
-        1 => prop::collection::vec(any::<bool>(), 0..3).prop_map(|it| json!(it)),
-        1 => prop::collection::vec("\\PC{0,3}", 0..3).prop_map(|it| json!(it)),
-        1 => prop::collection::btree_map("[0-9]|-?[0-9]{1,2}|true|false|x", number(), 0..4).prop_map(|it| json!(it)),
-        1 => prop_oneof![Just("RED"), Just("BLUE"), Just("COLOUR_UNSPECIFIED")].prop_map(|it| json!(it)),
+        2 => any::<bool>().prop_map(|value| json!(value)),
+        3 => "[a-zA-Z0-9+/]{0,3}|\\PC{0,40}".prop_map(|value| json!(value)),
+        2 => prop::collection::vec(number(), 0..4).prop_map(|value| json!(value)),
+        1 => prop::collection::vec(any::<bool>(), 0..3).prop_map(|value| json!(value)),
+        1 => prop::collection::vec("\\PC{0,3}", 0..3).prop_map(|value| json!(value)),
+        1 => prop::collection::btree_map("[0-9]|-?[0-9]{1,2}|true|false|x", number(), 0..4).prop_map(|value| json!(value)),
+        1 => prop_oneof![Just("RED"), Just("BLUE"), Just("COLOUR_UNSPECIFIED")].prop_map(|value| json!(value)),
         1 => Just(Value::Null),
     ];
-    let leaf = prop::collection::vec((prop::sample::select(names.to_vec()), value), 0..5).prop_map(
+    let leaf = prop::collection::vec((prop::sample::select(NAMES.to_vec()), value), 0..5).prop_map(
         |members| {
             members
                 .into_iter()
-                .map(|(name, it)| (name.to_owned(), it))
+                .map(|(name, value)| (name.to_owned(), value))
                 .collect()
         },
     );
@@ -472,13 +474,13 @@ fn messages() -> impl Strategy<Value = Value> {
             prop::collection::vec(inner.clone(), 0..3),
             prop::collection::btree_map("-?[0-9]{1,2}", inner, 0..3),
         )
-            .prop_map(|(mut it, within, list, items): (Value, _, _, _)| {
+            .prop_map(|(mut message, within, list, items): (Value, _, _, _)| {
                 if let Some(within) = within {
-                    it["inner"] = within;
+                    message["inner"] = within;
                 }
-                it["list"] = json!(list);
-                it["items"] = json!(items);
-                it
+                message["list"] = json!(list);
+                message["items"] = json!(items);
+                message
             })
     })
 }
@@ -495,7 +497,7 @@ proptest! {
 
     #[test]
     fn any_message_is_read_as_its_json_is(values in prop::collection::vec(messages(), 1..4)) {
-        let parts = values.iter().filter_map(|it| from_json(it.to_string().as_bytes()).ok());
+        let parts = values.iter().filter_map(|value| from_json(value.to_string().as_bytes()).ok());
         check_read(&parts.collect::<Vec<_>>().concat());
     }
 

@@ -180,7 +180,7 @@ fn json_test_suite() {
             b'n' => assert!(outcome.is_err(), "{name}"),
             // Both outcomes are allowed: a value, or an error with a reason.
             _ => assert!(
-                !outcome.is_err_and(|it| it.to_string().is_empty()),
+                !outcome.is_err_and(|error| error.to_string().is_empty()),
                 "{name}"
             ),
         }
@@ -237,7 +237,7 @@ fn thrift_test_interface() {
     let texts: Vec<_> = defaults
         .fields
         .iter()
-        .filter_map(|it| it.default.as_ref())
+        .filter_map(|field| field.default.as_ref())
         .collect();
     assert_eq!(
         (&*texts[0].json, &*texts[1].json),

@@ -416,7 +416,7 @@ fn items() -> impl Strategy<Value = Value> {
     let members: Vec<_> = fields
         .into_iter()
         .map(|(name, strategy)| {
-            prop::option::of(strategy).prop_map(move |value| value.map(|it| (name, it)))
+            prop::option::of(strategy).prop_map(move |value| value.map(|value| (name, value)))
         })
         .collect();
     members.prop_map(|members| {
