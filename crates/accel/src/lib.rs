@@ -26,6 +26,8 @@
 //! | `call`, `record`, `session`, `facts`, `job`, `accelerator` | the message that travels, and the interface of a body |
 //! | `transform`, `bodies/` | the transformations and the accelerators, one per file |
 //! | `ensemble` | all of them together |
+//!
+//! `messages` makes realistic messages for tests and demonstrations, from the shared files alone.
 
 mod accelerator;
 mod bodies;
