@@ -122,7 +122,7 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
-    /// The nine bodies in the order of [`Accel::ALL`], for an owner that runs them elsewhere.
+    /// The nine bodies in the order of [`Accel::ALL`], to run them elsewhere.
     pub fn into_bodies(self) -> [Box<dyn Accelerator>; Accel::COUNT] {
         self.bodies
     }

@@ -112,7 +112,9 @@ fn read_thrift(protocol: Protocol, bytes: &[u8], limits: Limits) -> Result<(), A
 
 /// The fewest elements with which `read` accepts a message; with fewer it is too large.
 fn needed(read: impl Fn(Limits) -> Result<(), AccelError>, most: usize) -> usize {
-    let needed = (0..=most).find(|most| read(elements(*most)).is_ok()).unwrap();
+    let needed = (0..=most)
+        .find(|most| read(elements(*most)).is_ok())
+        .unwrap();
     for fewer in 0..needed {
         let error = read(elements(fewer)).unwrap_err();
         assert_eq!(error.reason(), "too_large", "{fewer}: {error}");
@@ -319,7 +321,9 @@ fn values() -> impl Strategy<Value = Value> {
             .prop_map(|lists| json!({ "lists": lists })),
         prop::collection::vec(Just(json!({})), 0..4).prop_map(|filled| json!({"filled": filled})),
     ];
-    leaf.prop_recursive(4, 8, 1, |inner| inner.prop_map(|message| json!({ "inner": message })))
+    leaf.prop_recursive(4, 8, 1, |inner| {
+        inner.prop_map(|message| json!({ "inner": message }))
+    })
 }
 
 proptest! {

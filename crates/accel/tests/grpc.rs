@@ -68,7 +68,10 @@ fn every_float_comes_back() {
         let again = item(&json).expect("just written");
         let back = json_of(&again, &Limits::default()).expect("decodes");
         assert_eq!(back, json, "{value}");
-        assert_eq!(json["ratio"].as_f64().map(|ratio| ratio as f32), Some(value));
+        assert_eq!(
+            json["ratio"].as_f64().map(|ratio| ratio as f32),
+            Some(value)
+        );
     }
 }
 
@@ -284,7 +287,11 @@ fn json_that_does_not_fit_is_named() {
 #[test]
 fn interfaces_are_read_and_refused() {
     let schema = schema();
-    let paths: Vec<&str> = schema.methods().iter().map(|method| &*method.path).collect();
+    let paths: Vec<&str> = schema
+        .methods()
+        .iter()
+        .map(|method| &*method.path)
+        .collect();
     let expected = ["Shop/Echo", "Shop/Clear", "Shop/Watch", "Other/Clear"];
     assert_eq!(paths, expected.map(|name| format!("/shop.v1.{name}")));
     let unary: Vec<bool> = schema.methods().iter().map(|method| method.unary).collect();

@@ -336,7 +336,10 @@ fn values_are_written_as_their_json_is() {
     for _ in 0..limits().max_depth {
         deep = json!({"inner": deep});
     }
-    assert_eq!(written(&deep).map_err(|error| error.reason()), Err("too_deep"));
+    assert_eq!(
+        written(&deep).map_err(|error| error.reason()),
+        Err("too_deep")
+    );
     assert!(check_written(&deep["inner"]));
 }
 
