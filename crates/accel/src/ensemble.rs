@@ -31,8 +31,8 @@ pub struct Settings {
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
-    /// The functions, or the gRPC methods by index, whose arguments Dser delivers as records instead
-    /// of JSON text.
+    /// The functions, or the gRPC methods by index, whose arguments Dser delivers as records
+    /// instead of JSON text.
     pub records: FunctionSet,
 }
 

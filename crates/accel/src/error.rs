@@ -476,7 +476,8 @@ impl AccelError {
     }
 }
 
-/// An [`AccelError`] as an error of serde: a value cannot be read as the requested type, or written.
+/// An [`AccelError`] as an error of serde: a value cannot be read as the requested type, or
+/// written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueError(pub(crate) AccelError);
 

@@ -136,7 +136,8 @@ impl Job {
 
     /// A second job with the same data, for a parallel arm of a trace.
     ///
-    /// The caller provides its session: two copies of one set of write keys would use a nonce twice.
+    /// The caller provides its session: two copies of one set of write keys would use a nonce
+    /// twice.
     pub fn fork(&self, session: Session) -> Job {
         Job {
             bytes: self.bytes.clone(),

@@ -53,8 +53,8 @@ pub(crate) fn string_len(text: &str) -> usize {
     }
 }
 
-/// An upper bound on the fields and elements in JSON text, the outermost value not counted: an empty
-/// list or object counts as one. The count means nothing for text that is not JSON.
+/// An upper bound on the fields and elements in JSON text, the outermost value not counted: an
+/// empty list or object counts as one. The count means nothing for text that is not JSON.
 pub(crate) fn elements(json: &[u8]) -> usize {
     let (mut found, mut at) = (0, 0);
     while let Some(byte) = json.get(at) {

@@ -37,8 +37,8 @@ impl Record {
     /// Reads the record in `bytes` as a value of an application's type, which may borrow text.
     ///
     /// # Errors
-    /// `bad_value` if the type does not fit the interface. With gRPC also for types that borrow text
-    /// with another form on the wire, such as 64-bit integers: read those from the JSON.
+    /// `bad_value` if the type does not fit the interface. With gRPC also for types that borrow
+    /// text with another form on the wire, such as 64-bit integers: read those from the JSON.
     pub fn read<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<T, AccelError> {
         self.read_seed(bytes, PhantomData)
     }
@@ -58,8 +58,8 @@ impl Record {
         }
     }
 
-    /// The record of the result `value` of `function`; this is the record of its arguments. The bytes
-    /// of the result replace the content of `out`.
+    /// The record of the result `value` of `function`; this is the record of its arguments. The
+    /// bytes of the result replace the content of `out`.
     ///
     /// # Errors
     /// Thrift: `unknown_method` for a function of another schema, `unknown_field` for one that

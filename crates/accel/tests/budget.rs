@@ -1,5 +1,5 @@
-//! The budget of one message: all its values are charged together, on every way of reading or writing
-//! it, and before memory is allocated for them.
+//! The budget of one message: all its values are charged together, on every way of reading or
+//! writing it, and before memory is allocated for them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -90,8 +90,8 @@ fn thrift(protocol: Protocol, value: &Value) -> Vec<u8> {
     .unwrap()
 }
 
-/// The outcome of each way to read the bytes: by Dser to text, by Dser to a record, and from the record
-/// to a value.
+/// The outcome of each way to read the bytes: by Dser to text, by Dser to a record, and from the
+/// record to a value.
 fn read_thrift(protocol: Protocol, bytes: &[u8], limits: Limits) -> Result<(), AccelError> {
     let schema = schema();
     let text = struct_to_json(&schema, arguments(), protocol, bytes, &limits).map(drop);

@@ -175,8 +175,8 @@ impl Exchange {
     }
 }
 
-/// T4, T5 with a miss, T6 with a find, T7: the store's responses are given, the service's requests are
-/// read back.
+/// T4, T5 with a miss, T6 with a find, T7: the store's responses are given, the service's requests
+/// are read back.
 #[test]
 fn cache_miss_runs_through_find_and_set_without_a_core() {
     let (service, store) = connection();

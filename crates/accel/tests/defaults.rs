@@ -76,7 +76,8 @@ fn present_fields_override_defaults_and_null_omits_them() {
         let expected =
             json!({"s": {"a": 5, "b": 2}, "all": [{"c": 3, "a": 1, "b": 2}, {"a": 1, "b": 2}]});
         assert_eq!(read(&wire).unwrap(), expected);
-        // `null` is not written, and so is read as the default value. Required fields cannot be `null`.
+        // `null` is not written, and so is read as the default value. Required fields cannot be
+        // `null`.
         let left_out = write(r#"{"s": {"a": null, "b": 7}}"#).unwrap();
         let kept = write(r#"{"s": {"a": 1, "b": 7}}"#).unwrap();
         assert!(left_out.len() < kept.len());
@@ -284,8 +285,8 @@ fn interfaces_of_several_files() {
     let read = schema.function(schema.find("Posts:read").unwrap()).unwrap();
     let (_, ids) = schema.get(read.arguments).field_by_name("ids").unwrap();
     assert_eq!(ids.ty, Ty::List(Box::new(Ty::I64)));
-    // Inherited functions are found by either service's name; services of included files that nothing
-    // extends are not served.
+    // Inherited functions are found by either service's name; services of included files that
+    // nothing extends are not served.
     let ping = schema.find("ping").unwrap();
     assert_eq!(schema.find_in("Posts", "ping").unwrap(), ping);
     assert_eq!(schema.find_in("base.Ping", "ping").unwrap(), ping);

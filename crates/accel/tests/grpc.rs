@@ -245,7 +245,8 @@ fn maps_are_in_the_order_of_their_keys_on_the_wire_and_in_json() {
         let members = value.as_object().expect("an object");
         members.keys().cloned().collect()
     };
-    // The fields of messages are in the order of the interface, members of maps in that of their names.
+    // The fields of messages are in the order of the interface, members of maps in that of their
+    // names.
     assert_eq!(keys(&read["inner"]), ["-1", "10", "9"]);
     assert_eq!(keys(&read["one"]["ratios"]), ["false", "true"]);
     assert_eq!(keys(&read["open"]), ["a", "z"]);

@@ -284,7 +284,8 @@ fn parts_of_messages_are_merged() {
         check_read(&[&first[..], &second, &first].concat());
         check_read(&[&second[..], &first, &first].concat());
     }
-    // Unknown fields of all kinds, groups included; a packed list for an unpacked one and the reverse.
+    // Unknown fields of all kinds, groups included; a packed list for an unpacked one and the
+    // reverse.
     let unknown = b"\xc0\x3e\x01\xc3\x3e\x0a\x01x\xc4\x3e\xca\x3e\x02hi\x0a\x01t";
     check_read(unknown);
     check_read(b"\x18\x05\x1a\x02\x03\x04\x18\x06\x9a\x01\x08\x01\x00\x00\x00\x02\x00\x00\x00");

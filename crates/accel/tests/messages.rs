@@ -31,8 +31,8 @@ fn within(found: usize, expected: usize, tolerance: f64) -> bool {
     (found as f64 - expected as f64).abs() <= tolerance * expected as f64
 }
 
-/// The bytes that one more mention, link or medium adds: the median of a count from 1 to 6 may fall on
-/// either side of the middle.
+/// The bytes that one more mention, link or medium adds: the median of a count from 1 to 6 may fall
+/// on either side of the middle.
 fn item_bytes(method: &str, role: Role) -> usize {
     match (method, role) {
         ("ComposeUrls", Role::Request) => 75,

@@ -1,6 +1,6 @@
-//! Complete published corpora, in the folder that `ACCELFLOW_PUBLISHED` names or in `shared/data` beside
-//! the project. Without them these tests print that they were skipped; `golden.rs` tests a small part of
-//! the same corpora everywhere.
+//! Complete published corpora, in the folder that `ACCELFLOW_PUBLISHED` names or in `shared/data`
+//! beside the project. Without them these tests print that they were skipped; `golden.rs` tests a
+//! small part of the same corpora everywhere.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -135,7 +135,8 @@ fn bson_corpus() {
             let what = format!("{name}: {}", case["description"]);
             let json = convert(case, "canonical_bson");
             let json = json.unwrap_or_else(|error| panic!("{what}: {error}"));
-            // Where the corpus has no relaxed form, as for numbers in some files, it is not compared.
+            // Where the corpus has no relaxed form, as for numbers in some files, it is not
+            // compared.
             let relaxed = case["relaxed_extjson"].as_str();
             let canonical = case["canonical_extjson"].as_str();
             let plain = canonical.filter(|text| !text.contains("$number"));

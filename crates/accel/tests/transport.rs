@@ -181,7 +181,8 @@ fn sessions_are_needed() {
     }
 }
 
-/// The control path decrypts single records of any content type; Decr accepts application data alone.
+/// The control path decrypts single records of any content type; Decr accepts application data
+/// alone.
 #[test]
 fn records_of_the_control_path() {
     let keys = || RecordKeys::from_secret(CipherSuite::Aes128GcmSha256, &[9; 32]).unwrap();

@@ -20,8 +20,8 @@ pub const DEFAULT_LEVEL: i32 = 1;
 /// The level of gzip, the fastest, for the same reason.
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator. Compresses the payload with its codec, or with that of a gRPC call, and
-/// sets `job.packed`.
+/// The compression accelerator. Compresses the payload with its codec, or with that of a gRPC call,
+/// and sets `job.packed`.
 pub struct Cmp {
     codec: Codec,
     level: i32,

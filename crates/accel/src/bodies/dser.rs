@@ -22,7 +22,8 @@ use crate::protocols::thrift::{
 use crate::record::Record;
 use crate::role::Role;
 
-/// The deserialization accelerator. Reads the message that `job.call` names; RPC or the caller sets it.
+/// The deserialization accelerator. Reads the message that `job.call` names; RPC or the caller sets
+/// it.
 ///
 /// - Thrift: one struct into JSON. The arguments of functions that take records become a [`Record`]
 ///   instead, unless they are compressed. The facts are the struct's integers, enums and bools,

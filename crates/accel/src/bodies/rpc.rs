@@ -14,9 +14,9 @@ use crate::protocols::thrift::{Schema, read_message};
 
 /// The RPC accelerator. Receives or sends as `job.direction` says; a gRPC call says so itself.
 ///
-/// Receiving Thrift strips frame and header, finds the method and describes the message in `job.call`.
-/// It sets the facts `message_type`, `seqid` and the texts `service`, `method`. Sending writes frame
-/// and header from `job.call`.
+/// Receiving Thrift strips frame and header, finds the method and describes the message in
+/// `job.call`. It sets the facts `message_type`, `seqid` and the texts `service`, `method`. Sending
+/// writes frame and header from `job.call`.
 #[derive(Debug)]
 pub struct Rpc {
     schema: Arc<Schema>,

@@ -326,8 +326,8 @@ fn page(seed: u64, index: u64) -> Value {
     ids.iter().map(post).collect()
 }
 
-/// Followers of a user. Their number follows the degrees in socfb-Reed98 (962 nodes; median 29, 90th
-/// percentile 87, 99th 157, maximum 313), interpolated linearly.
+/// Followers of a user. Their number follows the degrees in socfb-Reed98 (962 nodes; median 29,
+/// 90th percentile 87, 99th 157, maximum 313), interpolated linearly.
 fn followers(seed: u64, index: u64) -> Value {
     const DEGREES: [(f64, f64); 5] = [
         (0.0, 1.0),

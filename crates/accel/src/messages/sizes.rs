@@ -36,8 +36,8 @@ const fn size(
 
 /// Sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's load
 /// generator scripts (commit 6ecb0970, wrk2), one `uber-trace-id` in the carrier, serialized with
-/// thriftpy2's binary protocol in framed transport. For values with many digits the extremes are those
-/// of the sample, and larger ones are possible.
+/// thriftpy2's binary protocol in framed transport. For values with many digits the extremes are
+/// those of the sample, and larger ones are possible.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

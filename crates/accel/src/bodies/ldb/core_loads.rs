@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of messages that each core has to process. The owner of the cores keeps it up to date.
+/// The number of messages that each core has to process. The owner of the cores keeps it up to
+/// date.
 #[derive(Clone, Debug, Default)]
 pub struct CoreLoads(Arc<[AtomicU32]>);
 

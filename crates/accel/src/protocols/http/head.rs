@@ -56,7 +56,8 @@ fn bad<T>(at: usize, why: String) -> Result<T, AccelError> {
 }
 
 impl Head {
-    /// Reads the head of a message of the kind of `call`, `None` if it is not complete, and its call.
+    /// Reads the head of a message of the kind of `call`, `None` if it is not complete, and its
+    /// call.
     pub(super) fn of_message(
         call: &HttpCall,
         bytes: &[u8],

@@ -51,8 +51,8 @@ pub(crate) struct MessageKind {
     kind: MessageDescriptor,
     /// Whether such a message can contain a map at any depth.
     maps: bool,
-    /// Whether the library's writer is lossless and deterministic for this type: it omits -0.0 where
-    /// the default value is 0.0, and writes maps in any order.
+    /// Whether the library's writer is lossless and deterministic for this type: it omits -0.0
+    /// where the default value is 0.0, and writes maps in any order.
     exact: bool,
     shapes: Arc<Shapes>,
     id: ShapeId,
@@ -161,8 +161,8 @@ pub(super) fn to_json(
     write_json(&message, kind, bytes.len(), limits)
 }
 
-/// Converts a message to JSON, and calls `fact` with its integers, enums and bools and their names in
-/// the interface.
+/// Converts a message to JSON, and calls `fact` with its integers, enums and bools and their names
+/// in the interface.
 pub(crate) fn message_with_facts(
     kind: &MessageKind,
     bytes: &[u8],
@@ -237,9 +237,9 @@ fn write_json(
     }
 }
 
-/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest float
-/// are beyond its range once a reader takes them for a 64-bit number. Charges members and elements to
-/// the budget, if there is one.
+/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest
+/// float are beyond its range once a reader takes them for a 64-bit number. Charges members and
+/// elements to the budget, if there is one.
 struct Form<'f> {
     budget: Option<Budget>,
     /// The error that ended the output.

@@ -55,8 +55,8 @@ impl<'a> Key<'a> {
 /// An entry of a map: its key, and the occurrences of its value.
 pub(super) type Entry<'a> = (Key<'a>, Vec<(usize, Raw<'a>)>);
 
-/// The entries in the occurrences `values` of a map, in the order of the text of their keys. Of several
-/// entries with the same key the last one counts.
+/// The entries in the occurrences `values` of a map, in the order of the text of their keys. Of
+/// several entries with the same key the last one counts.
 pub(super) fn entries<'a>(
     key: &Field,
     value: &Field,

@@ -1,8 +1,8 @@
 //! Protocol Buffers: interface files, and messages to JSON and back.
 //!
-//! The JSON is in the ProtoJSON format of the proto3 language guide: names in lowerCamelCase, 64-bit
-//! integers as strings, bytes as base64, enums by name. Fields without presence are always written,
-//! so that a handler finds them. Maps are in the order of their keys.
+//! The JSON is in the ProtoJSON format of the proto3 language guide: names in lowerCamelCase,
+//! 64-bit integers as strings, bytes as base64, enums by name. Fields without presence are always
+//! written, so that a handler finds them. Maps are in the order of their keys.
 
 mod fields;
 mod floats;

@@ -2,8 +2,8 @@
 //!
 //! It presents the same values as the JSON that [`super::message_to_json`] writes for the bytes:
 //! fields in the order of their numbers, absent ones without presence included; 64-bit integers as
-//! text, `bytes` as base64, enums by name, maps in the order of their keys. Text with another form on
-//! the wire, such as that of a 64-bit integer, can be borrowed from JSON alone.
+//! text, `bytes` as base64, enums by name, maps in the order of their keys. Text with another form
+//! on the wire, such as that of a 64-bit integer, can be borrowed from JSON alone.
 
 use std::ops::Range;
 
@@ -70,7 +70,8 @@ struct Value<'s, 'v, 'a> {
     source: Source<'s>,
     ty: Ty,
     form: Form<'s>,
-    /// The last one is the value; messages are merged from all. Without any, it is the default value.
+    /// The last one is the value; messages are merged from all. Without any, it is the default
+    /// value.
     values: &'v [(usize, Raw<'a>)],
     depth: usize,
 }
@@ -279,8 +280,8 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
 
     read_as_present!();
 
-    /// Reads enums as from JSON: a text is a variant without data, an object of one member a variant
-    /// with data.
+    /// Reads enums as from JSON: a text is a variant without data, an object of one member a
+    /// variant with data.
     fn deserialize_enum<V: Visitor<'a>>(
         self,
         name: &'static str,

@@ -9,9 +9,9 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Checks that `bytes` are one message of a type: complete fields with the right wire types, text in
-/// UTF-8, and nesting within [`Limits::max_depth`]. Charges the message's budget: fields and elements
-/// on the wire, absent fields without presence, text and binary data.
+/// Checks that `bytes` are one message of a type: complete fields with the right wire types, text
+/// in UTF-8, and nesting within [`Limits::max_depth`]. Charges the message's budget: fields and
+/// elements on the wire, absent fields without presence, text and binary data.
 ///
 /// # Errors
 /// `truncated`, `bad_varint`, `bad_wire_type`, `wrong_field_type`, `bad_utf8`, `bad_frame`,
@@ -50,8 +50,8 @@ struct Scan<'b> {
 }
 
 impl Scan<'_> {
-    /// Checks the fields up to `end`, or up to the end of the group with number `group`. Without a type,
-    /// only the form is checked.
+    /// Checks the fields up to `end`, or up to the end of the group with number `group`. Without a
+    /// type, only the form is checked.
     fn message(
         &mut self,
         id: Option<ShapeId>,
@@ -87,7 +87,8 @@ impl Scan<'_> {
                 None => {
                     self.skip(number, wire, start, end, depth)?;
                     if shape.is_some_and(|shape| shape.extensible) {
-                        // Only the library knows extensions: their elements are at most their bytes.
+                        // Only the library knows extensions: their elements are at most their
+                        // bytes.
                         self.budget.elements(self.at - start)?;
                     }
                 }
@@ -277,8 +278,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Charges the fields of a message beyond the `found` ones on the wire: those without presence are
-    /// in the JSON even if absent.
+    /// Charges the fields of a message beyond the `found` ones on the wire: those without presence
+    /// are in the JSON even if absent.
     fn absent(&mut self, shape: Option<&Shape>, found: usize) -> Result<(), AccelError> {
         let always = shape.map_or(0, |shape| shape.always);
         self.budget.elements(always.saturating_sub(found))

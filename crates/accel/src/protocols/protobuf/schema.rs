@@ -92,8 +92,8 @@ impl FileResolver for Text<'_> {
 }
 
 impl Schema {
-    /// Reads a file. Imported files are searched beside it, then in the folders of `search`; Google's
-    /// well-known types are built in.
+    /// Reads a file. Imported files are searched beside it, then in the folders of `search`;
+    /// Google's well-known types are built in.
     ///
     /// # Errors
     /// [`ProtoError`] with the place.

@@ -7,7 +7,8 @@ use crate::error::AccelError;
 /// The protocol number of TCP.
 pub(super) const PROTOCOL_TCP: u8 = 6;
 
-/// Checks the checksum of `bytes`, which is at offset `field` in them and at byte `at` of the input.
+/// Checks the checksum of `bytes`, which is at offset `field` in them and at byte `at` of the
+/// input.
 ///
 /// # Errors
 /// `bad_checksum` with the value found and the one computed.

@@ -5,9 +5,9 @@
 //! (RFC 9293, section 3.1), payload. The IPv4 total length delimits the packets and its addresses
 //! give the pseudo header of the TCP checksum.
 //!
-//! A message is sent as segments of at most [`MSS`] payload bytes. PSH marks the last segment, so that
-//! a receiver notices a missing tail. Connection set-up, acknowledgement and retransmission belong to
-//! the control path of the transport and are not part of the accelerator.
+//! A message is sent as segments of at most [`MSS`] payload bytes. PSH marks the last segment, so
+//! that a receiver notices a missing tail. Connection set-up, acknowledgement and retransmission
+//! belong to the control path of the transport and are not part of the accelerator.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -199,7 +199,8 @@ fn check_ip_header(packet: &[u8], at: usize) -> Result<(), AccelError> {
     Ok(())
 }
 
-/// The flags of the segment of the packet at `at`, which are those of a data segment without options.
+/// The flags of the segment of the packet at `at`, which are those of a data segment without
+/// options.
 fn flags(segment: &[u8], at: usize) -> Result<u8, AccelError> {
     let (offset, flags) = (segment[12], segment[13]);
     if offset != 0x50 {

@@ -145,8 +145,8 @@ static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
 });
 
 impl MessageHeader<'_> {
-    /// The header of the reply that refuses a request to an unknown method, or an unreadable one. As
-    /// for [`ThriftCall::exception`], its body is a `TApplicationException`.
+    /// The header of the reply that refuses a request to an unknown method, or an unreadable one.
+    /// As for [`ThriftCall::exception`], its body is a `TApplicationException`.
     pub fn exception(&self) -> ThriftCall {
         let (service, method) = self.name.split_once(':').unwrap_or(("", self.name));
         ThriftCall {

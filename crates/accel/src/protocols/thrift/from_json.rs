@@ -78,8 +78,8 @@ impl<W: Writer> Context<'_, W> {
     }
 }
 
-/// A value of a known type, to be written at the end of the output. Deserializes to whether the value
-/// is present: a `null` field is absent.
+/// A value of a known type, to be written at the end of the output. Deserializes to whether the
+/// value is present: a `null` field is absent.
 struct Value<'v, 'c, W> {
     context: &'v mut Context<'c, W>,
     ty: &'v Ty,

@@ -1,5 +1,5 @@
-//! Frames and message headers: a 4-byte big-endian length, and a header in strict binary (`0x8001`) or
-//! in compact (`0x82`, version 1).
+//! Frames and message headers: a 4-byte big-endian length, and a header in strict binary (`0x8001`)
+//! or in compact (`0x82`, version 1).
 
 use super::protocol::Protocol;
 use super::wire::{Cursor, MAX_VARINT32, write_varint};

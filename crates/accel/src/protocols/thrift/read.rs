@@ -72,7 +72,8 @@ impl<'a, R: Reader<'a>> Source<'_, 'a, R> {
     }
 }
 
-/// Checks a type on the wire against the schema. Dser has done so before: this is for unchecked bytes.
+/// Checks a type on the wire against the schema. Dser has done so before: this is for unchecked
+/// bytes.
 fn check_type(wire: WireType, ty: &Ty) -> Result<(), ValueError> {
     match wire == WireType::of(ty) {
         true => Ok(()),
@@ -187,8 +188,8 @@ impl<'a, R: Reader<'a>> Deserializer<'a> for Value<'_, '_, '_, 'a, R> {
 
     read_as_present!();
 
-    /// Reads enums as from JSON: a text is a variant without data, an object of one member, such as a
-    /// union, a variant with data.
+    /// Reads enums as from JSON: a text is a variant without data, an object of one member, such as
+    /// a union, a variant with data.
     fn deserialize_enum<V: Visitor<'a>>(
         self,
         name: &'static str,

@@ -1,5 +1,5 @@
-//! Thrift structs to JSON text in one pass over the bytes, without a tree; or the same pass as a check
-//! that writes no text.
+//! Thrift structs to JSON text in one pass over the bytes, without a tree; or the same pass as a
+//! check that writes no text.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

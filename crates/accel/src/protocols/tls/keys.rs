@@ -50,9 +50,9 @@ pub struct TlsSession {
     pub write: RecordKeys,
     /// The keys of records that this end receives.
     pub read: RecordKeys,
-    /// Plaintext of the next message that was decrypted with the last one: a record may hold the end
-    /// of one message and the beginning of the next. Decr outputs it before the records of its job,
-    /// which may then be empty.
+    /// Plaintext of the next message that was decrypted with the last one: a record may hold the
+    /// end of one message and the beginning of the next. Decr outputs it before the records of its
+    /// job, which may then be empty.
     pub ahead: Vec<u8>,
 }
 

@@ -156,8 +156,8 @@ pub fn open_first_in_place(
     Ok((content, HEADER..HEADER + inside, HEADER + length))
 }
 
-/// The length in bytes of the record at the start of `bytes`, header included, and whether the record
-/// is full; `None` if the header is not complete.
+/// The length in bytes of the record at the start of `bytes`, header included, and whether the
+/// record is full; `None` if the header is not complete.
 ///
 /// # Errors
 /// `bad_record`, `record_overflow` for a header that no protected record can have.

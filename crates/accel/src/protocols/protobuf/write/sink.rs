@@ -36,8 +36,8 @@ impl Sink<'_> {
         self.out.len()
     }
 
-    /// Ends the length-delimited field whose content begins at `start`. One byte was reserved for its
-    /// length; longer ones move the content.
+    /// Ends the length-delimited field whose content begins at `start`. One byte was reserved for
+    /// its length; longer ones move the content.
     pub(super) fn close(&mut self, start: usize) {
         let length = self.out.len() - start;
         if length < 0x80 {

@@ -314,8 +314,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Skips `(key = "value", key, ...)`. No other construct begins with `(` at the places where this is
-    /// called.
+    /// Skips `(key = "value", key, ...)`. No other construct begins with `(` at the places where
+    /// this is called.
     fn annotations(&mut self) -> Result<(), Fault> {
         if !self.accept('(') {
             return Ok(());

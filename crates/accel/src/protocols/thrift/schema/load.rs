@@ -28,8 +28,8 @@ impl Schema {
     /// Reads an interface from a file and the files that it includes. Included files are searched
     /// beside the including file, then in the folders of `search` in order.
     ///
-    /// The functions are those of the services in `path` itself, inherited ones included. Names of an
-    /// included file are prefixed with the name of that file, as in `shared.Item`.
+    /// The functions are those of the services in `path` itself, inherited ones included. Names of
+    /// an included file are prefixed with the name of that file, as in `shared.Item`.
     ///
     /// # Errors
     /// [`InterfaceError`]: files that cannot be read, and the first part that is not allowed, with

@@ -59,7 +59,8 @@ impl Ty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// The index of a function in its schema and of its handler: dense from zero in order of declaration.
+/// The index of a function in its schema and of its handler: dense from zero in order of
+/// declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 
@@ -168,7 +169,8 @@ impl Struct {
         })
     }
 
-    /// Checks which fields are present, as bits by place: all required ones, and exactly one of a union.
+    /// Checks which fields are present, as bits by place: all required ones, and exactly one of a
+    /// union.
     ///
     /// # Errors
     /// `missing_field`, `bad_union`.

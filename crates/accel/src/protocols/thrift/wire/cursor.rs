@@ -4,7 +4,8 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// A position in the input that never reads past the end, with the budget that the message has left.
+/// A position in the input that never reads past the end, with the budget that the message has
+/// left.
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -79,8 +80,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks and charges the number of entries of a container before anything is allocated for them.
-    /// Each entry has at least `least_bytes_each` bytes and counts as `elements_each` elements.
+    /// Checks and charges the number of entries of a container before anything is allocated for
+    /// them. Each entry has at least `least_bytes_each` bytes and counts as `elements_each`
+    /// elements.
     pub(crate) fn check_count(
         &mut self,
         at: usize,
