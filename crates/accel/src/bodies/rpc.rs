@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::protocols::grpc;
 use crate::protocols::thrift::{Schema, read_message};
 
-/// The RPC accelerator. Receives or sends as `job.direction` says; a gRPC call says so itself.
+/// The RPC accelerator. Thrift is received or sent as `job.direction` says, gRPC as its call says.
 ///
 /// Receiving Thrift strips frame and header, finds the method and describes the message in
 /// `job.call`. It sets the facts `message_type`, `seqid` and the texts `service`, `method`. Sending

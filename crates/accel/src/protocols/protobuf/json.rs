@@ -139,7 +139,7 @@ pub(crate) fn from_json(
         true => message.encode_to_vec(),
         false => sorted::encode(&message),
     };
-    // A receiver with the same limits can read it.
+    // A receiver with the same limits must be able to read the message.
     scan::check(&kind.shapes, kind.id, &bytes, limits)?;
     Ok(bytes)
 }

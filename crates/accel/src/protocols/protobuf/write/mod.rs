@@ -40,8 +40,8 @@ pub(super) fn whole_message<T: Serialize + ?Sized>(
     };
     value.serialize(whole).map_err(|error| error.0)?;
     limits.check_size("message", out.len())?;
-    // A receiver with the same limits can read it. Most messages are too small for too many
-    // elements.
+    // A receiver with the same limits must be able to read the message. Most messages are too small
+    // for too many elements.
     match out.len().saturating_mul(shapes.most_always()) > limits.max_elements {
         true => scan::check(shapes, id, out, limits),
         false => Ok(()),
