@@ -13,6 +13,8 @@ from conftest import ROOT
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 #: Blocks in these languages show something to type, so they are run unless they set things up.
 RUNNABLE = {"console", "python"}
+#: A fenced block, in which `#` does not begin a heading.
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -108,14 +110,29 @@ def test_every_runnable_block_says_whether_it_is_run() -> None:
     assert silent == []
 
 
+def anchors_of(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(FENCED, "", text), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
+
+
+def leads_somewhere(document: Path, target: str) -> bool:
+    name, _, anchor = target.partition("#")
+    place = document.parent / name if name else document
+    if not place.exists() or not anchor:
+        return place.exists()
+    return anchor in anchors_of(place.read_text(encoding="utf-8"))
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     links = [
         (document, target)
         for document in DOCUMENTS
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\((?!https?:)([^)]+)", document.read_text(encoding="utf-8"))
     ]
     assert links
-    broken = [(d.name, target) for d, target in links if not (d.parent / target).exists()]
+    broken = [(d.name, target) for d, target in links if not leads_somewhere(d, target)]
     assert broken == []
 
 
@@ -149,6 +166,14 @@ def test_file_without_both_marks_has_no_region(tmp_path: Path) -> None:
     (tmp_path / "y.rs").write_text("// quoted: begin\nb\n")
     with pytest.raises(AssertionError, match="quoted: end"):
         quoted_region(tmp_path / "y.rs")
+
+
+@pytest.mark.parametrize("target", ["missing.md", "page.md#other", "#other", "page.md#code"])
+def test_link_to_nothing_is_found(target: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Some `name`, and more\n\n```\n# code\n```\n")
+    assert not leads_somewhere(page, target)
+    assert leads_somewhere(page, "page.md#some-name-and-more")
 
 
 def test_wrong_python_block_fails(tmp_path: Path) -> None:

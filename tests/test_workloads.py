@@ -10,7 +10,7 @@ from accelflow.cli import main
 from accelflow.errors import InputError
 
 #: The paper's section III, Q2, and how far ours may be from it: exactly for Table IV's services,
-#: elsewhere by what docs/simulator.md explains.
+#: elsewhere by what docs/simulator-reasons.md explains.
 BRANCHING = {
     "socialnetwork": (18 / 26, 0.692, 0.001),
     "hotelreservation": (17 / 25, 0.625, 0.06),

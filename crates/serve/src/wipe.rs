@@ -20,7 +20,7 @@ use zeroizing_alloc::ZeroAlloc;
 /// static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 /// ```
 ///
-/// `docs/server.md` has what it costs and what remains.
+/// `docs/server-reasons.md` has what it costs and what remains.
 pub type WipingAllocator = ZeroAlloc<System>;
 
 /// The one value of [`WipingAllocator`].

@@ -1,6 +1,6 @@
 //! What a reserved share of each accelerator does for a victim and costs everybody: all eight SocialNetwork
 //! services beside a tenant that floods, with shared and with reserved elements. Writes the table of the section
-//! "Tenants" of docs/simulator.md to standard output.
+//! "Reserved shares" of docs/simulator-reasons.md to standard output.
 //!
 //! `cargo run --release -p accelflow-sim --example isolation REQUESTS_OF_EACH_SERVICE SEEDS`
 
