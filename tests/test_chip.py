@@ -208,7 +208,7 @@ def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
     for arguments, said in [
         (["area", "--set", "pes"], "'pes' is not of the form NAME=NUMBER"),
         (["power", str(tmp_path / "none")], "cannot read"),
-        (["power", str(path)], "holds no results"),
+        (["power", str(path)], "is not a result file"),
     ]:
         done = CliRunner().invoke(program, arguments)
         assert isinstance(done.exception, InputError)

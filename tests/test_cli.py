@@ -108,11 +108,11 @@ def test_commands_import_only_what_they_need(arguments: list[str], heavy: set[st
 
 def test_long_work_says_how_long_where_no_terminal_is() -> None:
     console = Console(file=io.StringIO(), width=80)
-    told = {1.0: 10, 29.0: 290, 31.0: 310, 60.0: 400, 92.0: 500, 200.0: 1000}
-    times = iter([0.0, *told])
+    progress = {1.0: 10, 29.0: 290, 31.0: 310, 60.0: 400, 92.0: 500, 200.0: 1000}
+    times = iter([0.0, *progress])
     lines = Lines(console, "simulating", clock=lambda: next(times))
-    for done in told.values():
-        lines.tell(done, 1000)
+    for done in progress.values():
+        lines.report(done, 1000)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().splitlines() == [
         "simulating: 31% after 0 min 31 s, about 1 min 9 s left",
@@ -122,8 +122,8 @@ def test_long_work_says_how_long_where_no_terminal_is() -> None:
 
 def test_a_terminal_shows_the_time_that_is_left() -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
-    with bar(console, "simulating") as tell:
-        tell(480, 960)
+    with bar(console, "simulating") as report:
+        report(480, 960)
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     assert "simulating" in shown
@@ -220,7 +220,7 @@ def test_a_full_disk_under_our_output_is_no_internal_error(
 def test_an_argument_that_is_no_utf_8_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = failing(UnicodeEncodeError("utf-8", "T\udcff", 1, 2, "surrogates not allowed"))
     assert run(wrong, []) == 2
-    assert "no UTF-8" in capsys.readouterr().err
+    assert "not valid UTF-8" in capsys.readouterr().err
 
 
 def test_without_standard_output_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:

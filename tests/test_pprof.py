@@ -127,7 +127,7 @@ def test_types_of_samples_can_be_chosen() -> None:
     with pytest.raises(InputError, match="sample type 'cpu': must be one of alloc_objects/count, "):
         read(HEAP, sample_type="cpu")
     folded = ROOT / "examples" / "profiles" / "service.folded"
-    with pytest.raises(InputError, match="sample type 'cpu': folded stacks have none"):
+    with pytest.raises(InputError, match="sample type 'cpu': folded stacks have no sample types"):
         read(folded, sample_type="cpu")
 
 
@@ -154,10 +154,10 @@ def test_gzipped_text_is_read_too(tmp_path: Path) -> None:
 
 
 BAD = {
-    "truncated": ((TYPES + PLACES + texts())[:-3], "no pprof profile"),
-    "no texts": (TYPES + SAMPLES + PLACES + b"\x00", "no pprof profile"),
+    "truncated": ((TYPES + PLACES + texts())[:-3], "not a pprof profile"),
+    "no texts": (TYPES + SAMPLES + PLACES + b"\x00", "not a pprof profile"),
     "first text": (TYPES + texts(["a\0", "b"]), "string_table: must begin with an empty text"),
-    "no types": (SAMPLES + PLACES + texts(), "sample_type: there is none"),
+    "no types": (SAMPLES + PLACES + texts(), "sample_type: missing"),
     "no samples": (TYPES + PLACES + texts(), "no samples"),
     "text": (TYPES + function(1, 99) + texts(), "function 1: no text 99; there are 10"),
     "negative text": (TYPES + function(1, -1) + texts(), "function 1: no text -1"),
@@ -189,7 +189,7 @@ def test_a_gzip_that_unpacks_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accelflow.profiles.stacks.MAX_BYTES", 10_000)
-    with pytest.raises(InputError, match="more than 10000 bytes"):
+    with pytest.raises(InputError, match="larger than the limit of 10000 bytes"):
         read(written(tmp_path, gzip.compress(bytes(20_000))))
 
 

@@ -176,7 +176,7 @@ def test_endless_nesting_is_refused() -> None:
             "transform_mismatch",
             "do not match",
         ),
-        (lambda: Trace().register("empty"), "not_built", "before it is registered"),
+        (lambda: Trace().register("empty"), "not_built", "before registering it"),
         (lambda: LIBRARY.get("T13"), "unknown_trace", "known are T1, T2, T3"),
     ],
 )

@@ -131,10 +131,10 @@ def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:
     for arguments, says in [
         (["list", "--file", tmp_path / "text"], "not a trace file"),
         (["list", "--file", tmp_path / "missing"], "No such file"),
-        (["show", "T1", "--out", tmp_path / "t.pdf"], "ends in .png or .svg"),
+        (["show", "T1", "--out", tmp_path / "t.pdf"], "must end in .png or .svg"),
         (
             ["show", "T1", "--out", tmp_path / "text" / "t.png"],
-            "is not a folder that can be written",
+            "is not a writable folder",
         ),
         (["show", "T1", "--out", tmp_path / "nope" / "t.png"], "there is no folder"),
     ]:

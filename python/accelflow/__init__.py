@@ -1,9 +1,8 @@
 """accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax.
 
-What service developers need is here: traces, running them, serving clients and calling services
-with them.
-Comparisons are in `accelflow.simulation`, recordings in `accelflow.calibration`, reports in
-`accelflow.report`.
+This module has the names for service developers: traces, `run_trace`, servers and clients.
+`accelflow.simulation` compares orchestrators, `accelflow.calibration` records costs, and
+`accelflow.report` writes results.
 """
 
 import importlib
@@ -73,7 +72,7 @@ __all__ = [
 
 __version__: str = _native.version()
 
-#: Where each name is. It is imported when it is asked for: servers and clients need asyncio, which
+#: The module of each name. Names are imported on first use: servers and clients need asyncio, which
 #: is slow to load, and most commands need neither.
 _PLACES: Final = {
     "accelflow.client": ("Cancel", "Client", "GrpcClient", "HttpClient"),
@@ -109,10 +108,10 @@ _MODULE_OF: Final = {name: module for module, names in _PLACES.items() for name 
 _MODULES: Final = frozenset(_PLACES)
 
 
-if not TYPE_CHECKING:  # with it, a checker would take any name for one of the package's
+if not TYPE_CHECKING:  # a type checker that sees __getattr__ would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Import what is asked for, once."""
+        """Import a name of the package on its first use."""
         if f"{__name__}.{name}" in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
         if name not in _MODULE_OF:

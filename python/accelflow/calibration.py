@@ -1,11 +1,11 @@
-"""What the operations of the services cost on this machine: measured once, then remembered.
+"""The cost of the services' operations on this machine, measured once and kept.
 
-Measured times differ from run to run, so a comparison is only repeatable if its costs stay the
-same. The first comparison measures and keeps the recording; later ones use it until it is asked
-for anew, the version of accelflow changes, or the machine does.
+Measured times differ from run to run, so a comparison is only repeatable with constant costs. The
+first comparison measures and keeps a recording. Later ones use it until the user asks for a new
+one, or the version of accelflow or the machine changes.
 
-They also differ within a run, so they are measured in rounds, and the recording keeps what each
-round found (docs/recording-format.md).
+Times also differ within a run, so they are measured in rounds, and the recording keeps the result
+of each round (docs/recording-format.md).
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ __all__ = [
     "measure",
 ]
 
-#: The measuring thread waits for nobody, so above this share of the time in which it did not run,
-#: others had its core: too often for a median to be free of what they left in the caches.
+#: Largest acceptable share of time in which the measuring thread did not run. It never waits, so
+#: other threads had its core then; beyond this share, their use of the caches affects the medians.
 BUSY_RATIO: Final = 0.05
-#: Above this interquartile range of its rounds, as a share of their median, what a service costs is
-#: known too badly to tell systems apart that differ by a few percent.
+#: Largest acceptable interquartile range of a service's rounds, as a share of their median. Beyond
+#: it, systems that differ by a few percent cannot be told apart.
 UNSTEADY_RATIO: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """How well the costs of a recording are known.
+    """The uncertainty of a recording's costs.
 
-    `spread_ratio` is by service the interquartile range, over the rounds, of what its operations
-    took together, as a share of the median. `waited_ratio` is the largest share of the time of a
-    service in which the measuring thread did not run, None where the recording does not say.
-    `doubts` are sentences on why the costs should be measured anew, none if they need not be.
+    `spread_ratio` has for each service the interquartile range, over the rounds, of the total time
+    of its operations, as a share of the median. `waited_ratio` is the largest share of a service's
+    time in which the measuring thread did not run, None if the recording does not say. `doubts` has
+    a sentence for each reason to measure again; it is empty if the costs are good.
     """
 
     machine: str
@@ -60,15 +60,15 @@ class Calibration:
     doubts: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as one object for JSON."""
+        """Return the calibration as one object for JSON."""
         return asdict(self)
 
 
 def measure(progress: Callable[[int, int], object] | None = None) -> str:
     """Execute the services on real bytes and return the recording as text.
 
-    `progress` is called with the invocations that were measured and of all. The format is
-    that of docs/recording-format.md.
+    `progress` is called with the number of measured invocations and the total. The format is that
+    of docs/recording-format.md.
     """
     today = datetime.datetime.now(tz=datetime.UTC).date()
     return _native.record_services(today.isoformat(), progress)
@@ -77,14 +77,17 @@ def measure(progress: Callable[[int, int], object] | None = None) -> str:
 def calibrated(
     *, anew: bool = False, progress: Callable[[int, int], object] | None = None
 ) -> tuple[str, str]:
-    """The recording of this machine and a sentence that says where it comes from."""
+    """Return the recording of this machine and a sentence on its origin.
+
+    It is measured, and kept, if there is none or `anew` is set.
+    """
     kept = kept_recording()
     if not anew:
         try:
             recording = read_text(kept)
             known = calibration_of(recording) is not None  # earlier versions kept no rounds
         except (OSError, UnicodeDecodeError, AccelflowError):
-            pass  # none, or damaged: it is measured and kept anew
+            pass  # missing or damaged: measure below
         else:
             if known:
                 return recording, f"costs as recorded in {kept}"
@@ -97,17 +100,19 @@ def calibrated(
 
 
 def calibration_of(recording: str) -> Calibration | None:
-    """How well the costs of `recording` are known; None if it does not say.
+    """Return the uncertainty of the costs of `recording`; None if it does not say.
 
-    Raises AccelflowError for what is no recording.
+    Raises AccelflowError for text that is not a recording.
     """
     _native.check_recording(recording)
     tree = parse_json(recording)
-    found = {it["service"]: it.get("calibration") for it in tree["services"]}
-    rounds = {name: it["round_costs_ns"] for name, it in found.items() if it}
+    found = {service["service"]: service.get("calibration") for service in tree["services"]}
+    known = {name: calibration for name, calibration in found.items() if calibration}
+    rounds = {name: calibration["round_costs_ns"] for name, calibration in known.items()}
     if not rounds or any(len(costs) < 2 for costs in rounds.values()):
         return None
-    waited = [it["waited_ratio"] for it in found.values() if it and it["waited_ratio"] is not None]
+    ratios = [calibration["waited_ratio"] for calibration in known.values()]
+    waited = [ratio for ratio in ratios if ratio is not None]
     spread = {name: _spread(costs) for name, costs in rounds.items()}
     busiest = max(waited, default=None)
     return Calibration(
@@ -142,16 +147,16 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 
 
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
-    """The operations of one invocation of a service on real bytes.
+    """Return the operations of one invocation of a service on real bytes.
 
-    Each is (phase, chain, trace, arm, accelerator); arm 0 is the first execution of a chain, each
+    Each is (phase, chain, trace, arm, accelerator). Arm 0 is the first execution of a chain; each
     fork starts another. Raises AccelflowError for an unknown service.
     """
     return _native.executed_operations(name, seed)
 
 
 def kept_recording() -> Path:
-    """Where the recording of this machine is kept, if there is one."""
+    """The path of this machine's recording, whether or not it exists."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     identity = f"{_native.version()} {_native.machine_name()} {os.cpu_count()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]

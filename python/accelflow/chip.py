@@ -1,6 +1,6 @@
 """Area, power and energy of a server with accelerators: AccelFlow, sections VI and VII.B.5.
 
-Every input has a provenance; the outcomes stand beside the paper's figures. Nothing here is fitted.
+Every input has a provenance. The results can be compared with the paper's figures; none was fitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AREA_SCHEMA: Final = "accelflow.area/1"
 POWER_SCHEMA: Final = "accelflow.power/1"
 ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
-#: What section VI prints, by key of :func:`area`.
+#: The figures of section VI, by key of :func:`area`.
 PAPER_AREA: Final[Mapping[str, float]] = {
     "baseline_mm2": 122.3,
     "accelerators_mm2": 44.9,
@@ -37,23 +37,23 @@ PAPER_AREA: Final[Mapping[str, float]] = {
     "queue_bytes": 2.4e6,
 }
 
-#: What section VII.B.5 prints about energy.
+#: The figures of section VII.B.5 on energy.
 PAPER_ENERGY: Final[Mapping[str, float]] = {
     "energy_reduction_vs_non_acc_ratio": 0.74,
     "perf_per_watt_vs_non_acc_ratio": 7.2,
     "perf_per_watt_vs_relief_ratio": 2.1,
 }
 
-#: Moved by an A-DMA engine for one invocation where results do not say: one queue entry's data.
+#: Bytes moved for one invocation where results do not say: the data of one queue entry.
 BYTES_PER_TRANSFER: Final = 2048.0
-#: What an accelerator may have another number of than the others, as in ``pes.TCP``.
+#: Sizes that can be set for one accelerator alone, as in ``pes.TCP``.
 _OWN_SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
 #: Instructions of one dispatch where results do not say: the mean of section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
 
 def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """The areas of a processor, with every input and its provenance.
+    """Return the areas of a processor's parts in mm2, with every input and its provenance.
 
     `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises InputError for an unknown
     name and a value out of range.
@@ -64,7 +64,7 @@ def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
 def power(
     changes: Mapping[str, float] | None = None, sizes: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
-    """The maximum power of a server's parts and the energy of its smallest operations.
+    """Return the maximum power of a server's parts in W, and joules per instruction and byte.
 
     `changes` replaces inputs of the power model, `sizes` those of :func:`area`. Raises InputError
     for an unknown name and a value out of range.
@@ -82,18 +82,19 @@ def energy(
     changes: Mapping[str, float] | None = None,
     sizes: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """The energy of one system of `results`, an object of schema ``accelflow.compare/1``.
+    """Return the energy of one system of `results`, an object of schema ``accelflow.compare/1``.
 
-    It is that of a second of the measured window, so the outcome holds watts by place
-    (``power_w``), the rate of completed requests, joules per request, those of them that are not
-    drawn at rest or as leakage (``dynamic_joules_per_request``), and requests per joule, which is
-    performance per watt. Services that share a server share its watts; where each has a
-    server of its own, all servers count. Dispatches follow from the results' operations of a
-    request, and bytes from the A-DMA engines' busy share at their peak rate, which is the most that
-    they can have moved. Results without these count each invocation of Table IV as one dispatch
-    and :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` says so.
+    The result is for one second of the measured window: watts by part (``power_w``), completed
+    requests per second, joules per request, the part of them that is neither drawn at rest nor
+    leaked (``dynamic_joules_per_request``), and requests per joule, which is performance per watt.
+    Services that share a server share its watts; if each has a server of its own, all count.
 
-    Raises InputError for an orchestrator that took no part and for inputs that are not allowed.
+    The number of dispatches follows from the results' operations per request. The moved bytes are
+    the A-DMA engines' busy share at their peak rate, an upper bound. For results without these,
+    each invocation of Table IV counts as one dispatch and :data:`BYTES_PER_TRANSFER` bytes, and
+    ``estimated`` is true.
+
+    Raises InputError for an orchestrator that the results do not have, and for invalid inputs.
     """
     comparison = Comparison.from_dict(results)
     system = comparison.system(orchestrator)
@@ -146,7 +147,7 @@ def _second(
     sizes: Mapping[str, float],
     peak_bytes_per_s: float,
 ) -> dict[str, Any]:
-    """What one server did in one second. Utilisations are the server's, for every service alike."""
+    """Inputs of the energy model for one second of one server, whose utilisations all share."""
     shared = services[0]
     if measured:
         throughput = math.fsum(service.throughput_rps for service in services)
@@ -168,10 +169,10 @@ def _second(
 
 
 def _elements(sizes: Mapping[str, float], accelerator: str) -> float:
-    """The processing elements of all instances of one accelerator."""
+    """The number of processing elements of all instances of one accelerator."""
 
-    def own(what: str, default: float) -> float:
-        return sizes.get(f"{what}.{accelerator}") or sizes.get(what, default)
+    def own(size: str, default: float) -> float:
+        return sizes.get(f"{size}.{accelerator}") or sizes.get(size, default)
 
     return own("pes", 8.0) * own("instances", 1.0)
 
@@ -199,7 +200,7 @@ def _invocations(service: str) -> float:
 
 
 def _sizes_of(comparison: Comparison) -> dict[str, float]:
-    """The sizes of the simulated server that its configuration changed, as inputs of the area."""
+    """The configured sizes of the simulated server, as inputs of the area model."""
     keys = {
         "core.count": "cores",
         "accelerator.pes": "pes",

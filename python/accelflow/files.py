@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Reading limited files of text, and writing files that appear whole or not at all."""
 
 import errno
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["parse_json", "parse_toml", "read_text", "why", "write_whole"]
 
-#: Hundreds of times what a recording of all services takes.
+#: Hundreds of times the size of a recording of all services.
 _MAX_TEXT_BYTES = 64 << 20
 
 _MAX_DEPTH = 64
@@ -19,9 +19,9 @@ _TOO_DEEP = "nested too deeply"
 
 
 def read_text(path: Path) -> str:
-    """Read a file of UTF-8. Raises OSError, also for a file of more than 64 MiB, or UnicodeError.
+    """Read a UTF-8 file. Raises OSError, also for a file of more than 64 MiB, or UnicodeError.
 
-    The limit is for what never ends, such as ``/dev/zero``.
+    The limit protects against endless files, such as ``/dev/zero``.
     """
     with path.open("rb") as file:
         data = file.read(_MAX_TEXT_BYTES + 1)
@@ -31,19 +31,19 @@ def read_text(path: Path) -> str:
 
 
 def why(error: Exception) -> str:
-    """The reason that `error` gives, for a message that names the file itself."""
+    """The reason of `error` without the file name, for a message that names the file itself."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
-        return f"is no UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
+        return f"is not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
     return str(error)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML.
 
-    Raises ValueError for text that is none, for what is nested deeper than 64 tables and arrays,
-    and for integers of more than the 64 bits that TOML asks for, which no float might hold.
+    Raises ValueError for malformed text, for nesting deeper than 64 tables and arrays, and for
+    integers of more than 64 bits, TOML's limit, which might not fit a float.
     """
     try:
         tree = tomllib.loads(text)
@@ -68,7 +68,7 @@ def _inner(value: Any) -> Iterator[Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON. Raises ValueError for text that is none, however deep or long its values are."""
+    """Parse JSON. Raises ValueError for malformed text, also if its values nest too deeply."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -76,12 +76,11 @@ def parse_json(text: str) -> Any:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a scratch file beside `path`, then give it that name.
+    """Write `path` atomically: `write` fills a temporary file beside it, which is then renamed.
 
-    Missing folders are made. After an error `path` is as it was. A link stays a link: the file that
-    it leads to is written. What is there and no file, such as a pipe or ``/dev/stdout``, is written
-    to as it is, since a file in its place would destroy it. Raises OSError when the place cannot be
-    written.
+    Missing folders are created. After an error `path` is unchanged. For a link, the target is
+    written and the link stays. An existing pipe or device, such as ``/dev/stdout``, is written
+    directly, since a renamed file would replace it. Raises OSError if the place cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
@@ -93,19 +92,19 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
             prefix=f".{place.stem}-", suffix=path.suffix, dir=place.parent
         )
     except OSError as error:
-        error.filename = str(path)  # nobody knows the scratch file
+        error.filename = str(path)  # the user does not know the temporary file
         raise
     os.close(handle)
     scratch = Path(name)
     try:
         write(scratch)
-        scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are for sharing
+        scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are shared
         scratch.replace(place)
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def _umask() -> int:
-    mask = os.umask(0)  # there is no way to read it without setting it
+    mask = os.umask(0)  # it can only be read by setting it
     os.umask(mask)
     return mask

@@ -2,8 +2,8 @@
 
 To add a command, write `python/accelflow/cli/NAME.py` with a click command and list it in
 :data:`COMMANDS`. Commands raise :class:`accelflow.errors.AccelflowError`; they never print an
-error or exit by themselves. A command's file is imported when the command is used: `--help` and
-the completion of a shell must not wait for what they do not need.
+error or exit by themselves. A command's file is imported when the command is used, so that `--help`
+and the completion of a shell do not wait for modules that they do not need.
 """
 
 import importlib
@@ -20,15 +20,15 @@ from accelflow.cli.failure import run
 
 __all__ = ["COMMANDS", "Listed", "main", "program"]
 
-#: A shell that asks what may follow sets this variable (docs/command-line.md).
+#: A shell sets this variable to ask for completions (docs/command-line.md).
 COMPLETE_VARIABLE: Final = "_ACCELFLOW_COMPLETE"
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A command: its name, the file of this package, the command in it, and its line in the help.
+    """One entry of the command list: name, module of this package, attribute there, help line.
 
-    The line repeats the first of the command's own help, so that the list does not import it.
+    `help` repeats the first line of the command's own help, so that `--help` does not import it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Listed:
     help: str
 
     def load(self) -> click.Command:
-        """Import it."""
+        """Import the module and return the command."""
         module = importlib.import_module(f"accelflow.cli.{self.file}")
         command: click.Command = getattr(module, self.attribute)
         return command
@@ -61,26 +61,26 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "readings",
         "readings",
         "readings",
-        "Run EXPERIMENTs under each reading of what the paper leaves open, and show what moves.",
+        "Run EXPERIMENTs under each reading of the paper's open choices, and show what changes.",
     ),
     Listed(
         "fit",
         "fit",
         "fit_command",
-        "Choose assumed parameters within their bounds by the rows marked `fit`, and no others.",
+        "Fit assumed parameters, within their bounds, to the rows marked `fit`.",
     ),
     Listed(
         "record",
         "record",
         "record",
-        "Record what live requests cost, step by step, and write it to --out.",
+        "Record the cost of live requests, step by step, and write it to --out.",
     ),
-    Listed("trace", "trace", "trace", "Look at traces: source, graph, words and trace memory."),
+    Listed("trace", "trace", "trace", "Show traces: source, graph, words and trace memory."),
     Listed(
         "service",
         "service",
         "service",
-        "Look at services: their paths through traces and CPU phases.",
+        "Show services: their paths through traces and CPU phases.",
     ),
     Listed(
         "explain",
@@ -92,13 +92,13 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "accelerometer",
         "accelerometer",
         "accelerometer",
-        "Say what offloading the kernels of the service in FILE is worth.",
+        "Estimate the gain of offloading the kernels of the service in FILE.",
     ),
     Listed(
         "profile",
         "profile",
         "profile",
-        "Put the profile in FILE into the categories of the Accelerometer paper.",
+        "Sort the profile in FILE into the categories of the Accelerometer paper.",
     ),
     Listed(
         "cerebros",
@@ -110,13 +110,13 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "arcus",
         "arcus",
         "arcus",
-        "Tenants who share accelerators: ARCUS's mechanism, control plane and experiments.",
+        "Shape the traffic of tenants who share accelerators: ARCUS's mechanism and experiments.",
     ),
     Listed(
         "companions",
         "companions",
         "companions",
-        "Compute all that PAPER reports, and write a page, pictures and results.",
+        "Compute the results that PAPER reports, and write a page, pictures and data.",
     ),
     Listed(
         "area",
@@ -137,13 +137,16 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Maximum throughput of RELIEF's five applications, beside the paper's Fig. 15.",
     ),
     Listed(
-        "completion", "completion", "completion", "Print what makes SHELL complete `accelflow`."
+        "completion",
+        "completion",
+        "completion",
+        "Print the script that completes `accelflow` in SHELL.",
     ),
 )
 
 
 class _Lazy(click.Group):
-    """A group that imports a command when it is used, and lists them in their own order."""
+    """A group that imports each command on use and lists them in the order of COMMANDS."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         return [listed.name for listed in COMMANDS]

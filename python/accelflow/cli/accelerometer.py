@@ -1,4 +1,4 @@
-"""`accelflow accelerometer`: whether an accelerator would pay."""
+"""`accelflow accelerometer`: whether an accelerator pays."""
 
 import json
 from dataclasses import replace
@@ -42,10 +42,10 @@ _LIMITS: Final = {
 def accelerometer(
     file: Path, as_json: bool, directory: Path | None, around_ratio: float | None
 ) -> None:
-    """Say what offloading the kernels of the service in FILE is worth.
+    """Estimate the gain of offloading the kernels of the service in FILE.
 
-    FILE is TOML (docs/accelerometer.md), or has the nine lines of the paper authors' program: C, a,
-    n, o0, Q, L, o1, A and Threading, each with its value.
+    FILE is TOML (docs/accelerometer.md) or an input of the paper authors' program: nine lines with
+    C, a, n, o0, Q, L, o1, A and Threading, each with its value.
     """
     service = model.read(file)
     if around_ratio is not None and not 0 < around_ratio < 1:
@@ -66,7 +66,7 @@ def accelerometer(
 
 
 def _authors(service: model.Service) -> dict[str, Any]:
-    """Return what the authors' program makes of it: one thread switch in Sync-OS."""
+    """Return the result of the authors' program, which counts one thread switch in Sync-OS."""
     one_switch = [
         replace(k, threading="async_distinct_thread") if k.threading == "sync_os" else k
         for k in service.kernels

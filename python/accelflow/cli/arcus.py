@@ -1,4 +1,4 @@
-"""`accelflow arcus`: tenants who share accelerators."""
+"""`accelflow arcus`: traffic shaping for tenants who share accelerators."""
 
 import json
 from collections.abc import Callable
@@ -14,10 +14,10 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 @click.group("arcus", no_args_is_help=True)
 def arcus() -> None:
-    """Tenants who share accelerators: ARCUS's mechanism, control plane and experiments.
+    """Shape the traffic of tenants who share accelerators: ARCUS's mechanism and experiments.
 
-    Experiments of the paper print our numbers beside its own; --json has the curves too. `plan`
-    admits flows with SLOs and chooses their registers; `shape` shows what registers allow.
+    The experiments print our numbers beside the paper's; --json adds the curves. `plan` admits
+    flows with SLOs and chooses their registers; `shape` shows the rate and burst of registers.
     """
 
 
@@ -44,23 +44,23 @@ def table2(as_json: bool) -> None:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _number(name: str, what: str) -> Callable[[_Command], _Command]:
-    return click.option(name, type=int, required=True, metavar="N", help=what)
+def _number(name: str, meaning: str) -> Callable[[_Command], _Command]:
+    return click.option(name, type=int, required=True, metavar="N", help=meaning)
 
 
 @arcus.command("shape")
-@_number("--refill", "Tokens that an interval adds.")
-@_number("--bucket", "Tokens that the bucket holds at most.")
+@_number("--refill", "Tokens that each interval adds.")
+@_number("--bucket", "Maximum of tokens in the bucket.")
 @_number("--interval", "Cycles from one refill to the next.")
 @click.option(
-    "--clock-mhz", type=float, default=shaping.CLOCK_MHZ, show_default=True, help="The clock."
+    "--clock-mhz", type=float, default=shaping.CLOCK_MHZ, show_default=True, help="Clock rate."
 )
 @click.option(
     "--unit",
     type=click.Choice(shaping.UNITS),
     default="bytes",
     show_default=True,
-    help="What a token stands for.",
+    help="Unit of a token.",
 )
 @AS_JSON
 def shape(as_json: bool, **registers: Any) -> None:
@@ -88,7 +88,7 @@ def shape(as_json: bool, **registers: Any) -> None:
 @arcus.command("parameters")
 @AS_JSON
 def parameters(as_json: bool) -> None:
-    """List the numbers that shaper and platform rest on, and where they come from."""
+    """List the parameters of shaper and platform, with provenance and source."""
     table = shaping.parameters()
     if as_json:
         click.echo(json.dumps(table, indent=2))
@@ -137,8 +137,10 @@ def _print_report(report: dict[str, Any]) -> None:
 def _experiment(name: str, title: str) -> click.Command:
     @click.command(name, help=f"{title}.", short_help=title)
     @click.option("--seed", type=int, default=1, show_default=True, help="First seed.")
-    @click.option("--replications", type=int, help="Seeds; by default what the experiment needs.")
-    @click.option("--threads", type=int, default=1, show_default=True, help="Runs at a time.")
+    @click.option(
+        "--replications", type=int, help="Number of seeds; default: the experiment's own."
+    )
+    @click.option("--threads", type=int, default=1, show_default=True, help="Parallel runs.")
     @AS_JSON
     def command(seed: int, replications: int | None, threads: int, as_json: bool) -> None:
         report = shaping.experiment(name, seed=seed, replications=replications, threads=threads)
@@ -159,7 +161,7 @@ _VERDICTS: Final = {"below": "BELOW ITS SLO"}
 
 
 def _got(flow: dict[str, Any], run: str, width: int) -> str:
-    """What a flow got in a run, with a mark if that is less than it was promised."""
+    """The rate of a flow in a run, in Gbit/s, with a star if it is less than promised."""
     gbit_per_s = flow["gbit_per_s"][run]
     mark = "*" if flow["verdict"][run] == "below" else " "
     return f"{'-' if gbit_per_s is None else f'{gbit_per_s:.3f}':>{width}}{mark}"
@@ -172,9 +174,9 @@ def _got(flow: dict[str, Any], run: str, width: int) -> str:
 def plan(context: click.Context, file: Path, as_json: bool) -> None:
     """Admit the flows of FILE, choose their registers, and run them with and without shaping.
 
-    The columns at the end are what each flow was promised, what it got while it was there, and
-    whether ARCUS kept the promise. A star marks less than was promised. Exits with 1 if ARCUS kept
-    one of the promises not, or no flow was admitted.
+    The last columns are each flow's promised rate, its rate with ARCUS and without shaping while it
+    was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
+    with 1 if ARCUS broke a promise, or no flow was admitted.
     """
     result = shaping.plan(shaping.read_plan(file))
     if as_json:
@@ -183,7 +185,7 @@ def plan(context: click.Context, file: Path, as_json: bool) -> None:
         _print_plan(result)
     for warning in result["warnings"]:
         click.echo(f"accelflow: warning: {warning}", err=True)
-    verdicts = [it["verdict"]["Arcus"] for it in result["admitted"]]
+    verdicts = [flow["verdict"]["Arcus"] for flow in result["admitted"]]
     if "below" in verdicts or not verdicts:
         context.exit(1)
 
@@ -193,27 +195,31 @@ def _print_plan(result: dict[str, Any]) -> None:
         f"{'flow':12}{'accelerator':16}{'policy':15}{'refill':>8}{'bucket':>8}{'interval':>10}"
         f"{'SLO':>10}{'Arcus':>10} {'no shaping':>12}  Gbit/s"
     )
-    for it in result["admitted"]:
-        number = "" if it["instance"] is None else f"#{it['instance']}"
-        place = f"{it['accelerator']}{number}"
-        slo = "-" if it["slo_gbit_per_s"] is None else f"{it['slo_gbit_per_s']:.3f}"
-        verdict = it["verdict"]["Arcus"]
-        got = _got(it, "Arcus", 10) + _got(it, "Host_noTS", 12)
+    for flow in result["admitted"]:
+        number = "" if flow["instance"] is None else f"#{flow['instance']}"
+        place = f"{flow['accelerator']}{number}"
+        slo = "-" if flow["slo_gbit_per_s"] is None else f"{flow['slo_gbit_per_s']:.3f}"
+        verdict = flow["verdict"]["Arcus"]
+        got = _got(flow, "Arcus", 10) + _got(flow, "Host_noTS", 12)
         click.echo(
-            f"{it['name']:12}{place:16}{it['policy']:15}{it['refill']:8,}{it['bucket']:8,}"
-            f"{it['interval_cycles']:10,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
+            f"{flow['name']:12}{place:16}{flow['policy']:15}{flow['refill']:8,}{flow['bucket']:8,}"
+            f"{flow['interval_cycles']:10,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
         )
-        if it["also"]:
-            also = it["also"]
+        if flow["also"]:
+            also = flow["also"]
             click.echo(
                 f"{'':43}{also['refill']:8,}{also['bucket']:8,}{also['interval_cycles']:10,}"
                 f"  in {also['unit']}"
             )
-        if it["registered_us"] or it["released_us"] is not None:
-            end = "" if it["released_us"] is None else f", released at {it['released_us']:,.0f} us"
-            click.echo(f"{'':12}registered at {it['registered_us']:,.0f} us{end}")
-    for it in result["rejected"]:
+        if flow["registered_us"] or flow["released_us"] is not None:
+            end = (
+                ""
+                if flow["released_us"] is None
+                else f", released at {flow['released_us']:,.0f} us"
+            )
+            click.echo(f"{'':12}registered at {flow['registered_us']:,.0f} us{end}")
+    for flow in result["rejected"]:
         click.echo(
-            f"{it['name']:12}rejected: {it['asked_gbit_per_s']:.3f} Gbit/s of {it['accelerator']} "
-            f"asked, {it['left_gbit_per_s']:.3f} left"
+            f"{flow['name']:12}rejected: {flow['asked_gbit_per_s']:.3f} Gbit/s of "
+            f"{flow['accelerator']} asked, {flow['left_gbit_per_s']:.3f} left"
         )

@@ -8,7 +8,7 @@ __all__ = ["read_assignments", "read_settings"]
 
 
 def read_assignments(texts: Sequence[str]) -> dict[str, float]:
-    """The numbers that `texts` assign, by name. Raises InputError for one that assigns none."""
+    """Read NAME=NUMBER texts into numbers by name. Raises InputError for any other text."""
     found: dict[str, float] = {}
     for text in texts:
         name, equals, number = text.partition("=")
@@ -23,9 +23,9 @@ def read_assignments(texts: Sequence[str]) -> dict[str, float]:
 
 
 def read_settings(texts: Sequence[str]) -> dict[str, float | str]:
-    """The values that `texts` assign, by key: numbers, and other texts as they are.
+    """Read KEY=VALUE texts into values by key; a value that is not a number stays a text.
 
-    Raises InputError for one that assigns none, and for a key that is there twice.
+    Raises InputError for a text of another form, and for a key that is set twice.
     """
     found: dict[str, float | str] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""`accelflow cerebros`: the RPC layer in a closed form, in a simulated server, and the figures."""
+"""`accelflow cerebros`: the RPC layer in closed form and simulated, and the paper's figures."""
 
 import json
 from collections.abc import Callable
@@ -14,15 +14,17 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
 
-def _parameter(name: str, what: str) -> Callable[[_Command], _Command]:
+def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
     option = "--" + name.replace("_", "-")
-    return click.option(option, name, type=float, metavar="NUMBER", help=what)
+    return click.option(option, name, type=float, metavar="NUMBER", help=meaning)
 
 
 @click.group("cerebros", invoke_without_command=True)
 @_parameter("rpc_cycles", "Cycles of the RPC layer for a request, all on the core [4500].")
-@_parameter("payload_share_ratio", "Payload manipulation's share of them [0.60].")
-@_parameter("dispatch_share_ratio", "Dispatch's share of them [0.0544]; headers are the rest.")
+@_parameter("payload_share_ratio", "Payload manipulation's share of --rpc-cycles [0.60].")
+@_parameter(
+    "dispatch_share_ratio", "Dispatch's share of --rpc-cycles [0.0544]; headers are the rest."
+)
 @_parameter("header_tasks", "Header tasks of a request, nested RPCs included [4].")
 @_parameter("payload_tasks", "Payload tasks of a request [4].")
 @_parameter("accelerator_cycles", "Cycles of the accelerator for all tasks [90].")
@@ -35,14 +37,14 @@ def _parameter(name: str, what: str) -> Callable[[_Command], _Command]:
 def cerebros(context: click.Context, /, as_json: bool, **parameters: float | None) -> None:
     """Cycles of the RPC layer for one request under the designs of the Cerebros paper's Fig. 6.
 
-    Without options, for the microservice UniqueId, beside the paper's figures. The values in
-    brackets are the defaults. The commands below simulate a whole server.
+    Without options, the service is UniqueId and the paper's figures stand beside the results.
+    Values in brackets are the defaults. The commands below simulate a whole server.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if context.invoked_subcommand is not None:
         if given or as_json:
             raise click.UsageError(
-                f"options go after '{context.invoked_subcommand}', which has its own"
+                f"put the options after '{context.invoked_subcommand}', which has its own"
             )
         return
     result = model.designs(**given)
@@ -80,13 +82,30 @@ def cerebros(context: click.Context, /, as_json: bool, **parameters: float | Non
     help="Only this design; may be repeated.",
 )
 @click.option("--affinity", is_flag=True, help="Steer to warm cores; takes --design Full.")
-@click.option("--load", "load_ratio", type=float, help="Random arrivals: share of the cores' most.")
-@click.option("--rate", "rate_rps", type=float, help="Random arrivals: requests a second.")
-@click.option("--senders", type=int, help="Senders that wait for their answers [1].")
-@click.option("--requests", default=4_000, show_default=True, help="Requests; a tenth warms up.")
+@click.option(
+    "--load", "load_ratio", type=float, help="Random arrivals at this share of the cores' capacity."
+)
+@click.option(
+    "--rate", "rate_rps", type=float, help="Random arrivals at this many requests a second."
+)
+@click.option(
+    "--senders",
+    type=int,
+    help="Senders that each wait for their response before they send again [1].",
+)
+@click.option(
+    "--requests",
+    default=4_000,
+    show_default=True,
+    help="Number of requests; the first tenth is warm-up.",
+)
 @click.option("--seed", default=1, show_default=True, help="Seed of arrivals and functions.")
-@click.option("--unknown", "unknown_ratio", default=0.0, help="Share for unknown functions.")
-@click.option("--malformed", "malformed_ratio", default=0.0, help="Share that match no schema.")
+@click.option(
+    "--unknown", "unknown_ratio", default=0.0, help="Share of requests for unknown functions."
+)
+@click.option(
+    "--malformed", "malformed_ratio", default=0.0, help="Share of requests that match no schema."
+)
 @click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Set a parameter.")
 @_AS_JSON
 def simulate(
@@ -94,10 +113,10 @@ def simulate(
 ) -> None:
     """Serve requests of SERVICE (UID, USR, URL, SG or CP) on a simulated server.
 
-    The columns are cycles for one request on average: the RPC layer, beside what the analytic model
-    says; waiting for pipelines; what of the layer a core is there for; the function and, of it, the
-    stalls on instructions. `accelflow cerebros parameters` lists what --set can change. A design
-    that cannot keep up with random arrivals is said to, with the queue that grows.
+    The columns are mean cycles of a request: the RPC layer, simulated and by the analytic model;
+    waits for pipelines; the part of the layer that occupies a core; the function and, within it,
+    stalls on instructions. `accelflow cerebros parameters` lists the parameters that --set can
+    change. A design that cannot keep up with random arrivals is marked, with the queue that grows.
     """
     designs = given.pop("designs") or model.DESIGNS
     result = model.simulate(
@@ -136,7 +155,7 @@ def simulate(
 
 
 def _saturated(run: dict[str, Any], requests: int) -> str:
-    """Say that the times are a property of the run's length."""
+    """The warning that the times depend on the length of the run."""
     waiting = run["saturated"]
     return (
         f"{'':14}CANNOT KEEP UP: {run['offered_rps']:,.0f} requests a second arrive,"
@@ -154,11 +173,11 @@ _ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
 @click.option("--replications", default=model.REPLICATIONS, show_default=True, help="Seeds.")
 @_AS_JSON
 def figures(requests: int, seed: int, replications: int, as_json: bool) -> None:
-    """Print what the paper's text says about Figs. 2 and 6 to 9 beside our results.
+    """Print the numbers in the paper's text about Figs. 2 and 6 to 9 beside our results.
 
-    Marked `in` is what our services were given, `fit` what parameters were chosen by; the rest is
-    what came out: means over the seeds with half their 95 % intervals. A difference above a quarter
-    has its reason below it.
+    `in` marks an input of our services, `fit` a row that parameters were chosen by; all others are
+    predictions. Ours are means over the seeds with half their 95 % intervals. A difference above a
+    quarter has its reason below it.
     """
     result = model.figures(requests=requests, seed=seed, replications=replications)
     if as_json:
@@ -180,7 +199,7 @@ def figures(requests: int, seed: int, replications: int, as_json: bool) -> None:
 @cerebros.command("parameters")
 @_AS_JSON
 def parameters(as_json: bool) -> None:
-    """List the simulated server's parameters: default, provenance and source."""
+    """List the simulated server's parameters with default, provenance and source."""
     rows = model.parameters()
     if as_json:
         click.echo(json.dumps(rows, indent=2))

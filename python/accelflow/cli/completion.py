@@ -1,4 +1,4 @@
-"""`accelflow completion`: what makes a shell complete commands, options and their values."""
+"""`accelflow completion`: scripts that complete commands, options and values in shells."""
 
 from typing import Final
 
@@ -12,13 +12,13 @@ _SHELLS: Final = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes SHELL complete `accelflow`.
+    """Print the script that completes `accelflow` in SHELL.
 
-    For this session: `source <(accelflow completion bash)`, the same with zsh after `compinit`, or
-    `accelflow completion fish | source`. docs/command-line.md says how to keep it.
+    For the current session: `source <(accelflow completion bash)`, the same with zsh after
+    `compinit`, or `accelflow completion fish | source`. docs/command-line.md makes it permanent.
     """
     found = get_completion_class(shell)
     if found is None:
-        raise click.UsageError(f"click knows no completion for {shell}")
+        raise click.UsageError(f"click does not support completion in {shell}")
     script = found(context.find_root().command, {}, "accelflow", "_ACCELFLOW_COMPLETE")
     click.echo(script.source_template % script.source_vars(), nl=False)

@@ -1,4 +1,4 @@
-"""From an exception to one line on standard error and an exit code; no traceback reaches a user."""
+"""Turns exceptions into one line on standard error and an exit code; users see no traceback."""
 
 import os
 import sys
@@ -17,14 +17,14 @@ OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 def run(command: click.Command, arguments: Sequence[str]) -> int:
     """Run `command` and return the exit code of the process.
 
-    0 success; 1 the work failed; 2 wrong use or input; 130 interrupted; 141 the reader of our
-    output is gone (128 + SIGINT and 128 + SIGPIPE, as a shell reports them).
+    0 success; 1 the work failed; 2 wrong usage or input; 130 interrupted; 141 broken output pipe
+    (128 + SIGINT and 128 + SIGPIPE, as a shell reports them).
     """
-    # click's own `main` would exit with 1 on a broken pipe, and print errors in a form of its own.
+    # click's own `main` would exit with 1 on a broken pipe, and format errors differently.
     try:
         with command.make_context("accelflow", list(arguments)) as context:
             command.invoke(context)
-        if sys.stdout is not None:  # a shell's `>&-` takes it away
+        if sys.stdout is not None:  # None after a shell's `>&-`
             sys.stdout.flush()
     except click.exceptions.Exit as early:  # after --help or --version
         return early.exit_code
@@ -47,7 +47,7 @@ def _report(error: BaseException) -> int:
     known = _message(error)
     if known is not None:
         return _say(*known)
-    # A defect of ours, a panic of the extension (which derives from BaseException) included.
+    # A bug, such as a panic of the extension, which derives from BaseException.
     if os.environ.get(DEBUG_VARIABLE):
         raise error
     hint = f"set {DEBUG_VARIABLE}=1 for the traceback"
@@ -55,23 +55,23 @@ def _report(error: BaseException) -> int:
 
 
 def _message(error: BaseException) -> tuple[str, int] | None:
-    """What to say about an error that is none of ours, and the exit code."""
-    said: tuple[str, int] | None = None
+    """The message for an expected error, and the exit code; None for a bug."""
+    message: tuple[str, int] | None = None
     match error:
         case click.UsageError():
             where = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
-            said = error.format_message() + where, WRONG_USE
+            message = error.format_message() + where, WRONG_USE
         case click.ClickException():
-            said = error.format_message(), error.exit_code
+            message = error.format_message(), error.exit_code
         case AccelflowError():
-            said = str(error), getattr(error, "exit_code", FAILED)
+            message = str(error), getattr(error, "exit_code", FAILED)
         case OSError(strerror=str(reason)):
-            # Files have names; what has none is our own output.
+            # An error without a file name is one of our own output.
             place = "output" if error.filename is None else os.fsdecode(error.filename)
-            said = f"{place}: {reason}", FAILED
+            message = f"{place}: {reason}", FAILED
         case UnicodeEncodeError(object=text, reason="surrogates not allowed"):
-            said = f"{text!r} is no UTF-8", WRONG_USE
-    return said
+            message = f"{text!r} is not valid UTF-8", WRONG_USE
+    return message
 
 
 def _say(message: str, exit_code: int) -> int:
@@ -80,6 +80,6 @@ def _say(message: str, exit_code: int) -> int:
 
 
 def _discard_output() -> None:
-    """Keep the interpreter's last flush from failing once more on the closed pipe."""
+    """Redirect standard output, so that the interpreter's last flush does not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`accelflow fit`: a search for what the paper leaves open."""
+"""`accelflow fit`: a search for the values that the paper leaves open."""
 
 import os
 import time
@@ -19,11 +19,13 @@ _LENGTHS: Final = Lengths()
 
 
 def _fixable() -> list[str]:
-    return [f"{one.name}={choice}" for one in bounds() for choice in one.choices or ("",)]
+    return [f"{bound.name}={choice}" for bound in bounds() for choice in bound.choices or ("",)]
 
 
 @click.command("fit")
-@click.option("--evaluations", type=int, default=120, show_default=True, help="Points to try.")
+@click.option(
+    "--evaluations", type=int, default=120, show_default=True, help="Number of points to try."
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the search.")
 @click.option(
     "--requests",
@@ -37,14 +39,14 @@ def _fixable() -> list[str]:
     type=int,
     default=_LENGTHS.seeds,
     show_default=True,
-    help="Simulations of each system at each point, to begin with.",
+    help="Initial number of simulations of each system at each point.",
 )
 @click.option(
     "--noise",
     type=float,
     default=_LENGTHS.noise,
     show_default=True,
-    help="A point is simulated with more seeds until its distance has this standard error.",
+    help="Add seeds to a point until its distance has this standard error.",
 )
 @click.option(
     "--fix",
@@ -52,25 +54,28 @@ def _fixable() -> list[str]:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=offered.names(_fixable),
-    help="Do not search NAME, such as placement=isolated: it is VALUE. May be repeated.",
+    help="Fix NAME to VALUE instead of searching it, as in placement=isolated; repeatable.",
 )
 @click.option(
     "--threads",
     type=int,
     default=os.cpu_count() or 1,
     show_default="one a core",
-    help="Simulations at a time; results do not depend on it.",
+    help="Parallel simulations; results do not depend on it.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/fit"),
     show_default=True,
-    help="Directory for scenario.toml, which reproduce --config takes, and the log, fit.json; "
-    "those of another search there are kept, and these get the next free number.",
+    help="Directory for scenario.toml, which reproduce --config takes, and the log, fit.json. "
+    "Files of another search are kept; the new ones get the next free number.",
 )
 def fit_command(**options: Any) -> None:
-    """Choose assumed parameters within their bounds by the rows marked `fit`, and no others."""
+    """Fit assumed parameters, within their bounds, to the rows marked `fit`.
+
+    Rows marked `check` are never used.
+    """
     started = time.monotonic()
     console = Console(stderr=True)
     threads, out = options["threads"], options["out"]
@@ -100,7 +105,7 @@ def fit_command(**options: Any) -> None:
 
 
 def _print_rows(found: Fit) -> None:
-    """Each fitted row, ours beside the paper's, and how far the latency ratio is off."""
+    """Print each fitted row, ours and the paper's, and the logarithm of their latency ratios."""
     for row, value in found.best.rows.items():
         paper = targets()[row].value
         ours = "none" if value is None else f"{value:.3f}"
@@ -108,7 +113,7 @@ def _print_rows(found: Fit) -> None:
         click.echo(
             f"{name:40} {ours:>6}  paper {paper:.3f}  log ratio {log_ratio(value, paper):+.2f}"
         )
-    unsteady = sum(not one.steady for one in found.evaluations)
+    unsteady = sum(not point.steady for point in found.evaluations)
     best = found.best
     click.echo(
         f"distance {best.distance:.3f} +- {best.noise:.3f} (default scenario "
@@ -116,4 +121,4 @@ def _print_rows(found: Fit) -> None:
         f"{len(found.evaluations)} points had more noise than {found.lengths.noise:g}"
     )
     if not best.steady:
-        click.echo("the choice has more noise than was asked for: no point had less")
+        click.echo("the chosen point has more noise than --noise: no point had less")

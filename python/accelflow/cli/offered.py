@@ -1,4 +1,4 @@
-"""Values that a shell offers while an argument is typed."""
+"""Completions of argument values for shells."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,12 +8,12 @@ from accelflow import parameters, simulation
 
 __all__ = ["names", "orchestrators", "parameter_keys", "services"]
 
-#: What click asks for the values of an argument: those that begin with what has been typed.
+#: A completion function of click: returns the values that begin with the typed text.
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
-    """Offer `known`, or what it returns when a shell asks."""
+    """Offer the values of `known`, which may be a function that returns them."""
 
     def complete(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
         found = known() if callable(known) else known
@@ -28,7 +28,7 @@ def orchestrators(_: click.Context, __: click.Parameter, typed: str) -> list[str
 
 
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """Offer the services of the workload that has been typed, or of all."""
+    """Offer the services of the given workload, or of all workloads."""
     chosen = context.params.get("workload")
     workloads = [chosen] if chosen in simulation.WORKLOADS else simulation.WORKLOADS
     known = [service for workload in workloads for service in simulation.services(workload)]
@@ -37,4 +37,6 @@ def services(context: click.Context, _: click.Parameter, typed: str) -> list[str
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Offer the parameters of the simulated server."""
-    return [one.key for one in parameters.parameters() if one.key.startswith(typed)]
+    return [
+        parameter.key for parameter in parameters.parameters() if parameter.key.startswith(typed)
+    ]

@@ -1,4 +1,4 @@
-"""Consoles, progress bars and places for results, as several commands need them."""
+"""Consoles, progress bars and checks of output paths, shared by several commands."""
 
 import os
 import time
@@ -25,41 +25,41 @@ _BETWEEN_LINES_S: Final = 30.0
 
 
 class Output(Console):
-    """Leaves a reader that is gone to the command line, which has an exit code for it."""
+    """A console that raises BrokenPipeError, for which the command line has an exit code."""
 
     def on_broken_pipe(self) -> None:
-        """Pass on the BrokenPipeError that rich is about to swallow."""
+        """Raise the BrokenPipeError that rich would swallow."""
         raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
 
 
 def check_place(out: Path) -> None:
-    """Refuse a place that cannot be written before anything is simulated."""
+    """Raise InputError for a folder that cannot be written, before anything is simulated."""
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InputError(f"--out {out}: {existing} is not a folder that can be written")
+        raise InputError(f"--out {out}: {existing} is not a writable folder")
 
 
 def check_file(out: Path) -> None:
-    """Refuse a file whose folder is not there, or cannot be written, before any work is done.
+    """Raise InputError for a file whose folder is missing or cannot be written, before any work.
 
-    A folder for results is made where it is missing; that of one file is more likely misspelt.
+    Unlike a folder for results, a missing folder of one file is more likely misspelt than new.
     """
     folder = out.absolute().parent
     if not folder.exists():
         raise InputError(f"--out {out}: there is no folder {folder}")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--out {out}: {folder} is not a folder that can be written")
+        raise InputError(f"--out {out}: {folder} is not a writable folder")
 
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far some work is; what is yielded is told the amount done and that of all.
+    """Show progress; yields a function to call with the work done and the total.
 
-    A terminal has one line that is replaced, with the time that is left. Elsewhere there is a line
-    now and then, so that a log says that something goes on; work of seconds writes none.
+    A terminal shows one bar with the time left. Elsewhere a line is printed each half minute, so
+    that a log shows progress; work of seconds prints none.
     """
     if not console.is_terminal:
-        yield Lines(console, title).tell
+        yield Lines(console, title).report
         return
     columns = (
         TextColumn(title),
@@ -69,7 +69,7 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    # A minute of speed: simulations of different systems take different times.
+    # The speed of the last minute: simulations of different systems take different times.
     with Progress(
         *columns, console=console, transient=True, speed_estimate_period=60.0
     ) as progress:
@@ -78,21 +78,21 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class Lines:
-    """How far some work is, in a line each half minute."""
+    """Progress as one line each half minute."""
 
     def __init__(
         self, console: Console, title: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begin now; `clock` tells seconds."""
+        """Start the clock; `clock` returns seconds."""
         self._console, self._title, self._clock = console, title, clock
-        self._began = self._told = clock()
+        self._began = self._reported = clock()
 
-    def tell(self, done: int, total: int) -> None:
-        """Write a line if the last one is long ago."""
+    def report(self, done: int, total: int) -> None:
+        """Print a line if half a minute has passed since the last one."""
         now = self._clock()
-        if now - self._told < _BETWEEN_LINES_S or not 0 < done < total:
+        if now - self._reported < _BETWEEN_LINES_S or not 0 < done < total:
             return
-        self._told = now
+        self._reported = now
         elapsed = now - self._began
         left = elapsed * (total - done) / done
         self._console.print(

@@ -25,7 +25,7 @@ _HALF_A_DIGIT: Final = 0.0005
 def power(results: Path | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
     """Maximum power of accelerators and orchestration, beside the paper's section VII.B.5.
 
-    With RESULTS, a JSON file of `accelflow compare`, the energy of each system in it.
+    With RESULTS, a JSON file of `accelflow compare`, print the energy of each system in it.
     """
     given = read_assignments(changes)
     if results is not None:
@@ -64,7 +64,7 @@ def _print_power(result: dict[str, Any]) -> None:
 
 
 def _print_derivation(result: dict[str, Any]) -> None:
-    """Show how the server's maximum follows from each of the two printed pairs."""
+    """Print how the server's maximum follows from each of the paper's two printed pairs."""
     inputs = {row["name"]: row["value"] for row in result["inputs"]}
     click.echo(
         "the server's maximum, from what is printed of its parts (AccelFlow, section VII.B.5)"
@@ -121,7 +121,7 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
                 f"requests per joule, accelflow over {rival}: {ratio:.2f}{beside(f'{paper:g}')}"
             )
     if other:
-        click.echo(f"the paper's figures are not shown, since {other}; they are of {EXPERIMENT}")
+        click.echo(f"the paper's figures are not shown, since {other}; they are for {EXPERIMENT}")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -134,5 +134,5 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     if not isinstance(results, dict):
-        raise InputError(f"{path} holds no results of `accelflow compare`")
+        raise InputError(f"{path} is not a result file of `accelflow compare`")
     return results

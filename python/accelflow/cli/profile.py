@@ -1,4 +1,4 @@
-"""`accelflow profile`: a measured profile in categories that accelerators could take."""
+"""`accelflow profile`: sorts a measured profile into categories that accelerators could take."""
 
 import json
 from pathlib import Path
@@ -20,14 +20,20 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 
 @click.command("profile")
 @click.argument("file", type=_FILE, required=False)
-@click.option("--rules", "rules_file", type=_FILE, metavar="FILE.toml", help="Rules of your own.")
+@click.option(
+    "--rules",
+    "rules_file",
+    type=_FILE,
+    metavar="FILE.toml",
+    help="Classification rules to use instead of the built-in ones.",
+)
 @click.option(
     "--print-rules",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_print_rules,
-    help="Print the built-in rules, to edit, and end.",
+    help="Print the built-in rules, for editing, and exit.",
 )
 @click.option(
     "--acceleration",
@@ -35,14 +41,14 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     type=float,
     default=10.0,
     show_default=True,
-    help="How many times as fast an accelerator of each category is.",
+    help="Speedup of a category by its accelerator.",
 )
 @click.option(
     "--sample-type",
     "--event",
     "sample_type",
     metavar="TYPE",
-    help="What to weigh by: of pprof, cpu or cpu/nanoseconds; of perf script, cycles.",
+    help="Sample type or event to weigh by: for pprof cpu or cpu/nanoseconds, for perf cycles.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def profile(
@@ -53,11 +59,11 @@ def profile(
     *,
     as_json: bool,
 ) -> None:
-    """Put the profile in FILE into the categories of the Accelerometer paper.
+    """Sort the profile in FILE into the categories of the Accelerometer paper.
 
-    FILE has folded stacks, what `perf script` prints, or a profile of pprof, gzipped or not. Shares
-    are of all weight; speedups are bounds without any cost of offloading, which `accelflow
-    accelerometer` takes into account.
+    FILE has folded stacks, the output of `perf script`, or a pprof profile, gzipped or not. Shares
+    are of the total weight. Speedups are upper bounds that ignore the cost of offloading;
+    `accelflow accelerometer` includes it.
     """
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
@@ -84,7 +90,7 @@ def profile(
 
 
 def _unclassified(other: dict[str, Any]) -> str:
-    """Say how much no rule claims, and what, so that rules can be added until it is small."""
+    """The share that no rule claims and its heaviest functions, so that users can add rules."""
     share = f"  unclassified: {100 * other['share_ratio']:.1f} %"
     heaviest = [
         f"{each['function']} ({100 * each['share_ratio']:.1f} %)" for each in other["functions"][:5]

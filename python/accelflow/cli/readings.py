@@ -1,4 +1,4 @@
-"""`accelflow readings`: which rows hang on which reading of the paper."""
+"""`accelflow readings`: which rows depend on which reading of the paper."""
 
 import os
 import time
@@ -16,21 +16,21 @@ from accelflow.reproduce import BUDGETS, Runner, Scenario, budget, load, names, 
 
 
 def _choice_names() -> list[str]:
-    return [one.name for one in choices()]
+    return [choice.name for choice in choices()]
 
 
 @click.command("readings")
 @click.argument(
     "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
 )
-@click.option("--list", "only_list", is_flag=True, help="List the choices and end.")
+@click.option("--list", "only_list", is_flag=True, help="List the choices and exit.")
 @click.option(
     "--choice",
     "chosen",
     multiple=True,
     metavar="NAME",
     shell_complete=offered.names(_choice_names),
-    help="Read only this choice in its other ways. May be repeated.",
+    help="Vary only this choice; repeatable.",
 )
 @click.option(
     "--budget",
@@ -39,21 +39,21 @@ def _choice_names() -> list[str]:
     show_default=True,
     metavar="NAME",
     shell_complete=offered.names(BUDGETS),
-    help=f"How long simulations run and how often: {', '.join(BUDGETS)}.",
+    help=f"Length and number of the simulations: {', '.join(BUDGETS)}.",
 )
 @click.option(
     "--config",
     "config_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.toml",
-    help="The scenario that readings differ from, as for `accelflow reproduce`.",
+    help="The base scenario, as for `accelflow reproduce`.",
 )
 @click.option(
     "--threads",
     type=int,
     default=os.cpu_count() or 1,
     show_default="one a core",
-    help="Simulations at a time; results do not depend on it.",
+    help="Parallel simulations; results do not depend on it.",
 )
 @click.option(
     "--out",
@@ -61,15 +61,15 @@ def _choice_names() -> list[str]:
     help="Write readings.md, its pictures and readings.json to this directory.",
 )
 def readings(experiments: tuple[str, ...], **options: Any) -> None:
-    """Run EXPERIMENTs under each reading of what the paper leaves open, and show what moves."""
+    """Run EXPERIMENTs under each reading of the paper's open choices, and show what changes."""
     started = time.monotonic()
     console = Console(stderr=True)
     scenario = read_scenario(options["config_file"]) if options["config_file"] else Scenario()
     selected = select(options["chosen"])
     if options["only_list"]:
-        for one in selected:
-            others = ", ".join(it.label for it in one.alternatives(scenario))
-            click.echo(f"{one.name:32} {one.default_text(scenario)}; or {others}")
+        for choice in selected:
+            others = ", ".join(reading.label for reading in choice.alternatives(scenario))
+            click.echo(f"{choice.name:32} {choice.default_text(scenario)}; or {others}")
         return
     threads, out = options["threads"], options["out"]
     if threads < 1:

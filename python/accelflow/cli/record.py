@@ -1,4 +1,4 @@
-"""`accelflow record`: what live requests cost, for `accelflow compare --recording`."""
+"""`accelflow record`: the cost of live requests, for `accelflow compare --recording`."""
 
 import datetime
 import importlib
@@ -23,18 +23,18 @@ from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, why, write_whole
 from accelflow.recordings import completed
 
-#: How long a running server may take to tell its recording.
-_PATIENCE_S: Final = 30.0
+#: Time limit in seconds for a running server's answer.
+_TIMEOUT_S: Final = 30.0
 
-#: The largest recording that is read from a server.
+#: Size limit in bytes of a recording from a server.
 _MAX_BYTES: Final = 64 << 20
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @dataclass(frozen=True)
-class _Served:
-    """A server of ours, for as long as it records."""
+class _Settings:
+    """Settings of a server that this command starts to record."""
 
     interface: Path
     certificate: Path
@@ -50,7 +50,7 @@ class _Served:
     "--from",
     "address",
     metavar="http://HOST:PORT",
-    help="Read the recording of a server that runs, from its operators' port.",
+    help="Read the recording of a running server, from its operators' port.",
 )
 @click.option(
     "--service",
@@ -64,20 +64,33 @@ class _Served:
     "--base",
     type=_FILE,
     metavar="FILE",
-    help="A recording whose services fill the places of those that were not seen.",
+    help="A recording that supplies the services that were not seen.",
 )
-@click.option("--out", type=_FILE, required=True, metavar="FILE", help="The recording.")
-@click.option("--interface", type=_FILE, metavar="FILE", help="The interface of MODULE:FUNCTION.")
-@click.option("--certificate", type=_FILE, metavar="FILE.pem", help="Its certificate chain.")
-@click.option("--key", type=_FILE, metavar="FILE.pem", help="The certificate's key.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="any", help="Port.")
+@click.option("--out", type=_FILE, required=True, metavar="FILE", help="File for the recording.")
+@click.option(
+    "--interface",
+    type=_FILE,
+    metavar="FILE",
+    help="Interface file of the server for MODULE:FUNCTION.",
+)
+@click.option(
+    "--certificate", type=_FILE, metavar="FILE.pem", help="Certificate chain of that server."
+)
+@click.option("--key", type=_FILE, metavar="FILE.pem", help="Private key of the certificate.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="any",
+    help="Port to listen on.",
+)
 @click.option(
     "--seconds",
     type=float,
     default=30.0,
     show_default=True,
-    help="For how long; SIGINT or SIGTERM ends it earlier.",
+    help="Duration of the recording; SIGINT or SIGTERM ends it earlier.",
 )
 def record(
     handlers: str | None,
@@ -87,11 +100,11 @@ def record(
     out: Path,
     **options: Any,
 ) -> None:
-    """Record what live requests cost, step by step, and write it to --out.
+    """Record the cost of live requests, step by step, and write it to --out.
 
-    MODULE:FUNCTION is called with an `accelflow.Server`, whose handlers it sets; the server then
-    answers clients over TLS for some seconds. Or --from names the operators' port of a server that
-    runs with `record=True`. `accelflow compare --recording FILE` simulates what was recorded.
+    MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers; the server then
+    answers clients over TLS for --seconds. Alternatively, --from names the operators' port of a
+    running server with `record=True`. `accelflow compare --recording FILE` simulates the recording.
     """
     names = _names(services)
     filled = _read(base) if base else None
@@ -116,9 +129,11 @@ def _names(services: tuple[str, ...]) -> dict[str, str]:
     for text in services:
         function, _, name = text.partition("=")
         if not function or not name:
-            raise InputError(f"--service {text}: must be FUNCTION=NAME, as Text.ComposeText=CPost")
+            raise InputError(
+                f"--service {text}: must be FUNCTION=NAME, as in Text.ComposeText=CPost"
+            )
         if function in names or name in names.values():
-            raise InputError(f"--service {text}: the function or the name is there already")
+            raise InputError(f"--service {text}: the function or the name is given twice")
         names[function] = name
     return names
 
@@ -132,7 +147,7 @@ def _read(file: Path) -> str:
     return text
 
 
-def _settings(**options: Any) -> _Served:
+def _settings(**options: Any) -> _Settings:
     missing = [f"--{name}" for name in ("interface", "certificate", "key") if not options[name]]
     if missing:
         raise InputError(
@@ -141,10 +156,10 @@ def _settings(**options: Any) -> _Served:
         )
     if not 0 < options["seconds"] <= 1e6:
         raise InputError(f"--seconds {options['seconds']}: must be above 0 and at most 1000000")
-    return _Served(**options)
+    return _Settings(**options)
 
 
-def _served(handlers: str, settings: _Served, names: dict[str, str]) -> str:
+def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
     setup = _function(handlers)
     server = Server(
         settings.interface, certificate=settings.certificate, key=settings.key, record=True
@@ -167,14 +182,14 @@ def _function(text: str) -> Any:
     module, _, name = text.partition(":")
     if not module or not name:
         raise InputError(f"'{text}': must be MODULE:FUNCTION")
-    # As `python -m` does, and unlike an installed command: the module may be where one stands.
+    # Unlike `python -m`, an installed command does not find modules of the working directory.
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
         found = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         raise InputError(f"'{text}': {error}") from error
-    except Exception as error:  # whatever a module of the user's raises
+    except Exception as error:  # a user's module may raise anything
         raise InputError(f"'{text}': importing {module} raised {_raised(error)}") from error
     if not callable(found):
         raise InputError(f"'{text}': {module} has no function '{name}'")
@@ -185,16 +200,16 @@ def _call(text: str, setup: Callable[[Server], object], server: Server) -> None:
     try:
         setup(server)
     except AccelflowError:
-        raise  # it says itself what is wrong
+        raise  # the message is already complete
     except Exception as error:
         raise InputError(f"'{text}' raised {_raised(error)}") from error
 
 
 def _raised(error: Exception) -> str:
-    """What an exception of somebody else's code says, and where it was raised."""
+    """The message of an exception of user code, and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
-    told = isinstance(error, SyntaxError) or not frames
-    place = "" if told else f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    has_place = isinstance(error, SyntaxError) or not frames
+    place = "" if has_place else f" ({frames[-1].filename}, line {frames[-1].lineno})"
     return f"{type(error).__name__}: {error}{place}"
 
 
@@ -218,18 +233,18 @@ def _fetched(address: str, names: dict[str, str]) -> str:
     query = urllib.parse.urlencode({"date": today} | names)
     url = f"http://{parts.netloc}/recording?{query}"
     try:
-        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:
-            data = answer.read(_MAX_BYTES + 1)
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as response:
+            data = response.read(_MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
-        told = error.read(1_000).decode(errors="replace").strip()
-        raise InputError(f"--from {address}: {told or error}") from error
+        message = error.read(1_000).decode(errors="replace").strip()
+        raise InputError(f"--from {address}: {message or error}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
-        said = why(reason) if isinstance(reason, Exception) else str(reason)
-        raise InputError(f"--from {address}: {said}") from error
+        message = why(reason) if isinstance(reason, Exception) else str(reason)
+        raise InputError(f"--from {address}: {message}") from error
     try:
         text: str = data.decode()
         _native.check_recording(text)
     except (UnicodeDecodeError, AccelflowError) as error:
-        raise InputError(f"--from {address}: what it tells is no recording: {error}") from error
+        raise InputError(f"--from {address}: the response is not a recording: {error}") from error
     return text

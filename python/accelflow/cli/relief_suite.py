@@ -13,17 +13,17 @@ from accelflow import relief_suite as model
     default="release",
     show_default=True,
     type=click.Choice(list(model.READINGS)),
-    help="RELIEF's manager: 2.0 us an interrupt (release) or 1.5 us a task (text); AccelFlow: "
-    "results behind pointers, or queues by deadline.",
+    help="release: RELIEF's manager takes 2.0 us an interrupt; text: 1.5 us a task; by_pointer: "
+    "AccelFlow keeps results in memory; deadline: AccelFlow's queues are ordered by deadline.",
 )
-@click.option("--graphs", default=330, show_default=True, help="Graphs of a run.")
+@click.option("--graphs", default=330, show_default=True, help="Number of graphs in a run.")
 @click.option("--seed", default=1, show_default=True, help="Seed of random arrivals.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
     """Maximum throughput of RELIEF's five applications, beside the paper's Fig. 15.
 
-    Ratios are AccelFlow over RELIEF by several definitions of the maximum; see
-    docs/relief-suite.md.
+    The ratios are AccelFlow over RELIEF, for several definitions of the maximum
+    (docs/relief-suite.md).
     """
     warmup = min(30, graphs // 10)
     result = model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)

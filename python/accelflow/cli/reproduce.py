@@ -34,36 +34,36 @@ from accelflow.reproduce import (
 @click.argument(
     "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
 )
-@click.option("--list", "only_list", is_flag=True, help="List the experiments and end.")
+@click.option("--list", "only_list", is_flag=True, help="List the experiments and exit.")
 @click.option(
     "--budget",
     "budget_name",
     default="full",
     show_default=True,
     metavar="NAME",
-    help=f"How long simulations run and how often: {', '.join(BUDGETS)}.",
+    help=f"Length and number of the simulations: {', '.join(BUDGETS)}.",
 )
-@click.option("--quick", is_flag=True, help="As --budget quick: everything in minutes.")
+@click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
 @click.option(
     "--config",
     "config_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.toml",
-    help="Parameters of the server, and [scenario]: what the paper leaves open.",
+    help="Parameters of the server, and [scenario] for the choices that the paper leaves open.",
 )
-@click.option("--placement", metavar="NAME", help="colocated or isolated, whatever FILE says.")
-@click.option("--arrivals", metavar="NAME", help="What stands for the paper's production arrivals.")
+@click.option("--placement", metavar="NAME", help="colocated or isolated; overrides FILE.")
+@click.option("--arrivals", metavar="NAME", help="Arrival process for the paper's production load.")
 @click.option(
     "--slo-system",
     metavar="NAME",
-    help="Whose idle response time SLOs are multiples of; own: each system's.",
+    help="System whose idle response time defines the SLOs; own: each system's own.",
 )
 @click.option(
     "--threads",
     type=int,
     default=os.cpu_count() or 1,
     show_default="one a core",
-    help="Simulations at a time; results do not depend on it.",
+    help="Parallel simulations; results do not depend on it.",
 )
 @click.option(
     "--out",
@@ -75,22 +75,22 @@ from accelflow.reproduce import (
     "page_of",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIRECTORY",
-    help="Only write comparison.md anew, from the results in this directory.",
+    help="Only rewrite comparison.md from the results in this directory.",
 )
 @click.option(
     "--implications",
     "implications_at",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.md",
-    help="Only write what the paper's printed figures imply of one another.",
+    help="Only write the page of proofs on what the paper's printed figures imply.",
 )
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures."""
     started = time.monotonic()
     console, output = Console(stderr=True), Output()
     if options["only_list"]:
-        for one in map(load, names()):
-            click.echo(f"{one.name:24} {one.title} ({one.place})")
+        for experiment in map(load, names()):
+            click.echo(f"{experiment.name:24} {experiment.title} ({experiment.place})")
         return
     written_anew = _pages(experiments, options)
     if written_anew is not None:
@@ -118,7 +118,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
 
 
 def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | None:
-    """Write a page that needs no simulation, if one is asked for, and return its path."""
+    """Write a page that needs no simulation, if an option asks for one, and return its path."""
     results, proofs_at = options["page_of"], options["implications_at"]
     if results is not None:
         if experiments:

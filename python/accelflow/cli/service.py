@@ -1,4 +1,4 @@
-"""`accelflow service`: the services and the accelerators that they invoke."""
+"""`accelflow service`: services and the accelerators that they invoke."""
 
 import json
 
@@ -13,7 +13,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 @click.group("service", no_args_is_help=True)
 def service() -> None:
-    """Look at services: their paths through traces and CPU phases."""
+    """Show services: their paths through traces and CPU phases."""
 
 
 @service.command("list")
@@ -22,12 +22,12 @@ def service() -> None:
     default="socialnetwork",
     show_default=True,
     metavar="NAME",
-    help=f"Whose services: {', '.join(simulation.WORKLOADS)}.",
+    help=f"Workload to list: {', '.join(simulation.WORKLOADS)}.",
     shell_complete=offered.names(simulation.WORKLOADS),
 )
 @AS_JSON
 def list_services(workload: str, as_json: bool) -> None:
-    """List the services with the accelerators that an invocation uses (the paper's Table IV)."""
+    """List the services with the number of accelerator calls of one invocation (Table IV)."""
     rows = [simulation.service(name) for name in simulation.services(workload)]
     if as_json:
         click.echo(json.dumps({"schema": "accelflow.services/1", "services": rows}, indent=2))
@@ -42,7 +42,7 @@ def list_services(workload: str, as_json: bool) -> None:
 @AS_JSON
 def show(name: str, as_json: bool) -> None:
     """Show the most common path of the service NAME."""
-    known = [it for workload in simulation.WORKLOADS for it in simulation.services(workload)]
+    known = [each for workload in simulation.WORKLOADS for each in simulation.services(workload)]
     if name not in known:
         raise InputError(f"unknown service '{name}'; known are {', '.join(known)}")
     walked = simulation.service(name)

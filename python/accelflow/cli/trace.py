@@ -1,4 +1,4 @@
-"""`accelflow trace`: look at traces, those of the paper and those in trace files."""
+"""`accelflow trace`: shows the paper's traces and those in trace files."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ FROM_FILE = click.option(
     "file",
     type=FILE,
     metavar="TRACEFILE",
-    help="Take the traces from this trace file; without it, those of the paper.",
+    help="Trace file to read; without it, the paper's traces.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 FORMATS = (".png", ".svg")
@@ -27,14 +27,14 @@ FORMATS = (".png", ".svg")
 
 @click.group("trace", no_args_is_help=True)
 def trace() -> None:
-    """Look at traces: source, graph, words and trace memory."""
+    """Show traces: source, graph, words and trace memory."""
 
 
 @trace.command("list")
 @FROM_FILE
 @AS_JSON
 def list_traces(file: Path | None, as_json: bool) -> None:
-    """List the traces with the addresses of their first words and their sizes in words."""
+    """List the traces with the address of their first word and their size in words."""
     image = load(file) if file else LIBRARY.link()
     about = {} if file else {template.name: template.about for template in templates()}
     parts = [name.split(".")[0] for name in image.names]
@@ -65,12 +65,12 @@ def list_traces(file: Path | None, as_json: bool) -> None:
     "--out",
     type=FILE,
     metavar="PICTURE",
-    help="Draw the graph to this file as well; its name ends in .png or .svg.",
+    help="Also draw the graph to this file; its name ends in .png or .svg.",
 )
 def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) -> None:
     """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
     if out is not None and out.suffix not in FORMATS:
-        raise InputError(f"--out {out}: the name of a picture ends in {' or '.join(FORMATS)}")
+        raise InputError(f"--out {out}: must end in {' or '.join(FORMATS)}")
     if out is not None:
         check_file(out)
     view = _view(name, file)

@@ -1,7 +1,7 @@
-"""Where a service's cycles go: profiles in the categories of the Accelerometer paper.
+"""Profiles of a service's cycles, in the categories of the Accelerometer paper.
 
-:func:`read` takes folded stacks, the output of `perf script`, or a profile of pprof, :class:`Rules`
-says which function belongs to which category, and :func:`breakdown` adds up.
+:func:`read` reads folded stacks, the output of `perf script`, or a pprof profile. :class:`Rules`
+assign functions to categories, and :func:`breakdown` computes the share of each category.
 """
 
 from accelflow.profiles.breakdown import breakdown

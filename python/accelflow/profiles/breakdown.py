@@ -1,4 +1,4 @@
-"""A profile's weight in each category, and what accelerating each would buy."""
+"""The share of each category in a profile, and the gain of accelerating it."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Stack = tuple[str, ...]
 #: The name and version of the object that :func:`breakdown` returns.
 SCHEMA: Final = "accelflow.profile/1"
 
-#: How many of the functions without a category are listed.
+#: Number of functions without a category that are listed.
 LISTED: Final = 10
 
 
@@ -26,12 +26,15 @@ def breakdown(
 ) -> dict[str, Any]:
     """Return the profile in the categories of Tables 2 and 3, as ``accelflow.profile/1``.
 
-    For each category its share, what removing it would buy (Amdahl), and what an accelerator of
-    `acceleration_ratio` would that the host waits for, without any cost of an offload: upper
-    bounds, for :func:`accelflow.accelerometer.evaluate` to correct. What has no category is in
-    `other`, which is always the last row, with the heaviest of its functions: leaves, or in
-    `functionality` what the innermost dispatcher called. With cycles and instructions of perf,
-    `ipc` is the instructions for each cycle. Raises InputError unless the acceleration is above 0.
+    Each category has its share and two speedups of the service in percent: with the category
+    removed (Amdahl), and with an accelerator of `acceleration_ratio` that the host waits for. Both
+    ignore the cost of an offload, so they are upper bounds;
+    :func:`accelflow.accelerometer.evaluate` includes that cost.
+
+    Stacks without a category are in `other`, always the last row, with its heaviest functions:
+    leaves, or in `functionality` the functions that the innermost dispatcher called. If perf
+    counted cycles and instructions, `ipc` is the instructions per cycle. Raises InputError unless
+    `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
         raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
@@ -77,14 +80,14 @@ class _Shares:
         self.instructions: Counter[str] | None = None
 
         def found(stack: Stack) -> Functional:
-            # A command is no function: a server called tcp-logger does not log by that.
+            # A command is not a function: a server called tcp-logger need not log anything.
             return category_of(stack[1:] if profile.has_commands else stack)
 
         for stack, weight in profile.stacks.items():
-            one = found(stack)
-            self.weights[one.category] += weight
-            if one.category == OTHER:
-                self.unclaimed[one.function] += weight
+            purpose = found(stack)
+            self.weights[purpose.category] += weight
+            if purpose.category == OTHER:
+                self.unclaimed[purpose.function] += weight
         if profile.instructions is not None:
             self.instructions = Counter()
             for stack, count in profile.instructions.items():

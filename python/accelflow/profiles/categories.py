@@ -3,12 +3,12 @@
 from enum import StrEnum
 from typing import Final
 
-#: What no rule claims. The paper's "miscellaneous" leaves are in it.
+#: The category of stacks that no rule claims. It includes the paper's "miscellaneous" leaves.
 OTHER: Final = "other"
 
 
 class Leaf(StrEnum):
-    """What the innermost function of a stack does (Table 2)."""
+    """Categories by the work of a stack's innermost function (Table 2)."""
 
     MEMORY = "memory"
     KERNEL = "kernel"
@@ -21,7 +21,7 @@ class Leaf(StrEnum):
 
 
 class Functionality(StrEnum):
-    """What a whole stack is for (Table 3)."""
+    """Categories by the purpose of a whole stack (Table 3)."""
 
     IO = "secure_and_insecure_io"
     IO_PROCESSING = "io_processing"
@@ -34,7 +34,7 @@ class Functionality(StrEnum):
     THREAD_POOL = "thread_pool_management"
 
 
-#: What the paper's Table 4 suggests for a category, where it suggests something.
+#: Optimisations that the paper's Table 4 suggests, for the categories that it names.
 OPPORTUNITIES: Final = {
     Leaf.MEMORY: "dense copies by SIMD, copies in DRAM, I/O AT, DMA; faster frees",
     Leaf.KERNEL: "coalesced I/O, user-space drivers, in-line accelerators, kernel bypass",

@@ -1,4 +1,4 @@
-"""What `perf script` prints: samples of one event or of several."""
+"""A reader for the output of `perf script`: samples of one event or of several."""
 
 import re
 from collections import Counter
@@ -24,29 +24,29 @@ _INSTRUCTIONS: Final = ("instructions",)
 
 @dataclass(frozen=True)
 class Weighed:
-    """The stacks of a profile by one of its events."""
+    """The stacks of a profile, weighed by one of its events."""
 
     event: str
-    #: All that the profile has, in the order in which they appear.
+    #: All events of the profile, in order of appearance.
     events: tuple[str, ...]
     stacks: dict[Stack, int]
-    #: Where the profile also counts instructions and `event` is cycles: the instructions of each.
+    #: The instructions of each stack, if `event` is cycles and the profile also counts them.
     instructions: dict[Stack, int] | None
 
 
 def is_perf(lines: Iterable[str]) -> bool:
-    """Whether `lines` begin as what ``perf script`` prints."""
+    """Whether `lines` begin like the output of ``perf script``."""
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     return _HEADER.match(first) is not None
 
 
 def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed:
-    """Read the samples of `lines`, weighed by their period, or 1 where none is printed.
+    """Read the samples of `lines`, weighed by their period, or by 1 if none is printed.
 
-    Counts of different events do not add up. `asked` says which to weigh by, with its modifiers
-    (``cycles:ppp``) or without, for all of ``cycles``. Unasked, cycles are taken of cycles and
-    instructions. Raises InputError for what is no sample, an event that is not there, and several
-    events without a choice.
+    Counts of different events cannot be added. `asked` names the event to weigh by, with modifiers
+    (``cycles:ppp``), or without for all of ``cycles``. By default a profile of cycles and
+    instructions is weighed by cycles. Raises InputError for a line that is not part of a sample,
+    for an unknown event, and for other combinations of events without a choice.
     """
     stacks: dict[str, Counter[Stack]] = {}
     unweighed = set[str]()
@@ -66,9 +66,9 @@ def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed
 
 
 def _kind(event: str) -> str:
-    """The event without modifiers and the kind of core that counts it.
+    """The name of the event without modifiers and without the kind of core that counts it.
 
-    What `cycles:u` and `cycles:k` count, or the `cycles` of two kinds of core, does add up.
+    Counts of `cycles:u` and `cycles:k`, or of `cycles` on two kinds of core, can be added.
     """
     unit = re.fullmatch(r"cpu\w*/([\w.-]+)/\w*", event)
     return unit[1] if unit else event.partition(":")[0]
@@ -86,7 +86,7 @@ def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[
 
 
 def _chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
-    """What to weigh by, and the events that count it."""
+    """The event to weigh by, and the events whose counts are added for it."""
     if asked in events:
         return asked, (asked,)
     kinds = tuple(dict.fromkeys(_kind(event) for event in events))
@@ -100,8 +100,8 @@ def _chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str
         kind = cycles[0]
     if kind is None:
         raise InputError(
-            f"{place}: samples of {len(kinds)} events, {', '.join(events)}: their counts do not add"
-            " up; choose one with --event"
+            f"{place}: samples of {len(kinds)} events, {', '.join(events)}: their counts cannot be"
+            " added; choose one with --event"
         )
     chosen = _of_kind(events, (kind,))
     return (chosen[0] if len(chosen) == 1 else kind), chosen

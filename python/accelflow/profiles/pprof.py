@@ -1,4 +1,4 @@
-"""Profiles as protocol buffers: the format of pprof (perftools.profiles.Profile)."""
+"""A reader for pprof's protocol buffers (perftools.profiles.Profile)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from google.protobuf.message import DecodeError
 from accelflow.errors import InputError
 from accelflow.profiles.frames import UNKNOWN, marked
 
-#: What is read of the published profile.proto: number, name and type of each field; a list repeats.
-#: Other fields are skipped. Texts are bytes here, since some writers do not keep to UTF-8.
+#: The fields that are read of the published profile.proto: number, name and type; a type in a list
+#: is repeated. Other fields are skipped. Texts are bytes, since some writers violate UTF-8.
 _SCHEMA: Final[dict[str, tuple[tuple[int, str, Any], ...]]] = {
     "ValueType": ((1, "type", "INT64"), (2, "unit", "INT64")),
     "Sample": ((1, "location_id", ["UINT64"]), (2, "value", ["INT64"])),
@@ -39,13 +39,13 @@ def _message_class() -> Any:
     for message, fields in _SCHEMA.items():
         described = file.message_type.add(name=message)
         for number, name, kind in fields:
-            one = kind[0] if isinstance(kind, list) else kind
+            kind_name = kind[0] if isinstance(kind, list) else kind
             field = described.field.add(name=name, number=number)
             field.label = field.LABEL_REPEATED if isinstance(kind, list) else field.LABEL_OPTIONAL
-            if one in _SCHEMA:
-                field.type, field.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{one}"
+            if kind_name in _SCHEMA:
+                field.type, field.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{kind_name}"
             else:
-                field.type = field.Type.Value(f"TYPE_{one}")
+                field.type = field.Type.Value(f"TYPE_{kind_name}")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.Profile"))
@@ -56,29 +56,29 @@ _Message: Final = _message_class()
 
 @dataclass(frozen=True)
 class Weighed:
-    """The stacks of a pprof profile by one of its sample types."""
+    """The stacks of a pprof profile, weighed by one of its sample types."""
 
-    #: Such as ``cpu/nanoseconds``.
+    #: Type and unit of the weights, such as ``cpu/nanoseconds``.
     sample_type: str
-    #: All that the profile has.
+    #: All sample types of the profile.
     sample_types: tuple[str, ...]
-    #: Frames from the root to the leaf, and their weight, for each sample.
+    #: For each sample, its frames from the root to the leaf, and its weight.
     stacks: Iterator[tuple[tuple[str, ...], int]]
 
 
 def parse(data: bytes, place: str, sample_type: str | None = None) -> Weighed:
     """Read an uncompressed profile, weighed by `sample_type`.
 
-    That is a type (``cpu``) or a type and its unit (``cpu/nanoseconds``); by default the one that
-    the profile says, else its last, as pprof does. Raises InputError, also while the stacks are
-    taken, for bytes that are no profile, references to what is not there, negative weights, and a
-    type that the profile has not.
+    A sample type is a type (``cpu``) or a type and its unit (``cpu/nanoseconds``). The default is
+    the profile's own default, or else its last type, as in pprof. Raises InputError, also while the
+    stacks are iterated, for malformed bytes, dangling references, negative weights, and a sample
+    type that the profile does not have.
     """
     message = _Message()
     try:
         message.ParseFromString(data)
     except DecodeError as error:
-        raise InputError(f"{place}: no pprof profile: {error}") from error
+        raise InputError(f"{place}: not a pprof profile: {error}") from error
     return _Reader(message, place).weighed(sample_type)
 
 
@@ -90,21 +90,22 @@ class _Reader:
         if not self.texts or self.texts[0]:
             raise self.error("string_table", "must begin with an empty text")
         self.binaries = {
-            it.id: self.text(it.filename, "mapping", it.id) for it in self.by_id("mapping")
+            mapping.id: self.text(mapping.filename, "mapping", mapping.id)
+            for mapping in self.by_id("mapping")
         }
-        self.functions = {it.id: self.function(it) for it in self.by_id("function")}
-        self.frames = {it.id: self.location(it) for it in self.by_id("location")}
+        self.functions = {entry.id: self.function(entry) for entry in self.by_id("function")}
+        self.frames = {entry.id: self.location(entry) for entry in self.by_id("location")}
 
-    def error(self, where: str, what: str) -> InputError:
-        return InputError(f"{self.place}: {where}: {what}")
+    def error(self, where: str, problem: str) -> InputError:
+        return InputError(f"{self.place}: {where}: {problem}")
 
     def by_id(self, kind: str) -> Sequence[Any]:
         found: Sequence[Any] = getattr(self.message, kind)
         known = set[int]()
-        for number, it in enumerate(found):
-            if it.id == 0 or it.id in known:
-                raise self.error(f"{kind} {number}", f"id = {it.id}: must be unique, and not 0")
-            known.add(it.id)
+        for number, entry in enumerate(found):
+            if entry.id == 0 or entry.id in known:
+                raise self.error(f"{kind} {number}", f"id = {entry.id}: must be unique, and not 0")
+            known.add(entry.id)
         return found
 
     def text(self, index: int, kind: str, number: int) -> str:
@@ -112,30 +113,32 @@ class _Reader:
             raise self.error(f"{kind} {number}", f"no text {index}; there are {len(self.texts)}")
         return self.texts[index]
 
-    def function(self, it: Any) -> str:
-        names = [self.text(index, "function", it.id) for index in (it.name, it.system_name)]
+    def function(self, entry: Any) -> str:
+        names = [
+            self.text(index, "function", entry.id) for index in (entry.name, entry.system_name)
+        ]
         return names[0] or names[1] or UNKNOWN
 
-    def location(self, it: Any) -> tuple[str, ...]:
-        """The frames of one address, the outermost first: what was inlined has a line each."""
-        where = f"location {it.id}"
-        if it.mapping_id and it.mapping_id not in self.binaries:
-            raise self.error(where, f"no mapping {it.mapping_id}")
-        binary = self.binaries.get(it.mapping_id, "")
-        for line in it.line:
+    def location(self, entry: Any) -> tuple[str, ...]:
+        """The frames of one address, the outermost first; inlined functions are frames too."""
+        where = f"location {entry.id}"
+        if entry.mapping_id and entry.mapping_id not in self.binaries:
+            raise self.error(where, f"no mapping {entry.mapping_id}")
+        binary = self.binaries.get(entry.mapping_id, "")
+        for line in entry.line:
             if line.function_id not in self.functions:
                 raise self.error(where, f"no function {line.function_id}")
-        names = [self.functions[line.function_id] for line in reversed(it.line)] or [UNKNOWN]
+        names = [self.functions[line.function_id] for line in reversed(entry.line)] or [UNKNOWN]
         return tuple(marked(name, binary) for name in names)
 
     def weighed(self, asked: str | None) -> Weighed:
         pairs = [
-            tuple(self.text(index, "sample_type", number) for index in (it.type, it.unit))
-            for number, it in enumerate(self.message.sample_type)
+            tuple(self.text(index, "sample_type", number) for index in (entry.type, entry.unit))
+            for number, entry in enumerate(self.message.sample_type)
         ]
         names = tuple("/".join(pair) for pair in pairs)
         if not names:
-            raise self.error("sample_type", "there is none")
+            raise self.error("sample_type", "missing")
         default = self.text(self.message.default_sample_type, "default_sample_type", 0)
         wanted = asked or default
         index = len(names) - 1
@@ -151,12 +154,12 @@ class _Reader:
         for number, sample in enumerate(self.message.sample):
             where = f"sample {number}"
             if len(sample.value) != types:
-                told = f"{len(sample.value)} values; must be {types}, as there are sample types"
-                raise self.error(where, told)
+                problem = f"{len(sample.value)} values; must be {types}, one for each sample type"
+                raise self.error(where, problem)
             weight = sample.value[index]
             if weight < 0:
-                told = f"value {weight}; must be from 0: a difference of profiles has no shares"
-                raise self.error(where, told)
+                problem = f"value {weight}; must be at least 0, unlike in a difference of profiles"
+                raise self.error(where, problem)
             frames: list[str] = []
             for location in reversed(sample.location_id):
                 if location not in self.frames:

@@ -1,4 +1,4 @@
-"""Which function belongs to which category: regular expressions that users can edit."""
+"""Classification rules: regular expressions that assign functions to categories."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from accelflow.files import parse_toml, why
 from accelflow.profiles.categories import OTHER, Functionality, Leaf
 from accelflow.profiles.frames import function_name
 
-#: In [dispatcher], functions that a dispatcher calls for itself.
+#: The category in [dispatcher] of functions that a dispatcher calls for its own work.
 RUNTIME: Final = "runtime"
 
 #: The tables of a file, and the keys of each.
@@ -30,10 +30,10 @@ Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 @dataclass(frozen=True)
 class Functional:
-    """What a stack is for."""
+    """The purpose of a stack."""
 
     category: str
-    #: What the innermost dispatcher called, else the leaf: whom rules for `other` are to name.
+    #: The function that the innermost dispatcher called, else the leaf; rules for `other` name it.
     function: str
 
 
@@ -62,10 +62,10 @@ class Rules:
     def parse(cls, text: str, place: str) -> "Rules":
         """Read TOML with the tables [leaf], [functionality] and [dispatcher].
 
-        A key is a category, its value a list of regular expressions, searched for in the names of
-        functions (see :func:`accelflow.profiles.frames.function_name`); in [dispatcher] also
-        ``other`` and ``runtime``. Raises InputError for text that is not TOML, unknown tables and
-        categories, and what is no list of regular expressions.
+        A key is a category, in [dispatcher] also ``other`` or ``runtime``. Its value is a list of
+        regular expressions that are searched for in function names (see
+        :func:`accelflow.profiles.frames.function_name`). Raises InputError for text that is not
+        TOML, for unknown tables and categories, and for values of another form.
         """
         try:
             tree = parse_toml(text)
@@ -85,11 +85,11 @@ class Rules:
         return _category(self.leaf, frames[-1]) or OTHER
 
     def functionality_of(self, frames: Sequence[str]) -> Functional:
-        """Return what `frames` are for: whom a copy is made for.
+        """Return the purpose of the stack `frames`: for a copy, the purpose that it is made for.
 
-        That is the category of the innermost frame that has one. A dispatcher, such as a server's
-        loop, calls handlers of whatever kind: nothing from there outwards says what they do. Its
-        own category counts only if all that is below it is known as a leaf or as `runtime`.
+        The category is that of the innermost frame that has one. A dispatcher, such as a server's
+        loop, calls handlers of any kind, so frames outside of it say nothing about them. Its own
+        category counts only if all frames below it are known as leaves or as `runtime`.
         """
         own, called = True, frames[-1]
         for frame in reversed(frames):

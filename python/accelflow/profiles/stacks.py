@@ -1,4 +1,4 @@
-"""Profiles as files: folded stacks, what `perf script` prints, and pprof's protocol buffers."""
+"""Profiles from files: folded stacks, the output of `perf script`, pprof's protocol buffers."""
 
 import gzip
 import re
@@ -14,40 +14,42 @@ from accelflow.files import why
 from accelflow.profiles import perf, pprof
 from accelflow.profiles.frames import UNKNOWN
 
-#: The most that a file may hold, unpacked: profiles of hours have some tens of megabytes.
+#: Size limit of an unpacked file; profiles of hours have some tens of megabytes.
 MAX_BYTES: Final = 256 << 20
 _GZIP: Final = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How much weight (samples, cycles ...) each stack has; frames go from the root to the leaf."""
+    """The weight (samples, cycles, ...) of each stack; frames go from the root to the leaf."""
 
     stacks: dict[tuple[str, ...], int]
-    #: What the weights are, and what else the profile has: sample types of pprof
+    #: The type of the weights, and all types of the profile: sample types of pprof
     #: (``cpu/nanoseconds``), events of perf (``cycles:ppp``).
     sample_type: str | None = None
     sample_types: tuple[str, ...] = ()
     #: Whether the first frame of each stack is the name of a command or thread, as in perf's.
     has_commands: bool = False
-    #: The instructions of each stack, of a profile of perf that weighs cycles and has both.
+    #: The instructions of each stack, if perf counted them and the weights are cycles.
     instructions: dict[tuple[str, ...], int] | None = None
 
     @property
     def weight(self) -> int:
-        """The weight of all stacks."""
+        """The total weight of all stacks."""
         return sum(self.stacks.values())
 
 
 def read(path: Path, *, sample_type: str | None = None) -> Profile:
     """Read a profile, gzipped or not.
 
-    It has folded stacks (``main;work;memcpy 12``), or what ``perf script`` prints, or is a protocol
-    buffer of pprof. `sample_type` says what to weigh by: a sample type of pprof (see
-    :func:`pprof.parse`) or an event of perf (see :func:`perf.parse`). Samples of perf weigh their
-    period, or 1 where none is printed. Frames of the kernel end in ``_[k]``. Raises InputError for
-    a file that cannot be read, one that is none of these, one of more than 256 MiB unpacked, no
-    samples, a sample type that is not there, and samples of several events without a choice.
+    The file has folded stacks (``main;work;memcpy 12``), the output of ``perf script``, or a
+    protocol buffer of pprof. `sample_type` selects the weights: a sample type of pprof (see
+    :func:`pprof.parse`) or an event of perf (see :func:`perf.parse`). perf samples weigh their
+    period, or 1 if none is printed. Kernel frames end in ``_[k]``.
+
+    Raises InputError for a file that cannot be read, is in none of these formats, is larger than
+    256 MiB unpacked or has no samples, for an unknown sample type, and for samples of several
+    events without a choice.
     """
     data = _bytes(path)
     # Every pprof profile has a zero byte, the length of its first text; no text has one.
@@ -61,11 +63,13 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
         elif sample_type is None:
             profile = Profile(_sum(_folded(lines, path)))
         else:
-            raise InputError(f"{path}: sample type '{sample_type}': folded stacks have none")
+            raise InputError(
+                f"{path}: sample type '{sample_type}': folded stacks have no sample types"
+            )
     if not profile.weight:
         raise InputError(
-            f"{path}: no samples; must be folded stacks, what 'perf script' prints, or a profile"
-            " of pprof"
+            f"{path}: no samples; must be folded stacks, the output of 'perf script', or a pprof"
+            " profile"
         )
     return profile
 
@@ -97,7 +101,7 @@ def _bytes(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: {why(error)}") from error
     if len(data) > MAX_BYTES:
-        raise InputError(f"{path}: more than {MAX_BYTES} bytes, which is the most that is read")
+        raise InputError(f"{path}: larger than the limit of {MAX_BYTES} bytes")
     return data
 
 

@@ -8,9 +8,9 @@
 ...     "LdB"))
 >>> trace.register(name="func_req")
 
-A process has one library of traces, :data:`LIBRARY`, which holds the paper's twelve templates and
-their error subtraces from the start. Traces may refer to one another in any order; that all tails
-lead somewhere and every chain ends is checked when the library is linked into a trace memory.
+A process has one library of traces, :data:`LIBRARY`, which initially holds the paper's twelve
+templates and their error subtraces. Traces may refer to one another in any order. Linking the
+library into a trace memory checks that all tails lead to traces and that every chain ends.
 """
 
 from accelflow.errors import TraceError

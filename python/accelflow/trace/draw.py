@@ -1,4 +1,4 @@
-"""The picture of a trace, in the manner of the paper's Figs. 2, 4 and 7."""
+"""Draws a trace in the style of the paper's Figs. 2, 4 and 7."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from accelflow.files import write_whole
 from accelflow.trace.layout import HEIGHT, LANE, Arrow, Box, lay_out
 from accelflow.trace.nodes import Node
 
-#: The same tints for the same kinds everywhere; all light enough for black text and grey print.
+#: Fill colour of each kind of box, light enough for black text and for grey print.
 _FILL: Final = {
     "accelerator": "#D6E6F4",
     "trans": "#E3F1DC",
@@ -32,9 +32,9 @@ _STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "accelflow",
 }
 _MARGIN = 0.12
-#: A very long trace is drawn coarser rather than not at all: PNG ends at 65535 pixels here.
+#: Very long traces are drawn at a lower resolution, since a PNG has at most 65535 pixels a side.
 _DPI, _MAX_PIXELS = 200, 60_000
-#: Inches a column.
+#: Inches for each column of the layout.
 _SCALE = 0.92
 _LINE = 0.9
 #: Length of an arrow's head, in columns.
@@ -42,20 +42,20 @@ _HEAD = 0.08
 
 
 def write_picture(pipeline: Sequence[Node], name: str, path: Path) -> None:
-    """Draw a trace to `path`, as PNG or SVG by the end of its name.
+    """Draw a trace to `path`, as PNG or SVG by its suffix.
 
-    Equal traces are equal bytes. Raises OSError when the place cannot be written.
+    Equal traces give equal bytes. Raises OSError if the place cannot be written.
     """
     with mpl.rc_context(_STYLE):
         figure = draw(pipeline, name)
-        # No date and no version: equal traces are equal bytes.
+        # No date and no version, so that equal traces give equal bytes.
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
         dpi = min(_DPI, _MAX_PIXELS / max(figure.get_size_inches()))
         write_whole(path, partial(figure.savefig, dpi=dpi, metadata=metadata))
 
 
 def draw(pipeline: Sequence[Node], name: str) -> Figure:
-    """Draw a trace, as large as it needs to be."""
+    """Return a figure of the trace, as large as necessary."""
     layout = lay_out(pipeline)
     left, right = -_MARGIN, layout.width + _MARGIN
     top, bottom = -0.72, (layout.lanes - 1) * LANE + HEIGHT / 2 + _MARGIN
@@ -105,7 +105,7 @@ def _draw_box(axes: Axes, box: Box) -> None:
     if box.kind == "trans":
         axes.text(box.x, box.y, box.label, ha="center", va="center", fontsize=6.5, linespacing=1.0)
         return
-    # By the baseline: centred text would stand higher where a letter reaches below it.
+    # Aligned at the baseline: centred text would be higher if a letter has a descender.
     size = 7.5 if box.kind == "tail" else 8
     axes.text(box.x, box.y + 0.045, box.label, ha="center", va="baseline", fontsize=size)
 
@@ -116,7 +116,7 @@ def _draw_arrow(axes: Axes, arrow: Arrow) -> None:
     axes.add_line(
         Line2D(*zip(*arrow.points, strict=True), color="black", lw=_LINE, ls=dashes, zorder=0.5)
     )
-    # Only the end of the last piece, so that the head is solid where the line is dashed.
+    # Only the end of the last segment, so that the head is solid where the line is dashed.
     length = abs(end[0] - before[0]) + abs(end[1] - before[1])
     neck = (
         end[0] - (end[0] - before[0]) * _HEAD / length,

@@ -1,8 +1,8 @@
-"""Where the boxes and arrows of a trace's picture stand; no drawing here.
+"""Positions of the boxes and arrows in a trace's picture, without drawing.
 
-A trace reads from left to right on one lane. An arm of a branch takes a lane below and, if it comes
-back, meets the first one again. Nothing crosses: a branch stands to the right of everything on the
-lanes below that was placed before, and its arm below everything that was placed after.
+A trace runs from left to right on one lane. An arm of a branch takes a lane below and may merge
+into the first lane again. Nothing crosses: a branch stands to the right of all boxes placed before
+it on the lanes below, and its arm below all boxes placed after it.
 """
 
 import re
@@ -25,11 +25,11 @@ _WIDTHS: Mapping[Kind, float] = {
     "tail": 0.5,
     "core": 0.62,
 }
-#: Height of everything, distance between lanes, and mean width of a letter, in columns as well.
+#: Height of a box, distance between lanes, and mean width of a letter, also in columns.
 HEIGHT = 0.4
 LANE = 0.88
 _CHAR = 0.073
-#: How much of a condition stands in one line.
+#: Letters of a condition in one line.
 _LABEL_CHARS = 24
 
 _GAP = 0.42
@@ -41,7 +41,7 @@ _CLEAR = 0.15
 
 @dataclass(frozen=True)
 class Box:
-    """Something that stands on a lane; `x` and `y` are its centre, `y` grows downwards."""
+    """A box on a lane; `x` and `y` are its centre in columns, `y` grows downwards."""
 
     kind: Kind
     label: str
@@ -51,18 +51,18 @@ class Box:
 
     @property
     def left(self) -> Point:
-        """Where arrows enter."""
+        """The point where arrows enter."""
         return self.x - self.width / 2, self.y
 
     @property
     def right(self) -> Point:
-        """Where arrows leave."""
+        """The point where arrows leave."""
         return self.x + self.width / 2, self.y
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line through `points` with a head at the last; `label` stands at its beginning."""
+    """A line through `points` with a head at the last one and a `label` at the first."""
 
     points: tuple[Point, ...]
     label: str = ""
@@ -71,13 +71,13 @@ class Arrow:
 
 @dataclass
 class Layout:
-    """Boxes and arrows, and the room they take."""
+    """The boxes and arrows of a picture, and the space that they take."""
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
-    #: For each lane, where what stands on it ends.
+    #: For each lane, the right end of its last box.
     ends: dict[int, float] = field(default_factory=dict)
-    #: For each lane, where the last condition or line above the lane's boxes ends.
+    #: For each lane, the right end of the last condition or line above its boxes.
     ends_above: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -87,15 +87,15 @@ class Layout:
 
     @property
     def lanes(self) -> int:
-        """How many lanes are in use."""
+        """The number of lanes in use."""
         return 1 + max(self.ends, default=0)
 
 
 @dataclass(frozen=True)
 class _Out:
-    """A path that goes on: from where, what its arrow says, and how much room it takes.
+    """An open end of a path: its point, and the label and the gap of the arrow that continues it.
 
-    With a `corner`, it leads down to that point first.
+    With a `corner`, the arrow leads down to that point first.
     """
 
     point: Point
@@ -105,14 +105,14 @@ class _Out:
 
 
 def lay_out(pipeline: Sequence[Node]) -> Layout:
-    """Place everything in a trace."""
+    """Return the layout of a trace."""
     placer = _Placer()
     placer.end(placer.sequence(pipeline, None, 0), 0)
     return placer.layout
 
 
 def short(condition: str) -> str:
-    """A condition as a picture shows it: bare names for fields, two lines, no more."""
+    """Return a condition for a picture: bare field names, at most two lines."""
     text = re.sub(r"out\['(\w+)'\]", r"\1", condition)
     lines = textwrap.wrap(text, _LABEL_CHARS, max_lines=2, placeholder=" ...")
     return "\n".join(lines)
@@ -123,7 +123,7 @@ class _Placer:
         self.layout = Layout()
 
     def sequence(self, nodes: Sequence[Node], out: _Out | None, lane: int) -> _Out | None:
-        """Place `nodes` on `lane` after `out`; return where the path goes on."""
+        """Place `nodes` on `lane` after `out`; return the open end, or None if the path ends."""
         for node in nodes:
             match node.kind:
                 case "branch":
@@ -150,7 +150,7 @@ class _Placer:
         return out
 
     def end(self, out: _Out | None, lane: int) -> None:
-        """Close a path, if there is one: its core is notified."""
+        """Close an open path with the notification of its core."""
         if out is not None:
             self._add("core", "core", out, lane)
 
@@ -192,7 +192,7 @@ class _Placer:
         main_out = self.sequence(main, _Out(diamond.right, main_label, _BRANCH_GAP), lane)
         side_out, lower = self._below(diamond, side, side_label, lane)
         if main_out is None or side_out is None:
-            return main_out  # an arm that goes on is never the one below if the other does not
+            return main_out  # if only one arm continues, it is the one on the branch's lane
         return self._meet(main_out, lane, side_out, lower)
 
     def _fork(self, node: Node, out: _Out | None, lane: int) -> None:
@@ -217,7 +217,7 @@ class _Placer:
     def _below(
         self, box: Box, arm: Sequence[Node], label: str, lane: int
     ) -> tuple[_Out | None, int]:
-        """Place an arm on the first lane below `box` with nothing to its right or below."""
+        """Place an arm on the first lane below `box` that is free from there on."""
         occupied = [level for level, end in self.layout.ends.items() if end > box.x - _CLEAR]
         lower = 1 + max([lane, *occupied])
         for crossed in range(lane + 1, lower + 1):
@@ -228,7 +228,7 @@ class _Placer:
         return self.sequence(arm, out, lower), lower
 
     def _meet(self, main: _Out, lane: int, side: _Out, lower: int) -> _Out:
-        """Lead `side` up to the arrow that goes on from `main`."""
+        """Lead `side` up into the arrow that continues `main`."""
         between = [self.layout.ends.get(level, 0.0) for level in range(lane + 1, lower + 1)]
         x = max([main.point[0] + _MERGE_GAP, *(end + _MERGE_GAP for end in between)])
         for crossed in range(lane, lower + 1):
@@ -244,8 +244,7 @@ class _Placer:
 def _goes_straight_on_yes(on_true: Sequence[Node], on_false: Sequence[Node]) -> bool:
     """Whether the true arm stays on the lane of the branch.
 
-    An empty arm goes straight on; of two that are not, one that ends makes room, and else yes goes
-    before no.
+    An empty arm stays. Of two nonempty arms, one that ends moves below; otherwise yes stays.
     """
     if not on_true or not on_false:
         return not on_true

@@ -1,4 +1,4 @@
-"""The words that a trace is written with."""
+"""The functions from which traces are built: `seq`, `branch`, `trans`, `fork`, `join`, `tail`."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -9,23 +9,22 @@ from accelflow.errors import InputError
 #: One element of a trace; immutable, comparable and hashable.
 Node: TypeAlias = _native.TraceNode
 
-#: What :func:`seq` returns and everything else takes: nodes that run one after another.
+#: Nodes that run one after another, as :func:`seq` returns them.
 Pipeline: TypeAlias = tuple[Node, ...]
 
-#: What may stand where a part of a trace is expected: the name of an accelerator, a node, a
-#: sequence of these, or None for nothing.
+#: A part of a trace: the name of an accelerator, a node, a sequence of these, or None for nothing.
 Steps: TypeAlias = "str | Node | Iterable[Steps] | None"
 
-#: Deeper nesting of sequences in sequences is a mistake, such as a list that holds itself.
+#: Deeper nesting of sequences is a mistake, such as a list that contains itself.
 _MAX_NESTING = 64
 
 
 def seq(*accels: Steps) -> Pipeline:
-    """A linear chain of accelerators, and of everything else a trace is made of.
+    """Return a linear chain of accelerators and other parts of a trace.
 
     Strings are names of accelerators (TCP, Encr, Decr, RPC, Ser, Dser or Deser, Cmp, Dcmp, LdB, in
-    any case). A sequence inside is put in place, and None adds nothing. Raises TraceError for an
-    unknown accelerator and InputError for anything that is no part of a trace.
+    any case). Nested sequences are flattened, and None adds nothing. Raises TraceError for an
+    unknown accelerator and InputError for anything that is not a part of a trace.
 
     Source: AccelFlow, section V.4.
     """
@@ -35,15 +34,15 @@ def seq(*accels: Steps) -> Pipeline:
 def branch(
     condition_op: str, on_true: Steps = None, on_false: Steps = None, likely: bool | None = None
 ) -> Node:
-    """Go on with one of two arms, then with what follows the branch.
+    """Return a branch: one of two arms runs, then the nodes after the branch.
 
-    `condition_op` tests integer fields of the output of the accelerator before, written
+    `condition_op` tests integer fields of the previous accelerator's output, written
     ``out['name']`` or just ``name``, with comparisons, ``& | ^``, ``and``, ``or``, ``not`` and
-    parentheses, which bind as in Python. None is an empty arm; one of the two must have something
-    in it. `likely` says which outcome is expected: where a trace is too long for a word, the other
-    arm is moved out first.
+    parentheses, with Python's precedence. None is an empty arm; at least one arm must be nonempty.
+    `likely` is the expected outcome: if a trace is too long for a word, the other arm is moved out
+    first.
 
-    Raises TraceError whose `position` is the index of the character that cannot be accepted.
+    Raises TraceError for a malformed condition; `position` is the index of the wrong character.
 
     Source: AccelFlow, sections IV.A and V.4.
     """
@@ -51,9 +50,9 @@ def branch(
 
 
 def trans(src: str, dst: str) -> Node:
-    """Change the format of the payload: str (or string), JSON or BSON, in any case.
+    """Return a change of the payload's format: str (or string), JSON or BSON, in any case.
 
-    The output dispatcher of the accelerator before does it. Raises TraceError for an unknown
+    The output dispatcher of the previous accelerator does it. Raises TraceError for an unknown
     format, and for two equal ones.
 
     Source: AccelFlow, sections V.2 and V.4.
@@ -67,10 +66,10 @@ def transform(src: str, dst: str) -> Node:
 
 
 def fork(*arms: Steps) -> Node:
-    """Run all arms in parallel, each on a copy of the payload and to its own end.
+    """Return a fork: all arms run in parallel, each on a copy of the payload and to its own end.
 
-    At least two arms, none of them empty; nothing may follow a fork. Both is checked when the
-    trace is built. The paper's T6 needs it: one arm notifies the core, the other writes the cache.
+    A fork has at least two arms, none of them empty, and nothing may follow it; building the trace
+    checks both. The paper's T6 needs one: an arm notifies the core, the other writes the cache.
 
     Source: AccelFlow, Fig. 7.
     """
@@ -78,13 +77,13 @@ def fork(*arms: Steps) -> Node:
 
 
 def join(*arms: Steps) -> Node:
-    """Run all arms in parallel, each on a copy of the payload, until all have come to what follows.
+    """Return a join: all arms run in parallel, each on a copy, and one accelerator waits for all.
 
-    The accelerator that follows runs once, when the last arm has come. It is given the payloads of
-    all, one behind the other in the order of the arms, which must all be protocol data (str); what
-    branches test after it is what the first arm says. At least two arms, none of them empty; no
-    path of an arm may end or fork, and nothing but an accelerator may follow. That is checked when
-    the trace is built. Arms may have joins of their own.
+    The accelerator after the join runs once, when the last arm has arrived. Its input is the
+    payloads of all arms, concatenated in their order, which must all be protocol data (str). Later
+    branches test the facts of the first arm. A join has at least two arms, none of them empty; no
+    path of an arm may end or fork, and only an accelerator may follow. Building the trace checks
+    this. Arms may contain joins.
 
     Source: AccelFlow, section IV.A: "If an input queue entry needs data from multiple source
     accelerators, the dispatcher marks the entry as ready when all data has arrived."
@@ -93,9 +92,9 @@ def join(*arms: Steps) -> Node:
 
 
 def tail(name: str) -> Node:
-    """End this trace and go on with the trace called `name`, from the accelerator trace memory.
+    """Return a tail: this trace ends, and the trace `name` of the trace memory follows.
 
-    If that one begins with TCP, it waits there for a message. `name` may be registered later.
+    If that trace begins with TCP, it waits there for a message. `name` may be registered later.
 
     Source: AccelFlow, section IV.A.
     """
@@ -103,7 +102,7 @@ def tail(name: str) -> Node:
 
 
 def notify() -> Node:
-    """End this trace and notify the core; implied where a path just ends."""
+    """Return the end of a trace that notifies the core; implied where a path simply stops."""
     return _native.trace_notify()
 
 
@@ -119,7 +118,7 @@ def _nodes(steps: Iterable[Steps], nesting: int) -> Iterator[Node]:
             case Iterable() if nesting < _MAX_NESTING:
                 yield from _nodes(step, nesting + 1)
             case Iterable():
-                raise InputError(f"sequences in a trace nest deeper than {_MAX_NESTING}")
+                raise InputError(f"sequences in a trace nest deeper than {_MAX_NESTING} levels")
             case _:
                 raise InputError(
                     f"element {index} of a trace is {step!r}; it must be the name of an"

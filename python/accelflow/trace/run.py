@@ -1,7 +1,7 @@
-"""Traces on real bytes: the paper's `run_trace`.
+"""Runs traces on real bytes: the paper's `run_trace`.
 
-The connection is that of a demo: fixed addresses and keys, anew for each run, and peers inside this
-process that answer what a trace asks. Nothing here protects anything.
+The connection is a demonstration: fixed addresses and keys, a new one for each run, and peers
+inside this process that answer the trace's requests. It protects nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +11,10 @@ from accelflow import _native
 from accelflow.errors import TraceError
 from accelflow.trace.traces import LIBRARY, Library
 
-#: What a run did: arrivals at cores, visits, accelerator calls, messages sent.
+#: The record of a run: arrivals at cores, visits, accelerator calls, messages sent.
 Run: TypeAlias = _native.TraceRun
 
-#: The end of one execution: what the core finds when it is notified.
+#: The end of one execution: the data that the notified core finds.
 Arrival: TypeAlias = _native.TraceArrival
 
 #: LdB balances over the 36 cores of the paper's Table III.
@@ -49,18 +49,17 @@ def run_trace(
     call: Sequence[str] | None = None,
     library: Library = LIBRARY,
 ) -> Run | _Fallen:
-    """Run the trace called `name`, tails included, and return what it did.
+    """Run the trace called `name`, tails included, and return the record of the run.
 
-    `payload` is the input of the first accelerator: packets for a trace that begins with TCP, such
-    as :func:`demo_request` makes. For a trace that begins by sending it is JSON, and `call` says
-    what kind of message it becomes: ``("rpc", METHOD)``, ``("reply", METHOD)``, ``("cache_get",
-    COLLECTION, KEY)``, ``cache_set``, ``db_find`` and ``db_insert`` likewise, or ``("http", HOST,
-    TARGET)``. With ``("cache_response", COLLECTION, KEY)`` the payload is packets again: what T5
-    receives.
+    `payload` is the input of the first accelerator. For a trace that begins with TCP it is packets,
+    as from :func:`demo_request`. For a trace that sends it is JSON, and `call` is the kind of
+    message: ``("rpc", METHOD)``, ``("reply", METHOD)``, ``("cache_get", COLLECTION, KEY)``,
+    ``cache_set``, ``db_find`` and ``db_insert`` likewise, or ``("http", HOST, TARGET)``. With
+    ``("cache_response", COLLECTION, KEY)`` the payload is the packets that T5 receives.
 
-    Raises TraceError for anything that goes wrong, with `reason`, `trace` and `step`. The payload
-    is untouched then, and the CPU can do the work: with a `cpu_fallback`, nothing is raised for it,
-    and what that routine makes of the payload is returned.
+    Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
+    unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result
+    of ``cpu_fallback(payload)`` is returned.
 
     Source: AccelFlow, section V.4 and Listing 2.
     """
@@ -73,7 +72,7 @@ def run_trace(
 
 
 def _memory(library: Library, name: str) -> _native.TraceImage:
-    """The trace memory to run in: a trace that cannot be linked does not stop the others."""
+    """The trace memory for `name`; other traces that cannot be linked do not matter."""
     try:
         return library.link()
     except TraceError:
@@ -81,12 +80,12 @@ def _memory(library: Library, name: str) -> _native.TraceImage:
 
 
 def run_counters() -> tuple[int, dict[str, int]]:
-    """How many runs of this process reached their end, and how many ended early, by reason."""
+    """Return the number of completed runs of this process, and of failed runs by reason."""
     return _EXECUTOR.counters
 
 
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
-    """The packets in which the demo's client calls a method of SocialNetwork: input for T1.
+    """Return packets of a demo client's call of a SocialNetwork method: input for T1.
 
     Equal arguments give equal bytes. Raises TraceError for an unknown method.
     """
@@ -97,7 +96,7 @@ def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
     """Return the TLS 1.3 application traffic secrets of a demo connection: client's, server's.
 
     Connection 0 is the demo client's; the others lead to peers. The client of number 256 x + y is
-    at 10.0.x.y and the server at 10.1.x.y. The suite is TLS_AES_128_GCM_SHA256; both ends send from
-    TCP sequence number 1 and record number 0 on. So other software can read and write the packets.
+    at 10.0.x.y and the server at 10.1.x.y. The suite is TLS_AES_128_GCM_SHA256; both ends start at
+    TCP sequence number 1 and record number 0, so other software can read and write the packets.
     """
     return _native.demo_secrets(number)

@@ -1,4 +1,4 @@
-"""Trace files; `docs/trace-format.md` specifies every byte."""
+"""Reads and writes trace files; `docs/trace-format.md` specifies every byte."""
 
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ from accelflow.trace.traces import LIBRARY, Library
 #: A linked trace memory: words, names and predicates.
 Image: TypeAlias = _native.TraceImage
 
-#: More than the largest trace memory takes: 4096 words with the longest names and predicates.
+#: Size limit, above the largest trace memory: 4096 words with the longest names and predicates.
 _MAX_FILE_BYTES: Final = 1 << 20
 
 
@@ -21,12 +21,12 @@ def load(path: str | PathLike[str]) -> Image:
 
     Raises TraceError for a file that :func:`save` could not have written: a wrong magic number,
     version, length or checksum, an unknown nibble, a dangling address, a chain of traces that never
-    ends. Raises OSError when the file cannot be read.
+    ends. Raises OSError if the file cannot be read.
     """
     with Path(path).open("rb") as file:
         data = file.read(_MAX_FILE_BYTES + 1)
     if len(data) > _MAX_FILE_BYTES:
-        error = TraceError(f"{path}: more than {_MAX_FILE_BYTES} bytes; no trace file is so long")
+        error = TraceError(f"{path}: more than {_MAX_FILE_BYTES} bytes; trace files are smaller")
         error.reason = "bad_length"
         raise error
     try:
@@ -39,8 +39,8 @@ def load(path: str | PathLike[str]) -> Image:
 def save(path: str | PathLike[str], traces: Image | Library = LIBRARY) -> None:
     """Write an image, or all traces of a library (default: that of the process), to a trace file.
 
-    The file appears whole or not at all. Equal traces are equal bytes. Raises TraceError if the
-    library does not link and OSError when the place cannot be written.
+    The file appears whole or not at all. Equal traces give equal bytes. Raises TraceError if the
+    library does not link and OSError if the place cannot be written.
     """
     image = traces.link() if isinstance(traces, _native.TraceLibrary) else traces
     data = image.to_bytes()

@@ -1,4 +1,4 @@
-"""Traces as text for a terminal: source, graph, words nibble by nibble, trace memory."""
+"""Formats traces for a terminal: source, graph, words nibble by nibble, trace memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,12 +6,12 @@ from accelflow import _native
 from accelflow.trace.nodes import Node
 from accelflow.trace.view import Line, View
 
-#: For terminals that cannot show the characters of a graph.
+#: Replacements for terminals that cannot show the characters of a graph.
 ASCII = str.maketrans(
     {"→": ">", "⇢": "~", "◇": "?", "●": "*", "↩": "<", "├": "|", "└": "`", "│": "|", "─": "-"}
 )
 
-#: What an instruction does, but those that name an accelerator, a transformation or an address.
+#: Descriptions of the instructions that name no accelerator, transformation or address.
 _IN_WORDS: Mapping[str, str] = {
     "branch": "branch: go on if predicate {predicate} holds, else to {target}",
     "fork": "fork: a second execution starts at {target}",
@@ -25,7 +25,7 @@ LEGEND = "→ then   ⇢ next trace, from the trace memory   ● core is notifie
 
 
 def show(view: View) -> str:
-    """Everything about a trace, in sections; ends with a newline."""
+    """Return all views of a trace as text in sections, ending with a newline."""
     title = view.name + (f": {view.about}" if view.about else "")
     sections = [
         (title, []),
@@ -45,7 +45,7 @@ def show(view: View) -> str:
 
 
 def graph(nodes: Sequence[Node]) -> list[str]:
-    """The nodes as a tree: what runs on is below, what ends or comes back is to the right."""
+    """Return the nodes as lines of a tree: continuing paths below, ending or merging arms right."""
     return list(_graph(nodes, "→ ●"))
 
 
@@ -60,7 +60,7 @@ def _source(view: View) -> Iterator[tuple[str, list[str]]]:
 
 
 def _graph(nodes: Sequence[Node], leave: str) -> Iterator[str]:
-    """Lines for `nodes`; `leave` is what stands where a path runs off their end."""
+    """Lines for `nodes`; `leave` is printed where a path continues past their end."""
     chain: list[str] = []
     for index, node in enumerate(nodes):
         last = index + 1 == len(nodes)
@@ -138,7 +138,7 @@ def _words(view: View) -> Iterator[str]:
 
 
 def _used(line: Line) -> int:
-    """How many instructions can run: zeros after the last of them only fill the word."""
+    """The number of reachable instructions; zeros after the last one only fill the word."""
     instructions = line.instructions
     count = len(instructions)
     while count and instructions[count - 1].operation == "end":
@@ -152,7 +152,7 @@ def _used(line: Line) -> int:
 
 
 def describe(instruction: _native.TraceInstruction, names: Mapping[int, str]) -> str:
-    """An instruction in words; `names` are those of the addresses."""
+    """Describe an instruction in words; `names` are the names of addresses."""
     if instruction.operation in _IN_WORDS:
         return _IN_WORDS[instruction.operation].format(
             target=instruction.target, predicate=f"{instruction.predicate or 0:x}"

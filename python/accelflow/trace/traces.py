@@ -1,4 +1,4 @@
-"""Traces with names, and the library of the process."""
+"""Named traces, templates, and the library of the process."""
 
 import warnings
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from accelflow.trace.nodes import Pipeline, Steps, seq
 #: Named traces that may refer to one another; safe to use from several threads.
 Library: TypeAlias = _native.TraceLibrary
 
-#: The library of this process. It holds the templates of the paper from the start.
+#: The library of this process. It initially holds the paper's templates.
 LIBRARY: Final = Library()
 
 
 class TraceWarning(UserWarning):
-    """A trace that can run, with a pair of accelerators that the paper's Table I does not list."""
+    """Warns of a pair of accelerators in a valid trace that the paper's Table I does not list."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Template:
 
 
 def templates() -> tuple[Template, ...]:
-    """The twelve traces of the paper with their variants and error subtraces, in its order.
+    """Return the paper's twelve traces with variants and error subtraces, in the paper's order.
 
-    Where the core decides before it starts a trace whether to compress, there are two: T8 and
+    Where the core decides before the start whether to compress, there are two variants: T8 and
     T8+Cmp.
 
     Source: AccelFlow, Table II and Figs. 2, 4 and 7.
@@ -61,12 +61,12 @@ class Trace:
 
     @property
     def pipeline(self) -> Pipeline:
-        """What was built; empty before."""
+        """The built pipeline; empty before :meth:`build`."""
         return self._pipeline
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is unusual about the trace: its pairs of accelerators that are not in Table I."""
+        """Warnings: pairs of accelerators in the trace that are not in Table I."""
         return self._warnings
 
     @property
@@ -77,8 +77,8 @@ class Trace:
     def build(self, pipeline: Steps) -> None:
         """Make `pipeline` this trace's program, and emit a TraceWarning for each of its warnings.
 
-        Raises TraceError for a trace that is impossible: an empty one, something after LdB or after
-        a TCP that sends, code that no path reaches and the like. The trace is then as it was.
+        Raises TraceError for an invalid trace, such as an empty one, one with nodes after LdB or
+        after a TCP that sends, or one with unreachable nodes. The trace is then unchanged.
         """
         nodes = seq(pipeline)
         self._warnings = tuple(_native.trace_check(nodes))
@@ -88,17 +88,17 @@ class Trace:
             warnings.warn(warning, TraceWarning, stacklevel=2)
 
     def register(self, name: str, *, replace: bool = False) -> None:
-        """Give the trace the name that tails and executions call it by.
+        """Register the trace in its library as `name`, for tails and `run_trace`.
 
-        Raises TraceError for an illegal name, for a trace that was not built, and for a name that a
-        different trace has, unless `replace`. To register the same trace again is harmless.
+        Raises TraceError for an invalid name, for a trace that was not built, and for the name of a
+        different trace, unless `replace`. Registering the same trace again has no effect.
         """
         if not self._pipeline:
-            error = TraceError(f"trace '{name}': build it before it is registered")
+            error = TraceError(f"trace '{name}': build it before registering it")
             error.reason, error.trace = "not_built", name
             raise error
         self._library.register(name, self._pipeline, replace=replace)
         self._name = name
 
     def __repr__(self) -> str:
-        return f"<Trace {self._name or 'without a name'}: {len(self._pipeline)} nodes>"
+        return f"<Trace {self._name or 'unnamed'}: {len(self._pipeline)} nodes>"

@@ -1,4 +1,4 @@
-"""One trace and everything in the trace memory that belongs to it, ready to be shown."""
+"""A trace with all of its words and reachable traces, for display."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class Line:
 
 @dataclass(frozen=True)
 class View:
-    """A trace with its words, and those of every trace that it can lead to.
+    """A trace with its words, and those of every trace that it can reach.
 
-    `own` are the words of the trace itself, `memory` all that can be reached from it, its own
-    included, and `predicates` those that the words in `memory` test, by index. `source` is None for
-    a trace from a file, which holds words only; `pipeline` is then put together from its parts.
+    `own` has the words of the trace itself, `memory` all reachable words, including its own, and
+    `predicates` the predicates that the words in `memory` test, by index. `source` is None for a
+    trace from a file, which holds words only; `pipeline` is then assembled from its parts.
     """
 
     name: str
@@ -65,7 +65,7 @@ class View:
 
 
 def view_registered(library: Library, name: str) -> View:
-    """Show the trace called `name` of a library, in the memory that the library links to.
+    """Return the view of the trace `name` of a library, in the library's linked memory.
 
     Raises TraceError for an unknown name and for a library that does not link.
     """
@@ -75,12 +75,12 @@ def view_registered(library: Library, name: str) -> View:
 
 
 def view_stored(image: Image, name: str) -> View:
-    """Show the trace called `name` of an image. Raises TraceError for an unknown name."""
+    """Return the view of the trace `name` of an image. Raises TraceError for an unknown name."""
     return _view(image, name, None, None)
 
 
 def node_dict(node: Node) -> dict[str, Any]:
-    """Return a node as an object for JSON: its kind and what that kind has."""
+    """Return a node as an object for JSON: its kind and the fields of that kind."""
     facts: dict[str, Any] = {"kind": node.kind}
     for key in ("name", "condition", "likely", "src", "dst"):
         value = getattr(node, key)
@@ -121,7 +121,7 @@ def _view(
 def _warnings(pipeline: Pipeline) -> Sequence[str]:
     try:
         return _native.trace_check(pipeline)
-    except TraceError:  # a trace too large to be put together, see _whole
+    except TraceError:  # the assembled trace would be too large, see _whole
         return ()
 
 
@@ -139,10 +139,10 @@ def _reachable(image: Image, entry: int) -> tuple[Line, ...]:
 
 
 def _whole(name: str, parts: Mapping[str, Pipeline]) -> Pipeline:
-    """Put the parts of a trace together: what a continue names takes its place.
+    """Assemble the parts of a trace: each continue is replaced by the part that it names.
 
-    Arms that meet again in a later part hold it each. That can double the trace many times over; if
-    it then exceeds what a trace may be, the first part is returned as it is.
+    Arms that continue to the same part each get a copy of it, which can double the trace many
+    times. If the result exceeds the limits of a trace, the first part is returned unchanged.
     """
     links: dict[str, set[str]] = {}
     todo = [name]
@@ -185,7 +185,7 @@ def _joined(nodes: Sequence[Node], done: Mapping[str, Pipeline]) -> Pipeline:
 
 
 def _join(arms: Sequence[Pipeline]) -> Pipeline:
-    """A join of `arms`, and what follows it if that is at the end of each of them."""
+    """Return a join of `arms`, and the nodes after it if each arm ends with them."""
     cut = [_cut(arm) for arm in arms]
     own: list[Sequence[Node]] = [arm for arm, _ in cut]
     while own[-1] and own[-1][0].kind == "fork":  # further arms, in a part of their own
@@ -195,7 +195,7 @@ def _join(arms: Sequence[Pipeline]) -> Pipeline:
 
 
 def _cut(arm: Sequence[Node]) -> tuple[Pipeline, Pipeline | None]:
-    """An arm of a join up to where it meets the others, and what follows that, if it is there."""
+    """Return an arm of a join up to the meeting point, and the nodes after it, if present."""
     own: list[Node] = []
     rest: Pipeline | None = None
     for index, node in enumerate(arm):

@@ -181,7 +181,7 @@ fn difference(kib: u64, load: f64, cold: bool) -> (f64, f64) {
 
 #[test]
 fn transactions_are_as_late_as_their_lines() {
-    // Payloads and loads, in the cache or not, with the bounds that docs/simulator-reasons.md states.
+    // Payloads and loads, in the cache or not, with the bounds of docs/simulator-reasons.md.
     let cases = [
         (2, 0.1, false, 0.05, 0.15),
         (2, 0.5, false, 0.10, 0.15),
