@@ -1,4 +1,4 @@
-"""Accelerometer over arrays: accelflow beside numpy and beside a loop in Python, in one run.
+"""Benchmark of Accelerometer sweeps: accelflow, numpy and a Python loop in one run.
 
 Run with a Python that has accelflow::
 
@@ -6,8 +6,8 @@ Run with a Python that has accelflow::
 
 Each engine computes speedup and latency reduction of Sync-OS (equations 3 and 5) for points whose
 eight parameters all differ, alternately, for several rounds, on one thread; a rate is the median.
-The loop gets fewer points. All results must agree to twelve digits. The values that numpy is given
-are not checked; accelflow checks every one of them.
+The loop gets fewer points. All results must agree to twelve digits. accelflow checks every input
+value; numpy checks none.
 """
 
 import argparse

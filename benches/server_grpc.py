@@ -1,16 +1,16 @@
-"""The server beside grpcio's servers and tonic's: same handler, same load, same run.
+"""Benchmark of the gRPC server beside grpcio's and tonic's: same handler, load and run.
 
     .venv/bin/python benches/server_grpc.py [--rounds 7] [--depth 16] [--out results.json]
 
-All are asked to echo messages, by unary calls on two connections that have `--depth` of them under
-way each. Rounds of the servers alternate, and what is compared is what benches/side_by_side.py
-says. The load is crates/serve/examples/grpc_load.rs, a program of its own that writes frames of
-HTTP/2 as they are, so that it can keep any of the servers busy.
+All servers echo messages of unary calls, on two connections with `--depth` calls under way each.
+Rounds of the servers alternate; benches/side_by_side.py describes the compared figures. The load is
+crates/serve/examples/grpc_load.rs, a separate program that writes HTTP/2 frames itself, so that it
+can keep any of the servers busy.
 
-grpcio's are `grpc.server` with ten threads, as in its examples, and `grpc.aio.server`, with what
-protoc generates. tonic's is in benches/tonic, on tokio's runtime of several threads; building it
-for the first time takes minutes, mostly for its own copy of the cryptographic library. The handler
-in Rust is crates/serve/examples/bench_echo.rs. What ends in `_0` has no threads for handlers.
+grpcio's servers are `grpc.server` with ten threads, as in its examples, and `grpc.aio.server`, with
+code that protoc generates. tonic's is in benches/tonic, on tokio's multi-threaded runtime; its
+first build takes minutes, mostly for its own copy of the cryptographic library. The handler in Rust
+is crates/serve/examples/bench_echo.rs. Kinds that end in `_0` have no handler threads.
 """
 
 import subprocess
@@ -40,7 +40,7 @@ PAIRS = [
     ("accelflow_rust", "tonic"),
     ("accelflow_rust_0", "tonic"),
 ]
-#: Handlers on the threads of connections, where tonic and grpc.aio have theirs in their loops.
+#: Runs handlers on the connections' threads, as tonic and grpc.aio run theirs in their loops.
 NO_THREADS = ["env", "BENCH_HANDLER_THREADS=0"]
 
 
@@ -52,7 +52,7 @@ def rust() -> list[str]:
     return [example("bench_echo"), str(INTERFACE)]
 
 
-#: Each makes the command that starts a server, to which certificate and key are added for TLS.
+#: Makers of the commands that start the servers; certificate and key are appended for TLS.
 KINDS: dict[str, Command] = {
     "grpcio": lambda _: [sys.executable, str(SERVERS / "grpcio_python.py"), "sync"],
     "grpcio_aio": lambda _: [sys.executable, str(SERVERS / "grpcio_python.py"), "aio"],
@@ -83,7 +83,7 @@ class Running(Side):
         self.client.stdin.write(f"{requests}\n")
         self.client.stdin.flush()
         line = self.client.stdout.readline()
-        assert line, "the load has failed"
+        assert line, "the load generator failed"
         return float(line) / 1e6
 
     def stop(self) -> None:
@@ -107,7 +107,7 @@ def measure(
 def main() -> None:
     summary = __doc__.splitlines()[0] if __doc__ else None
     options = parser(summary, KINDS)
-    options.add_argument("--load", help="the program that makes the load; built unless given")
+    options.add_argument("--load", help="load generator to use; built unless given")
     run(KINDS, options.parse_args(), measure)
 
 

@@ -1,16 +1,16 @@
-"""The server beside Apache Thrift's Python and C++ servers: same handler, same load, same run.
+"""Benchmark of the Thrift server beside Apache Thrift's: same handler, load and run.
 
     .venv/bin/python benches/server_thrift.py [--rounds 7] [--depth 16] [--out results.json]
 
-All are asked to echo structs, over framed binary Thrift, on two connections; a client has
-`--depth` requests under way on each. Rounds of the servers alternate, and what is compared is what
-benches/side_by_side.py says; the wait is for the replies to all that a client has under way.
+All servers echo structs over framed binary Thrift, on two connections with `--depth` requests under
+way each. Rounds of the servers alternate; benches/side_by_side.py describes the compared figures.
+The wait is for the replies to all requests that a client has under way.
 
 Apache Thrift's servers are TThreadedServer: in Python with the accelerated (C) protocol; in C++
 with Debian's libthrift, compiled here if `libthrift-dev`, `thrift-compiler`, `libboost-dev`,
-`libssl-dev` and `g++` are installed and left out otherwise. The handler in Rust is
+`libssl-dev` and `g++` are installed, and left out otherwise. The handler in Rust is
 crates/serve/examples/bench_echo.rs; `accelflow_wiping` is the same server with an allocator that
-wipes what is freed.
+wipes freed memory.
 """
 
 import shutil
@@ -35,7 +35,7 @@ PAIRS = [
 
 
 def frame(size: int) -> bytes:
-    """A call of echo whose text has `size` bytes."""
+    """Return a framed call of echo whose text has `size` bytes."""
     numbers = b"".join(number.to_bytes(8, "big") for number in range(8))
     item = b"\x0b\0\1" + size.to_bytes(4, "big") + b"x" * size
     item += b"\x0f\0\2\x0a" + (8).to_bytes(4, "big") + numbers + b"\0"
@@ -44,7 +44,7 @@ def frame(size: int) -> bytes:
 
 
 def reply(size: int) -> bytes:
-    """What every server must answer to it: success in the place of the argument."""
+    """Return the reply that every server must send: the argument as success."""
     call = frame(size)
     return call[:4] + b"\x80\1\0\2" + call[8:22] + b"\0" + call[23:]
 
@@ -79,7 +79,7 @@ def accelflow_wiping(_: Path) -> list[str]:
     return [example("bench_echo_wiped"), str(INTERFACE)]
 
 
-#: Each makes the command that starts a server, to which certificate and key are added for TLS.
+#: Makers of the commands that start the servers; certificate and key are appended for TLS.
 KINDS: dict[str, Command] = {
     "apache_python": apache_python,
     "apache_cpp": apache_cpp,
@@ -90,7 +90,7 @@ KINDS: dict[str, Command] = {
 
 
 class Running(Side):
-    """A server and the connections to it, which stay open so that its threads do."""
+    """A server and its client connections, which stay open so that its threads do."""
 
     def __init__(
         self, command: list[str], folder: Path, case: tuple[int, bool], depth: int
@@ -109,7 +109,7 @@ class Running(Side):
             return stream
         context = ssl.create_default_context(cafile=str(folder / "cert.pem"))
         secure = context.wrap_socket(stream, server_hostname="localhost")
-        # The same cipher for all.
+        # All servers must use the same cipher.
         assert secure.cipher() == ("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256), secure.cipher()
         return secure
 
@@ -124,7 +124,7 @@ class Running(Side):
             except BaseException as error:
                 failures.append(error)
 
-        threads = [threading.Thread(target=client, args=(one,)) for one in self.streams]
+        threads = [threading.Thread(target=client, args=(stream,)) for stream in self.streams]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -140,7 +140,7 @@ class Running(Side):
 
 
 def talk(stream: socket.socket, size: int, depth: int, batches: int) -> list[float]:
-    """Sends `depth` calls at once, `batches` times; every reply must be the right one."""
+    """Send `depth` calls at once, `batches` times, check every reply, and return the waits in s."""
     calls, expected = frame(size) * depth, reply(size) * depth
     buffer = bytearray(len(expected))
     view = memoryview(buffer)

@@ -1,8 +1,8 @@
-"""What the benchmarks of servers share: servers side by side, under the same load, in one run.
+"""Shared code of the server benchmarks: servers side by side, under the same load, in one run.
 
-What is compared is requests per second of a server's own processor time (of all its threads, from
-the scheduler's clock), which other load on the machine disturbs least, and the median time that a
-client waits. Rounds of the servers alternate; ratios are of medians.
+The compared figures are requests per second of a server's own processor time (of all its threads,
+from the scheduler's clock), which other load on the machine disturbs least, and the median time
+that a client waits. Rounds of the servers alternate; ratios are of medians.
 """
 
 import argparse
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVERS = ROOT / "benches" / "server"
 CONNECTIONS = 2
 
-#: From a folder for what it builds to the command that starts a server; None if it cannot be had.
+#: Takes a build folder and returns the command that starts a server; None if it is unavailable.
 Command = Callable[[Path], list[str] | None]
 
 
@@ -50,7 +50,7 @@ def certificate(folder: Path) -> None:
 
 
 def built(*arguments: str) -> str:
-    """Build with cargo and return the path of the program."""
+    """Build with cargo and return the path of the executable."""
     command = ["cargo", "build", "--locked", "--quiet", *arguments]
     messages = subprocess.run(
         [*command, "--message-format", "json"], check=True, cwd=ROOT, stdout=subprocess.PIPE
@@ -65,7 +65,7 @@ def example(name: str) -> str:
 
 
 class Side(ABC):
-    """A server, and the connections to it, which stay open from round to round."""
+    """A server and its client connections, which stay open from round to round."""
 
     def __init__(self, command: list[str], folder: Path, tls: bool) -> None:
         files = [str(folder / "cert.pem"), str(folder / "key.pem")] if tls else []
@@ -74,7 +74,7 @@ class Side(ABC):
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"{shlex.join(command)} has not started"
+        assert line, f"{shlex.join(command)} did not start"
         self.port = int(line)
 
     def cpu_seconds(self) -> float:
@@ -87,7 +87,7 @@ class Side(ABC):
         """Make so many requests on each connection; the median wait in seconds."""
 
     def round(self, requests: int) -> tuple[float, float]:
-        """Requests per second of processor time, and the median wait in seconds."""
+        """Run a round; return requests per second of processor time and the median wait in s."""
         before = self.cpu_seconds()
         wait = self.load(requests)
         return CONNECTIONS * requests / (self.cpu_seconds() - before), wait
@@ -102,7 +102,7 @@ def compare(
     rounds: int,
     requests: int,
 ) -> dict[str, Any]:
-    """Measure the sides in turn; medians of each, and ratios of those of `pairs`."""
+    """Measure the sides alternately; return medians of each, and ratios for `pairs`."""
     servers: dict[str, Side] = {}
     results: dict[str, list[tuple[float, float]]] = {}
     try:
@@ -129,11 +129,13 @@ def compare(
 
 
 def parser(summary: str | None, kinds: Iterable[str]) -> argparse.ArgumentParser:
-    """Return what every benchmark can be told."""
+    """Return the argument parser of every benchmark."""
     made = argparse.ArgumentParser(description=summary)
     made.add_argument("--rounds", type=int, default=7)
-    made.add_argument("--requests", type=int, default=4_000, help="a connection and round")
-    made.add_argument("--depth", type=int, default=1, help="requests under way a connection")
+    made.add_argument(
+        "--requests", type=int, default=4_000, help="requests for each connection and round"
+    )
+    made.add_argument("--depth", type=int, default=1, help="requests under way on each connection")
     made.add_argument("--bytes", type=int, nargs="+", default=[256, 4_096, 65_536])
     made.add_argument("--kinds", nargs="*", choices=list(kinds), default=list(kinds))
     made.add_argument(
@@ -141,7 +143,7 @@ def parser(summary: str | None, kinds: Iterable[str]) -> argparse.ArgumentParser
         nargs="+",
         default=[],
         metavar="NAME=COMMAND",
-        help="further servers, such as one of another version, by the commands that start them",
+        help="further servers, such as another version, by their start commands",
     )
     made.add_argument("--transport", nargs="+", choices=["plain", "tls"], default=["plain", "tls"])
     made.add_argument("--out", type=Path)
@@ -149,7 +151,7 @@ def parser(summary: str | None, kinds: Iterable[str]) -> argparse.ArgumentParser
 
 
 def commands(kinds: dict[str, Command], options: Any, folder: Path) -> dict[str, list[str]]:
-    """Build what was chosen and return how it is started."""
+    """Build the chosen servers and return their start commands."""
     made = {kind: kinds[kind](folder) for kind in options.kinds}
     chosen = {kind: command for kind, command in made.items() if command is not None}
     for further in options.also:

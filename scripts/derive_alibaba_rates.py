@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Derive the rate states of Modulation::alibaba from the per-minute rates, and compare.
+"""Derive the rate states of Modulation::alibaba from per-minute rates, and compare.
 
     scripts/derive_alibaba_rates.py FOLDER
 
-FOLDER holds mcr_6d9c26b9_per_minute.txt: one line of name, then 711 values, the calls per second of
-one service of alibaba/clusterdata cluster-trace-microservices-v2021 in successive minutes. Prints
-the states and exits with 1 if they are not what crates/workload/src/arrivals.rs holds.
+FOLDER holds mcr_6d9c26b9_per_minute.txt: one line with a name, then 711 values, the calls per
+second of one service of alibaba/clusterdata cluster-trace-microservices-v2021 in successive
+minutes. Prints the states and exits with 1 if they differ from those in
+crates/workload/src/arrivals.rs.
 
-The sorted minutes are cut at the quantiles below; a state is a part's mean over the overall mean,
-with the part's share of the minutes as its probability. Means of parts lose the variance inside the
-parts, so the states are stretched about 1 by the one factor that restores the coefficient of
+The sorted minutes are cut at the quantiles below. Each part gives a state: its mean over the
+overall mean, with its share of the minutes as probability. Means of parts lose the variance inside
+the parts, so the states are stretched about 1 by the factor that restores the coefficient of
 variation of the minutes.
 """
 
@@ -22,13 +23,13 @@ from pathlib import Path
 
 FILE = "mcr_6d9c26b9_per_minute.txt"
 QUANTILES = (0.0, 0.10, 0.25, 0.50, 0.75, 0.90, 0.97, 0.99, 1.0)
-# Of the nine decimals that are printed.
+# Half of the last of the nine printed decimals.
 ROUNDING = 5e-10
 COMMITTED = Path(__file__).resolve().parent.parent / "crates/workload/src/arrivals.rs"
 
 
 def derive(minutes: list[float]) -> list[tuple[float, int]]:
-    """The states as (rate over mean rate, number of minutes), slowest first."""
+    """Return the states as (rate over mean rate, number of minutes), slowest first."""
     ordered = sorted(minutes)
     mean = statistics.fmean(ordered)
     cuts = [round(q * len(ordered)) for q in QUANTILES]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derive the numbers taken from Azure's functions, and compare.
+"""Derive durations and rates of Azure's functions, and compare.
 
     scripts/derive_azure_functions.py FOLDER
 
@@ -11,7 +11,7 @@ FOLDER holds 500_inv.csv.gz (invocations of 500 functions in each of 1,440 minut
 - the states of the rate of all functions together (AZURE_STATES, arrivals.rs of crates/workload),
   with the method of scripts/derive_alibaba_rates.py,
 
-and exits with 1 if they are not what is committed.
+and exits with 1 if they differ from the committed tables.
 """
 
 import csv
@@ -25,7 +25,7 @@ from pathlib import Path
 from derive_alibaba_rates import derive
 
 PARTS = 6
-# Of the last decimal that is printed.
+# Half of the last printed decimal.
 ROUNDING = {"AZURE_SEXTILES": 5e-7, "AZURE_STATES": 5e-10}
 CRATE = Path(__file__).resolve().parent.parent / "crates/workload/src"
 PLACES = {
@@ -37,7 +37,7 @@ PLACES = {
 def sextiles(
     minutes: dict[str, list[int]], duration: dict[str, float]
 ) -> list[tuple[float, float]]:
-    """Median duration and mean invocations a minute of each part, shortest first."""
+    """Return median duration in ms and mean invocations a minute of each part, shortest first."""
     known = [name for name in minutes if name in duration and sum(minutes[name]) > 0]
     ordered = sorted(known, key=lambda name: (duration[name], name))
     cuts = [part * len(ordered) // PARTS for part in range(PARTS + 1)]
@@ -82,7 +82,7 @@ def main() -> int:
         pairs = zip(values, committed(name), strict=True)
         error = max(abs(a - b) for row, kept in pairs for a, b in zip(row, kept, strict=True))
         wrong |= error > ROUNDING[name]
-    print("differs from what is committed" if wrong else "as committed")
+    print("differs from the committed tables" if wrong else "equals the committed tables")
     return int(wrong)
 
 

@@ -6,11 +6,11 @@
 FOLDER holds fleetbench/compression/Snappy_{COMPRESS,DECOMPRESS}_Fleet.json.gz (google/fleetbench),
 hypercompressbench/call_sizes.csv.gz (one line a file of google/HyperCompressBench, with its
 uncompressed bytes) and deathstarbench/derived_message_sizes.txt (sizes of Thrift messages of
-DeathStarBench's SocialNetwork: min, p50, p99, max). Prints the tables and exits with 1 if they are
-not what the Rust source holds.
+DeathStarBench's SocialNetwork: min, p50, p99, max). Prints the tables and exits with 1 if they
+differ from those in the Rust source.
 
-A table of calls says for each power of two which share of the calls has at most that many
-uncompressed bytes. Fleetbench comes in such buckets; HyperCompressBench is sorted into them.
+A table of calls has for each power of two the share of calls with at most that many uncompressed
+bytes. Fleetbench comes in such buckets; HyperCompressBench is sorted into them.
 """
 
 import csv
@@ -33,7 +33,7 @@ Messages = list[tuple[str, tuple[int, ...]]]
 
 
 def cumulative(buckets: Counter[int]) -> Shares:
-    """The share of calls with at most 2^k bytes, for every k from the smallest bucket on."""
+    """Return the share of calls with at most 2^k bytes, for every k from the smallest bucket on."""
     total = buckets.total()
     below = 0
     shares = []
@@ -44,7 +44,7 @@ def cumulative(buckets: Counter[int]) -> Shares:
 
 
 def fleet(folder: Path) -> Shares:
-    """All Snappy calls of the fleet."""
+    """Return the table of all Snappy calls of the fleet."""
     buckets: Counter[int] = Counter()
     for name in FLEET:
         with gzip.open(folder / name) as file:
@@ -54,32 +54,32 @@ def fleet(folder: Path) -> Shares:
 
 
 def hyper(folder: Path) -> Shares:
-    """All files of HyperCompressBench, each of which stands for one call."""
+    """Return the table of HyperCompressBench's files, each of which stands for one call."""
     with gzip.open(folder / HYPER, "rt") as file:
         sizes = [int(row["uncompressed_bytes"]) for row in csv.DictReader(file)]
     return cumulative(Counter((size - 1).bit_length() for size in sizes))
 
 
 def messages(folder: Path) -> Messages:
-    """The messages of SocialNetwork: name, then min, p50, p99 and max."""
+    """Return the messages of SocialNetwork: name, then min, p50, p99 and max in bytes."""
     rows = MESSAGE.findall((folder / MESSAGES).read_text())
     return [(name, tuple(map(int, sizes))) for name, *sizes in rows]
 
 
 def held_shares(text: str, table: str) -> Shares:
-    """The table of calls called `table` in the Rust source `text`."""
+    """Return the table of calls named `table` in the Rust source `text`."""
     rows = re.findall(r"\((\d\.\d+), (\d+)\)", body(text, table))
     return [(float(share), int(size)) for share, size in rows]
 
 
 def held_messages(text: str) -> Messages:
-    """The table of messages in the Rust source `text`."""
+    """Return the table of messages in the Rust source `text`."""
     rows = re.findall(r'\(\s*"([^"]+)",\s*\[([\d, ]+)\],?\s*\)', body(text, "MESSAGES"))
     return [(name, tuple(int(size) for size in sizes.split(","))) for name, sizes in rows]
 
 
 def body(text: str, table: str) -> str:
-    """What stands between the brackets of `table`, without digit separators."""
+    """Return the text between the brackets of `table`, without digit separators."""
     found = re.search(rf"const {table}:[^=]*= &?\[(.*?)\n\];", text, re.DOTALL)
     if found is None:
         sys.exit(f"{COMMITTED.name}: no table {table}")

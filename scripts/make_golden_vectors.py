@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes crates/accel/tests/golden/*.json with libraries that share no code with the crate.
+"""Generate crates/accel/tests/golden/*.json with libraries that share no code with the crate.
 
     python -m venv venv && venv/bin/pip install thrift==0.25.0 thriftpy2==0.7.1 zstandard==0.25.0 \
         cramjam==2.14.0 cryptography==50.0.2 pymongo==4.20.0
     venv/bin/python scripts/make_golden_vectors.py [--corpora DIR]
 
-Thrift bytes come from the Apache Thrift library's protocols, and are compared with thriftpy2's.
-With --corpora DIR (holding bson_corpus/ and json/JSONTestSuite_test_parsing.tgz) a few published
-cases are copied too; without it those files are left as they are.
+Thrift bytes come from the Apache Thrift library's protocols and are compared with thriftpy2's. With
+--corpora DIR (holding bson_corpus/ and json/JSONTestSuite_test_parsing.tgz) a few published cases
+are copied too; without it those files stay unchanged.
 """
 
 import argparse

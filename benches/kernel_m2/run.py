@@ -74,7 +74,7 @@ def check_simpy() -> None:
 
 
 def build() -> str:
-    """Build the Rust engines; return the path of the program, wherever cargo put it."""
+    """Build the Rust engines and return the path of the executable."""
     command = ["cargo", "build", "--release", "--locked", "-p", PACKAGE]
     command += ["--message-format", "json-render-diagnostics"]
     output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)

@@ -1,9 +1,9 @@
-"""The server with a handler in Python for benches/server_thrift.py and benches/server_grpc.py.
+"""An echo server with a Python handler for benches/server_thrift.py and benches/server_grpc.py.
 
     python accelflow_python.py INTERFACE [CERTIFICATE KEY]
 
-With BENCH_HANDLER_THREADS in the environment, so many threads run gRPC's handlers. Prints its port,
-and serves until its standard input ends.
+BENCH_HANDLER_THREADS in the environment sets the number of gRPC handler threads. Prints its port
+and serves until standard input ends.
 """
 
 import os

@@ -3,7 +3,7 @@ protocol, TThreadedServer, an echo of structs.
 
     python apache_thrift.py [CERTIFICATE KEY]
 
-Prints its port, and serves until its standard input ends.
+Prints its port and serves until standard input ends.
 """
 
 import socket
@@ -47,7 +47,7 @@ class Result(TBase):
 
 
 class Processor(TProcessor):
-    """What the compiler generates, for one function."""
+    """The processor that the Thrift compiler generates, for one function."""
 
     def process(self, iprot: Any, oprot: Any) -> bool:
         _, _, sequence = iprot.readMessageBegin()
