@@ -1,4 +1,4 @@
-//! Starting and stopping everything that a run needs, each in a process of its own.
+//! Starts and stops the daemons and servers of a run, each in a process of its own.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use crate::site::Site;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// What Redis may keep, in MiB.
+/// Memory limit of Redis, in MiB.
 const CACHE_MIB: u32 = 256;
 
-/// Redis, PostgreSQL and the gateway. All end when this is dropped.
+/// Redis, PostgreSQL and the gateway. Dropping it stops all of them.
 pub(crate) struct Cluster {
     pub(crate) site: Site,
     site_file: PathBuf,
@@ -72,7 +72,7 @@ impl Cluster {
     }
 }
 
-/// A process of this program that says `ready` and ends with its standard input.
+/// A process of this program that prints `ready` and ends when its standard input ends.
 pub(crate) struct Process {
     child: Child,
     input: Option<ChildStdin>,
@@ -99,7 +99,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Lets it end, and returns what it has recorded.
+    /// Ends the process and returns its recording.
     pub(crate) fn stop(mut self) -> Result<Recorded, Failure> {
         drop(self.input.take());
         let mut text = Vec::new();

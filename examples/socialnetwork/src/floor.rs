@@ -1,7 +1,8 @@
-//! A server that does nothing: what the kernel and the load generator add to any response time.
+//! A server that does nothing, to measure the part of response times that the kernel and the load
+//! generator add.
 //!
-//! It is rustls and a thread for each connection, like the others, and answers every request with
-//! the same reply. What its threads themselves work is told, so that it can be taken off.
+//! Like the others, it uses rustls and a thread for each connection. It answers every request with
+//! the same reply and reports the processor time of its threads, so that it can be subtracted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +16,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::site::Site;
 
-/// Its name among the services.
+/// The name of this server among the services.
 pub(crate) const NAME: &str = "Floor";
 
 /// Processor time and requests of a server that does nothing.
@@ -34,7 +35,7 @@ impl Floor {
     }
 }
 
-/// Starts it; it ends with the process.
+/// Starts the server, which ends with the process.
 pub(crate) fn start(site: &Site) -> Result<Arc<Floor>, Box<dyn std::error::Error>> {
     let address: SocketAddr = site.address(NAME);
     let chain = vec![CertificateDer::from_pem_file(&site.certificate)?];

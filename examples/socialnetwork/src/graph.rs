@@ -1,4 +1,4 @@
-//! The initial data: users, who follows whom, and posts.
+//! The initial data: users, follower graph and posts.
 
 use accelflow_storage::{MAX_KEYS, Storage};
 use rand_core::{Rng, SeedableRng};
@@ -14,7 +14,7 @@ use crate::site::Site;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Degrees of socfb-Reed98 (962 nodes, 18,812 edges: median 29, 90th percentile 87, 99th 157,
-/// maximum 313), straight lines in between: the graph here is generated, and has its size.
+/// maximum 313), interpolated linearly. The graph here is generated, and has the same size.
 const DEGREES: [(f64, f64); 5] = [
     (0.0, 1.0),
     (0.5, 29.0),
@@ -26,10 +26,10 @@ const DEGREES: [(f64, f64); 5] = [
 /// Posts of each user.
 const POSTS: u64 = 4;
 
-/// How many writers there are at once.
+/// The number of concurrent writers.
 const WRITERS: usize = 16;
 
-/// Registers the users by the services, and writes the graph and the posts to the storage.
+/// Registers the users through the services, and writes the graph and the posts to the storage.
 pub(crate) fn load(site: &Site, seed: u64) -> Result<(), Failure> {
     let storage = services::storage(site)?;
     let writers = rayon::ThreadPoolBuilder::new()
@@ -70,7 +70,7 @@ fn add(storage: &Storage, collection: &str, users: &[u64], item: u64) -> Result<
     Ok(())
 }
 
-/// Stores a post, and puts it on the timelines of its author and of those who follow him.
+/// Stores a post, and adds it to the timelines of its author and of the author's followers.
 fn post(storage: &Storage, number: u64, followers: &[Vec<u64>]) -> Result<(), Failure> {
     let user = number % USERS;
     let mut post: Value = Kind::StorePost.arguments(number)?["post"].take();
@@ -90,7 +90,7 @@ fn post(storage: &Storage, number: u64, followers: &[Vec<u64>]) -> Result<(), Fa
     )
 }
 
-/// Who follows each user: as in the original, everybody is followed by those he follows.
+/// The followers of each user: as in the original, following is mutual.
 fn followers(seed: u64) -> Vec<Vec<u64>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut unit = move || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;

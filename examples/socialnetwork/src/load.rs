@@ -1,7 +1,7 @@
-//! The load generator: requests that begin when they are due, whether others have ended or not.
+//! The load generator: requests begin when they are due, whether or not earlier ones have ended.
 //!
-//! As in wrk2, a response time counts from when its request was due, so that a server that stops
-//! for a while is charged for all that was due meanwhile. Its TLS is rustls throughout.
+//! As in wrk2, a response time is measured from the due time of its request, so that a server that
+//! stalls is charged for all requests that were due meanwhile. TLS is rustls throughout.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -26,7 +26,7 @@ use crate::site::{SERVER_NAME, Site};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long a response is waited for.
+/// Time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A request that is ready to be sent.
@@ -36,16 +36,16 @@ struct Shot {
     frame: Vec<u8>,
 }
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// Response times in microseconds from when requests were due, by kind.
     pub(crate) latencies_us: BTreeMap<Kind, Vec<f64>>,
-    /// Responses that were none: exceptions, broken connections.
+    /// Failed requests: exceptions, broken connections.
     pub(crate) errors: BTreeMap<Kind, u64>,
-    /// By how much requests were sent later than due, in microseconds on average.
+    /// Mean delay of sending after the due time, in microseconds.
     pub(crate) lateness_us: f64,
-    /// Requests answered a second.
+    /// Answered requests per second.
     pub(crate) rate_rps: f64,
 }
 
@@ -55,7 +55,7 @@ impl Measured {
         all.iter().sum::<f64>() / all.len().max(1) as f64
     }
 
-    /// The nearest rank.
+    /// A quantile by nearest rank.
     pub(crate) fn percentile_us(&self, kind: Kind, percent: f64) -> f64 {
         let mut all = self.latencies_us.get(&kind).cloned().unwrap_or_default();
         all.sort_by(f64::total_cmp);
@@ -72,15 +72,15 @@ impl Measured {
     }
 }
 
-/// What is to be sent.
+/// The requests of a load.
 pub(crate) struct Load<'a> {
     /// Kinds of requests with their shares.
     pub(crate) mix: &'a [(Kind, f64)],
     pub(crate) rate_rps: f64,
-    /// Requests that are due later than this after the first one's time count.
+    /// Only requests that are due later than this after the start count.
     pub(crate) warm_up: Duration,
     pub(crate) duration: Duration,
-    /// How many requests can be under way at once.
+    /// Maximum number of requests under way.
     pub(crate) connections: usize,
     pub(crate) seed: u64,
 }
@@ -135,8 +135,8 @@ pub(crate) fn open_loop(site: &Site, load: &Load<'_>) -> Result<Measured, Failur
     Ok(measured)
 }
 
-/// As many requests as are answered when each connection sends the next one at once: the most
-/// that the application can do. Requests a second.
+/// Measures the capacity of the application in requests per second: each connection sends its next
+/// request at once.
 pub(crate) fn closed_loop(site: &Site, load: &Load<'_>) -> Result<f64, Failure> {
     let (counting, stop) = (
         Arc::new(AtomicBool::new(false)),
@@ -202,7 +202,7 @@ fn shots(load: &Load<'_>) -> Result<Vec<Shot>, Failure> {
     }
 }
 
-/// Makes frames of requests.
+/// Encodes requests as frames.
 struct Encoder {
     ensemble: Ensemble,
     schema: Arc<Schema>,
@@ -261,7 +261,7 @@ impl Gun {
         })
     }
 
-    /// Makes a request with arguments of its own and waits for a good reply.
+    /// Sends a request and waits for a reply that is a result.
     pub(crate) fn call(&mut self, kind: Kind, arguments: &Value) -> Result<(), Failure> {
         let frame = Encoder::new()?.frame(kind, arguments)?;
         self.fire(kind, &frame)
@@ -303,7 +303,7 @@ impl Gun {
     }
 }
 
-/// Whether a reply is a result and no exception.
+/// Whether a reply is a result, not an exception.
 fn check(reply: &[u8]) -> Result<(), Failure> {
     const EXCEPTION_FIELD: i16 = 1;
     let header = read_header(reply, &Limits::default())?;

@@ -1,6 +1,6 @@
 //! DeathStarBench's SocialNetwork over accelflow's server, client and storage: `socialnetwork run`
-//! starts it, loads it and says how it did; `socialnetwork measure` also says what the simulator
-//! predicts. See docs/socialnetwork.md.
+//! starts it, loads it and prints response times; `socialnetwork measure` compares them with the
+//! simulator's prediction. See docs/socialnetwork.md.
 
 mod cluster;
 mod floor;
@@ -23,7 +23,7 @@ use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Its servers hold what users post: memory is wiped before it is given back.
+/// The servers hold users' data, so memory is wiped when it is freed.
 #[global_allocator]
 static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 
@@ -40,7 +40,7 @@ enum Command {
     /// Starts everything, drives the application, prints response times, and stops everything.
     Run(run::Options),
     /// Drives each service alone on a core of its own, at several loads, and compares its response
-    /// times with what the simulator makes of its recording.
+    /// times with the simulator's prediction from its recording.
     Measure(measure::Options),
     /// Servers of some services (started by the other commands).
     #[command(hide = true)]
@@ -48,12 +48,12 @@ enum Command {
     /// A storage gateway (started by the other commands).
     #[command(hide = true)]
     Gateway {
-        /// Its settings.
+        /// The file with its settings.
         config: PathBuf,
     },
 }
 
-/// Ends the daemons that this process has started when it is told to end: nothing is dropped then.
+/// Stops the daemons of this process on a signal, since values are not dropped then.
 fn end_with_signals() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -18,30 +18,30 @@ use crate::serve::{cores, pin};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// How the measurement is made.
+/// Options of the measurement.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Loads, as shares of what the service can do at most.
+    /// Loads, as shares of the service's capacity.
     #[arg(long, value_delimiter = ',', default_values_t = [0.2, 0.5, 0.7])]
     loads: Vec<f64>,
-    /// For how long each load is measured, in seconds.
+    /// Duration of each load, in seconds.
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
-    /// How often each load is measured; what is reported is the run of the median mean.
+    /// Repetitions of each load; the run with the median mean is reported.
     #[arg(long, default_value_t = 3)]
     repeats: usize,
-    /// Only this service; repeatable.
+    /// Measure only this service; repeatable.
     #[arg(long = "service")]
     services: Vec<String>,
-    /// The page that is written.
+    /// The page to write.
     #[arg(long, default_value = "docs/results/socialnetwork.md")]
     out: PathBuf,
-    /// The seed of everything random.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// What was found of a service at one load.
+/// The results of a service at one load.
 pub(crate) struct Row {
     pub(crate) kind: Kind,
     pub(crate) load: f64,
@@ -52,19 +52,19 @@ pub(crate) struct Row {
     pub(crate) prediction: Prediction,
 }
 
-/// What is known when all services are through.
+/// The results of all services.
 pub(crate) struct Findings {
     pub(crate) rows: Vec<Row>,
     pub(crate) capacities_rps: Vec<(Kind, f64)>,
-    /// The response time of a server that does nothing, less what its threads work.
+    /// The response time of a server that does nothing, less the processor time of its threads.
     pub(crate) floor_us: f64,
     pub(crate) seconds: f64,
     pub(crate) repeats: usize,
-    /// The machine's run queue before and after, by its 1-minute averages.
+    /// The machine's run queue before and after, as 1-minute averages.
     pub(crate) run_queue: [String; 2],
 }
 
-/// The 1-minute average of processes that run or want to: how much else the machine had to do.
+/// The 1-minute average of runnable processes: the machine's other load.
 fn run_queue() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
@@ -130,7 +130,7 @@ struct Bench<'o> {
     options: &'o Options,
     cluster: Cluster,
     core: usize,
-    /// Every load has contents of its own: a user is registered once.
+    /// Every load has different contents, since a user can be registered only once.
     seeds: u64,
 }
 

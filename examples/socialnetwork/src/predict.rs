@@ -16,26 +16,26 @@ use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
 
 use crate::recorded::PathOfRequests;
 
-/// Requests that a prediction simulates, beyond those of its warm-up.
+/// Simulated requests of a prediction, after the warm-up.
 const REQUESTS: f64 = 100_000.0;
 
-/// A rate at which requests hardly ever meet.
+/// A rate at which requests hardly ever overlap.
 const ALONE_RPS: f64 = 0.1;
 
-/// Paths that fewer requests took are left out, and said to be.
+/// Paths with fewer requests are left out, and reported.
 const LEAST_SHARE: f64 = 0.005;
 
-/// The lowest rate that the simulator takes: rare paths of an idle server have it.
+/// The lowest rate that the simulator accepts, used for rare paths of an idle server.
 const LEAST_RPS: f64 = 0.001;
 
-/// What the simulator says.
+/// The simulator's prediction.
 #[derive(Clone, Debug)]
 pub(crate) struct Prediction {
     pub(crate) mean_us: f64,
     pub(crate) p99_us: f64,
-    /// Of the mean, what is there without any other request: the recorded times alone.
+    /// The mean without other requests: the recorded times alone.
     pub(crate) alone_us: f64,
-    /// The core's busy time, of all.
+    /// The share of time in which the core is busy.
     pub(crate) utilization: f64,
     /// Core time of a request, in microseconds: steps and application logic.
     pub(crate) core_us: f64,
@@ -145,7 +145,7 @@ fn phase(recorded: &RecordedPhase) -> Phase {
     Phase::Traces(chains.collect())
 }
 
-/// Log-normal waits with the mean and the variance of those that were recorded, by trace.
+/// Log-normal waits with the mean and the variance of the recorded ones, by trace.
 fn waits(paths: &[&PathOfRequests]) -> RemoteWaits {
     let mut traces: Vec<&String> = paths.iter().flat_map(|path| path.waits_ns.keys()).collect();
     traces.sort();

@@ -1,4 +1,4 @@
-//! What a process of servers tells when it ends.
+//! The report of a process of servers when it ends.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use accelflow_serve::RecordedPath;
 use accelflow_workload::profile::RecordedPhase;
 use serde::{Deserialize, Serialize};
 
-/// Paths by function, and what the floor has measured.
+/// Paths by function, and the floor's measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Recorded {
     pub(crate) functions: BTreeMap<String, Vec<PathOfRequests>>,
@@ -14,7 +14,7 @@ pub(crate) struct Recorded {
     pub(crate) floor_us: Option<f64>,
 }
 
-/// A [`RecordedPath`], as it travels between processes.
+/// A [`RecordedPath`], serialised for another process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PathOfRequests {
     pub(crate) requests: u64,

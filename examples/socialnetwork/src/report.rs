@@ -1,15 +1,15 @@
-//! The page that compares what was measured with what was predicted.
+//! Writes the page that compares measurements with predictions.
 
 use std::fmt::Write;
 
 use crate::measure::{Findings, Row};
 
-/// By how much a prediction is off, in percent.
+/// The error of a prediction, in percent.
 fn off(predicted: f64, measured: f64) -> f64 {
     (predicted / measured - 1.0) * 100.0
 }
 
-/// A row as it is found.
+/// A row of the table.
 pub(crate) fn line(row: &Row, floor_us: f64) -> String {
     let (mean, p99) = (
         row.measured.mean_us(row.kind),
@@ -66,7 +66,7 @@ pub(crate) fn table(findings: &Findings) -> String {
     text
 }
 
-/// The processor and how many of its cores there are.
+/// The processor and its number of cores.
 fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text

@@ -1,4 +1,4 @@
-//! What clients ask for: the requests of DeathStarBench's scripts for wrk2.
+//! The requests of clients, as in DeathStarBench's scripts for wrk2.
 
 use accelflow_accel::{AccelError, messages};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(crate) const MIXED: [(Kind, f64); 3] = [
 ];
 
 impl Kind {
-    /// The paper's name, or one like it.
+    /// The paper's name, or a similar one.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::ComposePost => "CPost",
@@ -76,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// The service of the interface that it goes to.
+    /// The service that handles it.
     pub(crate) fn service(self) -> &'static str {
         match self {
             Kind::ComposePost => "ComposePostService",
@@ -96,7 +96,7 @@ impl Kind {
         format!("{}.{}", self.service(), self.method())
     }
 
-    /// Whether its arguments are compressed, in Table IV.
+    /// Whether its arguments are compressed in Table IV.
     pub(crate) fn compressed(self) -> bool {
         matches!(
             self,
@@ -104,7 +104,7 @@ impl Kind {
         )
     }
 
-    /// The arguments of request number `number`; those of different numbers differ.
+    /// The arguments of request `number`; they differ between numbers.
     pub(crate) fn arguments(self, number: u64) -> Result<Value, AccelError> {
         let user = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let (user, other) = (user % USERS, (user / USERS) % (USERS - 1));

@@ -1,4 +1,4 @@
-//! The demonstration: everything on, the mixed workload and each service, everything off.
+//! The demonstration: starts everything, runs the mixed workload and each service, stops everything.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::load::{Load, Measured, open_loop};
 use crate::requests::{EIGHT, Kind, MIXED};
 use crate::services::SERVICES;
 
-/// How the demonstration is run.
+/// Options of the demonstration.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Requests per second of the mixed workload.
@@ -19,10 +19,10 @@ pub(crate) struct Options {
     /// Requests per second of each service alone.
     #[arg(long, default_value_t = 50.0)]
     service_rate: f64,
-    /// For how long each load is measured, in seconds.
+    /// Duration of each load, in seconds.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// The seed of everything random.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

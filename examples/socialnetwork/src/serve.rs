@@ -1,4 +1,4 @@
-//! The processes that the commands start: they say `ready`, and end with their standard input.
+//! The processes that the commands start: they print `ready`, and end when their standard input ends.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::site::Site;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// How long requests have to end when a process stops.
+/// Time for requests to end when a process stops.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a process of servers is told.
+/// Options of a process of servers.
 #[derive(Args)]
 pub(crate) struct Options {
     /// The file with the addresses.
     site: PathBuf,
     /// The services.
     services: Vec<String>,
-    /// The core that all threads stay on.
+    /// The core to which all threads are pinned.
     #[arg(long)]
     core: Option<usize>,
     /// Whether requests are recorded.
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// Keeps this process, and those that it will start, on some cores.
+/// Pins this process, and its later children, to some cores.
 pub(crate) fn pin(cores: &[usize]) -> Result<(), Failure> {
     let mut set = rustix::thread::CpuSet::new();
     for core in cores {

@@ -1,4 +1,4 @@
-//! Where everything of one run is.
+//! The addresses, keys and files of one run.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -22,7 +22,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Makes a certificate in `folder` and finds free ports.
+    /// Creates a certificate in `folder` and finds free ports.
     pub(crate) fn new(folder: &Path) -> Result<Site, Box<dyn std::error::Error>> {
         let made = rcgen::generate_simple_self_signed(vec![SERVER_NAME.to_owned()])?;
         let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
@@ -75,8 +75,8 @@ impl Site {
     }
 }
 
-/// What the services keep. Credentials stay in the cache for a second, so that a Login mostly
-/// misses it, as AccelFlow's Table IV has it; timelines travel compressed.
+/// The storage collections of the services. Credentials stay in the cache for a second, so that most
+/// Logins miss it, as in AccelFlow's Table IV; timelines are sent compressed.
 fn collections() -> Vec<Collection> {
     let hour = 3_600;
     [

@@ -20,7 +20,7 @@ struct Compose {
 
 const CALLER: &str = "ComposePostService";
 
-/// Four calls at once make the parts of a post, and three store it and put it on timelines.
+/// Four parallel calls make the parts of a post; three more store it and add it to timelines.
 pub(super) fn compose_post(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Compose = arguments(request)?;
     let call = |function: &'static str, arguments: Value| -> Job<'_, Value> {

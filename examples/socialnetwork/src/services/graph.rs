@@ -1,4 +1,4 @@
-//! The social graph: who follows whom.
+//! The social graph of followers.
 
 use accelflow_serve::{HandlerError, HandlerResult, Request};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ pub(super) fn follow(world: &World, request: &Request<'_>) -> HandlerResult {
     done()
 }
 
-/// Three writes at once: both lists in the database, and the edge in the cache.
+/// Three parallel writes: both lists in the database, and the edge in the cache.
 fn add_edge(world: &World, it: &Edge) -> Result<(), HandlerError> {
     let (user, followee) = (it.user_id.to_string(), it.followee_id.to_string());
     if user == followee {

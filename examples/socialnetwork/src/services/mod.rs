@@ -1,4 +1,4 @@
-//! The services: what their handlers do, and what they have to do it with.
+//! The services: their handlers and the resources that handlers use.
 
 mod compose;
 mod graph;
@@ -27,8 +27,8 @@ use serde_json::{Value, json};
 
 use crate::site::{SERVER_NAME, Site};
 
-/// The services of the interface that the application has, and when they compress replies: as
-/// AccelFlow's Table IV has it, where that can be (docs/results/socialnetwork.md).
+/// The services of the application, and whether they compress replies: as in AccelFlow's Table IV
+/// where possible (docs/results/socialnetwork.md).
 pub(crate) const SERVICES: [(&str, Compression); 11] = [
     ("ComposePostService", Compression::Never),
     ("HomeTimelineService", Compression::Always),
@@ -46,21 +46,21 @@ pub(crate) const SERVICES: [(&str, Compression); 11] = [
 /// The services that ComposePost calls send compressed arguments (T9+Cmp).
 const COMPRESSING: &str = "ComposePostService";
 
-/// How many nested calls of a process can be under way at once.
+/// Maximum number of nested calls of a process under way.
 const PARALLEL: usize = 64;
 
-/// What handlers have to work with.
+/// The resources of handlers.
 pub(crate) struct World {
     pub(crate) storage: Storage,
     clients: BTreeMap<&'static str, Client>,
     compressing: BTreeMap<&'static str, Client>,
     pool: ThreadPool,
     ids: AtomicU64,
-    /// What tokens of Login are signed with.
+    /// The key that signs Login's tokens.
     pub(crate) token_key: aws_lc_rs::hmac::Key,
 }
 
-/// One of several things that a handler has done at the same time.
+/// One of several parallel tasks of a handler.
 pub(crate) type Job<'j, T> = Box<dyn FnOnce() -> Result<T, HandlerError> + Send + 'j>;
 
 impl World {
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Does several things at the same time: the first on this thread, the others on further ones.
+    /// Runs tasks in parallel: the first on this thread, the others on further ones.
     pub(crate) fn parallel<T: Send>(&self, jobs: Vec<Job<'_, T>>) -> Result<Vec<T>, HandlerError> {
         let measured = trail::is_open();
         let begun = match measured {
@@ -150,8 +150,8 @@ impl World {
         values.into_iter().collect()
     }
 
-    /// An identifier as the upstream service makes it: of machine, time and a counter. Here it is
-    /// the milliseconds since 1970 in 43 bits, then a counter of 20 bits.
+    /// Returns a new identifier. Upstream it consists of machine, time and counter; here of 43 bits
+    /// of milliseconds since 1970 and a counter of 20 bits.
     pub(crate) fn unique_id(&self) -> i64 {
         let count = self.ids.fetch_add(1, Ordering::Relaxed) & 0xf_ffff;
         (now_ms() & 0x7ff_ffff_ffff) << 20 | count as i64

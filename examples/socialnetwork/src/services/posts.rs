@@ -40,7 +40,7 @@ struct Several {
     post_ids: Vec<i64>,
 }
 
-/// The posts in the order of their identifiers; one read of the storage for all.
+/// Returns the posts in the order of their identifiers, with one read of the storage.
 pub(super) fn read_posts(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Several = arguments(request)?;
     let keys: Vec<String> = it.post_ids.iter().map(i64::to_string).collect();

@@ -20,7 +20,7 @@ struct Text {
     carrier: Value,
 }
 
-/// Has URLs shortened and mentioned users looked up, at the same time.
+/// Shortens URLs and looks up mentioned users, in parallel.
 pub(super) fn compose_text(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Text = arguments(request)?;
     let words = || it.text.split_whitespace();
@@ -58,7 +58,7 @@ struct Urls {
     urls: Vec<String>,
 }
 
-/// One document for all URLs of a request; a short form is its key and a place in it.
+/// Stores one document for all URLs of a request; a short URL is its key and a position in it.
 pub(super) fn compose_urls(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Urls = arguments(request)?;
     let key = format!("{:x}", world.unique_id());
@@ -102,7 +102,7 @@ struct Mentions {
     usernames: Vec<String>,
 }
 
-/// The mentioned users that there are.
+/// Returns the mentioned users that exist.
 pub(super) fn compose_user_mentions(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Mentions = arguments(request)?;
     // A comma would be another key.

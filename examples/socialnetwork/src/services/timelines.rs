@@ -1,4 +1,4 @@
-//! Home timelines and users' own.
+//! Home timelines and user timelines.
 
 use accelflow_serve::{HandlerError, HandlerResult, Request};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub(super) fn read_user(world: &World, request: &Request<'_>) -> HandlerResult {
     read(world, "UserTimelineService", USER, request)
 }
 
-/// Reads the identifiers from storage and has PostStorageService read the posts.
+/// Reads the identifiers from storage, then the posts from PostStorageService.
 fn read(world: &World, service: &str, collection: &str, request: &Request<'_>) -> HandlerResult {
     let it: Read = arguments(request)?;
     let (Ok(start), Ok(stop)) = (usize::try_from(it.start), usize::try_from(it.stop)) else {
@@ -61,7 +61,7 @@ struct Write {
     carrier: Value,
 }
 
-/// One write puts a post on the timelines of all followers and of those it mentions.
+/// Adds a post to the timelines of all followers and mentioned users, with one write.
 pub(super) fn write_home(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Write = arguments(request)?;
     let asked = json!({"req_id": it.req_id, "user_id": it.user_id, "carrier": it.carrier});

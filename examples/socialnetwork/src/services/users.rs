@@ -1,4 +1,4 @@
-//! Users: registration, login, and what posts say of their creators.
+//! Users: registration, login, and the creators of posts.
 
 use accelflow_serve::{HandlerError, HandlerResult, Request};
 use accelflow_storage::StorageError;
@@ -22,12 +22,12 @@ pub(super) struct User {
     first_name: String,
     last_name: String,
     pub(super) username: String,
-    /// By Argon2id, with its parameters and salt (PHC string format).
+    /// Argon2id hash with parameters and salt (PHC string format).
     password_hashed: String,
 }
 
-/// Argon2id with 1 MiB and one pass. OWASP asks for 19 MiB and two, which would make Login and
-/// RegisterUser a benchmark of Argon2; a site with real passwords must take those.
+/// Argon2id with 1 MiB and one pass. OWASP recommends 19 MiB and two, which would make Login and
+/// RegisterUser a benchmark of Argon2; a site with real passwords must use those.
 fn hasher() -> Result<Argon2<'static>, HandlerError> {
     let parameters = Params::new(1_024, 1, 1, None);
     let parameters = parameters.map_err(|error| HandlerError::Internal(error.to_string()))?;
@@ -40,7 +40,7 @@ struct Login {
     password: String,
 }
 
-/// A JSON Web Token for who knows the password.
+/// Returns a JSON Web Token if the password is correct.
 pub(super) fn login(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: Login = arguments(request)?;
     let document = match world.storage.read(COLLECTION, &it.username) {
@@ -94,7 +94,7 @@ pub(super) fn register_with_id(world: &World, request: &Request<'_>) -> HandlerR
     }
 }
 
-/// Writes the user, which fails if there is one of the name, and tells the social graph.
+/// Writes the user, which fails if the name exists, and registers it with the social graph.
 fn insert(world: &World, it: Register, user_id: i64) -> HandlerResult {
     let hashed = hasher()?.hash_password(it.password.as_bytes());
     let hashed = hashed.map_err(|error| HandlerError::Internal(error.to_string()))?;
