@@ -168,8 +168,8 @@ BAD = {
     "no function": (TYPES + location(1, [5]) + texts(), "location 1: no function 5"),
     "no mapping": (TYPES + location(1, [], 3) + texts(), "location 1: no mapping 3"),
     "no location": (TYPES + sample([9], [1, 2]) + texts(), "sample 0: no location 9"),
-    "values": (TYPES + PLACES + sample([1], [1]) + texts(), "sample 0: 1 values; must be 2"),
-    "negative": (TYPES + PLACES + sample([1], [1, -2]) + texts(), "sample 0: value -2; must be"),
+    "values": (TYPES + PLACES + sample([1], [1]) + texts(), "sample 0: 1 values: must be 2"),
+    "negative": (TYPES + PLACES + sample([1], [1, -2]) + texts(), "sample 0: value -2: must be"),
     "half a gzip": (gzip.compress(TYPES + SAMPLES + PLACES + texts())[:-9], "ended before"),
     "a bad gzip": (b"\x1f\x8b\x08\x00" + bytes(20), "profile.pb: "),
 }

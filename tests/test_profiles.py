@@ -194,11 +194,11 @@ def test_perf_script_without_stacks_and_without_periods(tmp_path: Path) -> None:
     [
         ("", "no samples"),
         ("# nothing\n\n", "no samples"),
-        ("main;work\n", "profile.txt:1: 'main;work'; must be frames joined by ';'"),
+        ("main;work\n", "profile.txt:1: 'main;work': must be frames joined by ';'"),
         ("main;work 3\nmain;work x\n", "profile.txt:2:"),
         ("main;work -3\n", "profile.txt:1:"),
         ("main;work 0\n", "no samples"),
-        (PERF + "what is this\n", "profile.txt:12: 'what is this'; must be a sample of"),
+        (PERF + "what is this\n", "profile.txt:12: 'what is this': must be a sample of"),
     ],
 )
 def test_text_that_is_no_profile(text: str, message: str, tmp_path: Path) -> None:
@@ -220,10 +220,10 @@ def test_rules_can_be_edited(tmp_path: Path) -> None:
     [
         ("[leaves]", "mine: unknown table 'leaves'; known are leaf, functionality, dispatcher"),
         ("[leaf]\ncopy = []", "mine: leaf: unknown category 'copy'; known are memory, kernel"),
-        ("[leaf]\nmemory = 'x'", "mine: leaf.memory = 'x'; must be a list"),
-        ("[leaf]\nmemory = [1]", "mine: leaf.memory[0] = 1; must be a text"),
-        ("[leaf]\nmemory = ['(']", "mine: leaf.memory[0] = '('; must be a regular expression"),
-        ("leaf = 3", "mine: leaf = 3; must be a table"),
+        ("[leaf]\nmemory = 'x'", "mine: leaf.memory = 'x': must be a list"),
+        ("[leaf]\nmemory = [1]", "mine: leaf.memory[0] = 1: must be a text"),
+        ("[leaf]\nmemory = ['(']", "mine: leaf.memory[0] = '(': must be a regular expression"),
+        ("leaf = 3", "mine: leaf = 3: must be a table"),
         ("[leaf", "mine: "),
     ],
 )

@@ -539,7 +539,7 @@ def test_a_search_runs_end_to_end() -> None:
         (["fig99"], "unknown experiment 'fig99'; known are fig1, fig3"),
         (["--budget", "huge"], "unknown budget 'huge'; known are full, quick, ci"),
         (["table4", "--out", "/dev/null/x"], "is not a writable folder"),
-        (["table4", "--threads", "0"], "threads is 0; must be at least 1"),
+        (["table4", "--threads", "0"], "--threads 0: must be at least 1"),
         (["table4", "--placement", "apart"], "unknown placement 'apart'; known are"),
         (["table4", "--slo-system", "best"], "unknown slo_system 'best'; known are own"),
         (["table4", "--config", "/nowhere.toml"], "/nowhere.toml"),

@@ -80,9 +80,9 @@ def fit_command(**options: Any) -> None:
     console = Console(stderr=True)
     threads, out = options["threads"], options["out"]
     if threads < 1:
-        raise InputError(f"threads is {threads}; must be at least 1")
+        raise InputError(f"--threads {threads}: must be at least 1")
     if options["seed"] < 0:
-        raise InputError(f"seed is {options['seed']}; must not be negative")
+        raise InputError(f"--seed {options['seed']}: must be at least 0")
     check_place(out)
     fixed = read_settings(options["fixed"])
     lengths = Lengths(requests=options["requests"], seeds=options["seeds"], noise=options["noise"])

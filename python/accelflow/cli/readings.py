@@ -73,7 +73,7 @@ def readings(experiments: tuple[str, ...], **options: Any) -> None:
         return
     threads, out = options["threads"], options["out"]
     if threads < 1:
-        raise InputError(f"threads is {threads}; must be at least 1")
+        raise InputError(f"--threads {threads}: must be at least 1")
     definitions = [load(name) for name in dict.fromkeys(experiments or EXPERIMENTS)]
     chosen = budget(options["budget_name"])
     if out is not None:

@@ -101,7 +101,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     scenario = _scenario(options)
     threads, out = options["threads"], options["out"]
     if threads < 1:
-        raise InputError(f"threads is {threads}; must be at least 1")
+        raise InputError(f"--threads {threads}: must be at least 1")
     if out is not None:
         check_place(out)
     with bar(console, "simulating") as advance:

@@ -140,7 +140,7 @@ def _samples(lines: Iterable[str], place: str) -> Iterator[_Sample]:
             frames.append(_frame(line.strip()))
         else:
             raise InputError(
-                f"{place}:{number}: '{line.strip()[:80]}'; must be a sample of 'perf script' or a"
+                f"{place}:{number}: '{line.strip()[:80]}': must be a sample of 'perf script' or a"
                 " frame of one"
             )
     yield from sample()

@@ -154,11 +154,11 @@ class _Reader:
         for number, sample in enumerate(self.message.sample):
             where = f"sample {number}"
             if len(sample.value) != types:
-                problem = f"{len(sample.value)} values; must be {types}, one for each sample type"
+                problem = f"{len(sample.value)} values: must be {types}, one for each sample type"
                 raise self.error(where, problem)
             weight = sample.value[index]
             if weight < 0:
-                problem = f"value {weight}; must be at least 0, unlike in a difference of profiles"
+                problem = f"value {weight}: must be at least 0, unlike in a difference of profiles"
                 raise self.error(where, problem)
             frames: list[str] = []
             for location in reversed(sample.location_id):

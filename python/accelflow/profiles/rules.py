@@ -111,19 +111,19 @@ def _category(patterns: Patterns, frame: str) -> str | None:
 
 def _patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
     if not isinstance(table, Mapping):
-        raise InputError(f"{place} = {table!r}; must be a table of categories")
+        raise InputError(f"{place} = {table!r}: must be a table of categories")
     found: list[tuple[str, re.Pattern[str]]] = []
     for name, expressions in table.items():
         if name not in known:
             raise InputError(f"{place}: unknown category '{name}'; known are {', '.join(known)}")
         if not isinstance(expressions, list):
-            raise InputError(f"{place}.{name} = {expressions!r}; must be a list of expressions")
+            raise InputError(f"{place}.{name} = {expressions!r}: must be a list of expressions")
         for index, expression in enumerate(expressions):
             where = f"{place}.{name}[{index}] = {expression!r}"
             if not isinstance(expression, str):
-                raise InputError(f"{where}; must be a text")
+                raise InputError(f"{where}: must be a text")
             try:
                 found.append((name, re.compile(expression)))
             except (re.error, OverflowError, RecursionError) as error:
-                raise InputError(f"{where}; must be a regular expression: {error}") from error
+                raise InputError(f"{where}: must be a regular expression: {error}") from error
     return tuple(found)

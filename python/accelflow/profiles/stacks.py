@@ -68,7 +68,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
             )
     if not profile.weight:
         raise InputError(
-            f"{path}: no samples; must be folded stacks, the output of 'perf script', or a pprof"
+            f"{path}: no samples: must be folded stacks, the output of 'perf script', or a pprof"
             " profile"
         )
     return profile
@@ -112,7 +112,7 @@ def _folded(lines: Iterable[str], path: Path) -> Iterator[tuple[tuple[str, ...],
         stack, _, count = line.strip().rpartition(" ")
         if not stack or not re.fullmatch(r"[0-9]{1,18}", count):
             raise InputError(
-                f"{path}:{number}: '{line.strip()[:80]}'; must be frames joined by ';', a space"
+                f"{path}:{number}: '{line.strip()[:80]}': must be frames joined by ';', a space"
                 " and a whole number of at most 18 digits"
             )
         yield tuple(frame.strip() or UNKNOWN for frame in stack.split(";")), int(count)
