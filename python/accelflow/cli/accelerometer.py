@@ -42,10 +42,10 @@ _LIMITS: Final = {
 def accelerometer(
     file: Path, as_json: bool, directory: Path | None, around_ratio: float | None
 ) -> None:
-    """Estimate the gain of offloading the kernels of the service in FILE.
+    """Estimate the gain of offloading a service's kernels.
 
-    FILE is TOML (docs/accelerometer.md) or an input of the paper authors' program: nine lines with
-    C, a, n, o0, Q, L, o1, A and Threading, each with its value.
+    FILE describes the service. It is TOML (docs/accelerometer.md) or an input of the paper authors'
+    program: nine lines with C, a, n, o0, Q, L, o1, A and Threading, each with its value.
     """
     service = model.read(file)
     if around_ratio is not None and not 0 < around_ratio < 1:

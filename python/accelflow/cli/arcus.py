@@ -14,10 +14,11 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 @click.group("arcus", no_args_is_help=True)
 def arcus() -> None:
-    """Shape the traffic of tenants who share accelerators: ARCUS's mechanism and experiments.
+    """Shape the traffic of tenants who share accelerators.
 
-    The experiments print our numbers beside the paper's; --json adds the curves. `plan` admits
-    flows with SLOs and chooses their registers; `shape` shows the rate and burst of registers.
+    The commands cover ARCUS's mechanism, control plane and experiments. The experiments print our
+    numbers beside the paper's; --json adds the curves. `plan` admits flows with SLOs and chooses
+    their registers; `shape` shows the rate and burst of registers.
     """
 
 

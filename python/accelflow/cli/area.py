@@ -13,9 +13,10 @@ from accelflow.cli.assignments import read_assignments
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def area(changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
-    """Area of cores, accelerators and orchestration at 7 nm, beside the paper's section VI.
+    """Print the area of cores, accelerators and orchestration.
 
-    Sizes are inputs too: --set pes=4 halves the accelerators.
+    Areas are at 7 nm, beside the paper's section VI. Sizes are inputs too: --set pes=4 halves the
+    accelerators.
     """
     given = read_assignments(changes)
     result = chip.area(given)

@@ -35,10 +35,11 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
 @_AS_JSON
 @click.pass_context
 def cerebros(context: click.Context, /, as_json: bool, **parameters: float | None) -> None:
-    """Cycles of the RPC layer for one request under the designs of the Cerebros paper's Fig. 6.
+    """Compute the RPC layer's cycles under Cerebros's designs.
 
-    Without options, the service is UniqueId and the paper's figures stand beside the results.
-    Values in brackets are the defaults. The commands below simulate a whole server.
+    The designs are those of the Cerebros paper's Fig. 6. Without options, the service is UniqueId
+    and the paper's figures stand beside the results. Values in brackets are the defaults. The
+    commands below simulate a whole server.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if context.invoked_subcommand is not None:

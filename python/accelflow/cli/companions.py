@@ -28,9 +28,10 @@ _DEFAULT: Final = Path("out") / "companions"
     help="Parallel simulations; results do not depend on it.",
 )
 def companions(paper: str, directory: Path | None, seed: int, threads: int) -> None:
-    """Compute the results that PAPER reports, and write a page, pictures and data.
+    """Compute the results of a companion paper.
 
-    PAPER is accelerometer, cerebros or arcus. Takes up to several minutes.
+    PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data. Takes up to several
+    minutes.
     """
     outcome = papers.run(paper, seed=seed, threads=threads)
     click.echo(f"{'':62}{'paper':>10}{'ours':>12}{'+/-':>9}{'off by':>9}")

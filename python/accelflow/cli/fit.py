@@ -72,9 +72,9 @@ def _fixable() -> list[str]:
     "Files of another search are kept; the new ones get the next free number.",
 )
 def fit_command(**options: Any) -> None:
-    """Fit assumed parameters, within their bounds, to the rows marked `fit`.
+    """Fit assumed parameters to the rows marked `fit`.
 
-    Rows marked `check` are never used.
+    Each parameter stays within its bounds. Rows marked `check` are never used.
     """
     started = time.monotonic()
     console = Console(stderr=True)

@@ -23,9 +23,11 @@ _HALF_A_DIGIT: Final = 0.0005
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 def power(results: Path | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
-    """Maximum power of accelerators and orchestration, beside the paper's section VII.B.5.
+    """Print maximum power, or the energy of simulated runs.
 
-    With RESULTS, a JSON file of `accelflow compare`, print the energy of each system in it.
+    Without RESULTS, print the maximum power of accelerators and orchestration, beside the paper's
+    section VII.B.5. With RESULTS, a JSON file of `accelflow compare`, print the energy of each
+    system in it.
     """
     given = read_assignments(changes)
     if results is not None:

@@ -59,11 +59,11 @@ def profile(
     *,
     as_json: bool,
 ) -> None:
-    """Sort the profile in FILE into the categories of the Accelerometer paper.
+    """Sort a profile into Accelerometer's categories.
 
-    FILE has folded stacks, the output of `perf script`, or a pprof profile, gzipped or not. Shares
-    are of the total weight. Speedups are upper bounds that ignore the cost of offloading;
-    `accelflow accelerometer` includes it.
+    The categories are those of the paper's Tables 2 and 3. FILE has folded stacks, the output of
+    `perf script`, or a pprof profile, gzipped or not. Shares are of the total weight. Speedups are
+    upper bounds that ignore the cost of offloading; `accelflow accelerometer` includes it.
     """
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())

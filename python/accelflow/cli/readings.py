@@ -61,7 +61,11 @@ def _choice_names() -> list[str]:
     help="Write readings.md, its pictures and readings.json to this directory.",
 )
 def readings(experiments: tuple[str, ...], **options: Any) -> None:
-    """Run EXPERIMENTs under each reading of the paper's open choices, and show what changes."""
+    """Show which rows depend on which reading of the paper.
+
+    Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
+    time, and shows how far each row moves.
+    """
     started = time.monotonic()
     console = Console(stderr=True)
     scenario = read_scenario(options["config_file"]) if options["config_file"] else Scenario()

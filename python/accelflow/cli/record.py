@@ -100,7 +100,7 @@ def record(
     out: Path,
     **options: Any,
 ) -> None:
-    """Record the cost of live requests, step by step, and write it to --out.
+    """Record the cost of live requests, step by step.
 
     MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers; the server then
     answers clients over TLS for --seconds. Alternatively, --from names the operators' port of a

@@ -20,10 +20,10 @@ from accelflow import relief_suite as model
 @click.option("--seed", default=1, show_default=True, help="Seed of random arrivals.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
-    """Maximum throughput of RELIEF's five applications, beside the paper's Fig. 15.
+    """Compare the throughput of RELIEF's five applications.
 
-    The ratios are AccelFlow over RELIEF, for several definitions of the maximum
-    (docs/relief-suite.md).
+    The paper's figure is Fig. 15. The ratios are AccelFlow over RELIEF, for several definitions of
+    the maximum (docs/relief-suite.md).
     """
     warmup = min(30, graphs // 10)
     result = model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)

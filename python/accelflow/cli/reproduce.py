@@ -85,7 +85,11 @@ from accelflow.reproduce import (
     help="Only write the page of proofs on what the paper's printed figures imply.",
 )
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
-    """Run EXPERIMENTs of the paper's evaluation, by default all, and compare the figures."""
+    """Run the paper's experiments and compare the results.
+
+    Without EXPERIMENT, all of them run; --list names them. The results stand beside the paper's
+    figures, with confidence intervals.
+    """
     started = time.monotonic()
     console, output = Console(stderr=True), Output()
     if options["only_list"]:
