@@ -5,8 +5,9 @@ mod common;
 
 // quoted: begin
 use accelflow_sim::Config;
-use accelflow_sim::orchestrators::{Completion, Decision, Links, Next, Orchestrator};
-use accelflow_units::Time;
+use accelflow_sim::orchestrators::{
+    Completion, CoreRequests, Decision, Links, Next, Orchestrator, Properties,
+};
 
 /// CPU-Centric whose core looks for completions instead of being interrupted by them.
 struct Polling;
@@ -20,8 +21,13 @@ impl Orchestrator for Polling {
         "Polling" // not in the paper: a name for tables
     }
 
-    fn start(&self, config: &Config) -> Time {
-        config.core.submit
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            start: config.core.submit,
+            requests: CoreRequests::RunQueue,
+            notified: config.core.notice,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
@@ -43,14 +49,6 @@ impl Orchestrator for Polling {
             // The end is charged by `notified`.
             Next::End => Decision::default(),
         }
-    }
-
-    fn interrupts(&self) -> bool {
-        false
-    }
-
-    fn notified(&self, config: &Config) -> Time {
-        config.core.notice
     }
 }
 // quoted: end

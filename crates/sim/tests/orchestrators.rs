@@ -5,7 +5,8 @@
 mod common;
 
 use accelflow_sim::orchestrators::{
-    Arm, Completion, Decision, LADDER, Links, Manager, Next, ORCHESTRATORS, Queueing, orchestrator,
+    Arm, Completion, Decision, LADDER, Links, ManagerVisit, Next, ORCHESTRATORS, Queueing,
+    orchestrator,
 };
 use accelflow_sim::plan::{Form, PhasePlan, Plan};
 use accelflow_sim::{Config, Load};
@@ -119,7 +120,7 @@ fn cpu_centric_interrupts_the_core_for_every_hand_over() {
 
 #[test]
 fn relief_asks_its_manager_always_and_the_core_when_a_chain_is_not_simple() {
-    let manager = Some(Manager {
+    let manager = Some(ManagerVisit {
         occupancy: us(0.13),
         latency: us(1.5),
     });
@@ -162,7 +163,7 @@ fn a_manager_that_does_what_chains_cannot_leaves_the_core_alone() {
         ..completions()[0].1
     };
     let resolving = config.dispatch(7 + 12);
-    let visit = Manager {
+    let visit = ManagerVisit {
         occupancy: Time::from_ns(100) + resolving,
         latency: us(1.5) + resolving,
     };
@@ -177,7 +178,7 @@ fn a_manager_that_does_what_chains_cannot_leaves_the_core_alone() {
 fn direct_systems_differ_in_what_their_dispatchers_can_do() {
     let config = Config::default();
     let expected = |id: &str, instructions: [u64; 7], fallbacks: [f64; 7], manager: bool| {
-        let visit = manager.then(|| Manager::of(&config));
+        let visit = manager.then(|| ManagerVisit::of(&config));
         let rows = instructions.into_iter().zip(fallbacks);
         let expected: Vec<_> = rows
             .map(|(instructions, fallback)| Decision {
@@ -210,10 +211,10 @@ fn the_ladder_adds_one_technique_at_a_time() {
         ]
     );
     let config = Config::default();
-    let visit = Some(Manager::of(&config));
-    let submissions = LADDER.map(|it| it.submission(&config));
+    let visit = Some(ManagerVisit::of(&config));
+    let submissions = LADDER.map(|system| system.properties(&config).submission);
     assert_eq!(submissions, [visit, visit, None, None, None]);
-    let central = LADDER.map(|it| it.queueing() == Queueing::Central);
+    let central = LADDER.map(|system| system.properties(&config).queueing == Queueing::Central);
     assert_eq!(central, [true, false, false, false, false]);
     assert_eq!(
         accelflow_sim::orchestrators::SYSTEMS.map(|it| it.id()),
@@ -286,9 +287,11 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     assert_eq!(SYSTEMS.len(), expected.len());
     for (it, (id, name, start, notified, accelerated, parks)) in all.into_iter().zip(expected) {
         assert_eq!((it.id(), it.paper_name()), (id, name));
-        assert_eq!(it.start(&config), us(start), "{id}");
-        assert_eq!(it.notified(&config), us(notified), "{id}");
-        assert_eq!((it.accelerated(), it.parks()), (accelerated, parks), "{id}");
+        let properties = it.properties(&config);
+        assert_eq!(properties.start, us(start), "{id}");
+        assert_eq!(properties.notified, us(notified), "{id}");
+        let found = (properties.accelerated, properties.parks);
+        assert_eq!(found, (accelerated, parks), "{id}");
         assert_eq!(orchestrator(&name.to_uppercase()).unwrap().id(), id);
     }
     assert_eq!(

@@ -6,7 +6,7 @@ use accelflow_units::Time;
 
 use super::dispatcher::Dispatcher;
 
-/// How many of each thing an accelerator has.
+/// The numbers of elements and queue entries of an accelerator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub elements: usize,
@@ -16,10 +16,9 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// What the tenant number `part` of `parts` has of each, if they are divided evenly; the first
-    /// ones have what is left over.
-    pub(crate) fn share(&self, part: usize, parts: usize) -> Sizes {
-        let of = |all: usize| all / parts + usize::from(part < all % parts);
+    /// The share number `share` of `shares` equal ones; the first shares get the remainder.
+    pub(crate) fn share(&self, share: usize, shares: usize) -> Sizes {
+        let of = |all: usize| all / shares + usize::from(share < all % shares);
         Sizes {
             elements: of(self.elements),
             input: of(self.input),
@@ -29,7 +28,7 @@ impl Sizes {
     }
 }
 
-/// An operation that an element begins.
+/// An operation that an element starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Started<T> {
     pub item: T,
@@ -42,13 +41,13 @@ pub(crate) struct Started<T> {
 /// One instance of an accelerator: input queue with its overflow area, processing elements, output
 /// queue.
 ///
-/// `T` names what is queued. An input entry is taken from the moment it is reserved (its data may
+/// `T` identifies an entry. An input entry is taken from the moment it is reserved (its data may
 /// still be under way) until a processing element loads it; an output entry from the end of the
 /// operation until its data has left.
 #[derive(Clone, Debug)]
 pub(crate) struct Station<T> {
     ready: InputQueue<T>,
-    /// Goes on with the order of `ready`.
+    /// Continues the order of `ready`.
     overflow: InputQueue<T>,
     blocked: VecDeque<(T, Owner)>,
     input_used: usize,
@@ -59,10 +58,10 @@ pub(crate) struct Station<T> {
     overflow_entries: usize,
     output_used: usize,
     output_entries: usize,
-    /// What idle elements hold; the one that became idle last is taken first.
+    /// Whose state idle elements hold; the one that became idle last is taken first.
     idle: Vec<Option<Owner>>,
     elements: u64,
-    /// Operations that run, and the sum of the times at which they are to end.
+    /// Number of operations that run, and the sum of the times at which they are to end.
     running: u64,
     ends: Time,
     pub(crate) dispatcher: Dispatcher<T>,
@@ -72,7 +71,7 @@ pub(crate) struct Station<T> {
     pub(crate) operations: u64,
     pub(crate) work: Time,
     pub(crate) peak_input: usize,
-    /// Traces that a core went on with, as queue and overflow area were full.
+    /// Number of traces that fell back to a core because queue and overflow area were full.
     pub(crate) turned_away: u64,
 }
 
@@ -111,15 +110,15 @@ impl<T: Copy + PartialEq> Station<T> {
         free
     }
 
-    /// Takes an entry for a join whose arms come one by one, if one is free and another is not a
-    /// join's: what is in the overflow area may be an arm, and waits for an entry.
+    /// Takes an input entry for a join, if one is free and another is not taken by a join: an
+    /// operation in the overflow area may be an arm, and waits for an input entry.
     pub(crate) fn reserve_for_join(&mut self) -> bool {
         let free = self.joins + 1 < self.input_entries && self.reserve_input();
         self.joins += usize::from(free);
         free
     }
 
-    /// All arms have come to a reserved entry.
+    /// All arms have arrived at an entry of [`Station::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
     }
@@ -131,7 +130,7 @@ impl<T: Copy + PartialEq> Station<T> {
         free
     }
 
-    /// Marks a reserved input entry as ready: where the dispatcher puts it.
+    /// Marks a reserved input entry as ready, and returns where the dispatcher puts it.
     pub(crate) fn ready(&mut self, entry: Entry<T>, now: Time) -> Placed {
         let elements = Elements {
             count: self.elements,
@@ -141,23 +140,22 @@ impl<T: Copy + PartialEq> Station<T> {
         self.ready.push(entry, elements, now)
     }
 
-    /// Gives up a reserved input entry that was never ready; the overflow entry that it is given
-    /// to.
+    /// Gives up a reserved input entry that was never ready, and returns the overflow entry that
+    /// moves up.
     pub(crate) fn release_input(&mut self) -> Option<T> {
         self.input_used -= 1;
         self.refill()
     }
 
-    /// Gives up a reserved overflow entry that never arrived.
+    /// Gives up a reserved overflow entry that was never filled.
     pub(crate) fn release_overflow(&mut self) {
         self.overflow_used -= 1;
     }
 
-    /// Marks a reserved overflow entry as waiting for an input entry; the entry to move into the
-    /// input queue now, if one is free there.
+    /// Marks a reserved overflow entry as filled, and returns the entry that moves up if an input
+    /// entry is free.
     ///
-    /// Entries move up in the order of the policy, which takes all of the input queue to be before
-    /// them.
+    /// Entries move up in the order of the policy, which counts the whole input queue before them.
     pub(crate) fn spilled(&mut self, entry: Entry<T>, now: Time) -> Option<T> {
         let elements = Elements {
             count: self.elements,
@@ -168,7 +166,7 @@ impl<T: Copy + PartialEq> Station<T> {
         self.refill()
     }
 
-    /// The next ready entry for an idle processing element, whose input entry becomes free.
+    /// Starts the next ready entry on an idle element; its input entry becomes free.
     pub(crate) fn start(&mut self, now: Time) -> Option<Started<T>> {
         if self.idle.is_empty() || self.ready.is_empty() {
             return None;
@@ -186,24 +184,24 @@ impl<T: Copy + PartialEq> Station<T> {
         })
     }
 
-    /// An element's operation is to end at `end`.
+    /// Notes that a started operation will end at `end`.
     pub(crate) fn runs_until(&mut self, end: Time) {
         self.running += 1;
         self.ends += end;
     }
 
-    /// The operation that was to end at `end` has stopped or ended.
+    /// Notes that the operation that was to end at `end` has stopped or ended.
     pub(crate) fn stops(&mut self, end: Time) {
         self.running -= 1;
         self.ends = self.ends.saturating_sub(end);
     }
 
-    /// An element whose operation has stopped is free, without a result.
+    /// Frees an element whose operation has stopped without a result.
     pub(crate) fn abandon(&mut self, owner: Owner, now: Time) {
         self.free_element(owner, now);
     }
 
-    /// The overflow entry that a free input entry is given to.
+    /// Gives a free input entry to the next overflow entry, and returns that.
     pub(crate) fn refill(&mut self) -> Option<T> {
         if self.overflow.is_empty() || !self.reserve_input() {
             return None;
@@ -212,8 +210,8 @@ impl<T: Copy + PartialEq> Station<T> {
         self.overflow.pop().map(|entry| entry.item)
     }
 
-    /// An operation has ended: whether its result has an output entry. If not, the result waits
-    /// in the processing element, which stays taken.
+    /// Ends an operation: whether its result has an output entry. If not, the result waits in the
+    /// element, which stays taken.
     pub(crate) fn deposit(&mut self, entry: T, owner: Owner, now: Time) -> bool {
         self.operations += 1;
         if self.output_used < self.output_entries {
@@ -226,7 +224,7 @@ impl<T: Copy + PartialEq> Station<T> {
         }
     }
 
-    /// The data of an output entry has left; the blocked result that is given the entry.
+    /// Frees an output entry whose data has left, and returns the blocked result that gets it.
     pub(crate) fn withdraw(&mut self, now: Time) -> Option<T> {
         match self.blocked.pop_front() {
             Some((entry, owner)) => {
@@ -250,13 +248,13 @@ impl<T: Copy + PartialEq> Station<T> {
         self.blocked.len()
     }
 
-    /// Operations that wait, are on their way, or hold an element: what choosing between
-    /// instances looks at.
+    /// Operations that wait, are on their way, or hold an element: the load by which instances are
+    /// chosen.
     pub(crate) fn load(&self) -> usize {
         self.input_used + self.overflow_used + self.elements as usize - self.idle.len()
     }
 
-    /// How many elements it has.
+    /// Number of elements.
     pub(crate) fn elements(&self) -> u64 {
         self.elements
     }

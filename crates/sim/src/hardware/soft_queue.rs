@@ -2,15 +2,15 @@ use std::collections::VecDeque;
 
 use accelflow_units::Time;
 
-/// What accelerators have for one core, in a queue in memory, and when the core may look again.
+/// A queue in memory from accelerators to one core, and when the core polls it.
 #[derive(Clone, Debug)]
 pub(crate) struct SoftQueue<T> {
     entries: VecDeque<T>,
     capacity: usize,
-    /// What has found the queue full, in the order of coming.
+    /// Entries that found the queue full, in the order of arrival.
     outside: VecDeque<T>,
-    next_look: Time,
-    /// When a thread last left the core, which the polling thread then takes.
+    next_poll: Time,
+    /// When another thread than the polling one last left the core.
     left: Option<Time>,
 }
 
@@ -20,12 +20,12 @@ impl<T> SoftQueue<T> {
             entries: VecDeque::new(),
             capacity,
             outside: VecDeque::new(),
-            next_look: Time::ZERO,
+            next_poll: Time::ZERO,
             left: None,
         }
     }
 
-    /// Adds an entry, or lets it wait for a free one.
+    /// Adds an entry, which waits outside if the queue is full.
     pub(crate) fn push(&mut self, entry: T) {
         if self.entries.len() < self.capacity {
             self.entries.push_back(entry);
@@ -34,34 +34,33 @@ impl<T> SoftQueue<T> {
         }
     }
 
-    /// Whether there is something to find.
+    /// Whether a poll would find no entry.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether a core that has other work is to look at `now`.
+    /// Whether a core with other work polls at `now`.
     pub(crate) fn due(&self, now: Time) -> bool {
-        now >= self.next_look
+        now >= self.next_poll
     }
 
-    /// Another thread than the polling one has left the core.
+    /// Notes that another thread than the polling one leaves the core.
     pub(crate) fn thread_left(&mut self, now: Time) {
         self.left = Some(now);
     }
 
-    /// From when on the polling thread has a core that does nothing else, if a switch of threads
-    /// takes `switch`.
+    /// When the polling thread gets an otherwise idle core, if a switch of threads takes `switch`.
     pub(crate) fn polled_from(&self, switch: Time) -> Time {
         self.left.map_or(Time::ZERO, |left| left + switch)
     }
 
-    /// A look begins; the next one need not for `period`.
-    pub(crate) fn look(&mut self, period: Time, now: Time) {
-        self.next_look = now + period;
+    /// Begins a poll; while the core has other work, the next one is due after `period`.
+    pub(crate) fn poll(&mut self, period: Time, now: Time) {
+        self.next_poll = now + period;
     }
 
-    /// A look has ended: all that is in the queue, oldest first. What has waited for free entries
-    /// gets them, and is seen by the next look.
+    /// Ends a poll: takes all entries of the queue, oldest first. Entries that wait outside move
+    /// into the queue; the next poll finds them.
     pub(crate) fn take(&mut self) -> VecDeque<T> {
         let taken = std::mem::take(&mut self.entries);
         let free = self.capacity.min(self.outside.len());
@@ -69,7 +68,7 @@ impl<T> SoftQueue<T> {
         taken
     }
 
-    /// Entries in it and before it.
+    /// Number of entries in the queue and outside.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() + self.outside.len()
     }
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_finds_what_the_queue_holds_in_order_and_the_rest_moves_up() {
+    fn a_poll_takes_all_entries_in_order_and_the_rest_moves_up() {
         let mut queue = SoftQueue::new(2);
         assert!(queue.is_empty());
         for entry in 1..=5 {
@@ -104,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_due_a_period_after_the_last_one_began() {
+    fn a_poll_is_due_a_period_after_the_last_one_began() {
         let mut queue: SoftQueue<u8> = SoftQueue::new(1);
         let at = Time::from_ns;
         assert!(queue.due(at(0)));
-        queue.look(at(50), at(7));
+        queue.poll(at(50), at(7));
         assert!(!queue.due(at(56)));
         assert!(queue.due(at(57)));
-        queue.look(at(0), at(60));
+        queue.poll(at(0), at(60));
         assert!(queue.due(at(60)));
     }
 }

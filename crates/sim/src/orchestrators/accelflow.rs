@@ -1,6 +1,9 @@
-use accelflow_units::Time;
-
-use super::{Completion, Decision, Links, Next, Orchestrator};
+use super::completion::Completion;
+use super::costs::instructions;
+use super::decision::Decision;
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::Properties;
 use crate::config::Config;
 
 /// Output dispatchers resolve branches, transform formats, read the trace memory and forward;
@@ -16,12 +19,13 @@ impl Orchestrator for AccelFlow {
         "AccelFlow"
     }
 
-    fn parks(&self) -> bool {
-        true
-    }
-
-    fn start(&self, config: &Config) -> Time {
-        config.core.enqueue
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            parks: true,
+            start: config.core.enqueue,
+            notified: config.core.notice,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
@@ -34,24 +38,4 @@ impl Orchestrator for AccelFlow {
             ..Decision::default()
         }
     }
-
-    fn notified(&self, config: &Config) -> Time {
-        config.core.notice
-    }
-}
-
-/// Section VII.B.2: a base, and more for each branch, trace memory access, transformation and end.
-pub(super) fn instructions(completion: &Completion, config: &Config) -> u64 {
-    let costs = &config.dispatcher;
-    let blocks = completion.size.get().div_ceil(2048).max(1);
-    let end = if completion.next == Next::End {
-        costs.end
-    } else {
-        0
-    };
-    costs.plain
-        + costs.branch * u64::from(completion.branches)
-        + costs.load_atm * u64::from(completion.loads)
-        + costs.transform * u64::from(completion.transforms) * blocks
-        + end
 }

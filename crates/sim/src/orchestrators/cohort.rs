@@ -1,15 +1,17 @@
 use accelflow_units::Time;
 
-use super::{
-    Arm, Completion, Decision, Links, Next, Notification, Orchestrator, interrupt_and_submit,
-    software_transforms,
-};
+use super::completion::{Arm, Completion, Next};
+use super::costs::{interrupt_and_submit, software_transforms};
+use super::decision::Decision;
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::{CoreRequests, Notification, Properties};
 use crate::config::Config;
 
-/// Pairs of accelerators that frequently go together are linked; cores orchestrate the others
+/// Links connect pairs of accelerators that frequently go together; cores orchestrate the others
 /// (Cohort, ASPLOS 2023; AccelFlow, section VI).
 ///
-/// A link carries a payload that fits a queue entry and is not branched on or transformed.
+/// A link carries a payload that fits a queue entry and needs no branch or transformation.
 pub(super) struct Cohort {
     id: &'static str,
     paper_name: &'static str,
@@ -40,8 +42,8 @@ impl Cohort {
         if !self.polls {
             return interrupt_and_submit(completion, config);
         }
-        // The request's thread takes it from one queue and puts it into another, unless that waits
-        // for other arms of a join: the last of them is put there with the others.
+        // The request's thread takes the operation from one queue and puts it into another. An arm
+        // that waits at a join is put there later, together with the last arm.
         let taken = config.cohort.pop + config.core.context_switch;
         match completion.arm {
             Arm::Waits => taken,
@@ -68,11 +70,22 @@ impl Orchestrator for Cohort {
         self.paper_name
     }
 
-    fn start(&self, config: &Config) -> Time {
+    fn properties(&self, config: &Config) -> Properties {
+        let common = Properties::new(config);
         if self.polls {
-            config.cohort.push
-        } else {
-            config.core.submit
+            return Properties {
+                start: config.cohort.push,
+                requests: CoreRequests::SoftwareQueue,
+                notification: Notification::Found,
+                notified: config.cohort.pop,
+                ..common
+            };
+        }
+        Properties {
+            start: config.core.submit,
+            notification: Notification::Interrupt,
+            notified: config.core.interrupt,
+            ..common
         }
     }
 
@@ -80,7 +93,7 @@ impl Orchestrator for Cohort {
         let fits = completion.size <= config.accelerator.inline;
         let simple = fits && completion.branches == 0 && completion.transforms == 0;
         match completion.next {
-            // A link is between two: what comes from several meets at the core.
+            // A link connects two accelerators, so the arms of a join meet at the core.
             Next::Forward(to)
                 if simple && completion.arm == Arm::None && links.linked(completion.from, to) =>
             {
@@ -95,30 +108,6 @@ impl Orchestrator for Cohort {
                 ..Decision::default()
             },
             Next::End => Decision::default(),
-        }
-    }
-
-    fn interrupts(&self) -> bool {
-        !self.polls
-    }
-
-    fn software_queues(&self) -> bool {
-        self.polls
-    }
-
-    fn notification(&self) -> Notification {
-        if self.polls {
-            Notification::Found
-        } else {
-            Notification::Interrupt
-        }
-    }
-
-    fn notified(&self, config: &Config) -> Time {
-        if self.polls {
-            config.cohort.pop
-        } else {
-            config.core.interrupt
         }
     }
 }

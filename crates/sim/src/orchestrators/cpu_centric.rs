@@ -1,9 +1,9 @@
-use accelflow_units::Time;
-
-use super::{
-    Completion, Decision, Links, Next, Notification, Orchestrator, interrupt_and_submit,
-    software_transforms,
-};
+use super::completion::{Completion, Next};
+use super::costs::{interrupt_and_submit, software_transforms};
+use super::decision::Decision;
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::{Notification, Properties};
 use crate::config::Config;
 
 /// A core invokes one accelerator at a time and is interrupted by each completion (AccelFlow,
@@ -19,8 +19,13 @@ impl Orchestrator for CpuCentric {
         "CPU-Centric"
     }
 
-    fn start(&self, config: &Config) -> Time {
-        config.core.submit
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            start: config.core.submit,
+            notification: Notification::Interrupt,
+            notified: config.core.interrupt,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
@@ -36,13 +41,5 @@ impl Orchestrator for CpuCentric {
             },
             Next::End => Decision::default(),
         }
-    }
-
-    fn notification(&self) -> Notification {
-        Notification::Interrupt
-    }
-
-    fn notified(&self, config: &Config) -> Time {
-        config.core.interrupt
     }
 }

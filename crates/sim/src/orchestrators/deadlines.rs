@@ -1,10 +1,12 @@
-use accelflow_units::Time;
-
 use super::accelflow::AccelFlow;
-use super::{Completion, Decision, Links, Orchestrator};
+use super::completion::Completion;
+use super::decision::Decision;
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::Properties;
 use crate::config::{Config, Policy};
 
-/// AccelFlow whose input dispatchers serve deadlines. The paper has no names for them.
+/// AccelFlow with input dispatchers that serve deadlines. The paper has no names for these systems.
 pub(super) struct Deadlines {
     id: &'static str,
     paper_name: &'static str,
@@ -34,23 +36,14 @@ impl Orchestrator for Deadlines {
         self.paper_name
     }
 
-    fn parks(&self) -> bool {
-        AccelFlow.parks()
-    }
-
-    fn policy(&self, _: &Config) -> Policy {
-        self.policy
-    }
-
-    fn start(&self, config: &Config) -> Time {
-        AccelFlow.start(config)
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            policy: self.policy,
+            ..AccelFlow.properties(config)
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision {
         AccelFlow.decide(completion, config, links)
-    }
-
-    fn notified(&self, config: &Config) -> Time {
-        AccelFlow.notified(config)
     }
 }

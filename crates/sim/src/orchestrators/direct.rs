@@ -1,21 +1,20 @@
-use accelflow_units::Time;
-
-use super::accelflow::instructions;
-use super::{
-    Completion, Decision, Links, Manager, Next, Orchestrator, interrupt_and_submit,
-    software_transforms,
-};
+use super::completion::{Completion, Next};
+use super::costs::{instructions, interrupt_and_submit, software_transforms};
+use super::decision::{Decision, ManagerVisit};
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::Properties;
 use crate::config::{Config, FallbackTo};
 
-/// Accelerators execute traces and hand on directly; what their output dispatchers cannot do is
-/// done elsewhere, and the trace then goes on (AccelFlow, section VII.A.2, Fig. 13).
+/// Accelerators execute traces and hand on directly; a manager or a core does what their output
+/// dispatchers cannot do, and the trace then goes on (AccelFlow, section VII.A.2, Fig. 13).
 pub(super) struct Direct {
     id: &'static str,
     paper_name: &'static str,
     /// Whether dispatchers resolve branches.
     branches: bool,
-    /// Whether a hardware manager takes what a dispatcher cannot do, before it asks a core or, as
-    /// `relief.fallback` says, in its place.
+    /// Whether a hardware manager handles what a dispatcher cannot do: it asks a core or, with
+    /// `relief.fallback`, resolves it itself.
     manager: bool,
 }
 
@@ -47,8 +46,8 @@ pub(super) const DIRECT_LIST: Direct = Direct {
 };
 
 impl Direct {
-    /// Whether the dispatcher can go on by itself. How large a payload is matters only to the
-    /// accelerator that it is handed to.
+    /// Whether the dispatcher can go on by itself. The size of the payload matters only if another
+    /// accelerator comes next.
     fn manages(&self, completion: &Completion, config: &Config) -> bool {
         let hands_on = matches!(completion.next, Next::Forward(_));
         (self.branches || completion.branches == 0)
@@ -66,16 +65,17 @@ impl Orchestrator for Direct {
         self.paper_name
     }
 
-    fn parks(&self) -> bool {
-        true
-    }
-
-    fn start(&self, config: &Config) -> Time {
-        config.core.enqueue
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            parks: true,
+            start: config.core.enqueue,
+            notified: config.core.notice,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
-        // The dispatcher does what it can, and that includes finding what it cannot do.
+        // The dispatcher does what it can, which includes finding out what it cannot do.
         let done = Completion {
             branches: if self.branches {
                 completion.branches
@@ -96,19 +96,15 @@ impl Orchestrator for Direct {
         }
         if self.manager && config.relief.fallback == FallbackTo::Manager {
             return Decision {
-                manager: Some(Manager::resolving(completion, config)),
+                manager: Some(ManagerVisit::resolving(completion, config)),
                 ..decision
             };
         }
         Decision {
-            manager: self.manager.then(|| Manager::of(config)),
+            manager: self.manager.then(|| ManagerVisit::of(config)),
             core: interrupt_and_submit(completion, config)
                 + software_transforms(completion, config),
             ..decision
         }
-    }
-
-    fn notified(&self, config: &Config) -> Time {
-        config.core.notice
     }
 }

@@ -1,10 +1,12 @@
-use accelflow_units::Time;
-
-use super::{Completion, Decision, Links, Notification, Orchestrator};
+use super::completion::Completion;
+use super::decision::Decision;
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::{Notification, Properties};
 use crate::config::Config;
 
 /// Accelerators hand on directly, and deciding costs nothing (AccelFlow, section VII.A.3,
-/// "Ideal"). Moving the data takes the time it takes.
+/// "Ideal"). Moving the data still takes time.
 pub(super) struct Ideal;
 
 impl Orchestrator for Ideal {
@@ -16,23 +18,15 @@ impl Orchestrator for Ideal {
         "Ideal"
     }
 
-    fn parks(&self) -> bool {
-        true
-    }
-
-    fn start(&self, _: &Config) -> Time {
-        Time::ZERO
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            parks: true,
+            notification: Notification::Found,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, _: &Completion, _: &Config, _: &Links) -> Decision {
         Decision::default()
-    }
-
-    fn notification(&self) -> Notification {
-        Notification::Found
-    }
-
-    fn notified(&self, _: &Config) -> Time {
-        Time::ZERO
     }
 }

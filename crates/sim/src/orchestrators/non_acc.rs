@@ -1,6 +1,8 @@
-use accelflow_units::Time;
-
-use super::{Completion, Decision, Links, Orchestrator};
+use super::completion::Completion;
+use super::decision::Decision;
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::Properties;
 use crate::config::Config;
 
 /// No accelerators: a core executes every operation (AccelFlow, section VI, "Non-acc").
@@ -15,19 +17,14 @@ impl Orchestrator for NonAcc {
         "Non-acc"
     }
 
-    fn accelerated(&self) -> bool {
-        false
-    }
-
-    fn start(&self, _: &Config) -> Time {
-        Time::ZERO
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            accelerated: false,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, _: &Completion, _: &Config, _: &Links) -> Decision {
         Decision::default()
-    }
-
-    fn notified(&self, _: &Config) -> Time {
-        Time::ZERO
     }
 }

@@ -1,13 +1,13 @@
-use accelflow_units::Time;
-
-use super::{
-    Completion, Decision, Links, Manager, Next, Notification, Orchestrator, Queueing,
-    interrupt_and_submit, software_transforms,
-};
+use super::completion::{Completion, Next};
+use super::costs::{interrupt_and_submit, software_transforms};
+use super::decision::{Decision, ManagerVisit};
+use super::links::Links;
+use super::orchestrator::Orchestrator;
+use super::properties::{Notification, Properties, Queueing};
 use crate::config::{Config, FallbackTo};
 
-/// A central hardware manager is told of each completion and starts the next operation of the
-/// chain (RELIEF, HPCA 2024; AccelFlow, section VI).
+/// A central hardware manager learns of each completion and starts the next operation of the chain
+/// (RELIEF, HPCA 2024; AccelFlow, section VI).
 ///
 /// A chain is linear and its data fits a queue entry. At a branch, a transformation or a payload
 /// beyond the entry (the "hardware manager fallbacks" of AccelFlow, section VII.A.2), the manager
@@ -43,21 +43,20 @@ impl Orchestrator for Relief {
         self.paper_name
     }
 
-    fn queueing(&self) -> Queueing {
-        self.queueing
-    }
-
-    fn start(&self, config: &Config) -> Time {
-        config.core.submit
-    }
-
-    fn submission(&self, config: &Config) -> Option<Manager> {
-        Some(Manager::of(config))
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            queueing: self.queueing,
+            start: config.core.submit,
+            submission: Some(ManagerVisit::of(config)),
+            notification: Notification::Interrupt,
+            notified: config.core.interrupt,
+            ..Properties::new(config)
+        }
     }
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         let decision = Decision {
-            manager: Some(Manager::of(config)),
+            manager: Some(ManagerVisit::of(config)),
             ..Decision::default()
         };
         let simple =
@@ -65,7 +64,7 @@ impl Orchestrator for Relief {
         match completion.next {
             Next::Forward(_) if simple => decision,
             Next::Forward(_) if config.relief.fallback == FallbackTo::Manager => Decision {
-                manager: Some(Manager::resolving(completion, config)),
+                manager: Some(ManagerVisit::resolving(completion, config)),
                 ..decision
             },
             Next::Forward(_) => Decision {
@@ -79,13 +78,5 @@ impl Orchestrator for Relief {
             },
             Next::End => decision,
         }
-    }
-
-    fn notification(&self) -> Notification {
-        Notification::Interrupt
-    }
-
-    fn notified(&self, config: &Config) -> Time {
-        config.core.interrupt
     }
 }

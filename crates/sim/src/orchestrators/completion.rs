@@ -1,0 +1,55 @@
+//! What an output dispatcher knows when an operation has completed.
+
+use accelflow_trace::Accel;
+use accelflow_units::Bytes;
+
+use crate::config::Config;
+
+/// The result of reading a trace at the end of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The accelerator that has completed.
+    pub from: Accel,
+    /// What comes next.
+    pub next: Next,
+    /// Number of branches resolved.
+    pub branches: u8,
+    /// Number of words read from the trace memory.
+    pub loads: u8,
+    /// Number of transformations of the payload before the next operation.
+    pub transforms: u8,
+    /// Size of the payload.
+    pub size: Bytes,
+    /// Effect on a join, if one comes next.
+    pub arm: Arm,
+}
+
+impl Completion {
+    /// Whether the payload is larger than the inline part of a queue entry.
+    pub fn is_large(&self, config: &Config) -> bool {
+        self.size > config.accelerator.inline
+    }
+}
+
+/// The effect of a completion on the join that comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arm {
+    /// No join comes next.
+    #[default]
+    None,
+    /// Other arms are missing, so this completion does not start the next operation.
+    Waits,
+    /// This is the last arm, so this completion starts the next operation.
+    Last,
+}
+
+/// Where a trace goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At this accelerator.
+    Forward(Accel),
+    /// At this TCP accelerator, when a message arrives.
+    Park,
+    /// Nowhere: the trace has ended and its core is notified.
+    End,
+}

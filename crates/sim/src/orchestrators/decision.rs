@@ -1,0 +1,53 @@
+//! What an orchestrator decides about a completion.
+
+use accelflow_units::Time;
+
+use super::completion::Completion;
+use super::costs::instructions;
+use crate::config::Config;
+
+/// Who is busy with a completion, one after the other, and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Time of the accelerator's output dispatcher.
+    pub dispatcher: Time,
+    /// Number of instructions that the dispatcher executes.
+    pub instructions: u64,
+    /// The visit to the central manager, if there is one.
+    pub manager: Option<ManagerVisit>,
+    /// Time of the request's core; the trace waits for it.
+    pub core: Time,
+    /// Time of the request's core while the trace waits for a message anyway.
+    pub background: Time,
+}
+
+/// A visit to the central manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ManagerVisit {
+    /// How long the manager serves no other visit.
+    pub occupancy: Time,
+    /// Time from the start of the visit until its decision takes effect.
+    pub latency: Time,
+}
+
+impl ManagerVisit {
+    /// A visit to RELIEF's manager.
+    pub fn of(config: &Config) -> ManagerVisit {
+        ManagerVisit {
+            occupancy: config.relief.occupancy,
+            latency: config.relief.latency,
+        }
+    }
+
+    /// A visit in which the manager also resolves branches and transforms the payload, with the
+    /// instructions that an output dispatcher needs for them.
+    pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
+        let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);
+        let resolving = config.dispatch(extra);
+        let visit = ManagerVisit::of(config);
+        ManagerVisit {
+            occupancy: visit.occupancy + resolving,
+            latency: visit.latency + resolving,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The list of systems.
+
+use super::accelflow::AccelFlow;
+use super::cpu_centric::CpuCentric;
+use super::ideal::Ideal;
+use super::non_acc::NonAcc;
+use super::orchestrator::Orchestrator;
+use super::{cohort, deadlines, direct, relief};
+
+/// The systems that the paper's figures compare, in its order: the default of a comparison.
+pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
+    &NonAcc,
+    &CpuCentric,
+    &relief::RELIEF,
+    &cohort::COHORT,
+    &AccelFlow,
+    &Ideal,
+];
+
+/// The steps from RELIEF to AccelFlow (AccelFlow, section VII.A.2, Fig. 13): each adds one
+/// technique to the one before it.
+pub const LADDER: [&dyn Orchestrator; 5] = [
+    &relief::RELIEF,
+    &relief::PER_ACC_TYPE_Q,
+    &direct::DIRECT,
+    &direct::CNTR_FLOW,
+    &AccelFlow,
+];
+
+/// All systems, from the one without accelerators to the ideal one.
+pub const SYSTEMS: [&dyn Orchestrator; 13] = [
+    &NonAcc,
+    &CpuCentric,
+    &relief::RELIEF,
+    &cohort::COHORT,
+    &cohort::COHORT_POLLING,
+    &relief::PER_ACC_TYPE_Q,
+    &direct::DIRECT_LIST,
+    &direct::DIRECT,
+    &direct::CNTR_FLOW,
+    &AccelFlow,
+    &deadlines::EXCHANGE,
+    &deadlines::EDF,
+    &Ideal,
+];
+
+/// The identifier of an orchestrator that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown orchestrator '{id}'; known are {}", SYSTEMS.map(|o| o.id()).join(", "))]
+pub struct UnknownOrchestrator {
+    /// The identifier as given.
+    pub id: String,
+}
+
+/// Finds the orchestrator called `id` among [`SYSTEMS`]; the paper's spelling, in any case, is
+/// understood too.
+///
+/// # Errors
+/// [`UnknownOrchestrator`].
+pub fn orchestrator(id: &str) -> Result<&'static dyn Orchestrator, UnknownOrchestrator> {
+    let same = |o: &&&dyn Orchestrator| o.id() == id || o.paper_name().eq_ignore_ascii_case(id);
+    let found = SYSTEMS.iter().find(same).copied();
+    found.ok_or_else(|| UnknownOrchestrator { id: id.to_owned() })
+}

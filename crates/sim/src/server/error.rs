@@ -1,0 +1,85 @@
+//! Why a simulation cannot run.
+
+use accelflow_shaping::ShapingError;
+use accelflow_trace::Fault;
+use accelflow_workload::arrivals::ArrivalsError;
+
+use crate::config::ConfigError;
+
+/// Why a simulation cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimError {
+    /// A server parameter is outside its range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The arrival process is invalid.
+    #[error(transparent)]
+    Arrivals(#[from] ArrivalsError),
+    /// The shaper is invalid, or a trace can never pass it.
+    #[error("tenant {tenant}, shaping: {error}")]
+    Shaping {
+        /// The tenant.
+        tenant: u16,
+        /// The error of the shaper.
+        error: ShapingError,
+    },
+    /// Loads of one tenant have different shapers.
+    #[error("tenant {0}: all of its loads must have the same shaping, as they share one bucket")]
+    ShapingDiffers(u16),
+    /// Tenants reserve shares of an accelerator that has fewer elements or entries than there are
+    /// tenants.
+    #[error(
+        "tenant.isolation = reserved with {tenants} tenants: each needs an element, an input entry \
+         and an output entry of every accelerator; {accel} has {fewest} of one of them"
+    )]
+    ReservedTooFew {
+        /// Number of tenants.
+        tenants: usize,
+        /// The accelerator that has too few.
+        accel: String,
+        /// The smallest of its numbers of elements, input entries and output entries.
+        fewest: usize,
+    },
+    /// Tenants reserve shares, but all accelerators share one queue.
+    #[error(
+        "tenant.isolation = reserved with {0}: its accelerators share one queue, which is not \
+         divided; allowed are one tenant and the other systems"
+    )]
+    ReservedCentrally(String),
+    /// The load is for a service that the plan does not have.
+    #[error("there is no service number {0} in the plan")]
+    UnknownService(usize),
+    /// The load has no requests after the warm-up.
+    #[error("service {service}: {requests} requests with {warmup} of warm-up; more must remain")]
+    NoRequests {
+        /// The service.
+        service: String,
+        /// Its requests.
+        requests: u64,
+        /// Its warm-up.
+        warmup: u64,
+    },
+    /// The path of a service does not begin or does not end with a chain.
+    #[error("service {0}: the path must begin and end with a chain of traces")]
+    Path(String),
+    /// A trace cannot go on with the facts of its chain.
+    #[error("service {service}, trace {trace}: {fault}")]
+    Fault {
+        /// The service.
+        service: String,
+        /// The trace.
+        trace: String,
+        /// The fault.
+        fault: Fault,
+    },
+    /// An operation has no cost.
+    #[error("service {service}: no cost is given for {accel} in trace {trace}")]
+    NoCost {
+        /// The service.
+        service: String,
+        /// The trace.
+        trace: String,
+        /// The accelerator.
+        accel: String,
+    },
+}

@@ -1,0 +1,113 @@
+//! Walks over a chain of the plan, without simulating it.
+
+use accelflow_trace::{Accel, Action, AtmAddress, Link, PositionMark, step};
+use accelflow_units::Time;
+
+use crate::plan::{ChainPlan, Form, Message, Operation, Plan};
+
+/// An operation on the way of a chain.
+pub(crate) struct Visit {
+    pub accel: Accel,
+    pub trace: AtmAddress,
+    pub receives: bool,
+    /// Number of the trace within the chain.
+    pub ordinal: u16,
+}
+
+impl Visit {
+    /// The operation on a message of the mean size.
+    pub(crate) fn typical(&self, chain: &ChainPlan) -> Option<Operation> {
+        let mean = chain.message(self.ordinal, 0, 0).mean;
+        let message = Message { size: mean, mean };
+        chain.operation(self.trace, self.accel, self.receives, message, Form::PLAIN)
+    }
+}
+
+/// A place in a chain.
+#[derive(Clone, Copy)]
+struct Position {
+    trace: AtmAddress,
+    word: AtmAddress,
+    mark: PositionMark,
+    ordinal: u16,
+}
+
+/// The time of `chain` to the end of its longest arm, if operations take the time that `duration`
+/// returns and messages arrive after their waits. A fault ends the walk; the run reports it.
+pub(crate) fn walk(
+    plan: &Plan,
+    chain: &ChainPlan,
+    duration: &mut dyn FnMut(Visit) -> Time,
+) -> Time {
+    let entry = chain.facts.entry();
+    let start = Position {
+        trace: entry,
+        word: entry,
+        mark: PositionMark::START,
+        ordinal: 0,
+    };
+    walk_from(plan, chain, start, duration).0
+}
+
+/// The same from `at` on. With an enclosing join it is the time to the join, and the position after
+/// the join is returned too.
+fn walk_from(
+    plan: &Plan,
+    chain: &ChainPlan,
+    mut at: Position,
+    duration: &mut dyn FnMut(Visit) -> Time,
+) -> (Time, Option<Position>) {
+    let (mut total, mut longest) = (Time::ZERO, Time::ZERO);
+    loop {
+        let Ok(word) = plan.image.word(at.word) else {
+            return (total.max(longest), None);
+        };
+        let facts = chain.facts.of(at.trace);
+        let Ok(read) = step(word, at.mark, plan.image.predicates(), &facts) else {
+            return (total.max(longest), None);
+        };
+        let first = at.word == at.trace && at.mark == PositionMark::START;
+        at.mark = read.next;
+        match read.action {
+            Action::Forward(accel) => {
+                total += duration(Visit {
+                    accel,
+                    trace: at.trace,
+                    receives: first && accel == Accel::Tcp,
+                    ordinal: at.ordinal,
+                });
+            }
+            Action::Transform(_) => {}
+            Action::Fork { arm } => {
+                let arm = Position { mark: arm, ..at };
+                let (time, _) = walk_from(plan, chain, arm, duration);
+                longest = longest.max(total + time);
+            }
+            Action::Scatter { arm } => {
+                let arm = Position { mark: arm, ..at };
+                let (first, meets) = walk_from(plan, chain, at, duration);
+                let (second, _) = walk_from(plan, chain, arm, duration);
+                total += first.max(second);
+                match meets {
+                    Some(after) => at = after,
+                    None => return (total.max(longest), None),
+                }
+            }
+            Action::Join => return (total.max(longest), Some(at)),
+            Action::Notify => return (total.max(longest), None),
+            Action::LoadAtm { address, link } => {
+                (at.word, at.mark) = (address, PositionMark::START);
+                if link == Link::Next {
+                    (at.trace, at.ordinal) = (address, at.ordinal + 1);
+                    let receives = plan
+                        .image
+                        .word(address)
+                        .is_ok_and(|word| word.first() == Some(Accel::Tcp));
+                    if receives {
+                        total += plan.typical_wait(address);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The cores, their run queues and their software queues.
+
+use accelflow_units::Time;
+
+use crate::config::{Balancing, Config, InterruptPolicy};
+use crate::hardware::{Core, SliceEnd, Slices, SoftQueue, TaskStart};
+use crate::server::state::{CoreId, CoreMessage, Task};
+
+/// The cores of the server.
+pub(crate) struct Cores {
+    cores: Vec<Core<Task>>,
+    /// By core, the queue in memory that accelerators write to; empty if the orchestrator has none.
+    software_queues: Vec<SoftQueue<CoreMessage>>,
+    /// Number of requests that LdB has assigned to cores.
+    balanced: u64,
+    balancing: Balancing,
+    interrupt_policy: InterruptPolicy,
+}
+
+impl Cores {
+    /// The cores of a server with `config`, with software queues if `polled`.
+    pub(crate) fn new(config: &Config, polled: bool) -> Cores {
+        let slices = Slices {
+            length: config.core.time_slice,
+            switch: config.core.context_switch,
+        };
+        let queues = if polled { config.core.count } else { 0 };
+        let queue = |_| SoftQueue::new(config.cohort.queue_entries);
+        Cores {
+            cores: vec![Core::new(slices); config.core.count],
+            software_queues: (0..queues).map(queue).collect(),
+            balanced: 0,
+            balancing: config.core.balancing,
+            interrupt_policy: config.core.interrupt_policy,
+        }
+    }
+
+    /// Number of cores.
+    pub(crate) fn count(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// Assigns a request with the random numbers `draws` to a core. Of equal cores the first is
+    /// taken, counting from `first`.
+    pub(crate) fn assign(&mut self, draws: [u64; 2], first: CoreId) -> CoreId {
+        let first = usize::from(first);
+        let core = self
+            .balancing
+            .choose(&self.cores, draws, self.balanced, first);
+        self.balanced += 1;
+        self.cores[core].own();
+        core as CoreId
+    }
+
+    /// A request that was assigned to `core` has ended.
+    pub(crate) fn unassign(&mut self, core: CoreId) {
+        self.core_mut(core).disown();
+    }
+
+    /// Adds a task behind the others.
+    pub(crate) fn push(
+        &mut self,
+        core: CoreId,
+        task: Task,
+        duration: Time,
+        now: Time,
+    ) -> Option<TaskStart> {
+        self.core_mut(core).push(task, duration, now)
+    }
+
+    /// Adds a task of the thread that has the core before the others.
+    pub(crate) fn resume(
+        &mut self,
+        core: CoreId,
+        task: Task,
+        duration: Time,
+        now: Time,
+    ) -> Option<TaskStart> {
+        self.core_mut(core).resume(task, duration, now)
+    }
+
+    /// Adds a task of another thread before the others.
+    pub(crate) fn push_first(
+        &mut self,
+        core: CoreId,
+        task: Task,
+        duration: Time,
+        now: Time,
+    ) -> Option<TaskStart> {
+        self.core_mut(core).push_first(task, duration, now)
+    }
+
+    /// Adds a task by an interrupt.
+    pub(crate) fn interrupt(
+        &mut self,
+        core: CoreId,
+        task: Task,
+        duration: Time,
+        now: Time,
+    ) -> Option<TaskStart> {
+        let policy = self.interrupt_policy;
+        self.core_mut(core).interrupt(policy, task, duration, now)
+    }
+
+    /// Ends the task that was started as number `number`, unless it has been preempted.
+    pub(crate) fn finish(&mut self, core: CoreId, number: u64, now: Time) -> Option<Task> {
+        self.core_mut(core).finish(number, now)
+    }
+
+    /// Ends the time slice of the task that was started as number `number`, if it is not done. A
+    /// software queue that is due for polling counts as a waiting task.
+    pub(crate) fn end_slice(&mut self, core: CoreId, number: u64, now: Time) -> SliceEnd<Task> {
+        let queue = self.software_queues.get(usize::from(core));
+        let polled = queue.is_some_and(|queue| !queue.is_empty() && queue.due(now));
+        self.core_mut(core).slice_ends(number, polled, now)
+    }
+
+    /// Starts the next task if the core is free.
+    pub(crate) fn start(&mut self, core: CoreId, now: Time) -> Option<TaskStart> {
+        self.core_mut(core).start(now)
+    }
+
+    /// Whether a core has no task.
+    pub(crate) fn is_idle(&self, core: CoreId) -> bool {
+        self.cores[usize::from(core)].idle_since().is_some()
+    }
+
+    /// Whether tasks wait for or run on a core.
+    pub(crate) fn is_loaded(&self, core: CoreId) -> bool {
+        self.cores[usize::from(core)].load() > 0
+    }
+
+    /// The software queue of a core. Only with software queues.
+    pub(crate) fn software_queue(&mut self, core: CoreId) -> &mut SoftQueue<CoreMessage> {
+        &mut self.software_queues[usize::from(core)]
+    }
+
+    /// Busy time of all cores together.
+    pub(crate) fn busy_at(&self, now: Time) -> Time {
+        let cores = self.cores.iter();
+        cores.map(|core| core.busy.total_at(now)).sum()
+    }
+
+    /// Number of tasks that wait for cores, and of entries in software queues.
+    pub(crate) fn backlog(&self) -> usize {
+        let waiting = |core: &Core<Task>| core.load().saturating_sub(1);
+        let tasks: usize = self.cores.iter().map(waiting).sum();
+        let entries: usize = self.software_queues.iter().map(SoftQueue::len).sum();
+        tasks + entries
+    }
+
+    /// Whether no core has a task, a request or an entry in its software queue.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.cores.iter().all(|core| core.committed() == (0, 0))
+            && self.software_queues.iter().all(SoftQueue::is_empty)
+    }
+
+    fn core_mut(&mut self, core: CoreId) -> &mut Core<Task> {
+        &mut self.cores[usize::from(core)]
+    }
+}

@@ -1,0 +1,81 @@
+//! Deadlines of acceleration steps.
+
+use accelflow_units::Time;
+
+use super::chain_walk::walk;
+use super::timing::Timing;
+use crate::config::Config;
+use crate::hardware::Uncore;
+use crate::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
+use crate::server::state::{Deadline, Request};
+
+/// What software knows of the services when it sets deadlines.
+pub(crate) struct Deadlines {
+    /// From each phase of each service to its end, the time on an idle server; empty if no
+    /// deadlines are set.
+    unloaded: Vec<Vec<Time>>,
+}
+
+impl Deadlines {
+    /// Deadlines for services with these unloaded times, or none for an empty list.
+    pub(crate) fn new(unloaded: Vec<Vec<Time>>) -> Deadlines {
+        Deadlines { unloaded }
+    }
+
+    /// The deadline of a chain of `request` that starts `now`.
+    ///
+    /// "It assigns a deadline to each of the acceleration steps" (AccelFlow, section IV.C): the
+    /// remaining part of the SLO is divided over the remaining steps of the service in proportion
+    /// to their unloaded times. The job carries the factor, and each step adds its share to the
+    /// deadline of the one before, so slack is passed on.
+    pub(crate) fn of_chain(&self, request: &Request, now: Time) -> Deadline {
+        if self.unloaded.is_empty() || request.due == Time::MAX {
+            return Deadline::NONE;
+        }
+        let left = self.unloaded_left(request);
+        let budget = request.due.saturating_sub(now);
+        let stretch = if left > Time::ZERO {
+            budget.as_ps() as f64 / left.as_ps() as f64
+        } else {
+            0.0
+        };
+        Deadline { due: now, stretch }
+    }
+
+    fn unloaded_left(&self, request: &Request) -> Time {
+        let phases = self.unloaded.get(usize::from(request.service));
+        let left = phases.and_then(|phases| phases.get(usize::from(request.phase)));
+        left.copied().unwrap_or(Time::ZERO)
+    }
+}
+
+/// From each phase of each service to its end, the time on an idle server: operations on
+/// accelerators, application logic, and waits for messages.
+pub(crate) fn unloaded_phases(
+    plan: &Plan,
+    config: &Config,
+    timing: &Timing<'_>,
+    uncore: &Uncore,
+) -> Vec<Vec<Time>> {
+    let chain_time = |chain: &ChainPlan| {
+        walk(plan, chain, &mut |visit| {
+            let operation = visit.typical(chain);
+            operation.map_or(Time::ZERO, |operation| {
+                timing.operation(uncore, visit.accel, operation)
+            })
+        })
+    };
+    let phase_time = |phase: &PhasePlan| match phase {
+        PhasePlan::Cpu(time) => config.application_time(*time) + config.core.context_switch,
+        PhasePlan::Chains(chains) => chains.iter().map(chain_time).max().unwrap_or(Time::ZERO),
+    };
+    let service_times = |service: &ServicePlan| {
+        let mut left: Vec<Time> = service.phases.iter().rev().map(phase_time).collect();
+        for index in 1..left.len() {
+            left[index] = left[index] + left[index - 1];
+        }
+        left.reverse();
+        left
+    };
+    plan.services.iter().map(service_times).collect()
+}

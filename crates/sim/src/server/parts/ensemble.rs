@@ -1,0 +1,182 @@
+//! The accelerators: their queues, elements and dispatchers.
+
+use std::ops::Range;
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::config::{Config, Isolation, Policy};
+use crate::hardware::{Sizes, Station};
+use crate::orchestrators::{Properties, Queueing};
+use crate::server::error::SimError;
+use crate::server::run::Run;
+use crate::server::state::{JobId, Unit};
+
+/// All accelerators of the server.
+pub(crate) struct Ensemble {
+    /// By type, then by instance, then by share.
+    stations: Vec<Station<JobId>>,
+    /// By [`Accel::index`], the stations of that type.
+    of_types: [Range<usize>; Accel::COUNT],
+    /// Number of shares of an instance: one for each tenant if tenants reserve them, else 1.
+    shares: usize,
+    policy: Policy,
+    /// Jobs that have been given an output entry and await a decision.
+    unblocked: Vec<JobId>,
+}
+
+impl Ensemble {
+    /// The accelerators for `tenants` tenants.
+    pub(crate) fn new(
+        run: &Run<'_>,
+        properties: &Properties,
+        tenants: usize,
+    ) -> Result<Ensemble, SimError> {
+        let shares = shares(run, properties, tenants)?;
+        Ok(Ensemble {
+            stations: stations(run.config, properties.policy, shares)?,
+            of_types: of_types(run.config, shares),
+            shares,
+            policy: properties.policy,
+            unblocked: Vec::new(),
+        })
+    }
+
+    pub(crate) fn station(&self, unit: Unit) -> &Station<JobId> {
+        &self.stations[self.index_of(unit)]
+    }
+
+    pub(crate) fn station_mut(&mut self, unit: Unit) -> &mut Station<JobId> {
+        let index = self.index_of(unit);
+        &mut self.stations[index]
+    }
+
+    fn index_of(&self, unit: Unit) -> usize {
+        let first = self.of_types[unit.accel.index()].start;
+        first + usize::from(unit.instance) * self.shares + usize::from(unit.share)
+    }
+
+    /// The stations of a type.
+    pub(crate) fn of_type(&self, accel: Accel) -> &[Station<JobId>] {
+        &self.stations[self.of_types[accel.index()].clone()]
+    }
+
+    /// Index of the share that the tenant with the index `tenant` uses.
+    pub(crate) fn share_of(&self, tenant: u16) -> u16 {
+        if self.shares == 1 { 0 } else { tenant }
+    }
+
+    /// Whether input queues are ordered by deadlines.
+    pub(crate) fn has_deadlines(&self) -> bool {
+        self.policy.has_deadlines()
+    }
+
+    /// The data of an output entry of `unit` has left.
+    pub(crate) fn withdraw(&mut self, unit: Unit, now: Time) {
+        if let Some(blocked) = self.station_mut(unit).withdraw(now) {
+            self.unblocked.push(blocked);
+        }
+    }
+
+    /// Takes a job that has been given an output entry.
+    pub(crate) fn next_unblocked(&mut self) -> Option<JobId> {
+        self.unblocked.pop()
+    }
+
+    /// Busy time of the elements of a type: of all together, and of any.
+    pub(crate) fn busy_at(&self, accel: Accel, now: Time) -> (Time, Time) {
+        let mut times = (Time::ZERO, Time::ZERO);
+        for station in self.of_type(accel) {
+            times.0 += station.busy.total_at(now);
+            times.1 += station.any.total_at(now) * self.weight(station);
+        }
+        times
+    }
+
+    /// Busy time of the output dispatchers of a type.
+    pub(crate) fn dispatching_at(&self, accel: Accel, now: Time) -> Time {
+        let stations = self.of_type(accel).iter();
+        stations
+            .map(|station| station.dispatcher.busy.total_at(now))
+            .sum()
+    }
+
+    /// The sum of the weights of the stations of a type.
+    pub(crate) fn weight_of(&self, accel: Accel) -> u64 {
+        let stations = self.of_type(accel).iter();
+        stations.map(|station| self.weight(station)).sum()
+    }
+
+    /// The weight of a station's busy time in that of its instance. A share is an accelerator to
+    /// its tenant, and weighs as much as it has elements.
+    fn weight(&self, station: &Station<JobId>) -> u64 {
+        match self.shares {
+            1 => 1,
+            _ => station.elements(),
+        }
+    }
+
+    /// Busy time of all elements together.
+    pub(crate) fn total_busy_at(&self, now: Time) -> Time {
+        let stations = self.stations.iter();
+        stations.map(|station| station.busy.total_at(now)).sum()
+    }
+
+    /// Whether nothing is queued or running.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.stations.iter().all(Station::is_idle)
+    }
+}
+
+/// Number of shares of each instance: one for each of `tenants`, if they reserve them.
+fn shares(run: &Run<'_>, properties: &Properties, tenants: usize) -> Result<usize, SimError> {
+    let reserved = run.config.tenant.isolation == Isolation::Reserved;
+    if !reserved || tenants < 2 {
+        return Ok(1);
+    }
+    if properties.queueing == Queueing::Central {
+        let id = run.orchestrator.id().to_owned();
+        return Err(SimError::ReservedCentrally(id));
+    }
+    Ok(tenants)
+}
+
+fn stations(
+    config: &Config,
+    policy: Policy,
+    shares: usize,
+) -> Result<Vec<Station<JobId>>, SimError> {
+    let hardware = &config.accelerator;
+    let mut stations = Vec::new();
+    for accel in Accel::ALL {
+        let sizes = Sizes {
+            elements: hardware.pes_of(accel),
+            input: hardware.input_entries_of(accel),
+            overflow: hardware.overflow_entries,
+            output: hardware.output_entries_of(accel),
+        };
+        let fewest = sizes.elements.min(sizes.input).min(sizes.output);
+        if fewest < shares {
+            return Err(SimError::ReservedTooFew {
+                tenants: shares,
+                accel: accel.to_string(),
+                fewest,
+            });
+        }
+        for _ in 0..hardware.instances_of(accel) {
+            let station = |share| Station::new(sizes.share(share, shares), policy);
+            stations.extend((0..shares).map(station));
+        }
+    }
+    Ok(stations)
+}
+
+/// By [`Accel::index`], the stations of that type.
+fn of_types(config: &Config, shares: usize) -> [Range<usize>; Accel::COUNT] {
+    let mut end = 0;
+    Accel::ALL.map(|accel| {
+        let first = end;
+        end += config.accelerator.instances_of(accel) * shares;
+        first..end
+    })
+}

@@ -1,0 +1,36 @@
+//! The parts of the simulated server. Each owns its fields and offers methods; the engine composes
+//! them.
+
+mod arrivals;
+mod buffers;
+mod chain_walk;
+mod cores;
+mod deadlines;
+mod dispatchers;
+mod ensemble;
+mod joins;
+mod manager;
+mod measures;
+mod reader;
+mod requests;
+mod saturation;
+mod shaping;
+mod tenancy;
+mod timing;
+mod window;
+
+pub(super) use arrivals::{Arrival, Arrivals};
+pub(super) use buffers::{Buffers, REGION};
+pub(super) use cores::Cores;
+pub(super) use deadlines::{Deadlines, unloaded_phases};
+pub(super) use dispatchers::Dispatchers;
+pub(super) use ensemble::Ensemble;
+pub(super) use joins::Joins;
+pub(super) use manager::Manager;
+pub(super) use measures::Measures;
+pub(super) use reader::Reading;
+pub(super) use requests::Requests;
+pub(super) use saturation::{Queues, saturation};
+pub(super) use tenancy::Tenancy;
+pub(super) use timing::Timing;
+pub(super) use window::{Busy, Window, WindowEnd};

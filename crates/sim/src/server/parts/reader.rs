@@ -1,0 +1,166 @@
+//! Reads traces: where an execution stands, and what it does next.
+
+use accelflow_trace::{
+    Accel, Action, AtmAddress, Fault, Instruction, Link, PositionMark, Word, step,
+};
+use accelflow_units::Bytes;
+
+use super::requests::Requests;
+use crate::orchestrators::Next;
+use crate::plan::{ChainPlan, Form, Operation};
+use crate::server::error::SimError;
+use crate::server::state::Job;
+
+/// Counts of what was read of a trace up to the next operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    pub branches: u8,
+    pub loads: u8,
+    pub transforms: u8,
+}
+
+impl std::ops::AddAssign for Reading {
+    fn add_assign(&mut self, other: Reading) {
+        self.branches += other.branches;
+        self.loads += other.loads;
+        self.transforms += other.transforms;
+    }
+}
+
+/// An execution that a fork has started, at the beginning of its arm.
+pub(crate) struct Forked {
+    pub job: Job,
+    /// Whether a join waits for both executions.
+    pub scatters: bool,
+}
+
+impl Requests<'_> {
+    /// Reads the trace of `job` up to its next operation, a join, its end or a tail, and updates the
+    /// job. Executions that a fork starts are pushed to `forked`.
+    pub(crate) fn read(
+        &self,
+        job: &mut Job,
+        forked: &mut Vec<Forked>,
+    ) -> Result<Reading, SimError> {
+        let image = &self.plan.image;
+        let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
+        let mut reading = Reading::default();
+        job.outlook.meets = false;
+        loop {
+            let word = image.word(job.cursor.word);
+            let word = word.map_err(|fault| self.fault(job, fault))?;
+            let at_start = job.cursor.at_start();
+            let facts = self.facts(job.request, chain, job.cursor.trace);
+            let read = step(word, job.cursor.mark, image.predicates(), &facts);
+            let read = read.map_err(|fault| self.fault(job, fault))?;
+            reading.branches += read.branches;
+            job.cursor.mark = read.next;
+            match read.action {
+                Action::Forward(accel) => {
+                    job.set_accel(accel);
+                    job.outlook.next = Next::Forward(accel);
+                    let receives = at_start && accel == Accel::Tcp;
+                    job.operation = self.operation(chain, job, receives)?;
+                    job.payload.compressed = self.form(job).after(accel);
+                    return Ok(reading);
+                }
+                Action::Transform(_) => reading.transforms += 1,
+                Action::Fork { arm } => forked.push(fork(job, arm, false)),
+                Action::Scatter { arm } => forked.push(fork(job, arm, true)),
+                Action::Join => {
+                    job.outlook.meets = true;
+                    job.outlook.next = after_join(word, job.cursor.mark);
+                    return Ok(reading);
+                }
+                Action::Notify => {
+                    job.outlook.next = Next::End;
+                    return Ok(reading);
+                }
+                Action::LoadAtm { address, link } => {
+                    reading.loads += 1;
+                    (job.cursor.word, job.cursor.mark) = (address, PositionMark::START);
+                    if link == Link::Next && self.begin_trace(chain, job, address)? {
+                        job.outlook.next = Next::Park;
+                        return Ok(reading);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves `job` to the beginning of the next trace of its chain: whether that waits for a
+    /// message. A trace that goes on at once and then sends reports an error to the caller.
+    fn begin_trace(
+        &self,
+        chain: &ChainPlan,
+        job: &mut Job,
+        trace: AtmAddress,
+    ) -> Result<bool, SimError> {
+        job.cursor.trace = trace;
+        job.cursor.ordinal += 1;
+        job.payload.message = self.message(job.request, chain, job.cursor.ordinal);
+        job.payload.compressed = self.arrives_compressed(job.request, chain, trace);
+        let word = self.plan.image.word(trace);
+        let word = word.map_err(|fault| self.fault(job, fault))?;
+        job.outlook.error = word.first() != Some(Accel::Tcp);
+        Ok(!job.outlook.error)
+    }
+
+    /// Reads the operation after a join, on `input` bytes.
+    pub(crate) fn read_joined(&self, job: &mut Job, input: Bytes) -> Result<(), SimError> {
+        let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
+        if let Next::Forward(to) = job.outlook.next {
+            let (trace, form) = (job.cursor.trace, self.form(job));
+            job.payload.message = chain.joined(trace, to, job.payload.message, form, input);
+        }
+        self.read(job, &mut Vec::new())?;
+        job.operation.input = input;
+        Ok(())
+    }
+
+    /// The operation of the job's accelerator.
+    fn operation(
+        &self,
+        chain: &ChainPlan,
+        job: &Job,
+        receives: bool,
+    ) -> Result<Operation, SimError> {
+        let (trace, message) = (job.cursor.trace, job.payload.message);
+        let found = chain.operation(trace, job.accel, receives, message, self.form(job));
+        found.ok_or_else(|| SimError::NoCost {
+            service: self.service_name(job.request),
+            trace: self.plan.image.name(trace).to_owned(),
+            accel: job.accel.name().to_owned(),
+        })
+    }
+
+    fn form(&self, job: &Job) -> Form {
+        Form {
+            compressed: job.payload.compressed,
+            ratio: self.compression_ratio,
+        }
+    }
+
+    fn fault(&self, job: &Job, fault: Fault) -> SimError {
+        SimError::Fault {
+            service: self.service_name(job.request),
+            trace: self.plan.image.name(job.cursor.trace).to_owned(),
+            fault,
+        }
+    }
+}
+
+/// The execution that `job` starts at `arm`.
+fn fork(job: &Job, arm: PositionMark, scatters: bool) -> Forked {
+    let mut job = *job;
+    job.cursor.mark = arm;
+    Forked { job, scatters }
+}
+
+/// What follows a join that ends before `mark`: an accelerator, or the end of the trace.
+fn after_join(word: Word, mark: PositionMark) -> Next {
+    match word.decode(mark) {
+        Ok((Instruction::Call(accel), _)) => Next::Forward(accel),
+        _ => Next::End,
+    }
+}

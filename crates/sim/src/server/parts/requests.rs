@@ -1,0 +1,136 @@
+//! The requests in flight, and what the plan says about them.
+
+use accelflow_kernel::attribute;
+use accelflow_trace::{AtmAddress, Facts};
+use accelflow_units::Time;
+use accelflow_workload::services::DrawnFacts;
+
+use crate::plan::{ChainPlan, Message, PhasePlan, Plan};
+use crate::server::error::SimError;
+use crate::server::run::Run;
+use crate::server::state::{Job, Request, RequestId, Slab};
+
+/// The requests in flight.
+///
+/// Everything random about a request is a function of its service and number alone, so it is the
+/// same in every system.
+pub(crate) struct Requests<'r> {
+    slab: Slab<Request>,
+    pub(super) plan: &'r Plan,
+    seed: u64,
+    /// Size of a message over its size when compressed.
+    pub(super) compression_ratio: f64,
+}
+
+impl<'r> Requests<'r> {
+    /// No requests.
+    pub(crate) fn new(run: &Run<'r>) -> Requests<'r> {
+        Requests {
+            slab: Slab::new(),
+            plan: run.plan,
+            seed: run.seed,
+            compression_ratio: run.config.payload.compression_ratio,
+        }
+    }
+
+    pub(crate) fn get(&self, id: RequestId) -> &Request {
+        self.slab.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
+        self.slab.get_mut(id)
+    }
+
+    pub(crate) fn insert(&mut self, request: Request) -> RequestId {
+        self.slab.insert(request)
+    }
+
+    pub(crate) fn remove(&mut self, id: RequestId) {
+        self.slab.remove(id);
+    }
+
+    /// Number of requests in flight.
+    pub(crate) fn live(&self) -> usize {
+        self.slab.live()
+    }
+
+    /// The seed of the attributes of a request of this service.
+    pub(crate) fn seed(&self, request: &Request) -> u64 {
+        self.seed ^ (u64::from(request.service) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// A random number for `purpose`.
+    pub(crate) fn attribute(&self, request: &Request, purpose: u64) -> u64 {
+        attribute(self.seed(request), request.number, purpose)
+    }
+
+    /// The message that the trace number `ordinal` of a chain handles.
+    pub(crate) fn message(&self, id: RequestId, chain: &ChainPlan, ordinal: u16) -> Message {
+        let request = self.get(id);
+        chain.message(ordinal, self.seed(request), request.number)
+    }
+
+    /// The facts of the payload of a trace.
+    pub(crate) fn facts<'c>(
+        &self,
+        id: RequestId,
+        chain: &'c ChainPlan,
+        trace: AtmAddress,
+    ) -> DrawnFacts<'c> {
+        let request = self.get(id);
+        let seed = self.seed(request);
+        chain.facts.of_request(trace, seed, request.number)
+    }
+
+    /// Whether the message that a trace begins with is compressed: the value that the trace tests.
+    pub(crate) fn arrives_compressed(
+        &self,
+        id: RequestId,
+        chain: &ChainPlan,
+        trace: AtmAddress,
+    ) -> bool {
+        let facts = self.facts(id, chain, trace);
+        let field = self.plan.compressed_field();
+        field.and_then(|field| facts.get(field)) == Some(1)
+    }
+
+    /// How long a parked job waits for its message.
+    pub(crate) fn remote_wait(&self, job: &Job) -> Time {
+        let request = self.get(job.request);
+        let seed = self.seed(request);
+        let trace = job.cursor.trace;
+        let wait = |chain| self.plan.wait(chain, trace, seed, request.number);
+        self.chain(job).map_or(Time::ZERO, wait)
+    }
+
+    /// The current phase of a request; `None` after the last.
+    pub(crate) fn phase(&self, request: &Request) -> Option<&'r PhasePlan> {
+        let service = &self.plan.services[usize::from(request.service)];
+        service.phases.get(usize::from(request.phase))
+    }
+
+    /// Whether the current phase is the last of the service.
+    pub(crate) fn is_last_phase(&self, request: &Request) -> bool {
+        let service = &self.plan.services[usize::from(request.service)];
+        usize::from(request.phase) + 1 == service.phases.len()
+    }
+
+    /// The chain of `job`; `None` if its request has left the phase.
+    pub(crate) fn chain(&self, job: &Job) -> Option<&'r ChainPlan> {
+        match self.phase(self.get(job.request))? {
+            PhasePlan::Chains(chains) => chains.get(usize::from(job.cursor.chain)),
+            PhasePlan::Cpu(_) => None,
+        }
+    }
+
+    /// The error for a job without a chain.
+    pub(crate) fn no_chain(&self, job: &Job) -> SimError {
+        SimError::Path(self.service_name(job.request))
+    }
+
+    /// The name of the request's service.
+    pub(crate) fn service_name(&self, id: RequestId) -> String {
+        let service = usize::from(self.get(id).service);
+        self.plan.services[service].name.clone()
+    }
+}

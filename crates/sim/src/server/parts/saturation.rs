@@ -1,0 +1,108 @@
+//! The resource that limits a saturated server.
+
+use accelflow_trace::Accel;
+
+use crate::stats::{Outcome, Saturation};
+
+/// The work that waits for each resource at a point in time.
+#[derive(Clone, Debug)]
+pub(crate) struct Queues {
+    pub cores: usize,
+    pub manager: usize,
+    pub dma: usize,
+    /// Traces that wait for others of their tenants to end, or for tokens.
+    pub tenants: usize,
+    /// By [`Accel::index`]: operations that wait, and operations that have been turned away since
+    /// the start of the run.
+    pub accelerators: [(usize, u64); Accel::COUNT],
+    /// By [`Accel::index`]: results that wait for output dispatchers, and results without an output
+    /// entry.
+    pub dispatchers: [(usize, usize); Accel::COUNT],
+}
+
+/// A resource over the measured window.
+struct Resource {
+    name: String,
+    utilization: f64,
+    waiting: (usize, usize),
+    turned_away: u64,
+    /// More work waits for it than its queue holds.
+    full: bool,
+}
+
+/// The resource that limits a saturated run: the busiest of those whose backlog grew over the
+/// window or that turned work away because their queues were full. The longest queue may be that of
+/// another resource: work that finds accelerators full queues up at the cores.
+pub(crate) fn saturation(before: &Queues, after: &Queues, outcome: &Outcome) -> Saturation {
+    let resources = resources(before, after, outcome);
+    let growing = |resource: &&Resource| {
+        resource.waiting.1 > resource.waiting.0 || resource.turned_away > 0 || resource.full
+    };
+    let longest = resources.iter().max_by_key(|resource| resource.waiting.1);
+    let cause = resources
+        .iter()
+        .filter(growing)
+        .max_by(|a, b| a.utilization.total_cmp(&b.utilization))
+        .or(longest);
+    let name = |resource: Option<&Resource>| resource.map_or(String::new(), |r| r.name.clone());
+    Saturation {
+        cause: name(cause),
+        utilization: cause.map_or(0.0, |cause| cause.utilization),
+        waiting: cause.map_or((0, 0), |cause| cause.waiting),
+        turned_away: cause.map_or(0, |cause| cause.turned_away),
+        longest_queue: name(longest),
+    }
+}
+
+/// All resources. Of equally busy ones the last is the cause, so those that feed others come last.
+fn resources(before: &Queues, after: &Queues, outcome: &Outcome) -> Vec<Resource> {
+    let cores = (before.cores, after.cores);
+    let manager = (before.manager, after.manager);
+    let mut all = vec![
+        resource("cores", outcome.core_utilization, cores),
+        resource("manager", outcome.manager_utilization, manager),
+    ];
+    all.extend(Accel::ALL.map(|accel| elements(accel, before, after, outcome)));
+    all.extend(Accel::ALL.map(|accel| dispatcher(accel, before, after, outcome)));
+    let dma = (before.dma, after.dma);
+    all.push(resource("A-DMA engines", outcome.dma_utilization, dma));
+    // A limit that more traces wait for than before is used up.
+    let grows = after.tenants > before.tenants;
+    let used = if grows { 1.0 } else { 0.0 };
+    let tenants = (before.tenants, after.tenants);
+    all.push(resource("tenant limit", used, tenants));
+    all
+}
+
+fn resource(name: &str, utilization: f64, waiting: (usize, usize)) -> Resource {
+    Resource {
+        name: name.to_owned(),
+        utilization,
+        waiting,
+        turned_away: 0,
+        full: false,
+    }
+}
+
+/// The processing elements of an accelerator.
+fn elements(accel: Accel, before: &Queues, after: &Queues, outcome: &Outcome) -> Resource {
+    let index = accel.index();
+    let (before, after) = (before.accelerators[index], after.accelerators[index]);
+    let utilization = outcome.accelerators[index].utilization;
+    Resource {
+        turned_away: after.1 - before.1,
+        ..resource(accel.name(), utilization, (before.0, after.0))
+    }
+}
+
+/// The output dispatchers of an accelerator.
+fn dispatcher(accel: Accel, before: &Queues, after: &Queues, outcome: &Outcome) -> Resource {
+    let index = accel.index();
+    let (before, after) = (before.dispatchers[index], after.dispatchers[index]);
+    let waiting = (before.0 + before.1, after.0 + after.1);
+    let name = format!("{accel}'s dispatcher");
+    Resource {
+        full: after.1 > 0,
+        ..resource(&name, outcome.accelerators[index].dispatcher, waiting)
+    }
+}

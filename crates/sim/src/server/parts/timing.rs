@@ -1,0 +1,149 @@
+//! How long operations take.
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+
+use super::chain_walk::{Visit, walk};
+use crate::config::Config;
+use crate::hardware::Uncore;
+use crate::plan::{ChainPlan, Form, Operation, PhasePlan};
+use crate::server::run::Run;
+
+/// The durations of operations on processing elements.
+pub(crate) struct Timing<'r> {
+    config: &'r Config,
+    /// By [`Accel::index`], the speedup for endless payloads over the mean speedup.
+    endless: [f64; Accel::COUNT],
+}
+
+impl<'r> Timing<'r> {
+    /// The durations on the server of `run`.
+    pub(crate) fn new(run: &Run<'r>) -> Timing<'r> {
+        Timing {
+            config: run.config,
+            endless: endless(run),
+        }
+    }
+
+    /// The part of a payload that is in a queue entry; the rest is in memory.
+    pub(crate) fn inline(&self, payload: Bytes) -> Bytes {
+        payload.min(self.config.accelerator.inline)
+    }
+
+    /// The size of an entry on a wire: the inline part of the payload, and the overhead.
+    pub(crate) fn entry_size(&self, payload: Bytes) -> Bytes {
+        self.inline(payload) + self.config.network.entry_overhead
+    }
+
+    /// Time between a queue entry and the scratchpad.
+    pub(crate) fn pad(&self, payload: Bytes) -> Time {
+        let hardware = &self.config.accelerator;
+        let rate = hardware.scratchpad_bandwidth;
+        hardware.scratchpad_latency + rate.transfer(self.inline(payload))
+    }
+
+    /// Extra time of a payload that does not fit the scratchpad. It passes through in pieces, each
+    /// of which pays the latencies again.
+    pub(crate) fn more_pieces(&self, uncore: &Uncore, accel: Accel, payload: Bytes) -> Time {
+        let hardware = &self.config.accelerator;
+        match payload.beyond(hardware.scratchpad) {
+            Bytes(0) => Time::ZERO,
+            rest => {
+                let more = rest.get().div_ceil(hardware.scratchpad.get());
+                let latency = uncore.unloaded(accel, Bytes(0));
+                (latency + hardware.scratchpad_latency) * more
+            }
+        }
+    }
+
+    /// Time of a payload into or out of the scratchpad on an idle server.
+    pub(crate) fn expected_move(&self, uncore: &Uncore, accel: Accel, payload: Bytes) -> Time {
+        let beyond = match payload.beyond(self.config.accelerator.inline) {
+            Bytes(0) => Time::ZERO,
+            rest => uncore.unloaded(accel, rest),
+        };
+        self.pad(payload).max(beyond) + self.more_pieces(uncore, accel, payload)
+    }
+
+    /// Time of an operation on an element of an idle server: load, compute and write back.
+    pub(crate) fn operation(&self, uncore: &Uncore, accel: Accel, operation: Operation) -> Time {
+        let Operation {
+            core,
+            input,
+            output,
+        } = operation;
+        self.expected_move(uncore, accel, input)
+            + self.compute(accel, core, input)
+            + self.expected_move(uncore, accel, output)
+    }
+
+    /// The accelerator's time for an operation that takes a core `on_core`, on `size` bytes.
+    pub(crate) fn compute(&self, accel: Accel, on_core: Time, size: Bytes) -> Time {
+        let half = self.config.accelerator.speedup_half;
+        let mean = self.config.accelerated(accel, on_core);
+        if half == Bytes(0) || self.config.is_fixed(accel) {
+            return mean;
+        }
+        mean.scale(1.0 / (self.endless[accel.index()] * share(size, half)))
+    }
+}
+
+/// Number of messages drawn of each chain to average over its sizes.
+const DRAWS: u64 = 256;
+
+/// The sum of the shares of [`share`] of an accelerator's operations, and their number.
+type Shares = (f64, u64);
+
+/// By [`Accel::index`], the speedup for endless payloads over the mean speedup.
+///
+/// The speedup for `size` bytes is `S * size / (size + half)`, the curve of a pipeline with a
+/// fixed cost of `half` bytes' time for each operation. `S` is such that the mean over the
+/// operations of the services that have a load, with their sizes, is the stated speedup:
+/// "on average across all input data sizes" (AccelFlow, section VI).
+fn endless(run: &Run<'_>) -> [f64; Accel::COUNT] {
+    let half = run.config.accelerator.speedup_half;
+    let mut sums = [(0.0, 0); Accel::COUNT];
+    if half > Bytes(0) {
+        let loads = run.loads.iter();
+        let loaded = loads.filter_map(|load| run.plan.services.get(load.service));
+        for phase in loaded.flat_map(|service| &service.phases) {
+            if let PhasePlan::Chains(chains) = phase {
+                chains
+                    .iter()
+                    .for_each(|chain| add_shares(run, chain, &mut sums));
+            }
+        }
+    }
+    sums.map(|(sum, count)| if count > 0 { count as f64 / sum } else { 1.0 })
+}
+
+/// Adds the shares of the operations of a chain.
+fn add_shares(run: &Run<'_>, chain: &ChainPlan, sums: &mut [Shares; Accel::COUNT]) {
+    let half = run.config.accelerator.speedup_half;
+    walk(run.plan, chain, &mut |visit| {
+        let Visit {
+            accel,
+            trace,
+            receives,
+            ordinal,
+        } = visit;
+        let sum = &mut sums[accel.index()];
+        for number in 0..DRAWS {
+            let message = chain.message(ordinal, 0, number);
+            // Messages before compression, as most operations see them.
+            let operation = chain.operation(trace, accel, receives, message, Form::PLAIN);
+            if let Some(operation) = operation {
+                sum.0 += share(operation.input, half);
+                sum.1 += 1;
+            }
+        }
+        Time::ZERO
+    });
+}
+
+/// The share of the speedup for endless payloads that `size` bytes have; an empty payload counts as
+/// a byte of header.
+fn share(size: Bytes, half: Bytes) -> f64 {
+    let size = size.get().max(1) as f64;
+    size / (size + half.get() as f64)
+}

@@ -1,0 +1,41 @@
+//! The measured window, and what is read off at its ends.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::saturation::Queues;
+use crate::hardware::Carried;
+
+/// The measured window: from the end of the warm-up to the last arrival.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub from: Time,
+    /// Busy times at its beginning.
+    pub before: Busy,
+    /// Set when the arrivals have ended.
+    pub end: Option<WindowEnd>,
+}
+
+/// Busy times since the start of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct Busy {
+    pub cores: Time,
+    pub manager: Time,
+    pub dma: Time,
+    pub links: Carried,
+    /// By [`Accel::index`]: of all elements together, and of any of them.
+    pub accelerators: [(Time, Time); Accel::COUNT],
+    /// By [`Accel::index`].
+    pub dispatchers: [Time; Accel::COUNT],
+    /// What waits for each resource.
+    pub queues: Queues,
+}
+
+/// What is read off when the last request has arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowEnd {
+    pub at: Time,
+    pub busy: Busy,
+    /// Number of requests in flight.
+    pub in_flight: usize,
+}

@@ -1,0 +1,116 @@
+//! What is simulated: a server, a plan, an orchestrator and loads.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use accelflow_shaping::FlowConfig;
+use accelflow_units::Time;
+use accelflow_workload::arrivals::ArrivalProcess;
+
+use crate::config::Config;
+use crate::orchestrators::Orchestrator;
+use crate::plan::Plan;
+
+/// The load on one service.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Index of the service in the plan.
+    pub service: usize,
+    /// When its requests arrive.
+    pub arrivals: ArrivalProcess,
+    /// Requests in all.
+    pub requests: u64,
+    /// Number of first requests that the statistics leave out.
+    pub warmup: u64,
+    /// The tenant that sends the requests. The limit on running traces counts by tenant, and
+    /// elements wipe their state between tenants (AccelFlow, section IV.D).
+    pub tenant: u16,
+    /// The priority in queues that are ordered by priority; higher goes first.
+    pub priority: u8,
+    /// The longest acceptable response time (AccelFlow, section IV.C). Deadlines are derived from
+    /// it, and violations are counted against it.
+    pub slo: Option<Time>,
+    /// The traffic shaper that all traces of the tenant pass before they start, if there is one.
+    /// All loads of a tenant must have the same.
+    pub shaping: Option<FlowConfig>,
+}
+
+impl Load {
+    /// A load of `requests` requests on the service number `service`; statistics leave out the
+    /// first `warmup`. The tenant is 0 and the priority the lowest; there is no SLO and no shaper.
+    pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
+        Load {
+            service,
+            arrivals,
+            requests,
+            warmup,
+            tenant: 0,
+            priority: 0,
+            slo: None,
+            shaping: None,
+        }
+    }
+
+    /// Sets the tenant.
+    pub fn of_tenant(self, tenant: u16) -> Load {
+        Load { tenant, ..self }
+    }
+
+    /// Sets the priority.
+    pub fn at_priority(self, priority: u8) -> Load {
+        Load { priority, ..self }
+    }
+
+    /// Adds a traffic shaper (ARCUS, section 4.2). A trace of the tenant, whether a core enqueues
+    /// it or a message starts it, waits behind earlier ones until the tokens for its input are
+    /// there, and starts the shaping latency later. A message token stands for a trace; a byte
+    /// token for a byte that the trace's first operation reads, at least one.
+    pub fn shaped(self, flow: FlowConfig) -> Load {
+        Load {
+            shaping: Some(flow),
+            ..self
+        }
+    }
+
+    /// Sets the SLO: the longest acceptable response time.
+    pub fn within(self, slo: Time) -> Load {
+        Load {
+            slo: Some(slo),
+            ..self
+        }
+    }
+}
+
+/// One simulation.
+#[derive(Clone)]
+pub struct Run<'r> {
+    /// The server's parameters.
+    pub config: &'r Config,
+    /// The services.
+    pub plan: &'r Plan,
+    /// The system under test.
+    pub orchestrator: &'r dyn Orchestrator,
+    /// The loads. All services with a load share the server.
+    pub loads: &'r [Load],
+    /// The seed of arrivals, payload sizes and choices of cores. Requests are the same for every
+    /// orchestrator.
+    pub seed: u64,
+}
+
+impl<'r> Run<'r> {
+    /// The same run on another server.
+    pub(super) fn on(&self, config: &'r Config) -> Run<'r> {
+        Run {
+            config,
+            ..self.clone()
+        }
+    }
+}
+
+/// State shared with a simulation while it runs.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Set this to end the simulation early.
+    pub stop: AtomicBool,
+    /// Number of counted requests that have ended, updated every few milliseconds.
+    pub ended: AtomicU64,
+}

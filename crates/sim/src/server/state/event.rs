@@ -1,0 +1,97 @@
+//! Events of the simulation, and what they carry.
+
+use super::ids::{CoreId, JobId, Unit};
+
+/// Something that happens at a point in time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// The next request of a load arrives.
+    Arrive(u16),
+    /// A processing element has computed a result that does not fit a queue entry.
+    Computed(JobId),
+    /// A processing element has completed a job's operation.
+    Operated(JobId),
+    /// A dispatcher has read a word of the trace memory.
+    WordRead(JobId),
+    /// The dispatcher has decided.
+    Dispatched(JobId),
+    /// The manager has decided.
+    Managed(JobId),
+    /// The manager has accepted a chain from a core.
+    Submitted(JobId),
+    /// The manager has registered a message in its queue.
+    Registered(JobId),
+    /// An overflow entry has reached the central queue.
+    Recalled(JobId),
+    /// An accelerator has seen a chain that a core has put into its software queue.
+    Begun(JobId),
+    /// An accelerator has seen a job that a core has put into its software queue.
+    Fetched(JobId),
+    /// An A-DMA engine has completed a transfer.
+    Moved(Transfer),
+    /// An overflow entry has reached the input queue.
+    Refilled(JobId),
+    /// A message for a parked job has arrived.
+    Answered(JobId),
+    /// The message for a parked job has not arrived in time.
+    TimedOut(JobId),
+    /// A core has learned that a message has not arrived in time.
+    Terminated(JobId),
+    /// A core can see that a job has ended.
+    Notified(JobId),
+    /// The traffic shaper may let a trace pass.
+    Grants,
+    /// A trace has passed the traffic shaper.
+    Released(Start),
+    /// A core has completed a task or its time slice; the number is that of the task's start.
+    CoreDone(CoreId, u64),
+}
+
+/// A transfer by an A-DMA engine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub job: JobId,
+    pub kind: TransferKind,
+    /// The accelerator whose output entry is freed at the end; `None` for data from memory.
+    pub source: Option<Unit>,
+}
+
+/// The destination of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransferKind {
+    /// A reserved input entry.
+    Forward,
+    /// A reserved overflow entry.
+    Spill,
+    /// A reserved entry of the central queue.
+    Central,
+    /// A reserved entry of the central queue's overflow area.
+    CentralSpill,
+    /// The place that was reserved for the arms of a join.
+    Join,
+    /// The element that the manager has assigned; the source is the central queue.
+    Grant,
+    /// Memory, where the core reads the result.
+    Result,
+    /// Memory, where a core that takes over reads the payload.
+    Rescue,
+}
+
+/// A trace that is to start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start {
+    /// By a core's Enqueue.
+    Enqueue(JobId),
+    /// By a message from a client.
+    Message(JobId),
+    /// By the message that a parked trace waits for.
+    Answer(JobId),
+}
+
+impl Start {
+    pub(crate) fn job(self) -> JobId {
+        match self {
+            Start::Enqueue(job) | Start::Message(job) | Start::Answer(job) => job,
+        }
+    }
+}

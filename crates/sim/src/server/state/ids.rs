@@ -1,0 +1,34 @@
+//! Indices of things in flight, and places in the server.
+
+use accelflow_trace::Accel;
+
+use crate::hardware::Place;
+
+/// Index of a request in flight.
+pub(crate) type RequestId = u32;
+/// Index of a job in flight.
+pub(crate) type JobId = u32;
+/// Index of a core.
+pub(crate) type CoreId = u16;
+
+/// A tenant's share of an accelerator instance, or all of the instance if tenants do not reserve
+/// shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub accel: Accel,
+    pub instance: u8,
+    /// Index of the share; 0 without reserved shares.
+    pub share: u16,
+}
+
+impl Unit {
+    /// Where it is on the package.
+    pub(crate) fn place(self) -> Place {
+        Place::Accel(self.accel, u16::from(self.instance))
+    }
+
+    /// The unit that holds what all shares of the instance have in common: the output dispatcher.
+    pub(crate) fn whole(self) -> Unit {
+        Unit { share: 0, ..self }
+    }
+}

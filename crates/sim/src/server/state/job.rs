@@ -1,0 +1,204 @@
+//! One execution of a trace.
+
+use accelflow_trace::{Accel, AtmAddress, PositionMark};
+use accelflow_units::{Bytes, Time};
+
+use super::ids::{RequestId, Unit};
+use super::join::Seat;
+use super::path::Path;
+use super::payload::Payload;
+use crate::orchestrators::{Decision, Next};
+use crate::plan::Operation;
+
+/// One execution of a trace: the content of a queue entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    pub request: RequestId,
+    /// Where it is in its chain.
+    pub cursor: Cursor,
+    /// The type of the current operation.
+    pub accel: Accel,
+    /// Where the current operation is, was or will be executed: an accelerator of that type, unless
+    /// accelerators do the operations of others.
+    pub unit: Unit,
+    pub operation: Operation,
+    pub payload: Payload,
+    pub outlook: Outlook,
+    pub decision: Decision,
+    /// Words of the trace memory that the dispatcher has yet to read.
+    pub reads: u8,
+    pub entry: QueueEntry,
+    pub run: ElementRun,
+    pub deadline: Deadline,
+    /// What its request has spent its time on, along the way of this job.
+    pub path: Path,
+    /// Core time of the trace in software.
+    pub software: Time,
+    /// LdB has run in software, so the request changes its core when the task ends.
+    pub balances: bool,
+    /// With a central queue: unloaded time from this operation to the end of the chain.
+    pub left: Time,
+}
+
+/// A position in a chain of traces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    /// Index of the chain within its phase.
+    pub chain: u16,
+    /// The trace, by the address of its first word.
+    pub trace: AtmAddress,
+    /// The word being read.
+    pub word: AtmAddress,
+    /// The position within the word.
+    pub mark: PositionMark,
+    /// Number of the trace within its chain.
+    pub ordinal: u16,
+}
+
+impl Cursor {
+    /// The beginning of the chain number `chain`, whose first trace is `entry`.
+    pub(crate) fn new(chain: u16, entry: AtmAddress) -> Cursor {
+        Cursor {
+            chain,
+            trace: entry,
+            word: entry,
+            mark: PositionMark::START,
+            ordinal: 0,
+        }
+    }
+
+    /// Whether nothing of the trace has been read.
+    pub(crate) fn at_start(&self) -> bool {
+        self.word == self.trace && self.mark == PositionMark::START
+    }
+}
+
+/// What the trace says about the next step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlook {
+    pub next: Next,
+    /// It has reached a join: the arms meet at the next operation.
+    pub meets: bool,
+    /// Its place among the arms of a join.
+    pub seat: Option<Seat>,
+    /// A tail led to the trace without a message: the trace sends an error response.
+    pub error: bool,
+}
+
+/// The state of a job's queue entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueEntry {
+    /// Where it waits for a message.
+    pub held: Held,
+    /// Number of sources that have not delivered to the entry.
+    pub missing: u8,
+    /// Number of failed attempts of its core to enqueue it.
+    pub attempts: u16,
+    /// It counts as a running trace of its tenant.
+    pub counted: bool,
+    /// The manager with a central queue knows that the current operation is wanted.
+    pub known: bool,
+}
+
+/// The operation on a processing element.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ElementRun {
+    /// Since when the result has waited for an output entry, or the element has been stopped.
+    pub waits_since: Time,
+    /// When the operation is expected to end or, while it is stopped, the preparation that the
+    /// element has to do before it.
+    pub ends: Time,
+    /// Number of operations begun.
+    pub steps: u16,
+}
+
+/// When steps are due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    /// When the current step is due; [`Time::MAX`] without deadlines.
+    pub due: Time,
+    /// The allowed time of a step over its unloaded time.
+    pub stretch: f64,
+}
+
+impl Deadline {
+    /// No deadline.
+    pub(crate) const NONE: Deadline = Deadline {
+        due: Time::MAX,
+        stretch: 0.0,
+    };
+
+    /// The deadline of the next step, which takes `unloaded` on an idle server.
+    pub(crate) fn after(&self, unloaded: Time) -> Time {
+        self.due + unloaded.scale(self.stretch)
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_set(&self) -> bool {
+        self.due < Time::MAX
+    }
+}
+
+/// An exception of an operation, which the hardware cannot handle (AccelFlow, section IV.A).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Exception {
+    /// Time that the element needs before the operation, when it is resumed.
+    pub preparation: Time,
+    /// Time of the operating system, without taking the interrupt.
+    pub handling: Time,
+    /// Whether the element goes on afterwards; otherwise the core goes on in software.
+    pub resumes: bool,
+}
+
+/// Where a job waits for a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// In no queue: the message will ask for an entry.
+    #[default]
+    Nowhere,
+    /// In an input entry of TCP.
+    Input,
+    /// In the overflow area of TCP.
+    Overflow,
+    /// At its core, which will execute the next trace in software.
+    Core,
+}
+
+impl Job {
+    /// A job at `cursor` that has not read anything.
+    pub(crate) fn new(request: RequestId, cursor: Cursor, unit: Unit, payload: Payload) -> Job {
+        Job {
+            request,
+            cursor,
+            accel: Accel::Tcp,
+            unit,
+            operation: Operation {
+                core: Time::ZERO,
+                input: Bytes(0),
+                output: Bytes(0),
+            },
+            payload,
+            outlook: Outlook {
+                next: Next::End,
+                meets: false,
+                seat: None,
+                error: false,
+            },
+            decision: Decision::default(),
+            reads: 0,
+            entry: QueueEntry::default(),
+            run: ElementRun::default(),
+            deadline: Deadline::NONE,
+            path: Path::new(Time::ZERO),
+            software: Time::ZERO,
+            balances: false,
+            left: Time::ZERO,
+        }
+    }
+
+    /// Sends the next operation, of type `accel`, to an accelerator of that type.
+    pub(crate) fn set_accel(&mut self, accel: Accel) {
+        self.accel = accel;
+        self.unit.accel = accel;
+    }
+}

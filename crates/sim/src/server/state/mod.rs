@@ -1,0 +1,21 @@
+//! What moves through the simulated server: requests, jobs, events and tasks.
+
+mod event;
+mod ids;
+mod job;
+mod join;
+mod path;
+mod payload;
+mod request;
+mod slab;
+mod task;
+
+pub(super) use event::{Event, Start, Transfer, TransferKind};
+pub(super) use ids::{CoreId, JobId, RequestId, Unit};
+pub(super) use job::{Cursor, Deadline, Exception, Held, Job};
+pub(super) use join::{Join, Meeting, Seat};
+pub(super) use path::Path;
+pub(super) use payload::{Buffer, Payload};
+pub(super) use request::Request;
+pub(super) use slab::Slab;
+pub(super) use task::{CoreMessage, Task};

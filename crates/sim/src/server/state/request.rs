@@ -1,0 +1,60 @@
+//! A request in flight.
+
+use accelflow_units::Time;
+
+use super::ids::CoreId;
+use super::path::Path;
+use crate::hardware::Owner;
+use crate::stats::Part;
+
+/// A request on its way through its service's path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// Index of the service.
+    pub service: u16,
+    /// Number within the service, from which its attributes are derived.
+    pub number: u64,
+    pub arrived: Time,
+    /// Index of the current phase.
+    pub phase: u16,
+    /// Executions of the current phase that have not ended.
+    pub outstanding: u16,
+    pub core: CoreId,
+    /// LdB has chosen the core.
+    pub balanced: bool,
+    /// It arrived after the warm-up.
+    pub measured: bool,
+    pub responded: bool,
+    /// A time-out or an error has ended it: what runs already still ends, but nothing new starts.
+    pub terminated: bool,
+    /// Index of its tenant.
+    pub tenant: u16,
+    pub priority: u8,
+    /// When its response is due; [`Time::MAX`] without an SLO.
+    pub due: Time,
+    /// The TCP instance of its connection.
+    pub tcp: u8,
+    pub path: Path,
+    /// Time of the application task that it waits for: application logic and context switch.
+    pub cpu: Time,
+    /// Core time of starting chains and of seeing the last notification.
+    pub overhead: Time,
+}
+
+impl Request {
+    /// Whose state a processing element holds after serving it.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner {
+            tenant: self.tenant,
+            service: self.service,
+        }
+    }
+
+    /// Charges the time of the application task that has ended. Time beyond the task's own is
+    /// first the overhead, which was in the core's queue before it.
+    pub(crate) fn spend_application(&mut self, now: Time) {
+        let parts = [(Part::Cpu, self.cpu), (Part::Cores, self.overhead)];
+        self.path.spend_up_to(parts, now);
+        self.overhead = Time::ZERO;
+    }
+}

@@ -1,0 +1,121 @@
+//! May a trace start? The traffic shaper and the limit of running traces of its tenant.
+
+use accelflow_shaping::Message;
+use accelflow_units::{Bytes, Time};
+
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Event, Job, JobId, Start};
+use crate::stats::Part;
+
+impl Engine<'_> {
+    /// Whether a trace may start now. If not, it waits. A trace of a shaped tenant passes the
+    /// traffic shaper first.
+    pub(crate) fn may_start(&mut self, start: Start, now: Time) -> Result<bool, SimError> {
+        if self.shape(start, now)? {
+            return Ok(false);
+        }
+        Ok(self.within_limit(start, now))
+    }
+
+    /// Queues a trace at the traffic shaper, if its tenant is shaped: whether it is.
+    fn shape(&mut self, start: Start, now: Time) -> Result<bool, SimError> {
+        let tenant = self.tenant_of(start.job());
+        let Some(flow) = self.tenancy.flow_of(tenant) else {
+            return Ok(false);
+        };
+        let message = Message {
+            tag: u64::from(start.job()),
+            size: self.first_input(start)?.max(Bytes(1)),
+        };
+        self.tenancy.shape(flow, start, message, now)?;
+        self.look_at_shaper();
+        Ok(true)
+    }
+
+    /// The bytes that the first operation of a trace reads.
+    fn first_input(&self, start: Start) -> Result<Bytes, SimError> {
+        let mut job = *self.jobs.get(start.job());
+        if let Start::Answer(_) = start {
+            self.requests.read(&mut job, &mut Vec::new())?;
+        }
+        Ok(job.operation.input)
+    }
+
+    /// Schedules a look at the traffic shaper for its next grant.
+    fn look_at_shaper(&mut self) {
+        if let Some(at) = self.tenancy.plan_look() {
+            self.schedule(at, Event::Grants);
+        }
+    }
+
+    /// Releases the traces that have passed the traffic shaper.
+    pub(crate) fn grant_due(&mut self, now: Time) -> Result<(), SimError> {
+        if !self.tenancy.look_is_due(now) {
+            return Ok(());
+        }
+        while let Some((start, released)) = self.tenancy.next_passed(now)? {
+            self.schedule(released, Event::Released(start));
+        }
+        self.look_at_shaper();
+        Ok(())
+    }
+
+    /// A trace has passed the shaper: it starts, unless its tenant has too many running.
+    pub(crate) fn released(&mut self, start: Start, now: Time) -> Result<(), SimError> {
+        self.spend(start.job(), Part::Queueing, now);
+        if self.within_limit(start, now) {
+            self.begin_trace(start, now)?;
+        }
+        Ok(())
+    }
+
+    fn within_limit(&mut self, start: Start, now: Time) -> bool {
+        let tenant = self.tenant_of(start.job());
+        let admitted = self.tenancy.admit(tenant, start, now);
+        if admitted {
+            self.jobs.get_mut(start.job()).entry.counted = true;
+        }
+        admitted
+    }
+
+    /// Counts an arm of a fork as a running trace, if its parent counts as one.
+    pub(crate) fn count_arm(&mut self, arm: &Job) {
+        if arm.entry.counted {
+            let tenant = self.requests.get(arm.request).tenant;
+            self.tenancy.begin_arm(tenant);
+        }
+    }
+
+    /// A trace has ended, waits for a message, or goes on in software.
+    pub(crate) fn trace_ended(&mut self, id: JobId) {
+        if std::mem::take(&mut self.jobs.get_mut(id).entry.counted) {
+            let tenant = self.tenant_of(id);
+            self.tenancy.end(tenant);
+        }
+    }
+
+    /// Starts traces that wait for `tenant` to have fewer traces running.
+    pub(crate) fn admit_waiting(&mut self, tenant: u16, now: Time) -> Result<(), SimError> {
+        while let Some(start) = self.tenancy.next_waiting(tenant, now) {
+            self.jobs.get_mut(start.job()).entry.counted = true;
+            self.spend(start.job(), Part::Queueing, now);
+            self.begin_trace(start, now)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a trace that has waited.
+    fn begin_trace(&mut self, start: Start, now: Time) -> Result<(), SimError> {
+        match start {
+            Start::Enqueue(job) => self.enqueue_by_core(job, false, now),
+            Start::Message(job) => self.admit_message(job, now),
+            Start::Answer(job) => self.resume_parked(job, now),
+        }
+    }
+
+    /// Index of a job's tenant.
+    fn tenant_of(&self, id: JobId) -> u16 {
+        self.requests.get(self.jobs.get(id).request).tenant
+    }
+}

@@ -1,0 +1,72 @@
+//! A request arrives.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::parts::Arrival;
+use crate::server::state::{CoreId, Event, Path, Request};
+
+/// The attribute of a request that chooses the core that its message is steered to.
+const HOME_CORE: u64 = 0;
+/// The attribute that chooses the TCP instance of its connection.
+const HOME_TCP: u64 = 1;
+
+impl Engine<'_> {
+    /// Schedules the next arrival of a load.
+    pub(crate) fn schedule_arrival(&mut self, load: usize) {
+        if let Some(at) = self.arrivals.next(load) {
+            self.schedule(at, Event::Arrive(load as u16));
+        }
+    }
+
+    /// A request of a load arrives and starts its first phase.
+    pub(crate) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
+        let arrival = self.arrivals.arrive(load, now);
+        self.schedule_arrival(load);
+        let request = self.new_request(&arrival, now);
+        self.measures.count_arrival(&request, now);
+        if request.measured {
+            self.open_window(now);
+        }
+        self.measures.enter(now);
+        let id = self.requests.insert(request);
+        self.start_phase(id, now)?;
+        if self.arrivals.have_ended() {
+            self.close_window(now);
+        }
+        Ok(())
+    }
+
+    fn new_request(&self, arrival: &Arrival, now: Time) -> Request {
+        // Numbers are the service's, so that two loads on it have different requests.
+        let number = self.measures.services[usize::from(arrival.service)].arrived;
+        let mut request = Request {
+            service: arrival.service,
+            number,
+            arrived: now,
+            phase: 0,
+            outstanding: 0,
+            core: 0,
+            balanced: false,
+            measured: arrival.measured,
+            responded: false,
+            terminated: false,
+            tenant: self.tenancy.index_of(arrival.tenant),
+            priority: arrival.priority,
+            due: arrival.due,
+            tcp: 0,
+            path: Path::new(now),
+            cpu: Time::ZERO,
+            overhead: Time::ZERO,
+        };
+        let cores = self.cores.count() as u64;
+        request.core = (self.requests.attribute(&request, HOME_CORE) % cores) as CoreId;
+        let instances = self.run.config.accelerator.instances_of(Accel::Tcp) as u64;
+        if instances > 1 {
+            request.tcp = (self.requests.attribute(&request, HOME_TCP) % instances) as u8;
+        }
+        request
+    }
+}

@@ -1,0 +1,225 @@
+//! A manager with one queue for all accelerators: admission, order, forwarding.
+//!
+//! The manager assigns operations to elements: when a completion frees an element, it gives the
+//! element to the waiting operation with the least laxity.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::hardware::{Place, Source, Way};
+use crate::orchestrators::Next;
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Event, Job, JobId, Transfer, TransferKind, Unit};
+use crate::stats::Part;
+
+impl Engine<'_> {
+    /// The unloaded time from the beginning of a job's current operation to the end of its chain:
+    /// elements and waits for messages, along the longest arm of each fork. Zero without a central
+    /// queue, which alone needs it.
+    pub(crate) fn time_left(&self, job: &Job) -> Result<Time, SimError> {
+        if !self.manager.is_central() {
+            return Ok(Time::ZERO);
+        }
+        let (mut time, mut at) = self.time_from(*job)?;
+        while let Some(after) = at {
+            let (rest, next) = self.time_from(after)?;
+            (time, at) = (time + rest, next);
+        }
+        Ok(time)
+    }
+
+    /// The unloaded time from a job's next operation to the enclosing join or, without one, to the
+    /// end of its chain; with a join also the job as it stands after it.
+    fn time_from(&self, job: Job) -> Result<(Time, Option<Job>), SimError> {
+        if job.outlook.meets {
+            let mut after = job;
+            self.requests.read(&mut after, &mut Vec::new())?;
+            return Ok((Time::ZERO, Some(after)));
+        }
+        let here = match job.outlook.next {
+            Next::Forward(accel) => self.timing.operation(&self.uncore, accel, job.operation),
+            Next::Park => self.run.plan.typical_wait(job.cursor.trace),
+            Next::End => return Ok((Time::ZERO, None)),
+        };
+        let (rest, at) = self.time_after(job)?;
+        Ok((here + rest, at))
+    }
+
+    /// The same from the end of an operation on.
+    fn time_after(&self, mut job: Job) -> Result<(Time, Option<Job>), SimError> {
+        let mut forked = Vec::new();
+        self.requests.read(&mut job, &mut forked)?;
+        let (mut time, mut at) = self.time_from(job)?;
+        for other in forked.into_iter().rev() {
+            let (beside, meets) = self.time_after(other.job)?;
+            time = time.max(beside);
+            at = at.or(meets);
+            if other.scatters
+                && let Some(after) = at.take()
+            {
+                let (rest, next) = self.time_from(after)?;
+                (time, at) = (time + rest, next);
+            }
+        }
+        Ok((time, at))
+    }
+
+    /// Subtracts a job's completed operation from the time left of its chain.
+    pub(crate) fn advance(&mut self, id: JobId) {
+        if self.manager.is_central() {
+            let done = self.operation_time(self.jobs.get(id));
+            let job = self.jobs.get_mut(id);
+            job.left = job.left.saturating_sub(done);
+            job.entry.known = true;
+        }
+    }
+
+    /// The latest time at which a job's operation may start for its request to meet its deadline.
+    fn latest_start(&self, job: &Job) -> Time {
+        let request = self.requests.get(job.request);
+        self.manager.latest_start(request, job.left)
+    }
+
+    /// An entry of the central queue has its data.
+    pub(crate) fn entered(&mut self, id: JobId, now: Time) {
+        let visit = self.properties.submission;
+        match visit.filter(|_| !self.jobs.get(id).entry.known) {
+            Some(visit) => self.visit_manager(visit, Event::Registered(id), now),
+            None => self.registered(id, now),
+        }
+    }
+
+    /// Moves the payload of a submitted chain to its entry.
+    pub(crate) fn deliver_centrally(&mut self, job: JobId, now: Time) {
+        let movement = self.entry_movement(job, Way::Read(Source::Core, Place::Manager));
+        let transfer = Transfer {
+            job,
+            kind: TransferKind::Central,
+            source: None,
+        };
+        self.transfer(transfer, movement, now);
+    }
+
+    /// The manager knows of an entry of its queue.
+    pub(crate) fn registered(&mut self, id: JobId, now: Time) {
+        let job = self.jobs.get(id);
+        let (accel, latest) = (job.accel, self.latest_start(job));
+        if let Some(queue) = self.manager.queue() {
+            queue.ready(id, accel, latest);
+        }
+        self.grant(accel, now);
+    }
+
+    /// The manager learns that an element of `unit` has completed its operation.
+    pub(crate) fn free_central_element(&mut self, unit: Unit) {
+        if let Some(queue) = self.manager.queue() {
+            queue.freed(unit.accel, unit.instance);
+        }
+    }
+
+    /// Gives the free elements of `accel` to the operations that wait for them.
+    pub(crate) fn grant(&mut self, accel: Accel, now: Time) {
+        while let Some((id, instance)) = self.manager.queue().and_then(|queue| queue.pick(accel)) {
+            self.spend(id, Part::Queueing, now);
+            let job = self.jobs.get_mut(id);
+            job.unit.instance = instance;
+            let unit = Unit { accel, ..job.unit };
+            self.ensemble.station_mut(unit).reserve_input();
+            let way = Way::Queues(Place::Manager, unit.place());
+            let movement = self.entry_movement(id, way);
+            let transfer = Transfer {
+                job: id,
+                kind: TransferKind::Grant,
+                source: None,
+            };
+            self.transfer(transfer, movement, now);
+        }
+    }
+
+    /// An entry of the central queue has reached its element.
+    pub(crate) fn granted(&mut self, id: JobId, now: Time) {
+        if let Some(next) = self.manager.queue().and_then(|queue| queue.release()) {
+            self.recall(next, now);
+        }
+        self.enqueue(id, now);
+    }
+
+    /// An entry of the central queue's overflow area has its data.
+    pub(crate) fn central_spilled(&mut self, id: JobId, now: Time) {
+        if let Some(next) = self.manager.queue().and_then(|queue| queue.spilled(id)) {
+            self.recall(next, now);
+        }
+    }
+
+    /// Moves an overflow entry to the central queue.
+    pub(crate) fn recall(&mut self, id: JobId, now: Time) {
+        self.spend(id, Part::Queueing, now);
+        let way = Way::Read(Source::Memory, Place::Manager);
+        let movement = self.overflow_movement(id, way);
+        let done = self.uncore.carry(&movement, now);
+        self.schedule(done, Event::Recalled(id));
+    }
+
+    /// Hands a job on from the output queue of `source`, or from memory: straight to an element
+    /// if the manager promotes it, else to the central queue.
+    pub(crate) fn forward_centrally(
+        &mut self,
+        id: JobId,
+        to: Accel,
+        source: Option<Unit>,
+        now: Time,
+    ) -> Result<(), SimError> {
+        let Some((kind, there)) = self.reserve_centrally(id, to, now) else {
+            return self.fall_back(id, source, now);
+        };
+        let movement = match (kind, source) {
+            (TransferKind::CentralSpill, _) => {
+                let from = source.map_or(there, Unit::place);
+                self.overflow_movement(id, Way::Write(from))
+            }
+            (_, Some(source)) => self.entry_movement(id, Way::Queues(source.place(), there)),
+            (_, None) => {
+                let copy = self.entry_movement(id, Way::Read(Source::Memory, there));
+                self.uncore.deliver(copy.address, copy.size, now);
+                copy
+            }
+        };
+        let transfer = Transfer {
+            job: id,
+            kind,
+            source,
+        };
+        self.transfer(transfer, movement, now);
+        Ok(())
+    }
+
+    /// Reserves an element for a job's operation of `to`, if the manager promotes it, else an entry
+    /// of the central queue or of its overflow area. `None` if both are full.
+    fn reserve_centrally(
+        &mut self,
+        id: JobId,
+        to: Accel,
+        now: Time,
+    ) -> Option<(TransferKind, Place)> {
+        let job = self.jobs.get(id);
+        let (latest, runtime) = (self.latest_start(job), self.operation_time(job));
+        let job = self.jobs.get_mut(id);
+        // The manager picks the instance later; accelerators may have different numbers of them.
+        job.set_accel(to);
+        job.unit.instance = 0;
+        (job.entry.known, job.entry.missing) = (true, 1);
+        let queue = self.manager.queue()?;
+        if let Some(instance) = queue.promote(to, latest, runtime, now) {
+            job.unit.instance = instance;
+            self.ensemble.station_mut(job.unit).reserve_input();
+            Some((TransferKind::Forward, job.unit.place()))
+        } else if queue.reserve() {
+            Some((TransferKind::Central, Place::Manager))
+        } else if queue.reserve_overflow() {
+            Some((TransferKind::CentralSpill, Place::Manager))
+        } else {
+            None
+        }
+    }
+}

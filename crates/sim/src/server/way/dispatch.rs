@@ -1,0 +1,106 @@
+//! Output dispatchers and the manager at work.
+
+use accelflow_units::Time;
+
+use crate::config::Busy;
+use crate::orchestrators::ManagerVisit;
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Event, JobId, Task, Unit};
+use crate::stats::Part;
+
+impl Engine<'_> {
+    /// A job asks the dispatcher of its output queue, if the decision takes a dispatcher time.
+    pub(crate) fn ask_dispatcher(&mut self, id: JobId, now: Time) {
+        let job = self.jobs.get(id);
+        if job.decision.dispatcher == Time::ZERO {
+            self.schedule(now, Event::Dispatched(id));
+            return;
+        }
+        let station = self.ensemble.station_mut(job.unit.whole());
+        if station.dispatcher.ask(id, now) {
+            self.dispatch(id, now);
+        }
+    }
+
+    /// The dispatcher handles a job: it reads the trace memory, word by word, and then executes its
+    /// instructions.
+    pub(crate) fn dispatch(&mut self, id: JobId, now: Time) {
+        let job = self.jobs.get_mut(id);
+        if job.reads > 0 && self.dispatchers.reads_take_time() {
+            job.reads -= 1;
+            let there = self.dispatchers.read_word(now);
+            self.schedule(there, Event::WordRead(id));
+        } else {
+            let decided = now + job.decision.dispatcher;
+            self.schedule(decided, Event::Dispatched(id));
+        }
+    }
+
+    /// The dispatcher has executed its instructions; the manager is next, if the decision needs it.
+    pub(crate) fn dispatched(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Dispatcher, now);
+        self.end_instructions(id, now);
+        match self.jobs.get(id).decision.manager {
+            Some(visit) => {
+                self.visit_manager(visit, Event::Managed(id), now);
+                Ok(())
+            }
+            None => self.managed(id, now),
+        }
+    }
+
+    /// "Once the engine confirms the transfer end, the dispatcher clears the output queue entry and
+    /// terminates the operation" (AccelFlow, section V.2): until then it is busy with a job that it
+    /// forwards itself (`dispatcher.busy`). A job for the manager or a core leaves it now.
+    fn end_instructions(&mut self, id: JobId, now: Time) {
+        let job = self.jobs.get(id);
+        let forwards = job.decision.manager.is_none() && job.decision.core == Time::ZERO;
+        let waits = forwards && self.run.config.dispatcher.busy == Busy::UntilConfirmed;
+        if !waits {
+            self.end_dispatch(job.unit, id, now);
+        }
+    }
+
+    /// The data of a job has left its output entry at `unit`.
+    pub(crate) fn withdraw(&mut self, id: JobId, unit: Unit, now: Time) {
+        self.ensemble.withdraw(unit, now);
+        self.end_dispatch(unit, id, now);
+    }
+
+    /// The dispatcher of `unit` has finished a job, unless it had before, and handles the next.
+    fn end_dispatch(&mut self, unit: Unit, id: JobId, now: Time) {
+        let station = self.ensemble.station_mut(unit.whole());
+        if let Some(next) = station.dispatcher.end(id, now) {
+            self.dispatch(next, now);
+        }
+    }
+
+    /// Visits the manager, which serves one visit after the other; `event` happens when its
+    /// decision takes effect.
+    pub(crate) fn visit_manager(&mut self, visit: ManagerVisit, event: Event, now: Time) {
+        let decided = self.manager.visit(visit, now);
+        self.measures.orchestration.manager += visit.occupancy;
+        self.schedule(decided, event);
+    }
+
+    /// The manager has decided; the core is next, if the decision needs it.
+    pub(crate) fn managed(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Manager, now);
+        let job = self.jobs.get(id);
+        let (decision, accel, unit) = (job.decision, job.accel, job.unit);
+        let core = self.requests.get(job.request).core;
+        self.free_central_element(unit);
+        self.measures.orchestration.cores += decision.background + decision.core;
+        if decision.background > Time::ZERO {
+            self.ask_core(core, Task::Notice, decision.background, now);
+        }
+        if decision.core > Time::ZERO {
+            self.ask_core(core, Task::Decide(id), decision.core, now);
+        } else {
+            self.forward(id, now)?;
+        }
+        self.grant(accel, now);
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Operations on processing elements.
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+
+use crate::hardware::Started;
+use crate::plan::Operation;
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Event, Job, JobId, Unit};
+use crate::stats::Part;
+
+impl Engine<'_> {
+    /// Starts operations on the idle elements of `unit`.
+    pub(crate) fn start_elements(&mut self, unit: Unit, now: Time) {
+        while let Some(started) = self.ensemble.station_mut(unit).start(now) {
+            let job = started.item;
+            self.spend(job, Part::Queueing, now);
+            let preparation = self.preparation(unit, started, now);
+            self.jobs.get_mut(job).run.steps += 1;
+            match self.exception(job, preparation) {
+                Some(exception) => self.raise(job, exception, now),
+                None => self.operate(job, preparation, now),
+            }
+            if let Some(refill) = self.ensemble.station_mut(unit).refill() {
+                self.refill(refill, now);
+            }
+        }
+    }
+
+    /// How long the element is prepared for an operation.
+    ///
+    /// "The hardware clears the state of a PE and its scratchpad in between executions of entries
+    /// from different tenants" (AccelFlow, section IV.D), and "scratchpad initialization and
+    /// wipeout" take time (section VI). The state that a service's requests share is loaded when
+    /// the element goes on with another service.
+    fn preparation(&mut self, unit: Unit, started: Started<JobId>, now: Time) -> Time {
+        let config = &self.run.config.accelerator;
+        let mut time = Time::ZERO;
+        if started.wipes {
+            time += config.wipe_bandwidth.transfer(config.scratchpad);
+            time += config.initial_bandwidth.transfer(config.scratchpad);
+        }
+        let described = matches!(unit.accel, Accel::Ser | Accel::Dser);
+        if started.reloads && described && config.service_state > Bytes(0) {
+            let movement = self.state_movement(started.item, unit.place());
+            time = self.uncore.carry(&movement, now + time) - now;
+        }
+        time
+    }
+
+    /// Executes an operation after `preparation`: loads the payload into the scratchpad, computes,
+    /// and writes back. The part beyond a queue entry is moved from and to memory while the entry is
+    /// loaded and written.
+    pub(crate) fn operate(&mut self, id: JobId, preparation: Time, now: Time) {
+        let job = self.jobs.get(id);
+        let (unit, Operation { input, output, .. }) = (job.unit, job.operation);
+        let compute = self.compute_there(job);
+        let start = now + preparation;
+        let entry_loaded = start + self.timing.pad(input);
+        let filled = self.load_beyond(id, start).max(entry_loaded);
+        let loaded = filled + self.timing.more_pieces(&self.uncore, unit.accel, input);
+        let computed = loaded + compute;
+        let ends = if output > self.run.config.accelerator.inline {
+            self.element_works(unit, computed - now);
+            self.schedule(computed, Event::Computed(id));
+            computed + self.timing.expected_move(&self.uncore, unit.accel, output)
+        } else {
+            let written = computed + self.timing.pad(output);
+            self.element_works(unit, written - now);
+            self.schedule(written, Event::Operated(id));
+            written
+        };
+        self.jobs.get_mut(id).run.ends = ends;
+        self.ensemble.station_mut(unit).runs_until(ends);
+    }
+
+    /// Writes back a result that does not fit a queue entry.
+    pub(crate) fn computed(&mut self, id: JobId, now: Time) {
+        let job = self.jobs.get(id);
+        let (unit, output) = (job.unit, job.operation.output);
+        let entry_written = now + self.timing.pad(output);
+        let emptied = self.write_beyond(id, now).max(entry_written);
+        let written = emptied + self.timing.more_pieces(&self.uncore, unit.accel, output);
+        self.element_works(unit, written - now);
+        self.schedule(written, Event::Operated(id));
+    }
+
+    fn element_works(&mut self, unit: Unit, work: Time) {
+        self.measures.totals.element_work += work;
+        self.ensemble.station_mut(unit).work += work;
+    }
+
+    /// Time of the job's operation on an element of an idle server.
+    pub(crate) fn operation_time(&self, job: &Job) -> Time {
+        self.timing
+            .operation(&self.uncore, job.accel, job.operation)
+    }
+
+    /// An element has completed an operation.
+    pub(crate) fn operated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Accelerator, now);
+        let job = self.jobs.get_mut(id);
+        job.run.waits_since = now;
+        let (unit, ends, due) = (job.unit, job.run.ends, job.deadline.due);
+        let fits = job.operation.output <= self.run.config.accelerator.inline;
+        let request = self.requests.get(job.request);
+        let owner = request.owner();
+        self.measures.log(request, job, false, now);
+        self.measures.totals.on_accelerators[job.accel.index()] += 1;
+        if due < Time::MAX {
+            let stats = self.measures.service_of(request);
+            stats.deadlines += 1;
+            stats.deadlines_missed += u64::from(now > due);
+        }
+        if fits {
+            self.free_buffer(id);
+        }
+        self.ensemble.station_mut(unit).stops(ends);
+        self.advance(id);
+        if self.ensemble.station_mut(unit).deposit(id, owner, now) {
+            self.start_elements(unit, now);
+            self.decide(id, now)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Exceptions: an element stops, a core is interrupted, the operating system handles it.
+
+use accelflow_kernel::attribute_unit;
+use accelflow_units::Time;
+
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Exception, Job, JobId, Task};
+use crate::stats::{Fallback, Part};
+
+/// The first of the attributes of a request that choose the operations with an exception.
+const EXCEPTIONS: u64 = 1 << 40;
+/// The first of the attributes that choose how exceptions end.
+const ENDINGS: u64 = 1 << 41;
+/// The first of the attributes that choose the operations with a page fault.
+const FAULTS: u64 = 1 << 63;
+
+const MILLION: u64 = 1_000_000;
+
+impl Engine<'_> {
+    /// The exception that the operation which `job` begins raises, if it does.
+    pub(crate) fn exception(&mut self, id: JobId, preparation: Time) -> Option<Exception> {
+        let job = self.jobs.get(id);
+        if self.faults(job) {
+            self.measures.page_faults += 1;
+            return Some(Exception {
+                preparation,
+                handling: self.run.config.tlb.fault_service,
+                resumes: true,
+            });
+        }
+        let config = &self.run.config.exception;
+        if config.per_million == 0.0 {
+            return None;
+        }
+        let request = self.requests.get(job.request);
+        let place = u64::from(request.phase) << 32
+            | u64::from(job.cursor.chain) << 24
+            | u64::from(job.run.steps) << 8
+            | job.accel.index() as u64;
+        let seed = self.requests.seed(request);
+        let drawn = |purpose| attribute_unit(seed, request.number, purpose + place);
+        (drawn(EXCEPTIONS) * 1e6 < config.per_million).then(|| Exception {
+            preparation,
+            handling: config.handling,
+            resumes: drawn(ENDINGS) >= config.fall_back_share,
+        })
+    }
+
+    /// Whether the operation of a job meets a page fault: the same in every system.
+    fn faults(&self, job: &Job) -> bool {
+        let rate = self.run.config.tlb.faults_per_million;
+        if rate == 0 {
+            return false;
+        }
+        let (request, cursor) = (self.requests.get(job.request), job.cursor);
+        let trace = u64::from(request.phase) << 24
+            | u64::from(cursor.chain & 0xFFF) << 12
+            | u64::from(cursor.ordinal & 0xFFF);
+        let operation = (cursor.mark.index() as u64) << 8 | job.accel.index() as u64;
+        let purpose = FAULTS | trace << 16 | operation;
+        self.requests.attribute(request, purpose) % MILLION < rate
+    }
+
+    /// "On an exception, the accelerator operation stops, a CPU core is interrupted, and the OS
+    /// handles the exception" (AccelFlow, section IV.A). The operation of `id` keeps its element.
+    /// The core of the request takes an interrupt and handles it; then the element goes on, or the
+    /// core does in software.
+    pub(crate) fn raise(&mut self, id: JobId, exception: Exception, now: Time) {
+        self.spend(id, Part::Accelerator, now);
+        self.measures.totals.exceptions += 1;
+        let job = self.jobs.get_mut(id);
+        (job.run.ends, job.run.waits_since) = (exception.preparation, now);
+        let core = self.requests.get(job.request).core;
+        let duration = self.run.config.core.interrupt + exception.handling;
+        let task = if exception.resumes {
+            Task::Handle(id)
+        } else {
+            Task::TakeOver(id)
+        };
+        self.interrupt_core(core, task, duration, now);
+    }
+
+    /// An exception has been handled, and the element goes on.
+    pub(crate) fn resume_element(&mut self, id: JobId, now: Time) {
+        let run = self.jobs.get(id).run;
+        self.measures.totals.element_stopped += now - run.waits_since;
+        self.spend(id, Part::Cores, now);
+        self.operate(id, run.ends, now);
+    }
+
+    /// An exception has been handled, and the core that handled it goes on in software.
+    pub(crate) fn take_over(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let job = self.jobs.get(id);
+        let (request, stopped, unit, accel) =
+            (job.request, job.run.waits_since, job.unit, job.accel);
+        let owner = self.requests.get(request).owner();
+        self.measures.totals.element_stopped += now - stopped;
+        self.count_fallback(request, Fallback::Exception);
+        self.spend(id, Part::Cores, now);
+        self.ensemble.station_mut(unit).abandon(owner, now);
+        self.run_software(id, true, now)?;
+        self.start_elements(unit, now);
+        self.free_central_element(unit);
+        self.grant(accel, now);
+        Ok(())
+    }
+}

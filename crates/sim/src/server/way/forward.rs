@@ -1,0 +1,126 @@
+//! A job leaves its output queue: forwarded, or moved to memory for a core.
+
+use accelflow_units::Time;
+
+use crate::hardware::{Movement, Way};
+use crate::orchestrators::Next;
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Event, JobId, Transfer, TransferKind, Unit};
+use crate::stats::{Fallback, Part};
+
+impl Engine<'_> {
+    /// All decisions are taken: moves the job out of its output queue.
+    pub(crate) fn forward(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        if !self.joins.none_forked() {
+            self.start_arms(id, now)?;
+        }
+        let job = self.jobs.get(id);
+        let unit = job.unit;
+        match job.outlook.next {
+            Next::Forward(_) if job.outlook.meets => self.come_to_join(id, Some(unit), now),
+            Next::Forward(to) if self.manager.is_central() => {
+                self.forward_centrally(id, to, Some(unit), now)
+            }
+            Next::Forward(to) => {
+                let Some(kind) = self.reserve(id, to) else {
+                    return self.fall_back(id, Some(unit), now);
+                };
+                let here = unit.place();
+                let movement = match kind {
+                    TransferKind::Spill => self.overflow_movement(id, Way::Write(here)),
+                    _ => {
+                        let there = self.jobs.get(id).unit.place();
+                        self.entry_movement(id, Way::Queues(here, there))
+                    }
+                };
+                self.transfer_from(unit, id, kind, movement, now);
+                Ok(())
+            }
+            Next::Park => {
+                self.withdraw(id, unit, now);
+                self.park(id, now);
+                Ok(())
+            }
+            Next::End => {
+                let output = job.operation.output;
+                let movement = self.result_movement(id, output, unit.place());
+                self.transfer_from(unit, id, TransferKind::Result, movement, now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands the rest of a job's trace to its core, as queue and overflow area are full: at once
+    /// if its payload is in memory, otherwise when it has been moved there from `source`.
+    pub(crate) fn fall_back(
+        &mut self,
+        id: JobId,
+        source: Option<Unit>,
+        now: Time,
+    ) -> Result<(), SimError> {
+        let job = self.jobs.get(id);
+        let (request, unit, input) = (job.request, job.unit, job.operation.input);
+        self.count_fallback(request, Fallback::OverflowFull);
+        self.ensemble.station_mut(unit).turned_away += 1;
+        let Some(source) = source else {
+            return self.run_software(id, false, now);
+        };
+        let movement = self.result_movement(id, input, source.place());
+        self.transfer_from(source, id, TransferKind::Rescue, movement, now);
+        Ok(())
+    }
+
+    /// Moves the data of a job out of the output queue of `source`.
+    fn transfer_from(
+        &mut self,
+        source: Unit,
+        job: JobId,
+        kind: TransferKind,
+        movement: Movement,
+        now: Time,
+    ) {
+        let transfer = Transfer {
+            job,
+            kind,
+            source: Some(source),
+        };
+        self.transfer(transfer, movement, now);
+    }
+
+    /// Asks for an A-DMA engine to move something.
+    pub(crate) fn transfer(&mut self, transfer: Transfer, movement: Movement, now: Time) {
+        if self.dma.request((transfer, movement), now) {
+            self.move_data(transfer, &movement, now);
+        }
+    }
+
+    /// An A-DMA engine is programmed and moves something.
+    fn move_data(&mut self, transfer: Transfer, movement: &Movement, now: Time) {
+        let programmed = now + self.run.config.network.dma_setup;
+        let done = self.uncore.carry(movement, programmed);
+        self.schedule(done, Event::Moved(transfer));
+    }
+
+    /// An A-DMA engine has completed a transfer.
+    pub(crate) fn moved(&mut self, transfer: Transfer, now: Time) -> Result<(), SimError> {
+        let job = transfer.job;
+        self.spend(job, Part::Communication, now);
+        if let Some((next, movement)) = self.dma.release(now) {
+            self.move_data(next, &movement, now);
+        }
+        if let Some(source) = transfer.source {
+            self.withdraw(job, source, now);
+        }
+        match transfer.kind {
+            TransferKind::Forward => self.delivered(job, now),
+            TransferKind::Spill | TransferKind::CentralSpill => self.overflow_filled(job, now),
+            TransferKind::Central => self.entered(job, now),
+            TransferKind::Join => self.arrived(job, now)?,
+            TransferKind::Grant => self.granted(job, now),
+            TransferKind::Result => self.notify(job, now),
+            TransferKind::Rescue => self.run_software(job, false, now)?,
+        }
+        Ok(())
+    }
+}

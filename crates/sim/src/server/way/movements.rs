@@ -1,0 +1,168 @@
+//! Where data is in memory, and the movements between memory and queues.
+
+use accelflow_units::{Bytes, Time};
+
+use crate::hardware::{Movement, Place, Source, Way};
+use crate::server::engine::Engine;
+use crate::server::parts::REGION;
+use crate::server::state::{Job, JobId, RequestId};
+
+/// The state that a service's requests share lies this far before the end of the region before its
+/// buffers.
+const SHARED: u64 = 1 << 30;
+/// Overflow areas come after all services, each in a region of its own.
+const OVERFLOW: u64 = 1 << 17;
+/// Size of the addresses of an overflow entry.
+const OVERFLOW_ENTRY: u64 = 4 * 1024;
+
+impl Engine<'_> {
+    /// The movement of a job's entry to the queue of its accelerator, from another queue or from its
+    /// payload in memory.
+    pub(crate) fn entry_movement(&mut self, id: JobId, way: Way) -> Movement {
+        let job = *self.jobs.get(id);
+        let address = match way {
+            Way::Queues(..) => 0,
+            Way::Read(..) | Way::Write(_) => self.payload_address(id, job.operation.input),
+        };
+        Movement {
+            way,
+            address,
+            size: self.timing.entry_size(job.operation.input),
+            tenant: self.tenant_number(&job),
+        }
+    }
+
+    /// The movement of a job's entry to or from the overflow area of its accelerator.
+    pub(crate) fn overflow_movement(&self, id: JobId, way: Way) -> Movement {
+        let entries = self.run.config.accelerator.overflow_entries.max(1) as u64;
+        let job = self.jobs.get(id);
+        let area = REGION * (OVERFLOW + job.unit.accel.index() as u64);
+        Movement {
+            way,
+            address: area + u64::from(id) % entries * OVERFLOW_ENTRY,
+            size: self.timing.entry_size(job.operation.input),
+            tenant: self.tenant_number(job),
+        }
+    }
+
+    /// The movement of the inline part of `payload` from `place` to memory, where the core reads it.
+    pub(crate) fn result_movement(&mut self, id: JobId, payload: Bytes, place: Place) -> Movement {
+        Movement {
+            way: Way::Write(place),
+            address: self.payload_address(id, payload),
+            size: self.timing.inline(payload),
+            tenant: self.tenant_number(self.jobs.get(id)),
+        }
+    }
+
+    /// The movement of the state that a service's requests share to the element that executes `id`.
+    pub(crate) fn state_movement(&self, id: JobId, place: Place) -> Movement {
+        let request = self.requests.get(self.jobs.get(id).request);
+        Movement {
+            way: Way::Read(Source::Memory, place),
+            address: REGION * (u64::from(request.service) + 1) - SHARED,
+            size: self.run.config.accelerator.service_state,
+            tenant: request.tenant,
+        }
+    }
+
+    /// Puts the part of an arrived message that does not fit a queue entry into memory.
+    pub(crate) fn receive_beyond(&mut self, id: JobId, now: Time) {
+        let job = *self.jobs.get(id);
+        let inline = self.run.config.accelerator.inline;
+        if job.operation.input > inline {
+            let buffer = self.new_buffer(id, job.operation.input);
+            let beyond = job.operation.input.beyond(inline);
+            self.uncore.deliver(buffer + inline.get(), beyond, now);
+        }
+    }
+
+    /// Puts the entry of an arrived message into the overflow area.
+    pub(crate) fn receive_overflow(&mut self, id: JobId, now: Time) {
+        let place = self.jobs.get(id).unit.place();
+        let entry = self.overflow_movement(id, Way::Write(place));
+        self.uncore.deliver(entry.address, entry.size, now);
+    }
+
+    /// Brings the part of the input beyond the queue entry to the element: when it is there.
+    pub(crate) fn load_beyond(&mut self, id: JobId, now: Time) -> Time {
+        let job = *self.jobs.get(id);
+        if job.operation.input <= self.run.config.accelerator.inline {
+            return now;
+        }
+        let address = self.payload_address(id, job.operation.input);
+        let way = Way::Read(Source::Memory, job.unit.place());
+        self.move_beyond(&job, way, address, job.operation.input, now)
+    }
+
+    /// Writes the part of the output beyond the queue entry to a new buffer: when it is there.
+    pub(crate) fn write_beyond(&mut self, id: JobId, now: Time) -> Time {
+        let job = *self.jobs.get(id);
+        let buffer = self.new_buffer(id, job.operation.output);
+        let way = Way::Write(job.unit.place());
+        self.move_beyond(&job, way, buffer, job.operation.output, now)
+    }
+
+    fn move_beyond(&mut self, job: &Job, way: Way, buffer: u64, payload: Bytes, now: Time) -> Time {
+        let inline = self.run.config.accelerator.inline;
+        let movement = Movement {
+            way,
+            address: buffer + inline.get(),
+            size: payload.beyond(inline),
+            tenant: self.tenant_number(job),
+        };
+        self.uncore.carry(&movement, now)
+    }
+
+    /// The tenant that the memory traffic of a job is counted for.
+    fn tenant_number(&self, job: &Job) -> u16 {
+        self.requests.get(job.request).tenant
+    }
+
+    /// Where the payload of a job is in memory. Without a buffer it gets one of its core's, of
+    /// `size`.
+    pub(crate) fn payload_address(&mut self, id: JobId, size: Bytes) -> u64 {
+        match self.jobs.get(id).payload.buffer {
+            Some(buffer) => buffer.address,
+            None => self.new_buffer(id, size),
+        }
+    }
+
+    /// Gives a job another buffer, of `size`, and frees its old one.
+    pub(crate) fn new_buffer(&mut self, id: JobId, size: Bytes) -> u64 {
+        let request = self.requests.get(self.jobs.get(id).request);
+        let buffer = self.buffers.allocate(request.service, request.core, size);
+        self.free_buffer(id);
+        self.jobs.get_mut(id).payload.buffer = Some(buffer);
+        buffer.address
+    }
+
+    /// Frees the buffer of a job, which has been read for the last time.
+    pub(crate) fn free_buffer(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        if let Some(buffer) = job.payload.buffer.take() {
+            let request = self.requests.get(job.request);
+            self.buffers.free(request.service, buffer);
+        }
+    }
+
+    /// Hands the buffer of a job to the thread of its request.
+    pub(crate) fn give_buffer(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        if let Some(buffer) = job.payload.buffer.take() {
+            self.buffers.give(job.request, buffer);
+        }
+    }
+
+    /// Frees the buffers of the thread of a request.
+    pub(crate) fn free_thread_buffers(&mut self, id: RequestId) {
+        let service = self.requests.get(id).service;
+        self.buffers.free_given(id, service);
+    }
+
+    /// Removes a job that has ended, with its buffer.
+    pub(crate) fn remove_job(&mut self, id: JobId) {
+        self.free_buffer(id);
+        self.jobs.remove(id);
+    }
+}

@@ -1,0 +1,159 @@
+//! The phases of a request: chains of traces, and application logic between them.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::plan::{ChainPlan, PhasePlan};
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Cursor, Job, JobId, Path, Payload, RequestId, Task, Unit};
+
+impl Engine<'_> {
+    /// Starts the current phase of a request; after the last one, the request has ended.
+    pub(crate) fn start_phase(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+        let request = *self.requests.get(id);
+        match self.requests.phase(&request) {
+            None => {
+                self.respond(id, &request.path.spent, now);
+                self.end_request(id);
+                Ok(())
+            }
+            Some(PhasePlan::Cpu(time)) => {
+                let own = self.run.config.application_time(*time);
+                let cpu = self.run.config.core.context_switch + own;
+                let duration = self.application(id, cpu);
+                self.push_task(request.core, Task::Application(id), duration, now);
+                Ok(())
+            }
+            Some(PhasePlan::Chains(chains)) => self.start_chains(id, chains, now),
+        }
+    }
+
+    /// The duration of an application task: `cpu`, and the time to start the chains after it.
+    fn application(&mut self, id: RequestId, cpu: Time) -> Time {
+        let start = self.start_cost(id);
+        self.measures.orchestration.cores += start;
+        let request = self.requests.get_mut(id);
+        request.cpu = cpu;
+        request.overhead += start;
+        cpu + start
+    }
+
+    /// Core time of the application task to start the chains of the next phase.
+    fn start_cost(&self, id: RequestId) -> Time {
+        let mut request = *self.requests.get(id);
+        request.phase += 1;
+        match self.requests.phase(&request) {
+            Some(PhasePlan::Chains(chains)) => self.properties.start * chains.len() as u64,
+            _ => Time::ZERO,
+        }
+    }
+
+    fn start_chains(
+        &mut self,
+        id: RequestId,
+        chains: &[ChainPlan],
+        now: Time,
+    ) -> Result<(), SimError> {
+        let accelerated = self.properties.accelerated;
+        let request = self.requests.get_mut(id);
+        request.outstanding = chains.len() as u16;
+        request.overhead = Time::ZERO;
+        let first = request.phase == 0;
+        let mut jobs = Vec::with_capacity(chains.len());
+        for (index, chain) in chains.iter().enumerate() {
+            let job = self.new_job(id, index as u16, chain)?;
+            if !first && accelerated {
+                let input = self.jobs.get(job).operation.input;
+                self.new_buffer(job, input);
+            }
+            self.jobs.get_mut(job).path = Path {
+                since: now,
+                ..self.requests.get(id).path
+            };
+            jobs.push(job);
+        }
+        self.free_thread_buffers(id);
+        if !accelerated {
+            // The thread of the application goes on with the first chain. Each of the others is
+            // put before the tasks that wait, so the last of them is put there first.
+            jobs[1..].reverse();
+        }
+        for job in jobs {
+            if accelerated {
+                self.start_on_accelerators(job, first, now)?;
+            } else {
+                self.run_software(job, !first, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates a job at the beginning of a chain.
+    fn new_job(&mut self, id: RequestId, index: u16, chain: &ChainPlan) -> Result<JobId, SimError> {
+        let (entry, request) = (chain.facts.entry(), self.requests.get(id));
+        let unit = Unit {
+            accel: Accel::Tcp,
+            instance: request.tcp,
+            share: self.ensemble.share_of(request.tenant),
+        };
+        let payload = Payload {
+            message: self.requests.message(id, chain, 0),
+            compressed: self.requests.arrives_compressed(id, chain, entry),
+            buffer: None,
+        };
+        let mut job = Job::new(id, Cursor::new(index, entry), unit, payload);
+        self.requests.read(&mut job, &mut Vec::new())?;
+        job.deadline = self.deadlines.of_chain(request, self.calendar.now());
+        job.left = self.time_left(&job)?;
+        Ok(self.jobs.insert(job))
+    }
+
+    /// The application task of a request has ended.
+    pub(crate) fn application_done(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+        let request = self.requests.get_mut(id);
+        request.spend_application(now);
+        request.phase += 1;
+        self.start_phase(id, now)
+    }
+
+    /// An execution of the current phase has ended; after the last one, the request goes on to its
+    /// next phase. `running` says that its thread has the core.
+    pub(crate) fn execution_ended(
+        &mut self,
+        id: RequestId,
+        running: bool,
+        now: Time,
+    ) -> Result<(), SimError> {
+        let request = self.requests.get_mut(id);
+        request.outstanding -= 1;
+        if request.outstanding > 0 {
+            return Ok(());
+        }
+        if request.terminated {
+            self.end_request(id);
+            return Ok(());
+        }
+        request.phase += 1;
+        let request = *request;
+        match self.requests.phase(&request) {
+            Some(PhasePlan::Cpu(time)) if running => {
+                let own = self.run.config.application_time(*time);
+                let duration = self.application(id, own);
+                self.resume_task(request.core, Task::Application(id), duration, now);
+                Ok(())
+            }
+            _ => self.start_phase(id, now),
+        }
+    }
+
+    /// Removes a request that has nothing left to do.
+    fn end_request(&mut self, id: RequestId) {
+        let request = self.requests.get(id);
+        if request.balanced {
+            self.cores.unassign(request.core);
+        }
+        self.free_thread_buffers(id);
+        self.requests.remove(id);
+    }
+}

@@ -1,0 +1,98 @@
+//! The choice between accelerators and between their instances.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::config::Reuse;
+use crate::server::engine::Engine;
+use crate::server::state::{CoreId, Job, JobId, RequestId, Unit};
+
+/// The attributes of a request from which LdB draws cores.
+const LDB_DRAWS: [u64; 2] = [1 << 42, (1 << 42) + 1];
+
+impl Engine<'_> {
+    /// The accelerator that executes an operation of `accel` for `job`. With `accelerator.reuse`
+    /// idle, and while `accel` has no free element, it is the least loaded other that has one.
+    ///
+    /// "To improve utilization, one could reuse the accelerators for other tasks when they are
+    /// idle" (AccelFlow, section VII.B.4).
+    pub(crate) fn host_for(&self, job: JobId, accel: Accel) -> Unit {
+        let unit = |accel: Accel| Unit {
+            accel,
+            instance: self.instance_for(job, accel),
+            share: self.jobs.get(job).unit.share,
+        };
+        let own = unit(accel);
+        let reuse = self.run.config.accelerator.reuse == Reuse::Idle;
+        if !reuse || !is_flexible(accel) || self.has_free_element(own) {
+            return own;
+        }
+        let others = Accel::ALL.into_iter().filter(|&other| is_flexible(other));
+        let free = others.map(unit).filter(|unit| self.has_free_element(*unit));
+        let least = free.min_by_key(|unit| self.ensemble.station(*unit).load());
+        least.unwrap_or(own)
+    }
+
+    /// Whether `unit` has an element that no operation runs on or is on its way to.
+    fn has_free_element(&self, unit: Unit) -> bool {
+        let station = self.ensemble.station(unit);
+        (station.load() as u64) < station.elements()
+    }
+
+    /// How long the operation of `job` computes where it is.
+    pub(crate) fn compute_there(&self, job: &Job) -> Time {
+        let operation = job.operation;
+        let time = self
+            .timing
+            .compute(job.accel, operation.core, operation.input);
+        match job.unit.accel == job.accel {
+            true => time,
+            false => time.scale(1.0 / self.run.config.accelerator.reuse_speed),
+        }
+    }
+
+    /// The instance of `accel` for `job`. Responses leave by the TCP of the connection, which has
+    /// its state; otherwise it is the least loaded instance, the first of equals.
+    pub(crate) fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
+        let instances = self.run.config.accelerator.instances_of(accel);
+        if instances == 1 {
+            return 0;
+        }
+        let job = self.jobs.get(id);
+        let request = self.requests.get(job.request);
+        if accel == Accel::Tcp && self.requests.is_last_phase(request) {
+            return request.tcp;
+        }
+        let unit = |instance: usize| Unit {
+            accel,
+            instance: instance as u8,
+            share: job.unit.share,
+        };
+        let load = |&instance: &usize| self.ensemble.station(unit(instance)).load();
+        let least = (0..instances).min_by_key(load);
+        least.map_or(0, |instance| instance as u8)
+    }
+
+    /// Whether the operation of a job assigns its request to a core: LdB's in the first phase.
+    /// Responses go to the core that has sent the message.
+    pub(crate) fn balances(&self, job: &Job) -> bool {
+        job.accel == Accel::Ldb && self.requests.get(job.request).phase == 0
+    }
+
+    /// LdB assigns a request to a core, of equals to the first from `first` on: whether the core
+    /// changes.
+    pub(crate) fn balance(&mut self, id: RequestId, first: CoreId) -> bool {
+        let request = self.requests.get(id);
+        let draws = LDB_DRAWS.map(|purpose| self.requests.attribute(request, purpose));
+        let core = self.cores.assign(draws, first);
+        let request = self.requests.get_mut(id);
+        request.balanced = true;
+        std::mem::replace(&mut request.core, core) != core
+    }
+}
+
+/// Whether an accelerator does operations of other types, and others do its own. TCP holds
+/// connections, and LdB is beside the cores.
+fn is_flexible(accel: Accel) -> bool {
+    !matches!(accel, Accel::Tcp | Accel::Ldb)
+}

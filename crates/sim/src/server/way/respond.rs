@@ -1,0 +1,44 @@
+//! A request has its response, or ends without one.
+
+use accelflow_units::Time;
+
+use crate::server::engine::Engine;
+use crate::server::state::{Job, RequestId};
+use crate::stats::Breakdown;
+
+impl Engine<'_> {
+    /// An execution has ended with a message that was sent. In the last phase that is the response.
+    /// A response with an error ends the path of the request with the current phase.
+    pub(crate) fn respond_if_last(&mut self, job: &Job, now: Time) {
+        let id = job.request;
+        if job.outlook.error {
+            let request = self.requests.get_mut(id);
+            request.terminated = true;
+            let first = !request.responded;
+            self.measures.service_of(request).errors += u64::from(first);
+            self.respond(id, &job.path.spent, now);
+        } else if self.requests.is_last_phase(self.requests.get(id)) {
+            self.respond(id, &job.path.spent, now);
+        }
+    }
+
+    /// The request has its response, unless it had it before: with the first message that its
+    /// last phase sends, or with the end of that phase if it sends none.
+    pub(crate) fn respond(&mut self, id: RequestId, spent: &Breakdown, now: Time) {
+        let request = self.requests.get_mut(id);
+        if std::mem::replace(&mut request.responded, true) {
+            return;
+        }
+        let arrives = self.arrivals.continue_at(request.service);
+        self.measures.count_response(request, spent, arrives, now);
+    }
+
+    /// Terminates a request. Without a response it has no response time.
+    pub(crate) fn terminate(&mut self, id: RequestId, now: Time) {
+        let request = self.requests.get_mut(id);
+        request.terminated = true;
+        if !std::mem::replace(&mut request.responded, true) {
+            self.measures.count_timeout(request, now);
+        }
+    }
+}

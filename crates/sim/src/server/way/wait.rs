@@ -1,0 +1,155 @@
+//! A trace waits for a message: parked, answered, timed out.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::config::Parking;
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Event, Held, JobId, Start, Unit};
+use crate::stats::{Fallback, Part};
+
+impl Engine<'_> {
+    /// The next trace waits at this TCP for a message. If the accelerators keep it (`tcp.parking`),
+    /// it takes an entry there. Otherwise the core has posted a buffer, and the message finds the
+    /// TCP.
+    pub(crate) fn park(&mut self, id: JobId, now: Time) {
+        self.trace_ended(id);
+        self.free_buffer(id);
+        let keeps = match self.run.config.tcp.parking {
+            Parking::Traces => self.properties.parks,
+            Parking::All => true,
+            Parking::None => false,
+        };
+        self.jobs.get_mut(id).entry.held = if keeps {
+            self.hold_entry(id)
+        } else {
+            Held::Nowhere
+        };
+        self.await_message(id, now);
+    }
+
+    /// The TCP at which a job waits.
+    fn tcp_of(&self, id: JobId) -> Unit {
+        Unit {
+            accel: Accel::Tcp,
+            ..self.jobs.get(id).unit
+        }
+    }
+
+    /// Takes an entry for a job that waits, of its TCP or of the central queue. Without a free one
+    /// it waits at its core.
+    fn hold_entry(&mut self, id: JobId) -> Held {
+        let unit = self.tcp_of(id);
+        if self.reserve_entry(unit) {
+            return Held::Input;
+        }
+        if self.reserve_overflow(unit) {
+            return Held::Overflow;
+        }
+        self.ensemble.station_mut(unit).turned_away += 1;
+        let request = self.jobs.get(id).request;
+        self.count_fallback(request, Fallback::OverflowFull);
+        Held::Core
+    }
+
+    /// Gives up the entry in which a job has waited.
+    fn release_held(&mut self, id: JobId, now: Time) {
+        let unit = self.tcp_of(id);
+        let station = self.ensemble.station_mut(unit);
+        match (self.jobs.get(id).entry.held, self.manager.queue()) {
+            (Held::Input, Some(queue)) => {
+                if let Some(next) = queue.release() {
+                    self.recall(next, now);
+                }
+            }
+            (Held::Overflow, Some(queue)) => queue.release_overflow(),
+            (Held::Input, None) => {
+                if let Some(refill) = station.release_input() {
+                    self.refill(refill, now);
+                }
+            }
+            (Held::Overflow, None) => station.release_overflow(),
+            (Held::Core | Held::Nowhere, _) => {}
+        }
+    }
+
+    /// Schedules the message that a job waits for, or the time-out.
+    pub(crate) fn await_message(&mut self, id: JobId, now: Time) {
+        let wait = self.requests.remote_wait(self.jobs.get(id));
+        let timeout = self.run.config.tcp.timeout;
+        let deadline = &mut self.jobs.get_mut(id).deadline;
+        if deadline.is_set() {
+            deadline.due = deadline.after(wait);
+        }
+        // A message after the time-out has no effect, so it need not arrive.
+        if wait > timeout {
+            self.schedule(now + timeout, Event::TimedOut(id));
+        } else {
+            self.schedule(now + wait, Event::Answered(id));
+        }
+    }
+
+    /// The message that a parked job waits for has arrived.
+    pub(crate) fn answered(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        self.spend(id, Part::Remote, now);
+        let at_core = self.jobs.get(id).entry.held == Held::Core;
+        if !at_core && !self.may_start(Start::Answer(id), now)? {
+            return Ok(());
+        }
+        self.resume_parked(id, now)
+    }
+
+    /// A parked job goes on with its message.
+    pub(crate) fn resume_parked(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let mut job = *self.jobs.get(id);
+        self.requests.read(&mut job, &mut Vec::new())?;
+        let held = std::mem::take(&mut job.entry.held);
+        job.entry.known = false;
+        job.left = self.time_left(&job)?;
+        *self.jobs.get_mut(id) = job;
+        match held {
+            Held::Input => {
+                self.receive_beyond(id, now);
+                self.entry_filled(id, now);
+            }
+            Held::Overflow => {
+                self.receive_beyond(id, now);
+                self.receive_overflow(id, now);
+                self.overflow_filled(id, now);
+            }
+            Held::Core => self.run_software(id, false, now)?,
+            Held::Nowhere => self.admit_message(id, now)?,
+        }
+        Ok(())
+    }
+
+    /// "These input queue entries in a TCP accelerator are not held indefinitely waiting for a
+    /// response. After a specified timeout, the core is notified and terminates the request"
+    /// (AccelFlow, section IV.B).
+    pub(crate) fn timed_out(&mut self, id: JobId, now: Time) {
+        self.release_held(id, now);
+        let request = self.jobs.get(id).request;
+        self.count_fallback(request, Fallback::TimedOut);
+        let config = self.run.config;
+        let mut at = now;
+        if self.properties.accelerated {
+            at += config.network.notification.at(config.core.clock);
+        }
+        let core = self.requests.get(request).core;
+        let at = self.when_seen(core, at);
+        self.schedule(at, Event::Terminated(id));
+    }
+
+    /// The core has learned that a message has not arrived in time.
+    pub(crate) fn terminated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        let request = self.jobs.get(id).request;
+        self.remove_job(id);
+        if self.properties.accelerated {
+            let core = self.requests.get(request).core;
+            self.charge_notice(core, now);
+        }
+        self.terminate(request, now);
+        self.execution_ended(request, false, now)
+    }
+}
