@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub(crate) mod unloaded;
+
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
