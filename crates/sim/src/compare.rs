@@ -1,4 +1,4 @@
-//! Several orchestrators on the same requests: the simulations behind `accelflow compare`.
+//! Comparisons of orchestrators on the same requests: the simulations behind `accelflow compare`.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use crate::plan::{Plan, ServicePlan};
 use crate::server::{Load, Run, SimError, Watch, simulate, simulate_watched};
 use crate::stats::{Breakdown, DataStats, Fallback, Outcome, TenantStats};
 
-/// How services are placed on servers. The paper's "average load per service" leaves it open.
+/// The placement of services on servers, which the paper's "average load per service" leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Each service has a server of its own.
@@ -39,58 +39,57 @@ impl Placement {
     }
 }
 
-/// A comparison.
+/// A comparison of orchestrators.
 pub struct Comparison<'c> {
     /// The server's parameters.
     pub config: &'c Config,
-    /// What is executed.
+    /// The services.
     pub plan: &'c Plan,
     /// The systems, in the order of the results.
     pub orchestrators: &'c [&'static dyn Orchestrator],
-    /// Where the services run.
+    /// The placement of the services.
     pub placement: Placement,
-    /// When requests arrive, the same process for each service, drawn independently.
+    /// The arrival process of each service, drawn independently.
     pub arrivals: &'c ArrivalProcess,
-    /// What the rate of each service of the plan is multiplied by; 1 for those beyond.
+    /// Factors of the arrival rate, in the order of the plan; 1 for services beyond the end.
     pub rate_shares: &'c [f64],
-    /// Requests of each service.
+    /// Number of requests of each service.
     pub requests: u64,
-    /// How many of the first are left out of the statistics.
+    /// Number of first requests that the statistics leave out.
     pub warmup: u64,
-    /// Whether both are multiplied by the service's share of the rate, so that the requests of all
-    /// services that count arrive in the same time.
+    /// Whether `requests` and `warmup` are multiplied by the service's factor of the rate, so that the
+    /// counted requests of all services arrive in the same time.
     pub by_rate: bool,
-    /// The share of the response times of each service, from the longest on, that results keep.
+    /// The share of each service's response times that results keep, from the longest on.
     pub tail_share: f64,
-    /// When the responses of services are due after their requests, by name.
+    /// The SLOs of services, by name.
     pub slos: &'c BTreeMap<String, Time>,
-    /// When those of the others are: so many times the mean response time of the service on an
-    /// idle server with AccelFlow; never without. The paper takes 5 ("the service execution time
-    /// on an unloaded system", section VII.A.3) and does not say of which system; one SLO for all
-    /// is what makes them comparable.
+    /// The SLO of other services over their mean response time on an idle server with AccelFlow; no
+    /// SLO if `None`. The paper takes 5 times "the service execution time on an unloaded system"
+    /// (section VII.A.3) and does not say of which system; one SLO for all makes them comparable.
     pub slo_factor: Option<f64>,
     /// The tenant of each service, in the order of the plan; 0 for those beyond the end.
     pub tenants: &'c [u16],
-    /// The level of each service in queues with priorities, likewise.
+    /// The priority of each service, in the order of the plan; 0 for those beyond the end.
     pub priorities: &'c [u8],
-    /// The traffic shapers of tenants; those that are not named have none.
+    /// The traffic shapers, by tenant; other tenants have none.
     pub shaping: &'c BTreeMap<u16, FlowConfig>,
     /// The seed of everything random.
     pub seed: u64,
-    /// Worker threads; results do not depend on it.
+    /// Number of worker threads; results do not depend on it.
     pub threads: usize,
 }
 
-/// One service under one orchestrator.
+/// The result of one service under one orchestrator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceResult {
     /// The service.
     pub service: String,
     /// Arrival rate in the measured window, in requests per second.
     pub offered_rps: f64,
-    /// Requests with a response time.
+    /// Number of requests with a response time.
     pub completed: u64,
-    /// Requests of the whole run that were answered with an error.
+    /// Number of requests that were answered with an error, over the whole run.
     pub errors: u64,
     /// Mean response time.
     pub mean: Option<Time>,
@@ -100,54 +99,54 @@ pub struct ServiceResult {
     pub tail: Vec<Time>,
     /// Completions in the measured window, in requests per second.
     pub throughput_rps: f64,
-    /// Share of the server's core time.
+    /// Share of the cores' time that they were busy.
     pub core_utilization: f64,
-    /// Share of the time of each accelerator's processing elements, by [`Accel::index`].
+    /// Share of the time of each accelerator's processing elements that they were busy, by
+    /// [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::COUNT],
     /// Share of time in which at least one processing element of each accelerator was busy, by
     /// [`Accel::index`].
     pub accelerator_any_busy: [f64; Accel::COUNT],
-    /// Share of the operations asked of each accelerator that found its queues full, by
-    /// [`Accel::index`].
+    /// Share of each accelerator's operations that found its queues full, by [`Accel::index`].
     pub accelerator_denied: [f64; Accel::COUNT],
-    /// Share of the operations of each accelerator's kind that a core executed, over the whole
-    /// run, by [`Accel::index`]: those after a fallback, and all where there are no accelerators.
+    /// Share of each accelerator's operations that a core executed, over the whole run, by
+    /// [`Accel::index`]: those after a fallback, and all without accelerators.
     pub accelerator_on_core: [f64; Accel::COUNT],
-    /// Share of the manager's time.
+    /// Share of the manager's time that it was busy.
     pub manager_utilization: f64,
-    /// Share of the A-DMA engines' time.
+    /// Share of the A-DMA engines' time that they were busy.
     pub dma_utilization: f64,
-    /// Operations on accelerators for a request, the mean over all requests of the server.
+    /// Mean number of operations on accelerators for a request, over all requests of the server.
     pub operations_per_request: f64,
     /// Its SLO.
     pub within: Option<Time>,
-    /// Requests that were terminated because a message did not come in time; they have no
-    /// response time.
+    /// Number of requests that were terminated because a message did not arrive in time; they have
+    /// no response time.
     pub timed_out: u64,
-    /// Operations with a deadline, and those of them that ended after it.
+    /// Number of operations with a deadline, and of those that ended after it.
     pub deadlines: (u64, u64),
-    /// Entries that changed places with an earlier one to meet their deadlines.
+    /// Number of queue entries that changed places with an earlier one to meet their deadlines.
     pub exchanged: u64,
-    /// The service's tenant, with all its services.
+    /// The statistics of the service's tenant, over all its services.
     pub tenant: TenantStats,
-    /// Operations that ran on a core instead, by reason.
+    /// Number of fallbacks to a core, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// Requests that ended with a response in the whole run.
+    /// Number of requests that ended with a response, over the whole run.
     pub responded: u64,
-    /// Requests after the warm-up that had an SLO, those that were terminated included,
-    /// and those of them that missed it.
+    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
+    /// that missed it.
     pub slo: (u64, u64),
-    /// The cause, if requests arrived faster than they ended.
+    /// The limiting resource, if requests arrived faster than they ended.
     pub saturated: Option<String>,
-    /// Mean instructions of an output dispatcher's operation.
+    /// Mean number of instructions of an output dispatcher's operation; `None` without any.
     pub dispatcher_instructions: Option<f64>,
-    /// The response times of these requests together, by what they were spent on.
+    /// The sum of the response times, divided by what the time was spent on.
     pub spent: Breakdown,
-    /// Networks, caches, memory and address translation of the server.
+    /// Data movement of the server: networks, caches, memory, translation.
     pub data: DataStats,
 }
 
-/// All services under one orchestrator.
+/// The results of all services under one orchestrator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemResult {
     /// Its identifier.
@@ -156,8 +155,9 @@ pub struct SystemResult {
     pub services: Vec<ServiceResult>,
 }
 
-/// Runs `comparison`; `progress` is told now and then how many of how many requests have ended, of
-/// all simulations, and stops them by returning `false`. `None` if it did.
+/// Runs `comparison`. Several times a second it calls `progress` with the number of requests that
+/// have ended and the number of all requests; if that returns `false`, the comparison stops and the
+/// result is `None`.
 ///
 /// # Errors
 /// [`SimError`] of the first simulation, in the order of the results, that cannot run.
@@ -195,8 +195,7 @@ pub fn compare(
     Ok(Some(systems))
 }
 
-/// Simulates the cells on worker threads; the outcomes, in the order of the cells. `progress` is
-/// asked often enough that a person does not wait for an answer.
+/// Simulates the cells on worker threads: the outcomes, in the order of the cells.
 fn run_cells(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],
@@ -228,7 +227,9 @@ fn run_cells(
             .collect();
         while !workers.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(BETWEEN_REPORTS);
-            let ended = watches.iter().map(|it| it.ended.load(Ordering::Relaxed));
+            let ended = watches
+                .iter()
+                .map(|watch| watch.ended.load(Ordering::Relaxed));
             if !progress(ended.sum(), all) {
                 for watch in &watches {
                     watch.stop.store(true, Ordering::Relaxed);
@@ -242,12 +243,12 @@ fn run_cells(
         .collect()
 }
 
-/// Requests whose mean is a service's time on an idle server.
+/// Number of requests whose mean is a service's time on an idle server.
 const UNLOADED_REQUESTS: u64 = 200;
-/// So few that they do not meet.
+/// Their rate, at which they do not meet.
 const UNLOADED_RPS: f64 = 1.0;
 
-/// The SLO of each service.
+/// The SLO of each service, in the order of the plan.
 fn slos(comparison: &Comparison<'_>) -> Result<Vec<Option<Time>>, SimError> {
     let slo = |(index, service): (usize, &ServicePlan)| {
         let stated = comparison.slos.get(&service.name).copied();
@@ -287,7 +288,7 @@ pub fn unloaded(config: &Config, plan: &Plan, service: usize) -> Result<Option<T
     Ok(outcome.services[service].latency.mean())
 }
 
-/// How often `progress` is asked.
+/// Time between two calls of `progress`: short enough for a person who waits.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
 fn run_cell(
@@ -341,7 +342,7 @@ impl ServiceResult {
         let arrived: u64 = outcome.services.iter().map(|s| s.arrived).sum();
         let tenant = tenant(comparison, service);
         let tenants = outcome.tenants.iter().copied();
-        let tenant = tenants.into_iter().find(|it| it.tenant == tenant);
+        let tenant = tenants.into_iter().find(|stats| stats.tenant == tenant);
         let stats = &mut outcome.services[service];
         let window = stats
             .measured
@@ -379,7 +380,7 @@ impl ServiceResult {
             fallbacks: stats.fallbacks.clone(),
             responded: stats.completed,
             slo: (stats.with_slo, stats.slo_missed),
-            saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
+            saturated: outcome.saturated.as_ref().map(|found| found.cause.clone()),
             dispatcher_instructions: outcome.dispatcher_instructions,
             spent: stats.spent,
             data: outcome.data,

@@ -1,9 +1,9 @@
 //! A simulated server: 36 individual cores, nine accelerators with queues, dispatchers and
-//! processing elements, A-DMA engines and wires, under one of the ways of orchestrating them
+//! processing elements, A-DMA engines and networks, under one of several orchestrators
 //! (AccelFlow, HPCA 2026, sections III to VII).
 //!
 //! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
-//! What a trace does next is asked of [`accelflow_trace::step`], never decided here.
+//! [`accelflow_trace::step`] decides what a trace does next; nothing here does.
 
 pub mod compare;
 pub mod config;

@@ -1,4 +1,4 @@
-//! What the simulator executes: services whose chains have their facts, costs and sizes attached.
+//! The plan of a simulation: services whose chains have facts, costs and sizes.
 
 use accelflow_trace::{Accel, AtmAddress, Field, Image};
 use accelflow_units::{Bytes, Time};
@@ -10,13 +10,13 @@ use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 
 use crate::orchestrators::Links;
 
-/// The field that says whether a message has come compressed.
+/// The field that says whether a message arrives compressed.
 const COMPRESSED: &str = "compressed";
 
-/// What keeps draws of waits apart from other attributes of a request.
+/// Keeps draws of waits apart from other attributes of a request.
 const WAIT: u64 = 0x3A17 << 48;
 
-/// Everything the simulator executes.
+/// The services to simulate, and the traces they use.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The trace memory.
@@ -41,7 +41,7 @@ pub struct ServicePlan {
 /// One phase of a service's path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
-    /// Application logic, with its time on a core.
+    /// Application logic, with its core time.
     Cpu(Time),
     /// Chains that run in parallel; the phase ends with the last of them.
     Chains(Vec<ChainPlan>),
@@ -50,21 +50,21 @@ pub enum PhasePlan {
 /// A chain of traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainPlan {
-    /// What its payloads say.
+    /// The facts of its payloads.
     pub facts: ChainFacts,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
     messages: Vec<(SizeDistribution, Bytes)>,
 }
 
-/// An accelerator operation at the mean payload.
+/// An accelerator operation on a payload of the mean size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct OperationPlan {
     cost: Cost,
     payload: Option<Payload>,
 }
 
-/// Whether an operation sees its message compressed, and what compression does to its size.
+/// The form of a message: compressed or not, and the compression ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Form {
     /// Whether the message is compressed before the operation.
@@ -76,7 +76,7 @@ pub struct Form {
 /// One accelerator operation of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its time on a core.
+    /// Its core time.
     pub core: Time,
     /// Bytes it reads.
     pub input: Bytes,
@@ -84,7 +84,7 @@ pub struct Operation {
     pub output: Bytes,
 }
 
-/// The size of one message of one request, beside the mean of its kind.
+/// The size of one message of one request, and the mean of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Its size.
@@ -94,11 +94,11 @@ pub struct Message {
 }
 
 impl Plan {
-    /// The plan of `profile` on `image`, with messages distributed by `sizes`. Where the profile
-    /// has recorded payload sizes, those are the means and `sizes` only spreads them.
+    /// The plan of `profile` on `image`, with message sizes distributed by `sizes`. Payload sizes
+    /// that the profile has recorded are the means, around which `sizes` spreads.
     ///
     /// # Errors
-    /// [`ServiceError`] for a service whose traces or facts `image` does not have.
+    /// [`ServiceError`] for a service with traces or facts that `image` does not have.
     pub fn new(
         profile: &Profile,
         image: &Image,
@@ -126,11 +126,14 @@ impl Plan {
         })
     }
 
-    /// The same plan, where facts with `odds` are drawn for each request; all others are those of
-    /// the most common path.
+    /// The plan with facts drawn for each request by `odds`. Facts without odds are those of the
+    /// most common path.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds) -> Plan {
-        let phases = self.services.iter_mut().flat_map(|it| &mut it.phases);
+        let phases = self
+            .services
+            .iter_mut()
+            .flat_map(|service| &mut service.phases);
         for phase in phases {
             let PhasePlan::Chains(chains) = phase else {
                 continue;
@@ -143,8 +146,8 @@ impl Plan {
         self
     }
 
-    /// The same plan, where each request has the facts of one that `profile` has recorded, drawn
-    /// for it.
+    /// The plan with facts of recorded requests: each request draws one of those that `profile` has
+    /// recorded.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without any.
@@ -174,20 +177,20 @@ impl Plan {
         Ok(self)
     }
 
-    /// The field that traces test to know whether their message is compressed, if any does.
+    /// The field by which traces test whether their message is compressed, if one does.
     pub fn compressed_field(&self) -> Option<Field<'_>> {
         let (index, name) = (self.compressed?, COMPRESSED);
         Some(Field { index, name })
     }
 
-    /// How long the trace at `trace` waits for its message; the median, if waits are drawn.
+    /// The time that the trace at `trace` waits for its message; the median, if waits are drawn.
     pub fn typical_wait(&self, trace: AtmAddress) -> Time {
         let distribution = self.waits.get(trace.index());
-        distribution.map_or(Time::ZERO, |it| it.median())
+        distribution.map_or(Time::ZERO, |waits| waits.median())
     }
 
-    /// How long the trace at `trace` in `chain` waits for its message, for request number
-    /// `request`: a function of the arguments alone, so the same whoever handles the request.
+    /// The time that the trace at `trace` in `chain` waits for its message, for the request number
+    /// `request`. It is a function of the arguments alone, so it is the same in every system.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
         let Some(distribution) = self.waits.get(trace.index()) else {
             return Time::ZERO;
@@ -199,8 +202,8 @@ impl Plan {
 }
 
 impl ServicePlan {
-    /// The same service where every message has a size of `sizes`. Costs stay those of the means
-    /// that the plan was made with, so larger messages cost more, as the profile says.
+    /// The service with message sizes drawn from `sizes`. Costs still refer to the means of the plan,
+    /// so larger messages cost more.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -249,7 +252,7 @@ impl ServicePlan {
 }
 
 impl ChainPlan {
-    /// Messages of a chain beyond this number are like the last.
+    /// Number of messages of a chain with distributions of their own; later ones are like the last.
     const MESSAGES: u16 = 8;
 
     fn new(
@@ -260,56 +263,27 @@ impl ChainPlan {
         image: &Image,
         sizes: &PayloadSizes,
     ) -> ChainPlan {
-        let mut operations = vec![None; image.words().len() * Accel::COUNT * 2];
-        let entries = (0..image.words().len())
-            .filter_map(AtmAddress::new)
-            .filter(|address| image.is_entry(*address));
-        for address in entries {
-            for accel in Accel::ALL {
-                for receives in [false, true] {
-                    let trace = image.name(address);
-                    let stated =
-                        service.operation(place.phase, place.chain, trace, accel, receives);
-                    // A trace off the common path has no cost of its own.
-                    let typical = || {
-                        let cost = profile.typical_cost(accel)?;
-                        Some(OperationPlan {
-                            cost,
-                            payload: None,
-                        })
-                    };
-                    operations[slot(address, accel, receives)] = stated
-                        .map(|it| OperationPlan {
-                            cost: it.cost,
-                            payload: it.payload,
-                        })
-                        .or_else(typical);
-                }
-            }
-        }
         let (phase, chain) = (place.phase as u16, place.chain as u16);
-        let messages = (0..Self::MESSAGES)
-            .map(|trace| {
-                let at = MessagePlace {
-                    phase,
-                    chain,
-                    trace,
-                };
-                let distribution = sizes.distribution(&place.service, at).clone();
-                let mean = distribution.mean();
-                (distribution, mean)
-            })
-            .collect();
+        let message = |trace| {
+            let at = MessagePlace {
+                phase,
+                chain,
+                trace,
+            };
+            let distribution = sizes.distribution(&place.service, at).clone();
+            let mean = distribution.mean();
+            (distribution, mean)
+        };
         ChainPlan {
             facts,
             place: (phase, chain),
-            operations,
-            messages,
+            operations: operations(place, service, profile, image),
+            messages: (0..Self::MESSAGES).map(message).collect(),
         }
     }
 
-    /// The message that the trace number `trace` of this chain handles, for request number
-    /// `request`: a function of the arguments alone.
+    /// The message that the trace number `trace` of this chain handles, for the request number
+    /// `request`. It is a function of the arguments alone.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> Message {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -326,9 +300,9 @@ impl ChainPlan {
         Message { size, mean: *mean }
     }
 
-    /// The message that an operation of `accel` handles which has the data of several arms, `input`
-    /// in all, where `message` is the first arm's: as much larger as the data are. Where sizes are
-    /// recorded, those of operations after a join are already those of all arms' data.
+    /// The message of an operation of `accel` on the data of several arms, `input` bytes in all.
+    /// `message` is the first arm's; the result is larger in proportion to the data. Recorded sizes
+    /// of operations after a join are already those of all arms' data.
     pub fn joined(
         &self,
         trace: AtmAddress,
@@ -353,11 +327,11 @@ impl ChainPlan {
     }
 
     /// The operation of `accel` in the trace that begins at `trace`, on `message` in the form
-    /// `form`. A TCP that receives and one that sends are two operations.
+    /// `form`; `None` if it has no cost. A TCP that receives and one that sends are two operations.
     ///
-    /// Sizes of messages are those before compression, so what is read and written is smaller
-    /// between Cmp and Dcmp. Recorded sizes are what they are. The cost is that of a message of
-    /// this size beside the mean of its kind, which compression leaves as it is.
+    /// Sizes of messages are those before compression, so payloads are smaller between Cmp and Dcmp;
+    /// recorded sizes are used as they are. The cost depends on the size of the message relative to
+    /// the mean of its kind, not on compression.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -387,7 +361,7 @@ impl ChainPlan {
 }
 
 impl Form {
-    /// Not compressed, and not to be.
+    /// Not compressed.
     pub const PLAIN: Form = Form {
         compressed: false,
         ratio: 1.0,
@@ -412,7 +386,7 @@ impl Form {
 }
 
 impl Message {
-    /// What has the size `mean` on average, for this message.
+    /// The size, for this message, of a payload with the size `mean` on average.
     fn spread(self, mean: Bytes) -> Bytes {
         if self.mean == Bytes(0) {
             return mean;
@@ -422,11 +396,46 @@ impl Message {
     }
 }
 
+/// The operations of a chain, by [`slot`]. A trace off the common path has no cost of its own, so its
+/// operations have the typical cost.
+fn operations(
+    place: &Place,
+    service: &ServiceProfile,
+    profile: &Profile,
+    image: &Image,
+) -> Vec<Option<OperationPlan>> {
+    let words = image.words().len();
+    let mut operations = vec![None; words * Accel::COUNT * 2];
+    let entries = (0..words)
+        .filter_map(AtmAddress::new)
+        .filter(|address| image.is_entry(*address));
+    for address in entries {
+        let trace = image.name(address);
+        for accel in Accel::ALL {
+            for receives in [false, true] {
+                let stated = service.operation(place.phase, place.chain, trace, accel, receives);
+                let stated = stated.map(|operation| OperationPlan {
+                    cost: operation.cost,
+                    payload: operation.payload,
+                });
+                let typical = || {
+                    let cost = profile.typical_cost(accel)?;
+                    let payload = None;
+                    Some(OperationPlan { cost, payload })
+                };
+                operations[slot(address, accel, receives)] = stated.or_else(typical);
+            }
+        }
+    }
+    operations
+}
+
+/// The index of an operation in [`ChainPlan::operations`].
 fn slot(trace: AtmAddress, accel: Accel, receives: bool) -> usize {
     (trace.index() * Accel::COUNT + accel.index()) * 2 + usize::from(receives)
 }
 
-/// How often one accelerator follows another within a trace, over all services.
+/// The number of times that one accelerator follows another within a trace, over all services.
 fn transitions(profile: &Profile) -> Vec<((Accel, Accel), u64)> {
     let mut counts = std::collections::BTreeMap::new();
     for service in profile.services() {

@@ -1,4 +1,4 @@
-//! What a run is measured by.
+//! The statistics of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use accelflow_kernel::Samples;
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
 
-/// Why an operation that belonged on an accelerator ran on a core.
+/// Why a core executed an operation that belonged on an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fallback {
-    /// The core found the first accelerator's input queue full.
+    /// The core found the input queue of the first accelerator full.
     EnqueueDenied,
-    /// A dispatcher found the next accelerator's queue and overflow area full.
+    /// A dispatcher found the input queue and the overflow area of the next accelerator full.
     OverflowFull,
-    /// An exception that could not be repaired stopped the accelerator.
+    /// An exception stopped the accelerator, and it could not go on.
     Exception,
-    /// A message did not come in time; the core terminated the request.
+    /// A message did not arrive in time, and the core terminated the request.
     TimedOut,
 }
 
@@ -28,7 +28,7 @@ impl Fallback {
         Fallback::TimedOut,
     ];
 
-    /// The reason in results.
+    /// The name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Fallback::EnqueueDenied => "enqueue_denied",
@@ -39,7 +39,7 @@ impl Fallback {
     }
 }
 
-/// What a request waits for at a point in time.
+/// A use of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Application logic, context switches, and traces in software.
@@ -50,14 +50,14 @@ pub enum Part {
     Dispatcher,
     /// The central manager, its queue included.
     Manager,
-    /// Orchestration on cores: interrupts, decisions, starts of chains and notifications seen,
-    /// and, for what a trace asks of a core, also the core's queue.
+    /// Orchestration on cores: interrupts, decisions, starts of chains, and notices of ends. For a
+    /// decision that a trace waits for it includes the core's queue.
     Cores,
     /// Transfers, waits for A-DMA engines, and notifications on their way.
     Communication,
     /// Other servers.
     Remote,
-    /// Waits for elements, output entries, and cores that have other work.
+    /// Waits for elements, for output entries, and for cores with other work.
     Queueing,
 }
 
@@ -74,7 +74,7 @@ impl Part {
         Part::Queueing,
     ];
 
-    /// The part in results.
+    /// The name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Part::Cpu => "cpu",
@@ -89,8 +89,8 @@ impl Part {
     }
 }
 
-/// Response time by what it was spent on, along the path that ended last: of parallel chains the
-/// one that its phase waited for.
+/// A response time, divided by what it was spent on. Of parallel chains the one counts that ended
+/// last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
@@ -100,17 +100,17 @@ impl Breakdown {
         self.0[part as usize]
     }
 
-    /// All parts together: the response time.
+    /// The sum of all parts: the response time.
     pub fn total(&self) -> Time {
         self.0.iter().copied().sum()
     }
 
-    /// Deciding what comes next and telling each other: dispatchers, manager and cores.
+    /// The time of orchestration: dispatchers, manager and cores.
     pub fn orchestration(&self) -> Time {
         self.of(Part::Dispatcher) + self.of(Part::Manager) + self.of(Part::Cores)
     }
 
-    /// The mean time spent on `part` by each of `requests`, of which this is the sum.
+    /// The mean time spent on `part`, if this is the sum over `requests` requests; `None` for 0.
     pub fn mean(&self, part: Part, requests: u64) -> Option<Time> {
         (requests > 0).then(|| self.of(part) / requests)
     }
@@ -128,54 +128,55 @@ impl std::ops::AddAssign for Breakdown {
     }
 }
 
-/// For how long orchestration kept hardware busy, over the whole run.
+/// How long orchestration kept hardware busy, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orchestration {
     /// Output dispatchers.
     pub dispatchers: Time,
     /// The central manager.
     pub manager: Time,
-    /// Cores: interrupts, decisions, starts of chains and notifications.
+    /// Cores: interrupts, decisions, starts of chains, and notices of ends.
     pub cores: Time,
 }
 
-/// What a service has experienced.
+/// The statistics of a service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
-    /// Requests that arrived, all of them.
+    /// Number of requests that arrived, over the whole run.
     pub arrived: u64,
-    /// Requests that ended with a response, all of them.
+    /// Number of requests that ended with a response, over the whole run.
     pub completed: u64,
-    /// Requests that were terminated because a message did not come in time, all of them. They
-    /// have no response time.
+    /// Number of requests that were terminated because a message did not arrive in time, over the
+    /// whole run. They have no response time.
     pub timed_out: u64,
-    /// Requests after the warm-up that had an SLO.
+    /// Number of requests after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Those of them whose response came later, or never.
+    /// Number of those whose response came later, or never.
     pub slo_missed: u64,
-    /// Operations that ended with a deadline.
+    /// Number of operations that had a deadline.
     pub deadlines: u64,
-    /// Those of them that ended after it.
+    /// Number of those that ended after it.
     pub deadlines_missed: u64,
-    /// Entries that changed places with an earlier one to meet their deadlines.
+    /// Number of queue entries that changed places with an earlier one to meet their deadlines.
     pub exchanged: u64,
-    /// Entries that could not, and were expected to miss theirs.
+    /// Number of queue entries that could not, and were expected to miss theirs.
     pub expected_late: u64,
-    /// Requests that were answered with an error (T6, T7 and T10 can report one), all of them.
+    /// Number of requests that were answered with an error (T6, T7 and T10 can report one), over the
+    /// whole run.
     pub errors: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
-    /// When the last request after the warm-up arrived, and the first.
+    /// When the first and the last request after the warm-up arrived.
     pub measured: Option<(Time, Time)>,
-    /// Requests that ended between the first and the last arrival after the warm-up.
+    /// Number of responses between the first and the last arrival after the warm-up.
     pub completed_in_window: u64,
-    /// Fallbacks, by reason.
+    /// Number of fallbacks, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// The response times of [`ServiceStats::latency`], by what they were spent on.
+    /// The sum of [`ServiceStats::latency`], divided by what the time was spent on.
     pub spent: Breakdown,
 }
 
-/// What an accelerator type has done in the measured window.
+/// The statistics of an accelerator type, in the measured window unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccelStats {
     /// Share of the elements' time that they were busy.
@@ -184,65 +185,65 @@ pub struct AccelStats {
     pub any_busy: f64,
     /// Share of the output dispatchers' time that they were busy (`dispatcher.busy`).
     pub dispatcher: f64,
-    /// Operations executed in the whole run.
+    /// Number of operations, over the whole run.
     pub operations: u64,
-    /// The most input entries ever taken.
+    /// The largest number of input entries taken at once.
     pub peak_input: usize,
-    /// Share of the operations asked for in the whole run that found queue and overflow area full;
-    /// a core then took over the trace.
+    /// Share of operations, over the whole run, that found queue and overflow area full; a core then
+    /// took over the trace.
     pub denied: f64,
 }
 
-/// What a tenant has experienced.
+/// The statistics of a tenant, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TenantStats {
-    /// The number that its loads give.
+    /// The number of the tenant in its loads.
     pub tenant: u16,
-    /// Traces that began to run on accelerators, and arms of forks.
+    /// Number of traces that started on accelerators, arms of forks included.
     pub started: u64,
-    /// The most that ran at once.
+    /// The largest number of traces running at once.
     pub peak_running: u64,
-    /// Traces that had to wait for others of the tenant to end.
+    /// Number of traces that waited for others of the tenant to end.
     pub waited: u64,
-    /// How long they waited, in all.
+    /// The sum of their waits.
     pub waiting_time: Time,
-    /// Traces that have passed its traffic shaper.
+    /// Number of traces that have passed its traffic shaper.
     pub shaped: u64,
-    /// How long they were in it, in all; its latency is the least of each.
+    /// The sum of their times in it, which are at least its latency.
     pub shaping_time: Time,
 }
 
-/// Why a server cannot hold its load.
+/// The resource that limits a saturated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The busiest of those resources that ever more work waits for or that turn work away.
+    /// The busiest of the resources with a growing backlog or that turn work away.
     pub cause: String,
     /// Share of its time that it was busy in the measured window.
     pub utilization: f64,
-    /// What waited for it at the beginning of the window, and at the end.
+    /// Its backlog at the beginning of the window, and at the end.
     pub waiting: (usize, usize),
-    /// Traces that it turned away in the window, as its queues were full.
+    /// Number of traces that it turned away in the window because its queues were full.
     pub turned_away: u64,
-    /// What the most work waited for at the end.
+    /// The resource with the longest queue at the end.
     pub longest_queue: String,
 }
 
-/// Sums over a whole run, for the conservation laws.
+/// Sums over a whole run, which obey conservation laws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Operations on accelerators, by [`Accel::index`].
+    /// Number of operations on accelerators, by [`Accel::index`].
     pub on_accelerators: [u64; Accel::COUNT],
-    /// Operations on cores, by [`Accel::index`].
+    /// Number of operations on cores, by [`Accel::index`].
     pub on_cores: [u64; Accel::COUNT],
-    /// Time that the elements were to be busy: load, compute and write back of each operation.
+    /// The work of elements: time to load, compute and write back of all operations.
     pub element_work: Time,
-    /// Time that they were.
+    /// Busy time of elements.
     pub element_busy: Time,
     /// Time that elements waited for an output entry.
     pub element_blocked: Time,
     /// Time that elements were stopped by exceptions.
     pub element_stopped: Time,
-    /// Exceptions that stopped an element.
+    /// Number of exceptions that stopped an element.
     pub exceptions: u64,
     /// The integral of the number of requests in the system over time, in picoseconds.
     pub population_ps: u128,
@@ -265,33 +266,33 @@ impl Totals {
     }
 }
 
-/// What moved data, and what it met, in the whole run unless it says otherwise.
+/// The statistics of data movement, over the whole run unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DataStats {
     /// Bytes that accelerators, DMA and page-table walks read from the memory system.
     pub read_bytes: u64,
-    /// Of those, bytes that were neither in the last-level cache nor in a core's private caches.
+    /// Bytes read that were neither in the last-level cache nor in a core's private caches.
     pub missed_bytes: u64,
     /// Bytes written to the last-level cache.
     pub written_bytes: u64,
-    /// Bytes that main memory read and wrote, for cores too.
+    /// Bytes read from and written to main memory, for cores too.
     pub dram_bytes: u64,
-    /// Pages that accelerators looked up in their TLBs.
+    /// Number of pages that accelerators looked up in their TLBs.
     pub tlb_lookups: u64,
-    /// Of those, pages that were not there, each a page-table walk.
+    /// Number of those that were not there; each caused a page-table walk.
     pub tlb_misses: u64,
-    /// Entries of page tables that the walks read.
+    /// Number of page-table entries that the walks read.
     pub table_reads: u64,
-    /// Operations that a page fault stopped.
+    /// Number of operations that a page fault stopped.
     pub page_faults: u64,
-    /// Share of the measured window in which the busiest link of a mesh carried data.
+    /// Share of the measured window in which the busiest mesh link carried data.
     pub busiest_link: f64,
-    /// The same of the links between chiplets.
+    /// Share of the measured window in which the busiest link between chiplets carried data.
     pub busiest_crossing: f64,
 }
 
 impl DataStats {
-    /// Share of the bytes read that were in a cache, if anything was read.
+    /// Share of the bytes read that were in a cache; `None` if nothing was read.
     pub fn llc_hit_ratio(&self) -> Option<f64> {
         let found = self.read_bytes - self.missed_bytes;
         (self.read_bytes > 0).then(|| found as f64 / self.read_bytes as f64)
@@ -305,34 +306,34 @@ pub struct Outcome {
     pub services: Vec<ServiceStats>,
     /// By [`Accel::index`].
     pub accelerators: [AccelStats; Accel::COUNT],
-    /// Share of the cores' time that they were busy; all of it where they poll flags continuously.
+    /// Share of the cores' time that they were busy; 1 if they poll flags continuously.
     pub core_utilization: f64,
-    /// Share of the manager's time that it was occupied.
+    /// Share of the manager's time that it was busy.
     pub manager_utilization: f64,
     /// Share of the A-DMA engines' time that they were busy.
     pub dma_utilization: f64,
-    /// Mean instructions of an output dispatcher operation, if there were any.
+    /// Mean number of instructions of an output dispatcher's operation; `None` without any.
     pub dispatcher_instructions: Option<f64>,
     /// By tenant, in the order of their numbers.
     pub tenants: Vec<TenantStats>,
-    /// Networks, caches, memory and address translation.
+    /// Data movement: networks, caches, memory, translation.
     pub data: DataStats,
-    /// For how long orchestration kept hardware busy.
+    /// How long orchestration kept hardware busy.
     pub orchestration: Orchestration,
-    /// The cause, if requests arrived faster than they ended.
+    /// The limiting resource, if requests arrived faster than they ended.
     pub saturated: Option<Saturation>,
     /// Length of the measured window.
     pub window: Time,
-    /// Events simulated.
+    /// Number of events simulated.
     pub events: u64,
-    /// Conservation sums.
+    /// Sums that obey conservation laws.
     pub totals: Totals,
 }
 
-/// One operation of one request, as [`crate::simulate_logged`] reports it.
+/// An entry of the log of [`crate::simulate_logged`]: one operation of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operated {
-    /// When the operation ended, or, on a core, when the core took the trace on.
+    /// When the operation ended or, on a core, when the core accepted the trace.
     pub at: Time,
     /// Index of the service in the plan.
     pub service: usize,
@@ -344,9 +345,9 @@ pub struct Operated {
     pub chain: usize,
     /// The trace, by the address of its first word.
     pub trace: AtmAddress,
-    /// The operation.
+    /// The type of the operation.
     pub accel: Accel,
-    /// Its payload, before and after.
+    /// The size of its payload before and after.
     pub sizes: [Bytes; 2],
     /// Whether a core executed it.
     pub on_core: bool,

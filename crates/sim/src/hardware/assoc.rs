@@ -1,8 +1,8 @@
-/// A set-associative store of keys with least-recently-used replacement: which of a cache's
-/// blocks or a TLB's pages are there, and which have been written.
+/// A set-associative store of keys with least-recently-used replacement: the blocks of a cache or
+/// the pages of a TLB, and which of them have been written.
 ///
-/// It keeps 31 bits of a hash of each key, so that a set of 16 is a line of the host's cache. Two
-/// keys of a set are taken for one another once in two thousand million.
+/// It keeps 31 bits of a hash of each key, so that a set of 16 fits a line of the host's cache. The
+/// probability that two keys of a set are confused is one in two thousand million.
 #[derive(Clone, Debug)]
 pub(crate) struct Associative {
     /// By set, the most recently used first; the lowest bit says that it has been written.
@@ -11,10 +11,10 @@ pub(crate) struct Associative {
     sets: u64,
 }
 
-/// What had to go.
+/// A key that was evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Victim {
-    /// The same for the same key.
+    /// A hash of the key.
     pub tag: u32,
     pub written: bool,
 }
@@ -29,7 +29,7 @@ fn tag(key: u64) -> u32 {
 }
 
 impl Associative {
-    /// Room for `sets` times `ways` keys.
+    /// An empty store of `sets` sets with `ways` keys each.
     pub(crate) fn new(sets: usize, ways: usize) -> Associative {
         Associative {
             tags: vec![EMPTY; sets * ways],
@@ -38,18 +38,19 @@ impl Associative {
         }
     }
 
-    /// Keys that a set has room for.
+    /// Number of keys of a set.
     pub(crate) fn ways(&self) -> usize {
         self.ways
     }
 
-    /// Uses `key`, which belongs to the set number `set`, counted over and over: whether it was
-    /// there. If not, it is from now on, in the place of what was used least recently.
+    /// Uses `key` of the set number `set` (modulo the number of sets): `Ok` if it was there. If not,
+    /// it takes the place of the least recently used key, which is returned unless the place was
+    /// empty.
     pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
         let first = (set % self.sets) as usize * self.ways;
         let set = &mut self.tags[first..first + self.ways];
         let tag = tag(key);
-        // Each moves one place back until the key is found, or all have.
+        // Each key moves one place back, up to the place of `key`.
         let mut moved = tag << 1 | u32::from(writes);
         for place in 0..set.len() {
             let old = std::mem::replace(&mut set[place], moved);

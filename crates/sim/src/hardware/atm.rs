@@ -2,7 +2,7 @@ use accelflow_units::Time;
 
 use crate::config::AtmConfig;
 
-/// The trace memory: a read takes a port for as long as it takes, the first that is free.
+/// The trace memory. A read occupies the first free port for its latency.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceMemory {
     latency: Time,
@@ -18,7 +18,7 @@ impl TraceMemory {
         }
     }
 
-    /// Reads a word, after those who asked before: when it is there. Calls follow time.
+    /// Reads a word, after earlier reads: when it is there. `now` must not decrease.
     pub(crate) fn read(&mut self, now: Time) -> Time {
         let Some(port) = self.ports.iter_mut().min() else {
             return now;

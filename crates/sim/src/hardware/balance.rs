@@ -27,8 +27,8 @@ impl Balancing {
         Balancing::JoinIdleQueue,
     ];
 
-    /// The core that a request with the random numbers `draws` is given. `turn` is how many
-    /// requests have been given cores before, and `first` the core that comes first of equals.
+    /// The core for a request with the random numbers `draws`. `turn` is the number of requests
+    /// assigned before; of equal cores the first from `first` on is taken.
     pub(crate) fn choose<T: Copy>(
         self,
         cores: &[Core<T>],
@@ -61,7 +61,7 @@ impl Balancing {
             Balancing::JoinIdleQueue => {
                 let free = cores.iter().enumerate();
                 let free = free.filter(|(_, core)| core.committed() == (0, 0));
-                let idle = free.filter_map(|(core, it)| Some((it.idle_since()?, core)));
+                let idle = free.filter_map(|(index, core)| Some((core.idle_since()?, index)));
                 idle.min().map_or(any, |(_, core)| core)
             }
         }
@@ -73,7 +73,7 @@ mod tests {
     use accelflow_units::Time;
 
     use super::*;
-    use crate::hardware::Slices;
+    use crate::hardware::core::Slices;
 
     /// Cores with so many tasks each; those without have been idle since the given times.
     fn cores(loads: [(usize, u64); 4]) -> Vec<Core<u32>> {

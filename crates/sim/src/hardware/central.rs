@@ -3,12 +3,13 @@ use std::collections::{BTreeMap, VecDeque};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-/// The one queue that the elements of all accelerators share, and what its manager knows of them.
+/// The queue that the elements of all accelerators share, and the elements that its manager knows
+/// to be free.
 ///
 /// An entry is taken from its reservation (its data may still be under way) until its data has
-/// left for an element. Ready tasks are ordered by the latest time at which they may start and
-/// still meet their deadline: the least laxity first. A task that has just been produced may be
-/// promoted before those that wait, as RELIEF (HPCA 2024) does, if none of them is late by that.
+/// left for an element. Ready tasks are ordered by laxity: by the latest time at which they may
+/// start and still meet their deadline. A task that has just been produced may be promoted before
+/// waiting ones, as RELIEF (HPCA 2024) does, if that makes none of them late.
 #[derive(Clone, Debug)]
 pub(crate) struct CentralQueue<T> {
     used: usize,
@@ -57,15 +58,15 @@ impl<T: Copy> CentralQueue<T> {
         free
     }
 
-    /// Takes an entry for a join whose arms come one by one, if one is free and another is not a
-    /// join's: what is in the overflow area may be an arm, and waits for an entry.
+    /// Takes an entry for a join, if one is free and another is not taken by a join: an operation in
+    /// the overflow area may be an arm, and waits for an entry.
     pub(crate) fn reserve_for_join(&mut self) -> bool {
         let free = self.joins + 1 < self.entries && self.reserve();
         self.joins += usize::from(free);
         free
     }
 
-    /// All arms have come to a reserved entry.
+    /// All arms have arrived at an entry of [`CentralQueue::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
     }
@@ -77,19 +78,19 @@ impl<T: Copy> CentralQueue<T> {
         free
     }
 
-    /// Marks a reserved overflow entry as waiting; the one to move into the queue now, if any.
+    /// Marks a reserved overflow entry as filled, and returns the entry that moves up, if one does.
     pub(crate) fn spilled(&mut self, task: T) -> Option<T> {
         self.overflow.push_back(task);
         self.refill()
     }
 
-    /// The data of an entry has left; the overflow entry that takes its place.
+    /// Frees an entry whose data has left, and returns the overflow entry that moves up.
     pub(crate) fn release(&mut self) -> Option<T> {
         self.used -= 1;
         self.refill()
     }
 
-    /// Gives up a reserved overflow entry that never arrived.
+    /// Gives up a reserved overflow entry that was never filled.
     pub(crate) fn release_overflow(&mut self) {
         self.overflow_used -= 1;
     }
@@ -102,18 +103,18 @@ impl<T: Copy> CentralQueue<T> {
         self.overflow.pop_front()
     }
 
-    /// A reserved entry is ready for `accel` and must start by `latest`.
+    /// Marks a reserved entry as ready for `accel`; it should start by `latest`.
     pub(crate) fn ready(&mut self, task: T, accel: Accel, latest: Time) {
         self.sequence += 1;
         self.ready[accel.index()].insert((latest, self.sequence), task);
     }
 
-    /// An element of an instance of `accel` has become free.
+    /// Notes that an element of an instance of `accel` has become free.
     pub(crate) fn freed(&mut self, accel: Accel, instance: u8) {
         self.free[accel.index()][usize::from(instance)] += 1;
     }
 
-    /// Takes an element of the instance of `accel` that has the most, the first of equals.
+    /// Takes an element of the instance of `accel` with the most free ones, the first of equals.
     fn take(&mut self, accel: Accel) -> Option<u8> {
         let free = &mut self.free[accel.index()];
         let most = free.iter().copied().max().filter(|&most| most > 0)?;
@@ -122,7 +123,8 @@ impl<T: Copy> CentralQueue<T> {
         Some(instance as u8)
     }
 
-    /// Gives a free element of `accel` to the ready task with the least laxity; at which instance.
+    /// Gives a free element of `accel` to the ready task with the least laxity: the task and the
+    /// instance.
     pub(crate) fn pick(&mut self, accel: Accel) -> Option<(T, u8)> {
         if self.ready[accel.index()].is_empty() {
             return None;
@@ -132,9 +134,9 @@ impl<T: Copy> CentralQueue<T> {
         Some((task, instance))
     }
 
-    /// Gives a free element of `accel` to a task that its producer can forward, before those that
-    /// wait, unless one of them that could still start in time would be late because of it; at
-    /// which instance.
+    /// Gives a free element of `accel` to a task that its producer can forward, before waiting ones:
+    /// the instance. It gives none if that would make a waiting task late that could still start in
+    /// time.
     pub(crate) fn promote(
         &mut self,
         accel: Accel,
@@ -151,7 +153,7 @@ impl<T: Copy> CentralQueue<T> {
         self.take(accel)
     }
 
-    /// Ready tasks that wait for an element of `accel`.
+    /// Number of ready tasks that wait for an element of `accel`.
     pub(crate) fn waiting(&self, accel: Accel) -> usize {
         self.ready[accel.index()].len()
     }

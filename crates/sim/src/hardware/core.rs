@@ -42,28 +42,28 @@ impl Looks {
     pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
 }
 
-/// How long a task may run while others wait, and what it costs to come back after them.
+/// The time slices of tasks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
-    /// Zero for no end: a task runs until it is done.
+    /// How long a task may run while others wait; zero for until it is done.
     pub length: Time,
+    /// Time of the switch back to a task.
     pub switch: Time,
 }
 
-/// A core with its own run queue. Only an interrupt and the end of a time slice take it from the
-/// task that runs.
+/// A core with its run queue. Only an interrupt or the end of a time slice preempts a task.
 #[derive(Clone, Debug)]
 pub(crate) struct Core<T> {
     running: Option<Running<T>>,
     interrupts: VecDeque<(T, Time)>,
     queue: VecDeque<Waiting<T>>,
     slices: Slices,
-    /// What was left of the slice of the task that ended last.
+    /// The rest of the slice of the task that ended last.
     left: Time,
-    /// Number of the last start: what ends an earlier one comes too late.
+    /// Number of the last start. The end of an earlier one is outdated.
     starts: u64,
     idle_since: Time,
-    /// Requests that LdB has chosen it for and that have not ended.
+    /// Number of requests in flight that LdB has assigned to it.
     owned: usize,
     pub(crate) busy: BusyTime,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Core<T> {
 struct Waiting<T> {
     task: T,
     duration: Time,
-    /// What it has of a slice: all of one, but for a thread that goes on.
+    /// Its time slice: the rest of one for a thread that goes on, else a whole one.
     slice: Time,
 }
 
@@ -80,28 +80,28 @@ struct Waiting<T> {
 struct Running<T> {
     task: T,
     ends: Time,
-    /// When its slice ends; [`Time::MAX`] without slices, and for what interrupts.
+    /// When its slice ends; [`Time::MAX`] without slices, and for interrupts.
     slice_ends: Time,
-    interrupts: bool,
+    is_interrupt: bool,
 }
 
-/// What the end of a time slice does.
+/// The effect of the end of a time slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SliceEnd<T> {
-    /// Nothing: it is the task that has ended, or what runs has been started since.
+    /// None: the task has ended too, or another one has been started since.
     None,
-    /// Nobody else waits: the task goes on with a new slice.
+    /// No other task waits: the task goes on with a new slice.
     GoesOn(TaskStart),
-    /// The task is behind the others, and has a context switch more to do.
+    /// The task is behind the others, and needs a context switch to go on.
     Behind(T),
 }
 
 /// A task has been started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskStart {
-    /// When it, or before that its time slice, ends.
+    /// When the task or its time slice ends, whichever is earlier.
     pub ends: Time,
-    /// What [`Core::slice_ends`] and [`Core::finish`] are to be told.
+    /// The argument of [`Core::slice_ends`] and [`Core::finish`].
     pub number: u64,
 }
 
@@ -120,27 +120,27 @@ impl<T: Copy> Core<T> {
         }
     }
 
-    /// Tasks that wait or run: what load balancing looks at.
+    /// Number of tasks that wait or run.
     pub(crate) fn load(&self) -> usize {
         self.queue.len() + self.interrupts.len() + usize::from(self.running.is_some())
     }
 
-    /// LdB has chosen it for a request.
+    /// Counts a request that LdB has assigned to the core.
     pub(crate) fn own(&mut self) {
         self.owned += 1;
     }
 
-    /// One of its requests has ended.
+    /// Removes one of its requests, which has ended.
     pub(crate) fn disown(&mut self) {
         self.owned -= 1;
     }
 
-    /// What load balancing looks at: requests in flight, and among equals the tasks.
+    /// The load by which requests are balanced: requests in flight, then tasks.
     pub(crate) fn committed(&self) -> (usize, usize) {
         (self.owned, self.load())
     }
 
-    /// Since when it has had nothing to do, if it has nothing.
+    /// Since when it has been idle; `None` if it has a task.
     pub(crate) fn idle_since(&self) -> Option<Time> {
         (self.load() == 0).then_some(self.idle_since)
     }
@@ -155,8 +155,7 @@ impl<T: Copy> Core<T> {
         self.start(now)
     }
 
-    /// Adds a task before the others: the thread that ran goes on running, with what is left of
-    /// its slice.
+    /// Adds a task before the others: the thread that ran goes on, with the rest of its slice.
     pub(crate) fn resume(&mut self, task: T, duration: Time, now: Time) -> Option<TaskStart> {
         self.put_first(task, duration, self.left, now)
     }
@@ -175,8 +174,8 @@ impl<T: Copy> Core<T> {
         self.start(now)
     }
 
-    /// Adds what an interrupt asks for. Interrupts do not interrupt one another: they are served
-    /// in the order in which they come.
+    /// Adds the task of an interrupt. Interrupts do not preempt each other: they are served in the
+    /// order of arrival.
     pub(crate) fn interrupt(
         &mut self,
         policy: InterruptPolicy,
@@ -189,7 +188,7 @@ impl<T: Copy> Core<T> {
         }
         self.interrupts.push_back((task, duration));
         match self.running {
-            Some(running) if policy == InterruptPolicy::Preempt && !running.interrupts => {
+            Some(running) if policy == InterruptPolicy::Preempt && !running.is_interrupt => {
                 self.queue.push_front(Waiting {
                     task: running.task,
                     duration: running.ends - now,
@@ -204,7 +203,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// Ends the task that was started as number `number`, unless it has been preempted. The next
-    /// one starts with the next call of [`Core::start`].
+    /// call of [`Core::start`] starts another.
     pub(crate) fn finish(&mut self, number: u64, now: Time) -> Option<T> {
         if number != self.starts {
             return None;
@@ -216,8 +215,8 @@ impl<T: Copy> Core<T> {
         Some(running.task)
     }
 
-    /// What is left of the slice of a task that leaves the core: all of a new one, if it has used
-    /// it up or had none.
+    /// The rest of the slice of a task that leaves the core; a whole one if it has used it up or had
+    /// none.
     fn left_at(&self, running: &Running<T>, now: Time) -> Time {
         match running.slice_ends.saturating_sub(now) {
             _ if running.slice_ends == Time::MAX => self.slices.length,
@@ -226,13 +225,13 @@ impl<T: Copy> Core<T> {
         }
     }
 
-    /// The time has come for which the task that was started as number `number` was said to run:
-    /// if it is not done, its slice ends. With others waiting, here or (`others`) elsewhere, it
-    /// goes behind them; the next one starts with the next call of [`Core::start`].
+    /// Ends the slice of the task that was started as number `number`, if the task is not done. If
+    /// other tasks wait, here or (`others`) elsewhere, it goes behind them, and the next call of
+    /// [`Core::start`] starts another.
     pub(crate) fn slice_ends(&mut self, number: u64, others: bool, now: Time) -> SliceEnd<T> {
         let Some(running) = self
             .running
-            .filter(|it| number == self.starts && it.ends > now)
+            .filter(|running| number == self.starts && running.ends > now)
         else {
             return SliceEnd::None;
         };
@@ -250,7 +249,7 @@ impl<T: Copy> Core<T> {
         }
         self.running = None;
         self.busy.end(now);
-        // The switch is not part of the slice, or tasks with short ones would never end.
+        // The switch is not part of the slice, or tasks with short slices would never end.
         let switch = self.slices.switch;
         self.queue.push_back(Waiting {
             task: running.task,
@@ -260,13 +259,13 @@ impl<T: Copy> Core<T> {
         SliceEnd::Behind(running.task)
     }
 
-    /// Starts what comes next if the core is free.
+    /// Starts the next task if the core is free.
     pub(crate) fn start(&mut self, now: Time) -> Option<TaskStart> {
         if self.running.is_some() {
             return None;
         }
         let interrupt = self.interrupts.pop_front();
-        let interrupts = interrupt.is_some();
+        let is_interrupt = interrupt.is_some();
         let next = match interrupt {
             Some((task, duration)) => Waiting {
                 task,
@@ -284,7 +283,7 @@ impl<T: Copy> Core<T> {
             task: next.task,
             ends,
             slice_ends,
-            interrupts,
+            is_interrupt,
         });
         self.busy.begin(now);
         self.starts += 1;

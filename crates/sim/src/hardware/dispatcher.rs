@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use accelflow_kernel::BusyTime;
 use accelflow_units::Time;
 
-/// An output dispatcher: it handles one output entry at a time, in the order of asking.
+/// An output dispatcher. It handles one output entry at a time, in the order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatcher<T> {
     current: Option<T>,
@@ -20,7 +20,7 @@ impl<T: Copy + PartialEq> Dispatcher<T> {
         }
     }
 
-    /// An entry asks to be handled: whether that begins now.
+    /// Queues an entry: whether it is handled at once.
     pub(crate) fn ask(&mut self, entry: T, now: Time) -> bool {
         if self.current.is_some() {
             self.waiting.push_back(entry);
@@ -31,7 +31,8 @@ impl<T: Copy + PartialEq> Dispatcher<T> {
         true
     }
 
-    /// `entry` has been handled, unless it was before: the one that is next, from now on.
+    /// Ends the handling of `entry`, unless it has ended before, and returns the next entry, whose
+    /// handling begins.
     pub(crate) fn end(&mut self, entry: T, now: Time) -> Option<T> {
         if self.current != Some(entry) {
             return None;
@@ -43,12 +44,12 @@ impl<T: Copy + PartialEq> Dispatcher<T> {
         self.current
     }
 
-    /// Entries that wait for it.
+    /// Number of entries that wait.
     pub(crate) fn backlog(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether it handles nothing.
+    /// Whether it handles no entry.
     pub(crate) fn is_idle(&self) -> bool {
         self.current.is_none()
     }

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use accelflow_kernel::BusyTime;
 use accelflow_units::Time;
 
-/// The pool of A-DMA engines: a transfer takes the first free one or waits in order.
+/// The pool of A-DMA engines. A transfer takes a free engine, or waits in the order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Dma<T> {
     free: usize,
@@ -20,7 +20,7 @@ impl<T: Copy> Dma<T> {
         }
     }
 
-    /// Asks for an engine; whether `transfer` has one now.
+    /// Asks for an engine: whether `transfer` gets one at once.
     pub(crate) fn request(&mut self, transfer: T, now: Time) -> bool {
         if self.free == 0 {
             self.waiting.push_back(transfer);
@@ -31,7 +31,7 @@ impl<T: Copy> Dma<T> {
         true
     }
 
-    /// Ends a transfer; the next one, which has its engine from now on.
+    /// Ends a transfer, and returns the waiting one that gets its engine.
     pub(crate) fn release(&mut self, now: Time) -> Option<T> {
         match self.waiting.pop_front() {
             Some(next) => Some(next),
@@ -43,7 +43,7 @@ impl<T: Copy> Dma<T> {
         }
     }
 
-    /// Transfers that wait for an engine.
+    /// Number of transfers that wait for an engine.
     pub(crate) fn backlog(&self) -> usize {
         self.waiting.len()
     }

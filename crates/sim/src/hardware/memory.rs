@@ -6,12 +6,12 @@ use super::pipe::{Flow, Pipe};
 use super::topology::Place;
 use crate::config::{Config, TRANSACTION};
 
-/// Where the data of a read is.
+/// The place of the data of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// In the private caches of the core that has just written it.
+    /// The private caches of the core that has just written it.
     Core,
-    /// Wherever the last-level cache's past has left it.
+    /// The last-level cache or main memory.
     Memory,
 }
 
@@ -19,8 +19,8 @@ pub(crate) enum Source {
 /// its controllers, as coherent DMA sees them (AccelFlow, sections IV.A and V.3, Table III).
 ///
 /// A read finds the data in the cache, in a core's private caches, which the slice snoops, or in
-/// memory. A write goes to the cache, which invalidates private copies. Which blocks are in the
-/// cache is kept exactly, in sets with least-recently-used replacement, at the granularity of a
+/// memory. A write goes to the cache, which invalidates private copies. The content of the cache is
+/// tracked exactly, in sets with least-recently-used replacement, at the granularity of a
 /// transaction instead of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
@@ -36,24 +36,24 @@ pub(crate) struct Memory {
     dram_latency: Time,
     dram_rate: Bandwidth,
     fill_bytes_per_s: u64,
-    /// Of a byte times a second in picoseconds, what fills have left over.
+    /// Remainder of the fills of cores, in bytes times picoseconds per second.
     fill_left: u128,
     fills: u64,
     pub(crate) counts: MemoryCounts,
 }
 
-/// What accelerators and DMA have asked of the memory system.
+/// Bytes that accelerators and DMA have moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemoryCounts {
     pub read_bytes: u64,
-    /// Of those, what came from main memory.
+    /// Bytes read that came from main memory.
     pub missed_bytes: u64,
     pub written_bytes: u64,
-    /// Everything read from and written to main memory, also for cores.
+    /// Bytes read from and written to main memory, for cores too.
     pub dram_bytes: u64,
 }
 
-/// Blocks that cores bring into the cache have numbers beyond all others.
+/// The first number of the blocks that cores bring into the cache, beyond all others.
 const FILLS: u64 = 1 << 62;
 
 const LINE: Bytes = Bytes(64);
@@ -65,7 +65,7 @@ impl Memory {
         Memory::with_block(config, TRANSACTION)
     }
 
-    /// The same with another granularity.
+    /// The memory system with another granularity than that of a transaction.
     pub(crate) fn with_block(config: &Config, block: Bytes) -> Memory {
         let memory = &config.memory;
         let clock = config.core.clock;
@@ -92,13 +92,13 @@ impl Memory {
         }
     }
 
-    /// How long the way through a slice takes.
+    /// Latency of a slice.
     pub(crate) fn slice_latency(&self) -> Time {
         self.slice_latency
     }
 
-    /// Brings `size` at `address` to `to`: when the last of it is there. All transactions are
-    /// asked for at once.
+    /// Brings `size` bytes at `address` to `to`: when the last byte is there. All transactions are
+    /// requested at once.
     pub(crate) fn read(
         &mut self,
         network: &mut Network,
@@ -128,7 +128,7 @@ impl Memory {
         done
     }
 
-    /// Writes `size` at `address` from `from`: when the cache has the last of it and no core has
+    /// Writes `size` bytes at `address` from `from`: when the cache has the last byte and no core has
     /// a copy.
     pub(crate) fn write(
         &mut self,
@@ -154,7 +154,7 @@ impl Memory {
         done
     }
 
-    /// Data from outside the package is put into the cache; nobody waits for it.
+    /// Puts data from outside the package into the cache; nothing waits for it.
     pub(crate) fn deliver(&mut self, network: &mut Network, address: u64, size: Bytes, now: Time) {
         for (block, _) in blocks(self.block, address, size) {
             let (slice, set) = self.home(block);
@@ -163,7 +163,7 @@ impl Memory {
         }
     }
 
-    /// What a core brings into the cache while it works for `duration`: other data has to go.
+    /// Brings the data of a core that runs for `duration` into the cache, which evicts other data.
     pub(crate) fn core_runs(&mut self, network: &mut Network, duration: Time, now: Time) {
         self.fill_left += u128::from(self.fill_bytes_per_s) * u128::from(duration.as_ps());
         let one = u128::from(self.block) * PS_PER_S;
@@ -179,8 +179,8 @@ impl Memory {
         }
     }
 
-    /// Reads a word at `address` for what is at `to`: when it is there. A word goes with the
-    /// command lanes, and takes a slice and a controller for a line.
+    /// Reads a word at `address` for a component at `to`: when it is there. A word uses the command
+    /// lanes, and occupies a slice and a controller for a line.
     pub(crate) fn read_word(
         &mut self,
         network: &mut Network,
@@ -223,7 +223,7 @@ impl Memory {
         network.transfer(there, slice, size, read)
     }
 
-    /// What has to go and was written is written back; nobody waits for it.
+    /// Writes back an evicted block that was written; nothing waits for it.
     fn evict(
         &mut self,
         network: &mut Network,
@@ -246,7 +246,7 @@ impl Memory {
         self.controllers[controller].pass(flow, length, Time::ZERO)
     }
 
-    /// Slice and set of a block: addresses are interleaved by a multiplicative hash.
+    /// Slice and set of a block. Addresses are interleaved by a multiplicative hash.
     pub(super) fn home(&self, block: u64) -> (usize, u64) {
         let slices = self.slices.len() as u64;
         let hash = spread(block);
@@ -260,12 +260,12 @@ impl Memory {
     }
 }
 
-/// 2^64 over the golden ratio: consecutive numbers come far apart.
+/// A multiplicative hash with 2^64 over the golden ratio, which spreads consecutive numbers.
 fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
-/// The blocks that hold `size` bytes at `address`, and what of them is in each.
+/// The blocks of `size` bytes at `address`, and the number of bytes in each.
 fn blocks(block: u64, address: u64, size: Bytes) -> impl Iterator<Item = (u64, Bytes)> {
     let end = address + size.get();
     (address / block..touched(end, address).div_ceil(block)).map(move |number| {
@@ -274,7 +274,7 @@ fn blocks(block: u64, address: u64, size: Bytes) -> impl Iterator<Item = (u64, B
     })
 }
 
-/// Where what is touched ends: without data, the address still is.
+/// The end of an access that begins at `address`; one without data still touches a byte.
 pub(super) fn touched(end: u64, address: u64) -> u64 {
     end.max(address + 1)
 }

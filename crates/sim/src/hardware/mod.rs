@@ -1,7 +1,7 @@
-//! The parts of the server that hold things up: cores, accelerators, DMA engines, and what lies
-//! between them and memory.
+//! The hardware that operations contend for: cores, accelerators, DMA engines, and the networks,
+//! caches and memory between them.
 //!
-//! None owns a clock: whoever calls passes the time.
+//! No component owns a clock: the caller passes the time.
 
 mod accelerator;
 mod assoc;

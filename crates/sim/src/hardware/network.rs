@@ -8,10 +8,10 @@ use crate::config::Config;
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
 /// (AccelFlow, Fig. 6, section V.3 and Table III).
 ///
-/// What moves takes `network.hop_cycles` a hop and `network.inter_chiplet_cycles` a crossing,
-/// cut-through, and occupies each link of its way for its size over the link's rate. All links of
-/// a way are taken when the transfer starts, each for the time when the transfer will be there.
-/// Commands without data have lanes of their own.
+/// A transfer takes `network.hop_cycles` a hop and `network.inter_chiplet_cycles` a crossing,
+/// cut-through, and occupies each link of its way for its size over the link's rate. It reserves
+/// all links when it starts, each for the time when it will be there. Commands without data have
+/// lanes of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     topology: Topology,
@@ -22,7 +22,7 @@ pub(crate) struct Network {
     links: Vec<Pipe>,
 }
 
-/// What links have carried, as times.
+/// How long links have carried data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
     /// By link.
@@ -30,7 +30,7 @@ pub(crate) struct Carried {
     crossings: Vec<Time>,
 }
 
-/// Shares of time in which links carried data.
+/// Shares of time in which the busiest links carried data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LinkShares {
     pub busiest: f64,
@@ -56,7 +56,7 @@ impl Network {
         }
     }
 
-    /// How long `size` takes on the slowest of the links.
+    /// Time of `size` on the slowest link.
     pub(crate) fn slowest(&self, size: Bytes) -> Time {
         self.link_rate.min(self.crossing_rate).transfer(size)
     }
@@ -69,7 +69,7 @@ impl Network {
         self.topology.stop(place).chiplet as u16
     }
 
-    /// Moves `size` from `from` to `to`, where it is at `flow`: when it is at `to`.
+    /// Moves `size` from `from`, where it is at `flow`, to `to`: when it is there.
     pub(crate) fn transfer(&mut self, from: Place, to: Place, size: Bytes, flow: Flow) -> Flow {
         let (from, to) = (self.topology.stop(from), self.topology.stop(to));
         let on_link = self.link_rate.transfer(size);
@@ -92,20 +92,20 @@ impl Network {
         flow
     }
 
-    /// How long a command without data takes from `from` to `to`.
+    /// Time of a command without data from `from` to `to`.
     pub(crate) fn latency(&self, from: Place, to: Place) -> Time {
         let (from, to) = (self.topology.stop(from), self.topology.stop(to));
         let (hops, crossings) = self.topology.distance(from, to);
         self.hop * hops + self.crossing * crossings
     }
 
-    /// All links.
+    /// Number of links.
     #[cfg(test)]
     pub(super) fn links(&self) -> usize {
         self.links.len()
     }
 
-    /// The links of a way, with the time that `size` takes each and that to the next.
+    /// The links of a way: index, time that `size` occupies it, and latency to the next.
     #[cfg(test)]
     pub(super) fn stages(&self, from: Place, to: Place, size: Bytes) -> Vec<(usize, Time, Time)> {
         let (from, to) = (self.topology.stop(from), self.topology.stop(to));

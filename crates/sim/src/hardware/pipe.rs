@@ -1,6 +1,6 @@
 use accelflow_units::Time;
 
-/// Something that moves: when its first and its last byte are at a place.
+/// The times at which the first and the last byte of a transfer are at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub head: Time,
@@ -8,7 +8,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// All of it is there `now`.
+    /// All bytes are there `now`.
     pub(crate) fn at(now: Time) -> Flow {
         Flow {
             head: now,
@@ -25,23 +25,24 @@ impl Flow {
     }
 }
 
-/// What serves one transfer at a time: a link, the port of a cache slice, a memory controller.
+/// A resource that serves one transfer at a time: a link, the port of a cache slice, a memory
+/// controller.
 ///
-/// Transfers ask for their whole way at once, some for a time when something else will have come
-/// back to them. So each is given the first time that is long enough and not taken, and one that
-/// comes early does not wait for one that asked before it and comes late.
+/// A transfer reserves its whole way at once, and some resources for a later time. So each
+/// reservation gets the first free interval that is long enough: an early transfer does not wait
+/// for a later one that reserved before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
-    /// Nothing is given before this.
+    /// No reservation begins before this.
     floor: Time,
-    /// When it is taken: from, until; apart from each other and in order.
+    /// The intervals taken: from, until; in order, and apart from each other.
     taken: [(Time, Time); KEPT],
     count: usize,
     carried: Time,
 }
 
-/// Times that a pipe remembers to be taken. With more of them the first half is forgotten, together
-/// with the free time between, which lies in the past unless many transfers are under way.
+/// Number of intervals that a pipe remembers. With more, the first half is forgotten, together with
+/// the free time between, which lies in the past unless many transfers are under way.
 const KEPT: usize = 8;
 
 impl Pipe {
@@ -52,8 +53,8 @@ impl Pipe {
         carried: Time::ZERO,
     };
 
-    /// Serves `flow` for `length`, cut-through: what has come in goes out after `latency`, while
-    /// the rest still comes in. What comes in slowly leaves gaps that others may use.
+    /// Serves `flow` for `length`, cut-through: a byte goes out `latency` after it came in, while
+    /// others still come in. A slow flow leaves gaps that others may use.
     #[inline]
     pub(crate) fn pass(&mut self, flow: Flow, length: Time, latency: Time) -> Flow {
         let start = self.take(flow.head, length);
@@ -63,7 +64,7 @@ impl Pipe {
         }
     }
 
-    /// How long it has served until `now`, without what it has promised to serve after.
+    /// How long it has served until `now`, without later reservations.
     pub(crate) fn carried_until(&self, now: Time) -> Time {
         let later = self.taken[..self.count]
             .iter()
@@ -71,12 +72,12 @@ impl Pipe {
         self.carried.saturating_sub(later.sum())
     }
 
-    /// Takes the first free time of `length` from `wanted` on: when it begins.
+    /// Takes the first free interval of `length` from `wanted` on: its beginning.
     #[inline]
     fn take(&mut self, wanted: Time, length: Time) -> Time {
         self.carried += length;
         let mut start = wanted.max(self.floor);
-        // Before this one; most come after all others.
+        // The position in the order; most intervals come after all others.
         let mut place = self.count;
         while place > 0 && self.taken[place - 1].1 > start {
             place -= 1;
@@ -94,7 +95,7 @@ impl Pipe {
         start
     }
 
-    /// Notes that a time is taken, as one with those that it touches.
+    /// Marks an interval as taken, and merges it with those that it touches.
     fn insert(&mut self, place: usize, (from, until): (Time, Time)) {
         let before = place > 0 && self.taken[place - 1].1 == from;
         let after = place < self.count && self.taken[place].0 == until;
@@ -117,7 +118,7 @@ impl Pipe {
         }
     }
 
-    /// Forgets the first half if all places are taken: where `place` is then.
+    /// Forgets the first half if there is no room: the new position of `place`.
     fn make_room(&mut self, place: usize) -> usize {
         const FORGOTTEN: usize = KEPT / 2;
         if self.count < KEPT {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_early_does_not_wait_for_what_comes_late() {
+    fn an_early_transfer_does_not_wait_for_a_late_one() {
         let mut pipe = Pipe::IDLE;
         let start = |pipe: &mut Pipe, at, length| {
             let passed = pipe.pass(Flow::at(ns(at)), ns(length), Time::ZERO);

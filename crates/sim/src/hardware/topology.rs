@@ -2,7 +2,7 @@ use accelflow_trace::Accel;
 
 use crate::config::NetworkConfig;
 
-/// What has a place on the package.
+/// A component with a place on the package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// An instance of an accelerator.
@@ -17,10 +17,10 @@ pub(crate) enum Place {
     Manager,
 }
 
-/// A step of a way. Each is a directed link of its own, by number.
+/// A step of a way: the index of a directed link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// From or to a router's own tile.
+    /// Between a router and its own tile.
     Interface(usize),
     /// To the next router of the mesh.
     Hop(usize),
@@ -28,13 +28,13 @@ pub(crate) enum Step {
     Crossing(usize),
 }
 
-/// A network interface: the router it belongs to, and which of the router's two it is.
+/// A network interface: its router, and which of the router's two interfaces it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     pub chiplet: usize,
     pub x: usize,
     pub y: usize,
-    /// Not that of the core and its cache slice, but the one beside it.
+    /// The second interface, beside that of the core and its cache slice.
     pub beside: bool,
 }
 
@@ -44,7 +44,7 @@ struct Mesh {
     width: usize,
     height: usize,
     first_link: usize,
-    /// The columns that one instance of its accelerators takes.
+    /// Number of columns of one instance of its accelerators.
     block: usize,
     /// The router at which the link to each other chiplet begins.
     ports: Vec<(usize, usize)>,
@@ -65,8 +65,8 @@ pub(crate) struct Topology {
     links: usize,
 }
 
-/// Accelerators in the order of the way of a received message and back, so that neighbours on the
-/// way are neighbours on the chip.
+/// The accelerators in the order in which a message passes them on its way in and out, so that
+/// neighbours on the way are neighbours on the chip.
 const ORDER: [Accel; 8] = [
     Accel::Tcp,
     Accel::Decr,
@@ -78,7 +78,7 @@ const ORDER: [Accel; 8] = [
     Accel::Encr,
 ];
 
-/// The chiplets besides the cores' that have accelerators (section VII.C.1).
+/// The accelerators of each chiplet besides the cores' (section VII.C.1).
 fn organization(chiplets: usize) -> Vec<Vec<Accel>> {
     use Accel::{Cmp, Dcmp, Decr, Dser, Encr, Rpc, Ser, Tcp};
     match chiplets {
@@ -96,7 +96,7 @@ fn organization(chiplets: usize) -> Vec<Vec<Accel>> {
     }
 }
 
-/// Width, height, router of the links, and routers of as many accelerators, in their order.
+/// Width, height, router of the links, and routers of the accelerators, in their order.
 type Layout = (usize, usize, (usize, usize), &'static [(usize, usize)]);
 
 fn layout(accelerators: usize) -> Layout {
@@ -134,8 +134,9 @@ const SOUTH: usize = 2;
 const NORTH: usize = 3;
 
 impl Topology {
-    /// The package for `tiles` cores or cache slices, whichever are more, and `instances` by
-    /// [`Accel::index`]. A chiplet has as many blocks as its accelerator with the most instances.
+    /// The package for `tiles` cores or cache slices, whichever are more, and `instances` of each
+    /// accelerator, by [`Accel::index`]. A chiplet has as many blocks as its accelerator with the
+    /// most instances.
     pub(crate) fn new(
         config: &NetworkConfig,
         tiles: usize,
@@ -201,7 +202,7 @@ impl Topology {
         self.links += width * height * LINKS_OF_A_ROUTER;
     }
 
-    /// Two columns, down the first and up the second.
+    /// Places the accelerators in two columns beside the cores, down the first and up the second.
     fn beside_the_cores(&mut self, side: usize, height: usize) {
         let top = (height - RING.0) / 2;
         for (n, accel) in ORDER.into_iter().enumerate() {
@@ -216,12 +217,12 @@ impl Topology {
         }
     }
 
-    /// All links, crossings included.
+    /// Number of links, crossings included.
     pub(crate) fn links(&self) -> usize {
         self.links
     }
 
-    /// The links between chiplets are the last.
+    /// The indices of links between chiplets, which are the last.
     pub(crate) fn crossings(&self) -> std::ops::Range<usize> {
         self.links - self.meshes.len() * self.meshes.len()..self.links
     }
@@ -313,7 +314,7 @@ impl Topology {
         (all as u64, 1)
     }
 
-    /// The link from one chiplet to another. The cores' chiplet has one each way for all others.
+    /// The link from one chiplet to another. The cores' chiplet has one link each way for all others.
     fn crossing(&self, from: usize, to: usize) -> usize {
         let pair = match (from, to) {
             (0, _) => 1,
@@ -562,16 +563,20 @@ mod tests {
         for chiplets in [2, 3, 4, 6] {
             let topology = package(chiplets, 1);
             let slice = topology.stop(Place::Slice(0));
-            let others = Accel::ALL.map(|it| accel(&topology, it));
+            let others = Accel::ALL.map(|kind| accel(&topology, kind));
             let others = others.into_iter().filter(|stop| stop.chiplet != 0);
             // From the crossing on, and up to it the other way.
             let (mut there, mut back) = (HashSet::new(), HashSet::new());
             for stop in others {
                 let way = steps(&topology, stop, slice);
-                let from = way.iter().position(|it| matches!(it, Step::Crossing(_)));
+                let from = way
+                    .iter()
+                    .position(|step| matches!(step, Step::Crossing(_)));
                 there.insert(format!("{:?}", &way[from.unwrap()..]));
                 let way = steps(&topology, slice, stop);
-                let until = way.iter().position(|it| matches!(it, Step::Crossing(_)));
+                let until = way
+                    .iter()
+                    .position(|step| matches!(step, Step::Crossing(_)));
                 back.insert(format!("{:?}", &way[..=until.unwrap()]));
             }
             assert_eq!((there.len(), back.len()), (1, 1), "{chiplets} chiplets");

@@ -10,9 +10,9 @@ use crate::config::Config;
 /// Address translation: a TLB in each accelerator, and in each chiplet an IOMMU that walks the
 /// page tables for the accelerators there (AccelFlow, sections IV.A and V.3).
 ///
-/// All IOMMUs together have so many walkers, whichever of them needs one: a package of more
-/// chiplets has no more of them. A page that a walk is under way for counts as translated. Caches of the walkers keep where the
-/// last level of a page table is; a walk without that reads all levels.
+/// All IOMMUs share `tlb.walkers` page walkers, so a package of more chiplets has no more of them. A
+/// page counts as translated as soon as its walk begins. The walkers' caches keep the place of the
+/// last level of page tables; a walk that misses there reads all levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Translation {
     page: u64,
@@ -20,27 +20,26 @@ pub(crate) struct Translation {
     levels: u32,
     tlbs: Vec<Associative>,
     sets: u64,
-    /// When each walker is free.
+    /// When each walker becomes free.
     walkers: Vec<Time>,
-    /// By chiplet, what the cache of its IOMMU's walkers has: fully associative; none without
-    /// entries.
+    /// By chiplet, the fully associative cache of its IOMMU's walkers; `None` without entries.
     directories: Vec<Option<Associative>>,
     pub(crate) counts: TranslationCounts,
 }
 
-/// How often addresses were translated.
+/// Counts of address translations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TranslationCounts {
     pub lookups: u64,
     pub misses: u64,
-    /// Entries of page tables that walks have read.
+    /// Number of page-table entries that walks have read.
     pub table_reads: u64,
 }
 
-/// Where page tables are, beyond all other addresses.
+/// The address of page tables, beyond all others.
 const TABLES: u64 = 1 << 60;
 const ENTRY_BYTES: u64 = 8;
-/// Bits of a page's number that one level resolves.
+/// Number of bits of a page number that one level resolves.
 const LEVEL_BITS: u32 = 9;
 
 impl Translation {
@@ -61,8 +60,8 @@ impl Translation {
         }
     }
 
-    /// Translates the pages that hold `size` bytes at `address`, for the accelerator at `place`:
-    /// when all are known.
+    /// Translates the pages of `size` bytes at `address` for the accelerator at `place`: when all are
+    /// translated.
     pub(crate) fn translate(
         &mut self,
         network: &mut Network,

@@ -8,7 +8,7 @@ use super::topology::Place;
 use super::translation::{Translation, TranslationCounts};
 use crate::config::Config;
 
-/// Everything between accelerators, cores and memory: what moves data, and what it meets.
+/// Everything between accelerators, cores and memory: networks, caches, memory, translation.
 #[derive(Clone, Debug)]
 pub(crate) struct Uncore {
     network: Network,
@@ -17,20 +17,20 @@ pub(crate) struct Uncore {
     regulator: Regulator,
 }
 
-/// Something to be moved.
+/// Data to move, and its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Movement {
     pub way: Way,
-    /// Where in memory, if memory is an end of the way.
+    /// The address, if memory is an end of the way.
     pub address: u64,
     pub size: Bytes,
     pub tenant: u16,
 }
 
-/// From where to where.
+/// The source and the destination of a movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From one queue to another; queues are addressed directly.
+    /// From one queue to another; queues need no translation.
     Queues(Place, Place),
     /// From memory to an accelerator.
     Read(Source, Place),
@@ -49,7 +49,7 @@ impl Uncore {
         }
     }
 
-    /// Starts to move something: when it is there.
+    /// Starts a movement: when it has ended.
     pub(crate) fn carry(&mut self, movement: &Movement, now: Time) -> Time {
         let Movement { address, size, .. } = *movement;
         let network = &mut self.network;
@@ -74,8 +74,8 @@ impl Uncore {
         }
     }
 
-    /// How long `size` takes between memory and an accelerator if nothing is in its way and the
-    /// cache has it: from its middle, which is where LdB is.
+    /// Time of `size` between the cache and an accelerator on an idle server. The distance is that to
+    /// the middle of the cores' mesh, where LdB is.
     pub(crate) fn unloaded(&self, accel: Accel, size: Bytes) -> Time {
         let place = Place::Accel(accel, 0);
         let middle = Place::Accel(Accel::Ldb, 0);
@@ -83,12 +83,12 @@ impl Uncore {
         self.network.latency(place, middle) * 2 + slice + self.network.slowest(size)
     }
 
-    /// Data from outside the package is put into the cache.
+    /// Puts data from outside the package into the cache.
     pub(crate) fn deliver(&mut self, address: u64, size: Bytes, now: Time) {
         self.memory.deliver(&mut self.network, address, size, now);
     }
 
-    /// A core works for `duration`.
+    /// Brings data of a core that runs for `duration` into the cache.
     pub(crate) fn core_runs(&mut self, duration: Time, now: Time) {
         self.memory.core_runs(&mut self.network, duration, now);
     }
