@@ -180,8 +180,8 @@ pub fn compare(
     let mut systems: Vec<SystemResult> = comparison
         .orchestrators
         .iter()
-        .map(|o| SystemResult {
-            orchestrator: o.id(),
+        .map(|system| SystemResult {
+            orchestrator: system.id(),
             services: Vec::new(),
         })
         .collect();
@@ -339,7 +339,7 @@ impl ServiceResult {
         outcome: &mut Outcome,
     ) -> ServiceResult {
         let operations: u64 = outcome.totals.on_accelerators.iter().sum();
-        let arrived: u64 = outcome.services.iter().map(|s| s.arrived).sum();
+        let arrived: u64 = outcome.services.iter().map(|service| service.arrived).sum();
         let tenant = tenant(comparison, service);
         let tenants = outcome.tenants.iter().copied();
         let tenant = tenants.into_iter().find(|stats| stats.tenant == tenant);

@@ -1,4 +1,4 @@
-//! Where payloads are in memory: what the allocator gives out, and what the TLBs see of it.
+//! Payload buffers: the addresses that the allocator hands out, and their effect on TLBs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Organisations into chiplets (AccelFlow, Fig. 18): what is further apart takes longer.
+//! Organisations into chiplets (AccelFlow, Fig. 18): longer ways take longer.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,8 +30,11 @@ fn mean_us(plan: &Plan, (rate_rps, requests): (f64, u64), settings: &[(&str, f64
         seed: 1,
     })
     .unwrap();
-    let means = outcome.services.iter().map(|it| it.latency.mean().unwrap());
-    means.map(|it| it.as_us_f64()).sum::<f64>() / services as f64
+    let means = outcome
+        .services
+        .iter()
+        .map(|service| service.latency.mean().unwrap());
+    means.map(|mean| mean.as_us_f64()).sum::<f64>() / services as f64
 }
 
 fn plan() -> Plan {

@@ -136,9 +136,9 @@ fn one_core_with_exponential_requests_is_m_m_1() {
     }
 }
 
-/// The mean wait of M/D/k by Crommelin's argument (1932): whoever is served at `t` has left at
-/// `t + D` and nobody else has, so the number there is what exceeded `k`, and what arrived
-/// meanwhile. The stationary distribution is iterated to rest; Little's law gives the wait.
+/// The mean wait of M/D/k by Crommelin's argument (1932): customers in service at `t`, and no
+/// others, have left at `t + D`, so the number then is the queue at `t` and the arrivals in between.
+/// The stationary distribution is iterated until it is stable; Little's law gives the wait.
 fn crommelin_wait(rate: f64, service: f64, servers: usize) -> f64 {
     const STATES: usize = 400;
     let offered = rate * service;
@@ -192,8 +192,8 @@ fn an_accelerator_is_m_d_k() {
 fn an_accelerator_with_elements_of_its_own_is_m_d_k_for_them() {
     // One accelerator takes 10 us, so that it has the only queue.
     for (accel, elements, utilization) in [(Accel::Tcp, 2, 0.8), (Accel::Dser, 4, 0.8)] {
-        let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|it| {
-            if it.accel == accel {
+        let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|operation| {
+            if operation.accel == accel {
                 SERVICE_S * 1e9
             } else {
                 NOTHING_NS
@@ -238,8 +238,8 @@ fn elements_are_busy_for_the_offered_load() {
     assert!(outcome.window > Time::ZERO);
 }
 
-/// The mean waits of classes in order of priority, the highest first, where nobody is preempted
-/// (Cobham, 1954): `rates` of requests that all take `mean` and, squared, `mean_square`.
+/// The mean waits of classes in order of priority, the highest first, without
+/// preemption (Cobham, 1954): `rates` of requests that all take `mean` and, squared, `mean_square`.
 fn cobham(rates: &[f64], mean: f64, mean_square: f64) -> Vec<f64> {
     let residual = rates.iter().sum::<f64>() * mean_square / 2.0;
     let mut above = 0.0;

@@ -1,4 +1,4 @@
-//! The software queues of Cohort that polls: when a core looks, and what finds no entry.
+//! The software queues of the polling Cohort: when a core polls, and what happens when a queue is full.
 
 #![allow(clippy::unwrap_used)]
 

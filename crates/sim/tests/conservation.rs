@@ -80,7 +80,10 @@ impl Social {
 }
 
 fn fallbacks(outcome: &Outcome) -> u64 {
-    let all = outcome.services.iter().flat_map(|it| it.fallbacks.values());
+    let all = outcome
+        .services
+        .iter()
+        .flat_map(|service| service.fallbacks.values());
     all.sum()
 }
 

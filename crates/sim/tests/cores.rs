@@ -1,4 +1,4 @@
-//! What cores do when, and which core does it: interrupts and the choices of LdB.
+//! Cores: interrupts, time slices, notifications, and the choices of LdB.
 
 #![allow(clippy::unwrap_used)]
 
@@ -188,7 +188,7 @@ fn a_core_may_keep_what_the_network_card_gave_it() {
     assert!(*kept.last().unwrap() > Time::from_us(3 * 127), "{kept:?}");
     assert!(of(0.0, 0.0).last() < kept.last());
     for balancing in [1.0, 2.0, 3.0, 4.0] {
-        assert_eq!(of(balancing, 1.0), kept, "nobody is asked");
+        assert_eq!(of(balancing, 1.0), kept, "no policy is used");
     }
     // One after the other would take the first to another core, for a switch.
     let alone = |software| {
@@ -236,7 +236,7 @@ fn a_time_slice_lets_short_tasks_past_long_ones() {
     // It runs to 3,001 us; the short one, a switch and its logic, to 3,012 us; it goes on for a
     // switch and 7,001 us, alone.
     assert_eq!(long_and_short("ideal", 3_000), [10_013, 2_012, 10_013]);
-    // At the end of the 9th slice it is 901 us: nobody waits. The 10th ends at 1,001 us.
+    // At the end of the 9th slice it is 901 us: no task waits. The 10th ends at 1,001 us.
     assert_eq!(long_and_short("ideal", 100), [10_013, 12, 10_013]);
     // A slice of the length of the task ends with it.
     assert_eq!(long_and_short("ideal", 10_001), [10_001, 9_013, 10_012]);
@@ -257,8 +257,8 @@ fn the_polling_thread_gets_the_core_at_the_end_of_a_slice() {
 
 #[test]
 fn slices_leave_interrupts_and_threads_that_go_on_alone() {
-    // Alone on its core, nobody waits at the end of a slice: of interrupted logic, of a trace in
-    // software and the logic after it.
+    // On an otherwise idle core no task waits at the end of a slice: neither interrupted logic, nor a
+    // trace in software and the logic after it, pays a switch.
     for id in SYSTEMS {
         let of = |slice| {
             let mut config = Config::default();

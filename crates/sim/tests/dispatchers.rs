@@ -1,4 +1,4 @@
-//! Tight gates for output dispatchers: until when one is busy, and what it waits for.
+//! Tight gates for output dispatchers: how long one is busy, and what it waits for.
 
 #![allow(clippy::unwrap_used)]
 
@@ -44,7 +44,7 @@ fn apart(config: &Config, plan: &Plan, id: &str) -> Time {
 fn a_dispatcher_is_busy_until_the_engine_confirms_the_transfer() {
     let plan = five_operations();
     let waiting = dispatched(UNTIL_CONFIRMED);
-    // Each of five operations, its instructions and its transfer, whoever waits for whom.
+    // Each of five operations, its instructions and its transfer.
     let alone = responses(&waiting, &plan, "accelflow", 1);
     assert_eq!(alone, [Time::from_ns(5 * (1_000 + 10 + 100))]);
     // Both results are there at once. From the first dispatcher on, one is 110 ns behind.
@@ -54,7 +54,7 @@ fn a_dispatcher_is_busy_until_the_engine_confirms_the_transfer() {
     // A dispatcher that is free when its instructions end lets it follow after 10.
     let free = dispatched(INSTRUCTIONS);
     assert_eq!(apart(&free, &plan, "accelflow"), Time::from_ns(10));
-    // Where nothing is decided by dispatchers nobody waits for them.
+    // Without decisions by dispatchers nothing waits for them.
     assert_eq!(apart(&waiting, &plan, "ideal"), Time::ZERO);
     assert_eq!(apart(&waiting, &plan, "per_acc_type_q"), Time::ZERO);
 }

@@ -1,5 +1,4 @@
-//! Requests with drawn facts and waits: the same under every orchestrator, and as long as their
-//! errors let them be.
+//! Requests with drawn facts and waits: the same under every orchestrator, and shorter after errors.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,7 +36,7 @@ fn plan(services: &[Service], waits: RemoteWaits, sizes: &PayloadSizes) -> Plan 
 
 fn only(suite: Suite, names: &[&str]) -> Vec<Service> {
     let mut services = suite.services().unwrap();
-    services.retain(|it| names.contains(&it.name()));
+    services.retain(|service| names.contains(&service.name()));
     services
 }
 
@@ -87,14 +86,14 @@ fn a_request_does_the_same_under_every_orchestrator() {
         let of = |id: &str| {
             let (outcome, log) = simulated(&plan, id, 100);
             assert!(outcome.totals.drained, "{suite} {id}");
-            let completed = outcome.services.iter().map(|it| it.completed);
+            let completed = outcome.services.iter().map(|service| service.completed);
             assert!(completed.min() >= Some(100), "{suite} {id}");
             done(&log)
         };
         let first = of(ALL[0]);
         for id in &ALL[1..] {
             // Those who are done first go on until all are, so runs differ in how many there are.
-            for (key, operations) in of(id).iter().filter(|it| it.0.1 < 100) {
+            for (key, operations) in of(id).iter().filter(|request| request.0.1 < 100) {
                 assert_eq!(first[key], *operations, "{suite} {id} {key:?}");
             }
         }
@@ -118,13 +117,13 @@ fn a_read_that_finds_nothing_ends_with_the_error_response() {
         assert!(outcome.totals.drained, "{id}");
         // T1 5, T4 3, the miss in T5 6, T6 up to Dser 3, T6_error 4; no T2.
         assert_eq!(log.len(), 20 * 21, "{id}");
-        let traces = log.iter().map(|it| image().name(it.trace).to_owned());
+        let traces = log.iter().map(|entry| image().name(entry.trace).to_owned());
         assert_eq!(
             traces.filter(|name| name == "T6_error").count(),
             20 * 4,
             "{id}"
         );
-        assert!(log.iter().all(|it| it.phase <= 2), "{id}");
+        assert!(log.iter().all(|entry| entry.phase <= 2), "{id}");
         let (whole, _) = simulated(&login, id, 20);
         assert_eq!(whole.services[0].errors, 0, "{id}");
         let mean = |outcome: &Outcome| outcome.services[0].latency.mean().unwrap();
@@ -149,7 +148,7 @@ fn one_of_several_parallel_errors_is_the_response_and_the_others_end() {
         let done = done(&log);
         let error = image().entry("T7_error").unwrap().index();
         let failed = |operations: &&Vec<(usize, usize, usize, Accel)>| {
-            operations.iter().any(|it| it.2 == error)
+            operations.iter().any(|operation| operation.2 == error)
         };
         let errors = done.values().filter(failed).count() as u64;
         assert_eq!(outcome.services[0].errors, errors, "{id}");
@@ -158,10 +157,10 @@ fn one_of_several_parallel_errors_is_the_response_and_the_others_end() {
         for operations in done.values() {
             let answered = operations
                 .iter()
-                .filter(|it| it.0 == 2 && it.3 == Accel::Dser);
+                .filter(|operation| operation.0 == 2 && operation.3 == Accel::Dser);
             assert_eq!(answered.count(), 3, "{id}");
             assert_eq!(
-                operations.iter().any(|it| it.0 > 2),
+                operations.iter().any(|operation| operation.0 > 2),
                 !failed(&operations),
                 "{id}"
             );
@@ -337,8 +336,14 @@ fn each_request_is_like_one_that_was_recorded_under_every_orchestrator() {
     let plan = common.clone().with_recorded_facts(&profile).unwrap();
     let first = done(&simulated(&plan, ALL[0], 400).1);
     // T1 5, T2 4; a read that hits: T4 3, T5 4; one that misses T4 3, T5 6, T6 7, T7 4.
-    let hits = first.values().filter(|it| it.len() == 9 + 2 * 7).count();
-    let misses = first.values().filter(|it| it.len() == 9 + 2 * 20).count();
+    let hits = first
+        .values()
+        .filter(|operations| operations.len() == 9 + 2 * 7)
+        .count();
+    let misses = first
+        .values()
+        .filter(|operations| operations.len() == 9 + 2 * 20)
+        .count();
     assert_eq!(
         (first.len(), hits + misses),
         (400, 400),
@@ -350,7 +355,11 @@ fn each_request_is_like_one_that_was_recorded_under_every_orchestrator() {
         assert_eq!(done(&simulated(&plan, id, 400).1), first, "{id}");
     }
     let all_hit = done(&simulated(&common, ALL[0], 400).1);
-    assert!(all_hit.values().all(|it| it.len() == 9 + 2 * 7));
+    assert!(
+        all_hit
+            .values()
+            .all(|operations| operations.len() == 9 + 2 * 7)
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The worked example of CONTRIBUTING.md: an orchestrator of one's own.
+//! The worked example of CONTRIBUTING.md: a user-defined orchestrator.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

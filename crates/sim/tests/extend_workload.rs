@@ -1,4 +1,4 @@
-//! The worked example of CONTRIBUTING.md: a service of one's own.
+//! The worked example of CONTRIBUTING.md: a user-defined service.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 // quoted: begin

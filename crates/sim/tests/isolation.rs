@@ -1,4 +1,4 @@
-//! Tenants that reserve shares of accelerators: what isolates a victim leaves elements idle.
+//! Tenants with reserved shares of accelerators: isolation protects a victim and leaves elements idle.
 
 #![allow(clippy::unwrap_used)]
 

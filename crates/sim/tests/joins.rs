@@ -1,4 +1,4 @@
-//! Joins: arms run beside one another, what follows waits for all of them and has their data.
+//! Joins: arms run in parallel, and the next operation waits for all of them and gets their data.
 
 #![allow(clippy::unwrap_used)]
 
@@ -180,8 +180,8 @@ fn the_operation_after_a_join_has_the_data_of_all_arms() {
         for id in SYSTEMS {
             let log = logged(&config, &plan, id);
             let of = |accel| {
-                let answers = log.iter().filter(move |it| it.phase == 2);
-                answers.filter(move |it| it.accel == accel)
+                let answers = log.iter().filter(move |entry| entry.phase == 2);
+                answers.filter(move |entry| entry.accel == accel)
             };
             for accel in [Accel::Encr, Accel::Tcp] {
                 assert_eq!(of(accel).count(), 3, "{id}");
@@ -235,7 +235,7 @@ fn only_the_last_arm_hands_on_what_follows() {
     // An interrupt of 2 us, two switches of 1 us, a submission of 0.8 us.
     assert_eq!(core_ns("cpu_centric", Arm::Last), 4_800);
     assert_eq!(core_ns("cpu_centric", Arm::Waits), 4_000);
-    // The manager counts: it is told of each.
+    // The manager learns of each arm.
     for id in ["relief", "per_acc_type_q"] {
         assert_eq!(decide(id, Arm::Waits), decide(id, Arm::None), "{id}");
         assert!(decide(id, Arm::Waits).manager.is_some(), "{id}");

@@ -268,11 +268,14 @@ fn result(config: &Config, id: &str, shaped: bool) -> (Vec<Time>, u64) {
         // A trace each 40 us.
         let registers = Registers::new(1, 1, 10_000).unwrap();
         let flow = FlowConfig::new(Unit::Operations, registers);
-        loads = loads.into_iter().map(|it| it.shaped(flow)).collect();
+        loads = loads.into_iter().map(|load| load.shaped(flow)).collect();
     }
     let outcome = run(config, &plan, id, &loads, 7);
-    let latencies = outcome.services.iter().flat_map(|it| it.latency.iter());
-    // Cores that poll are busy, and that is all that tells them from others.
+    let latencies = outcome
+        .services
+        .iter()
+        .flat_map(|service| service.latency.iter());
+    // Polling cores are always busy, which alone distinguishes them.
     (latencies.collect(), outcome.core_utilization.to_bits())
 }
 

@@ -1,4 +1,4 @@
-//! The steps from RELIEF to AccelFlow: unloaded times by hand, and what the central queue does.
+//! The steps from RELIEF to AccelFlow: unloaded times by hand, and the central queue.
 
 #![allow(clippy::unwrap_used)]
 
@@ -88,7 +88,7 @@ fn a_central_queue_costs_its_manager_a_decision_a_message_and_a_detour() {
 
 /// TCP takes 10 us, the others nothing.
 fn tcp_only() -> Plan {
-    fixed_plan(&sink(), NOTHING_NS, 0, &|it| match it.accel {
+    fixed_plan(&sink(), NOTHING_NS, 0, &|operation| match operation.accel {
         Accel::Tcp => 10_000.0,
         _ => NOTHING_NS,
     })
@@ -138,8 +138,8 @@ fn a_central_queue_full_of_one_kind_holds_up_the_others() {
     // first, which is idle, but the messages share the queue with them.
     let mut config = frictionless();
     config.set("accelerator.pes", 1.0).unwrap();
-    let plan = fixed_plan(&uniq_id(), 1_000.0, 0, &|it| match it.accel {
-        Accel::Tcp if it.receives => 10_000.0,
+    let plan = fixed_plan(&uniq_id(), 1_000.0, 0, &|operation| match operation.accel {
+        Accel::Tcp if operation.receives => 10_000.0,
         _ => NOTHING_NS,
     });
     let denied = |id: &str, entries: f64| {
@@ -160,7 +160,7 @@ fn a_central_queue_full_of_one_kind_holds_up_the_others() {
 fn the_ladder_never_gets_slower_on_an_idle_server() {
     let times: Vec<Time> = LADDER
         .iter()
-        .map(|it| response(&Config::default(), &uniq_id_plan(), it.id()))
+        .map(|system| response(&Config::default(), &uniq_id_plan(), system.id()))
         .collect();
     assert!(times.is_sorted_by(|one, next| one >= next), "{times:?}");
 }

@@ -1,4 +1,4 @@
-//! What each orchestrator decides, and what distinguishes runs under different ones.
+//! The decisions of each orchestrator, and how runs under different ones differ.
 
 #![allow(clippy::unwrap_used)]
 
@@ -199,7 +199,7 @@ fn direct_systems_differ_in_what_their_dispatchers_can_do() {
 
 #[test]
 fn the_ladder_adds_one_technique_at_a_time() {
-    let names = LADDER.map(|it| (it.id(), it.paper_name()));
+    let names = LADDER.map(|system| (system.id(), system.paper_name()));
     assert_eq!(
         names,
         [
@@ -217,7 +217,7 @@ fn the_ladder_adds_one_technique_at_a_time() {
     let central = LADDER.map(|system| system.properties(&config).queueing == Queueing::Central);
     assert_eq!(central, [true, false, false, false, false]);
     assert_eq!(
-        accelflow_sim::orchestrators::SYSTEMS.map(|it| it.id()),
+        accelflow_sim::orchestrators::SYSTEMS.map(|system| system.id()),
         SYSTEMS
     );
 }
@@ -283,11 +283,11 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
         ("accelflow_edf", "AccelFlow+EDF", 0.05, 0.05, true, true),
         ("ideal", "Ideal", 0.0, 0.0, true, true),
     ];
-    assert_eq!(ORCHESTRATORS.map(|it| it.id()), ALL);
+    assert_eq!(ORCHESTRATORS.map(|system| system.id()), ALL);
     assert_eq!(SYSTEMS.len(), expected.len());
-    for (it, (id, name, start, notified, accelerated, parks)) in all.into_iter().zip(expected) {
-        assert_eq!((it.id(), it.paper_name()), (id, name));
-        let properties = it.properties(&config);
+    for (system, (id, name, start, notified, accelerated, parks)) in all.into_iter().zip(expected) {
+        assert_eq!((system.id(), system.paper_name()), (id, name));
+        let properties = system.properties(&config);
         assert_eq!(properties.start, us(start), "{id}");
         assert_eq!(properties.notified, us(notified), "{id}");
         let found = (properties.accelerated, properties.parks);
@@ -450,7 +450,12 @@ fn every_system_sees_the_same_requests() {
     let mut config = Config::default();
     config.set("accelerator.inline_bytes", 65_536.0).unwrap();
     let outcomes = SYSTEMS.map(|id| run(&config, &plan, id, &loads(100), 11));
-    let arrivals = |index: usize| outcomes[index].services.iter().map(|it| it.measured);
+    let arrivals = |index: usize| {
+        outcomes[index]
+            .services
+            .iter()
+            .map(|service| service.measured)
+    };
     for index in 1..SYSTEMS.len() {
         assert!(arrivals(index).eq(arrivals(0)), "{}", SYSTEMS[index]);
         // Sizes decide what the elements have to do.
@@ -460,7 +465,7 @@ fn every_system_sees_the_same_requests() {
             outcomes[index]
                 .services
                 .iter()
-                .all(|it| it.fallbacks.is_empty())
+                .all(|service| service.fallbacks.is_empty())
         );
     }
 }

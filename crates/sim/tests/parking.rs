@@ -1,4 +1,4 @@
-//! What waits for a message: which systems keep it in a queue, and what that costs.
+//! Traces that wait for a message: which systems keep them in a queue, and at what cost.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Where the time of a request goes: by hand for one on an idle server, and for those that wait.
+//! The breakdown of response times: by hand on an idle server, and for requests that wait.
 
 #![allow(clippy::unwrap_used)]
 
@@ -135,7 +135,7 @@ fn the_path_is_that_of_the_chain_that_ends_last() {
 #[test]
 fn waits_are_counted_where_they_happen() {
     // Two messages at one element of TCP: the second waits for 10 us.
-    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|it| match it.accel {
+    let plan = fixed_plan(&sink(), NOTHING_NS, 0, &|operation| match operation.accel {
         Accel::Tcp => 10_000.0,
         _ => NOTHING_NS,
     });

@@ -69,7 +69,11 @@ fn operations_count_where_they_are_done() {
     let of = |reuse| {
         let outcome = outcome(Accel::Decr, reuse, 1.0, 3);
         assert_eq!(outcome.totals.on_accelerators[Accel::Decr.index()], 3);
-        let all: u64 = outcome.accelerators.iter().map(|it| it.operations).sum();
+        let all: u64 = outcome
+            .accelerators
+            .iter()
+            .map(|accel| accel.operations)
+            .sum();
         assert_eq!(all, 3 * 5);
         let done = |accel: Accel| outcome.accelerators[accel.index()].operations;
         [Accel::Decr, Accel::Encr, Accel::Tcp].map(done)
@@ -123,12 +127,12 @@ proptest! {
         prop_assert_eq!(totals.spent_ps, totals.latency_ps);
         let busy = totals.element_work + totals.element_stopped + totals.element_blocked;
         prop_assert_eq!(totals.element_busy, busy);
-        let requests: u64 = outcome.services.iter().map(|it| it.arrived).sum();
+        let requests: u64 = outcome.services.iter().map(|service| service.arrived).sum();
         let (there, here) = (&totals.on_accelerators, &totals.on_cores);
         prop_assert_eq!(there.iter().chain(here).sum::<u64>(), 9 * requests);
-        let done: u64 = outcome.accelerators.iter().map(|it| it.operations).sum();
+        let done: u64 = outcome.accelerators.iter().map(|accel| accel.operations).sum();
         prop_assert_eq!(done, there.iter().sum::<u64>());
-        prop_assert!(outcome.accelerators.iter().all(|it| it.any_busy <= 1.0 && it.utilization <= it.any_busy + 1e-12));
-        prop_assert!(outcome.services.iter().all(|it| it.completed == it.arrived && it.latency.iter().all(|time| time > Time::ZERO)));
+        prop_assert!(outcome.accelerators.iter().all(|accel| accel.any_busy <= 1.0 && accel.utilization <= accel.any_busy + 1e-12));
+        prop_assert!(outcome.services.iter().all(|service| service.completed == service.arrived && service.latency.iter().all(|time| time > Time::ZERO)));
     }
 }

@@ -1,4 +1,4 @@
-//! Unusual runs: services of one's own, forks, recorded arrivals, and what is refused.
+//! Unusual runs: user-defined services, forks, recorded arrivals, and refused input.
 
 #![allow(clippy::unwrap_used)]
 

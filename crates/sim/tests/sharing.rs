@@ -1,5 +1,5 @@
-//! Tight gates for what lets requests share accelerators: the order of queues, instances, tenants,
-//! time-outs, exceptions, and what a run says when it cannot hold its load.
+//! Tight gates for the sharing of accelerators: queue order, instances, tenants, time-outs,
+//! exceptions, and the cause of a saturation.
 
 #![allow(clippy::unwrap_used)]
 

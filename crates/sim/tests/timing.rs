@@ -1,5 +1,5 @@
 //! Tight gates: unloaded response times calculated by hand to the picosecond. `timing_steps.rs` has
-//! each parameter's share in them, `capacity.rs` what must wait.
+//! each parameter's share in them, `capacity.rs` what happens when resources run out.
 
 #![allow(clippy::unwrap_used)]
 

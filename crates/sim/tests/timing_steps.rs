@@ -231,7 +231,7 @@ const STEPS: &[Row] = &[
     // steered to and has its thread.
     ("core.balancing", 0.0, 1.0, [1_000_000, 0, 0, 0, 0, 0]),
     ("core.interrupt_policy", 0.0, 2.0, [0; 6]),
-    // Its own core is the first of equals, and nobody else waits for it.
+    // Its own core is the first of equals, and nothing else waits for it.
     ("core.software_balancing", 0.0, 1.0, [0; 6]),
     ("tenant.isolation", 0.0, 1.0, [0; 6]),
     ("accelerator.reuse", 0.0, 1.0, [0; 6]),

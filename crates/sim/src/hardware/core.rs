@@ -387,7 +387,11 @@ mod tests {
         let mut core = sliced();
         assert_eq!(core.push('a', at(10), at(0)), started(4, 1));
         let alone = SliceEnd::GoesOn(started(8, 1).unwrap());
-        assert_eq!(core.slice_ends(1, false, at(4)), alone, "nobody else waits");
+        assert_eq!(
+            core.slice_ends(1, false, at(4)),
+            alone,
+            "no other task waits"
+        );
         let polled = core.clone().slice_ends(1, true, at(8));
         assert_eq!(polled, SliceEnd::Behind('a'));
         assert_eq!(core.push('b', at(3), at(5)), None);

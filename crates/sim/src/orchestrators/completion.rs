@@ -1,4 +1,4 @@
-//! What an output dispatcher knows when an operation has completed.
+//! Completions of operations.
 
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;

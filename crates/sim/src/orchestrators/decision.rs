@@ -1,4 +1,4 @@
-//! What an orchestrator decides about a completion.
+//! Decisions about completions.
 
 use accelflow_units::Time;
 

@@ -1,9 +1,8 @@
 //! The systems under comparison: who decides what comes next, and what that costs whom.
 //!
 //! An orchestrator answers one question during a run: an operation has completed; who decides what
-//! comes next, and for how long is each of them busy with it? Everything else about it is fixed and
-//! stands in its [`Properties`]. Accelerators, wires, cores and workload are the same objects for
-//! all orchestrators.
+//! comes next, and for how long is each of them busy? Its other properties are fixed, in
+//! [`Properties`]. Accelerators, networks, cores and workload are the same for all orchestrators.
 
 mod accelflow;
 mod cohort;

@@ -36,7 +36,7 @@ pub(crate) struct Engine<'r> {
     pub manager: Manager,
     pub joins: Joins,
     pub cores: Cores,
-    /// What lies between accelerators, cores and memory.
+    /// Networks, caches and memory.
     pub uncore: Uncore,
     /// The A-DMA engines.
     pub dma: Dma<(Transfer, Movement)>,
@@ -101,8 +101,8 @@ impl<'r> Engine<'r> {
             self.schedule_arrival(load);
         }
         while let Some((now, event)) = self.calendar.pop() {
-            self.measures.events += 1;
-            if self.measures.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped() {
+            let events = self.measures.count_event();
+            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped() {
                 break;
             }
             self.handle(event, now)?;

@@ -4,7 +4,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::engine::Engine;
-use super::parts::{Busy, Queues, Window, WindowEnd, saturation};
+use super::parts::{Busy, Measured, Queues, Window, WindowEnd, saturation};
 use super::state::JobId;
 use crate::hardware::{Carried, Station};
 use crate::stats::{AccelStats, DataStats, Outcome};
@@ -17,12 +17,13 @@ const SATURATED_SHARE: f64 = 0.05;
 impl Engine<'_> {
     /// Begins the measured window, unless it has begun or a load is still in its warm-up.
     pub(crate) fn open_window(&mut self, now: Time) {
-        if self.measures.window.is_none() && self.arrivals.are_warm() {
-            self.measures.window = Some(Window {
+        if !self.measures.has_window() && self.arrivals.are_warm() {
+            let window = Window {
                 from: now,
                 before: self.busy(now),
                 end: None,
-            });
+            };
+            self.measures.open_window(window);
         }
     }
 
@@ -33,11 +34,7 @@ impl Engine<'_> {
             busy: self.busy(now),
             in_flight: self.requests.live(),
         };
-        if let Some(window) = &mut self.measures.window
-            && window.end.is_none()
-        {
-            window.end = Some(end);
-        }
+        self.measures.close_window(end);
     }
 
     /// All busy times up to `now`.
@@ -58,7 +55,7 @@ impl Engine<'_> {
         Accel::ALL.map(|accel| self.ensemble.dispatching_at(accel, now))
     }
 
-    /// The work that waits for each resource.
+    /// The backlogs of all resources.
     fn queues(&self, now: Time) -> Queues {
         let waiting = |accel| {
             let stations = self.ensemble.of_type(accel);
@@ -85,28 +82,28 @@ impl Engine<'_> {
 
     /// The outcome at the end of the run.
     pub(crate) fn report(mut self) -> Outcome {
-        self.sum_up();
-        let recorded = self.measures.recorded();
+        let measured = self.measured();
+        let recorded = measured.recorded();
         let mut outcome = Outcome {
-            services: std::mem::take(&mut self.measures.services),
+            data: self.data_stats(&measured),
+            services: measured.services,
             accelerators: Accel::ALL.map(|accel| accel_stats(self.ensemble.of_type(accel))),
             core_utilization: 0.0,
             manager_utilization: 0.0,
             dma_utilization: 0.0,
             dispatcher_instructions: self.dispatchers.mean_instructions(),
             tenants: self.tenancy.stats(),
-            data: self.data_stats(),
-            orchestration: self.measures.orchestration,
+            orchestration: measured.orchestration,
             saturated: None,
             window: Time::ZERO,
-            events: self.measures.events,
-            totals: self.measures.totals.clone(),
+            events: measured.events,
+            totals: measured.totals,
         };
         if let Some(Window {
             from,
             before,
             end: Some(end),
-        }) = &self.measures.window
+        }) = &measured.window
         {
             self.fill_shares(&mut outcome, *from, before, end);
             let limit = SATURATED_BACKLOG.max((recorded as f64 * SATURATED_SHARE) as usize);
@@ -116,16 +113,14 @@ impl Engine<'_> {
         outcome
     }
 
-    /// Completes the sums over the whole run.
-    fn sum_up(&mut self) {
+    /// The statistics of the whole run.
+    fn measured(&mut self) -> Measured {
         let end = self.calendar.now();
-        self.measures.orchestration.dispatchers = self.dispatching(end).into_iter().sum();
-        let drained = self.is_idle();
-        let population = self.measures.population_at(end);
-        let totals = &mut self.measures.totals;
-        totals.population_ps = population;
-        totals.element_busy = self.ensemble.total_busy_at(end);
-        totals.drained = drained;
+        let mut measured = self.measures.take(end);
+        measured.orchestration.dispatchers = self.dispatching(end).into_iter().sum();
+        measured.totals.element_busy = self.ensemble.total_busy_at(end);
+        measured.totals.drained = self.is_idle();
+        measured
     }
 
     /// Whether nothing is in flight, queued or running.
@@ -139,7 +134,7 @@ impl Engine<'_> {
     }
 
     /// Statistics of data movement, without the shares of links.
-    fn data_stats(&self) -> DataStats {
+    fn data_stats(&self, measured: &Measured) -> DataStats {
         let (memory, translation) = self.uncore.counts();
         DataStats {
             read_bytes: memory.read_bytes,
@@ -149,7 +144,7 @@ impl Engine<'_> {
             tlb_lookups: translation.lookups,
             tlb_misses: translation.misses,
             table_reads: translation.table_reads,
-            page_faults: self.measures.page_faults,
+            page_faults: measured.page_faults,
             busiest_link: 0.0,
             busiest_crossing: 0.0,
         }

@@ -9,7 +9,7 @@ use crate::hardware::Uncore;
 use crate::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use crate::server::state::{Deadline, Request};
 
-/// What software knows of the services when it sets deadlines.
+/// The unloaded times of services, from which software sets deadlines.
 pub(crate) struct Deadlines {
     /// From each phase of each service to its end, the time on an idle server; empty if no
     /// deadlines are set.

@@ -1,4 +1,4 @@
-//! What the output dispatchers share: the trace memory and their counts.
+//! The trace memory and the counts that all output dispatchers share.
 
 use accelflow_units::Time;
 

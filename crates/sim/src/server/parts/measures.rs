@@ -1,15 +1,26 @@
-//! What a run measures.
+//! The statistics of a run.
 
 use accelflow_kernel::TimeAverage;
 use accelflow_units::Time;
 
-use super::window::Window;
+use super::window::{Window, WindowEnd};
+use crate::hardware::Placed;
 use crate::plan::Plan;
 use crate::server::state::{Job, Request};
 use crate::stats::{Breakdown, Fallback, Operated, Orchestration, ServiceStats, Totals};
 
 /// The statistics of a run.
 pub(crate) struct Measures {
+    measured: Measured,
+    /// Number of requests without a response.
+    population: TimeAverage,
+    /// Every operation, if a log is asked for.
+    log: Option<Vec<Operated>>,
+}
+
+/// The statistics that an outcome needs.
+#[derive(Default)]
+pub(crate) struct Measured {
     /// By service.
     pub services: Vec<ServiceStats>,
     pub totals: Totals,
@@ -20,22 +31,24 @@ pub(crate) struct Measures {
     pub events: u64,
     /// The measured window, once it has begun.
     pub window: Option<Window>,
-    /// Number of requests without a response.
-    population: TimeAverage,
-    /// Every operation, if a log is asked for.
-    log: Option<Vec<Operated>>,
+}
+
+impl Measured {
+    /// Number of response times recorded.
+    pub(crate) fn recorded(&self) -> u64 {
+        let services = self.services.iter();
+        services.map(|stats| stats.latency.count() as u64).sum()
+    }
 }
 
 impl Measures {
     /// The statistics of a run of `plan` before its start.
     pub(crate) fn new(plan: &Plan) -> Measures {
         Measures {
-            services: vec![ServiceStats::default(); plan.services.len()],
-            totals: Totals::default(),
-            orchestration: Orchestration::default(),
-            page_faults: 0,
-            events: 0,
-            window: None,
+            measured: Measured {
+                services: vec![ServiceStats::default(); plan.services.len()],
+                ..Measured::default()
+            },
             population: TimeAverage::new(Time::ZERO),
             log: None,
         }
@@ -51,8 +64,52 @@ impl Measures {
         self.log.take().unwrap_or_default()
     }
 
-    /// Adds an operation to the log, if there is one.
-    pub(crate) fn log(&mut self, request: &Request, job: &Job, on_core: bool, at: Time) {
+    /// Takes the statistics at the `end` of the run.
+    pub(crate) fn take(&mut self, end: Time) -> Measured {
+        let mut measured = std::mem::take(&mut self.measured);
+        measured.totals.population_ps = self.population.integral_at(end);
+        measured
+    }
+
+    /// Counts an event: the number so far.
+    pub(crate) fn count_event(&mut self) -> u64 {
+        self.measured.events += 1;
+        self.measured.events
+    }
+
+    /// Whether the measured window has begun.
+    pub(crate) fn has_window(&self) -> bool {
+        self.measured.window.is_some()
+    }
+
+    /// Begins the measured window.
+    pub(crate) fn open_window(&mut self, window: Window) {
+        self.measured.window = Some(window);
+    }
+
+    /// Ends the measured window, unless it has ended.
+    pub(crate) fn close_window(&mut self, end: WindowEnd) {
+        if let Some(window) = &mut self.measured.window
+            && window.end.is_none()
+        {
+            window.end = Some(end);
+        }
+    }
+
+    /// Counts an operation, and adds it to the log if there is one.
+    pub(crate) fn count_operation(
+        &mut self,
+        request: &Request,
+        job: &Job,
+        on_core: bool,
+        at: Time,
+    ) {
+        let totals = &mut self.measured.totals;
+        let counts = match on_core {
+            true => &mut totals.on_cores,
+            false => &mut totals.on_accelerators,
+        };
+        counts[job.accel.index()] += 1;
         let Some(log) = &mut self.log else {
             return;
         };
@@ -69,9 +126,58 @@ impl Measures {
         });
     }
 
-    /// The statistics of the request's service.
-    pub(crate) fn service_of(&mut self, request: &Request) -> &mut ServiceStats {
-        &mut self.services[usize::from(request.service)]
+    /// Counts an operation with a deadline.
+    pub(crate) fn count_deadline(&mut self, request: &Request, missed: bool) {
+        let stats = self.service_of(request);
+        stats.deadlines += 1;
+        stats.deadlines_missed += u64::from(missed);
+    }
+
+    /// Counts a queue entry that was not placed in order, of the service with the index `service`.
+    pub(crate) fn count_placed(&mut self, service: u16, placed: Placed) {
+        let stats = &mut self.measured.services[usize::from(service)];
+        stats.exchanged += u64::from(placed == Placed::Exchanged);
+        stats.expected_late += u64::from(placed == Placed::Late);
+    }
+
+    /// Counts an operation that a page fault has stopped.
+    pub(crate) fn count_page_fault(&mut self) {
+        self.measured.page_faults += 1;
+    }
+
+    /// Counts an exception that has stopped an element.
+    pub(crate) fn count_exception(&mut self) {
+        self.measured.totals.exceptions += 1;
+    }
+
+    /// Adds time that an element works.
+    pub(crate) fn add_work(&mut self, time: Time) {
+        self.measured.totals.element_work += time;
+    }
+
+    /// Adds time that an element has waited for an output entry.
+    pub(crate) fn add_blocked(&mut self, time: Time) {
+        self.measured.totals.element_blocked += time;
+    }
+
+    /// Adds time that an exception has stopped an element.
+    pub(crate) fn add_stopped(&mut self, time: Time) {
+        self.measured.totals.element_stopped += time;
+    }
+
+    /// Adds core time of orchestration.
+    pub(crate) fn charge_cores(&mut self, time: Time) {
+        self.measured.orchestration.cores += time;
+    }
+
+    /// Adds time of the manager.
+    pub(crate) fn charge_manager(&mut self, time: Time) {
+        self.measured.orchestration.manager += time;
+    }
+
+    /// Number of requests that have arrived at the service with the index `service`.
+    pub(crate) fn arrived_at(&self, service: u16) -> u64 {
+        self.measured.services[usize::from(service)].arrived
     }
 
     /// Counts a request that has arrived.
@@ -95,8 +201,8 @@ impl Measures {
         *fallbacks.entry(reason).or_default() += 1;
     }
 
-    /// Counts a response, whose request has spent its time as `spent` says. `arrives` says whether
-    /// counted requests are still to arrive at the service.
+    /// Counts a response. `spent` is the breakdown of its time; `arrives` says whether counted
+    /// requests are still to arrive at the service.
     pub(crate) fn count_response(
         &mut self,
         request: &Request,
@@ -105,7 +211,7 @@ impl Measures {
         now: Time,
     ) {
         let latency = self.leave(request, now);
-        self.totals.spent_ps += u128::from(spent.total().as_ps());
+        self.measured.totals.spent_ps += u128::from(spent.total().as_ps());
         let with_slo = request.measured && request.due < Time::MAX;
         let stats = self.service_of(request);
         if request.measured {
@@ -128,22 +234,21 @@ impl Measures {
         stats.slo_missed += u64::from(with_slo);
     }
 
+    /// Counts a request that is answered with an error.
+    pub(crate) fn count_error(&mut self, request: &Request) {
+        self.service_of(request).errors += 1;
+    }
+
+    /// The statistics of the request's service.
+    fn service_of(&mut self, request: &Request) -> &mut ServiceStats {
+        &mut self.measured.services[usize::from(request.service)]
+    }
+
     /// A request is in the system no longer: how long it was.
     fn leave(&mut self, request: &Request, now: Time) -> Time {
         let latency = now - request.arrived;
         self.population.decrease(now);
-        self.totals.latency_ps += u128::from(latency.as_ps());
+        self.measured.totals.latency_ps += u128::from(latency.as_ps());
         latency
-    }
-
-    /// The integral of the number of requests in the system, in picoseconds.
-    pub(crate) fn population_at(&self, now: Time) -> u128 {
-        self.population.integral_at(now)
-    }
-
-    /// Number of response times recorded.
-    pub(crate) fn recorded(&self) -> u64 {
-        let services = self.services.iter();
-        services.map(|stats| stats.latency.count() as u64).sum()
     }
 }

@@ -27,7 +27,7 @@ pub(super) use dispatchers::Dispatchers;
 pub(super) use ensemble::Ensemble;
 pub(super) use joins::Joins;
 pub(super) use manager::Manager;
-pub(super) use measures::Measures;
+pub(super) use measures::{Measured, Measures};
 pub(super) use reader::Reading;
 pub(super) use requests::Requests;
 pub(super) use saturation::{Queues, saturation};

@@ -1,4 +1,4 @@
-//! Reads traces: where an execution stands, and what it does next.
+//! Reads traces up to the next operation.
 
 use accelflow_trace::{
     Accel, Action, AtmAddress, Fault, Instruction, Link, PositionMark, Word, step,
@@ -11,7 +11,7 @@ use crate::plan::{ChainPlan, Form, Operation};
 use crate::server::error::SimError;
 use crate::server::state::Job;
 
-/// Counts of what was read of a trace up to the next operation.
+/// Counts of the fields of a trace that were read up to the next operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     pub branches: u8,
@@ -157,7 +157,7 @@ fn fork(job: &Job, arm: PositionMark, scatters: bool) -> Forked {
     Forked { job, scatters }
 }
 
-/// What follows a join that ends before `mark`: an accelerator, or the end of the trace.
+/// The next step after a join that ends before `mark`: an accelerator, or the end of the trace.
 fn after_join(word: Word, mark: PositionMark) -> Next {
     match word.decode(mark) {
         Ok((Instruction::Call(accel), _)) => Next::Forward(accel),

@@ -1,4 +1,4 @@
-//! The requests in flight, and what the plan says about them.
+//! The requests in flight, and their attributes in the plan.
 
 use accelflow_kernel::attribute;
 use accelflow_trace::{AtmAddress, Facts};

@@ -4,7 +4,7 @@ use accelflow_trace::Accel;
 
 use crate::stats::{Outcome, Saturation};
 
-/// The work that waits for each resource at a point in time.
+/// The backlogs of all resources at a point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Queues {
     pub cores: usize,

@@ -1,4 +1,4 @@
-//! The measured window, and what is read off at its ends.
+//! The measured window, and the readings at its ends.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -27,11 +27,11 @@ pub(crate) struct Busy {
     pub accelerators: [(Time, Time); Accel::COUNT],
     /// By [`Accel::index`].
     pub dispatchers: [Time; Accel::COUNT],
-    /// What waits for each resource.
+    /// The backlogs of all resources.
     pub queues: Queues,
 }
 
-/// What is read off when the last request has arrived.
+/// The readings when the last request has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowEnd {
     pub at: Time,

@@ -1,4 +1,4 @@
-//! Events of the simulation, and what they carry.
+//! Events of the simulation, and their data.
 
 use super::ids::{CoreId, JobId, Unit};
 

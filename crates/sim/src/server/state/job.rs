@@ -30,7 +30,7 @@ pub(crate) struct Job {
     pub entry: QueueEntry,
     pub run: ElementRun,
     pub deadline: Deadline,
-    /// What its request has spent its time on, along the way of this job.
+    /// The breakdown of its request's time, along the way of this job.
     pub path: Path,
     /// Core time of the trace in software.
     pub software: Time,
@@ -73,7 +73,7 @@ impl Cursor {
     }
 }
 
-/// What the trace says about the next step.
+/// The next step, as the trace says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlook {
     pub next: Next,

@@ -1,4 +1,4 @@
-//! Joins whose arms are on their way.
+//! Joins with arms on their way.
 
 use accelflow_units::Bytes;
 

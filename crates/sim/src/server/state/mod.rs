@@ -1,4 +1,4 @@
-//! What moves through the simulated server: requests, jobs, events and tasks.
+//! The state of requests, jobs, events and tasks.
 
 mod event;
 mod ids;

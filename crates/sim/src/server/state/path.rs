@@ -1,13 +1,13 @@
-//! What the time of a request is spent on, along the path that its response waits for.
+//! The breakdown of a request's time, along the path that its response waits for.
 
 use accelflow_units::Time;
 
 use crate::stats::{Breakdown, Part};
 
-/// The time since a request's arrival, divided by what it was spent on.
+/// The time since a request's arrival, with its breakdown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// The division of the time until `since`.
+    /// The breakdown of the time until `since`.
     pub spent: Breakdown,
     pub since: Time,
 }

@@ -8,8 +8,8 @@ pub(crate) struct Payload {
     pub message: Message,
     /// Whether the message is compressed after the current operation.
     pub compressed: bool,
-    /// Its memory: for all of what a core reads or has written, or for the part that does not fit
-    /// a queue entry.
+    /// Its memory: all of it if a core reads or has written it, else the part that does not fit a
+    /// queue entry.
     pub buffer: Option<Buffer>,
 }
 

@@ -41,7 +41,7 @@ impl Engine<'_> {
 
     fn new_request(&self, arrival: &Arrival, now: Time) -> Request {
         // Numbers are the service's, so that two loads on it have different requests.
-        let number = self.measures.services[usize::from(arrival.service)].arrived;
+        let number = self.measures.arrived_at(arrival.service);
         let mut request = Request {
             service: arrival.service,
             number,

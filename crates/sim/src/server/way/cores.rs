@@ -104,7 +104,7 @@ impl Engine<'_> {
         match task {
             Task::Application(request) => self.requests.get_mut(request).cpu += switch,
             Task::Software(job) => self.jobs.get_mut(job).software += switch,
-            _ => self.measures.orchestration.cores += switch,
+            _ => self.measures.charge_cores(switch),
         }
     }
 

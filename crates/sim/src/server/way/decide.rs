@@ -1,4 +1,4 @@
-//! A result is in the output queue: what comes next, and who sees to it.
+//! A result is in the output queue: the trace and the orchestrator decide what comes next.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -11,11 +11,11 @@ use crate::server::state::{Job, JobId};
 use crate::stats::Part;
 
 impl Engine<'_> {
-    /// The trace says what comes next, the orchestrator who sees to it.
+    /// Reads what comes next from the trace, and asks the orchestrator who handles it.
     pub(crate) fn decide(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.spend(id, Part::Queueing, now);
         let mut job = *self.jobs.get(id);
-        self.measures.totals.element_blocked += now - job.run.waits_since;
+        self.measures.add_blocked(now - job.run.waits_since);
         let (from, unit, size) = (job.accel, job.unit, job.operation.output);
         if self.balances(&job) {
             self.balance(job.request, 0);

@@ -80,7 +80,7 @@ impl Engine<'_> {
     /// decision takes effect.
     pub(crate) fn visit_manager(&mut self, visit: ManagerVisit, event: Event, now: Time) {
         let decided = self.manager.visit(visit, now);
-        self.measures.orchestration.manager += visit.occupancy;
+        self.measures.charge_manager(visit.occupancy);
         self.schedule(decided, event);
     }
 
@@ -91,7 +91,8 @@ impl Engine<'_> {
         let (decision, accel, unit) = (job.decision, job.accel, job.unit);
         let core = self.requests.get(job.request).core;
         self.free_central_element(unit);
-        self.measures.orchestration.cores += decision.background + decision.core;
+        self.measures
+            .charge_cores(decision.background + decision.core);
         if decision.background > Time::ZERO {
             self.ask_core(core, Task::Notice, decision.background, now);
         }

@@ -87,7 +87,7 @@ impl Engine<'_> {
     }
 
     fn element_works(&mut self, unit: Unit, work: Time) {
-        self.measures.totals.element_work += work;
+        self.measures.add_work(work);
         self.ensemble.station_mut(unit).work += work;
     }
 
@@ -102,16 +102,14 @@ impl Engine<'_> {
         self.spend(id, Part::Accelerator, now);
         let job = self.jobs.get_mut(id);
         job.run.waits_since = now;
-        let (unit, ends, due) = (job.unit, job.run.ends, job.deadline.due);
+        let (unit, ends) = (job.unit, job.run.ends);
         let fits = job.operation.output <= self.run.config.accelerator.inline;
         let request = self.requests.get(job.request);
         let owner = request.owner();
-        self.measures.log(request, job, false, now);
-        self.measures.totals.on_accelerators[job.accel.index()] += 1;
-        if due < Time::MAX {
-            let stats = self.measures.service_of(request);
-            stats.deadlines += 1;
-            stats.deadlines_missed += u64::from(now > due);
+        self.measures.count_operation(request, job, false, now);
+        if job.deadline.is_set() {
+            self.measures
+                .count_deadline(request, now > job.deadline.due);
         }
         if fits {
             self.free_buffer(id);

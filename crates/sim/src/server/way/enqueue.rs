@@ -182,14 +182,12 @@ impl Engine<'_> {
         let unit = job.unit;
         let placed = self.ensemble.station_mut(unit).ready(entry, now);
         if placed != Placed::InOrder {
-            let stats = &mut self.measures.services[usize::from(entry.owner.service)];
-            stats.exchanged += u64::from(placed == Placed::Exchanged);
-            stats.expected_late += u64::from(placed == Placed::Late);
+            self.measures.count_placed(entry.owner.service, placed);
         }
         self.start_elements(unit, now);
     }
 
-    /// What the input dispatcher reads of `job`.
+    /// The entry of `job` as the input dispatcher reads it.
     fn queue_entry(&self, id: JobId) -> Entry<JobId> {
         let job = self.jobs.get(id);
         let request = self.requests.get(job.request);

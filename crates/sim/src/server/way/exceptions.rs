@@ -22,7 +22,7 @@ impl Engine<'_> {
     pub(crate) fn exception(&mut self, id: JobId, preparation: Time) -> Option<Exception> {
         let job = self.jobs.get(id);
         if self.faults(job) {
-            self.measures.page_faults += 1;
+            self.measures.count_page_fault();
             return Some(Exception {
                 preparation,
                 handling: self.run.config.tlb.fault_service,
@@ -68,7 +68,7 @@ impl Engine<'_> {
     /// core does in software.
     pub(crate) fn raise(&mut self, id: JobId, exception: Exception, now: Time) {
         self.spend(id, Part::Accelerator, now);
-        self.measures.totals.exceptions += 1;
+        self.measures.count_exception();
         let job = self.jobs.get_mut(id);
         (job.run.ends, job.run.waits_since) = (exception.preparation, now);
         let core = self.requests.get(job.request).core;
@@ -84,7 +84,7 @@ impl Engine<'_> {
     /// An exception has been handled, and the element goes on.
     pub(crate) fn resume_element(&mut self, id: JobId, now: Time) {
         let run = self.jobs.get(id).run;
-        self.measures.totals.element_stopped += now - run.waits_since;
+        self.measures.add_stopped(now - run.waits_since);
         self.spend(id, Part::Cores, now);
         self.operate(id, run.ends, now);
     }
@@ -95,7 +95,7 @@ impl Engine<'_> {
         let (request, stopped, unit, accel) =
             (job.request, job.run.waits_since, job.unit, job.accel);
         let owner = self.requests.get(request).owner();
-        self.measures.totals.element_stopped += now - stopped;
+        self.measures.add_stopped(now - stopped);
         self.count_fallback(request, Fallback::Exception);
         self.spend(id, Part::Cores, now);
         self.ensemble.station_mut(unit).abandon(owner, now);

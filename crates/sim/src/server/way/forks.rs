@@ -28,7 +28,7 @@ impl Engine<'_> {
             let request = self.jobs.get(parent).request;
             let core = self.requests.get(request).core;
             let cost = self.properties.start * arms.len() as u64;
-            self.measures.orchestration.cores += cost;
+            self.measures.charge_cores(cost);
             self.push_task(core, Task::Notice, cost, now);
         }
         for id in arms {

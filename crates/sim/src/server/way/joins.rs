@@ -66,7 +66,7 @@ impl Engine<'_> {
         } else if join.at != Meeting::Core {
             let core = self.requests.get(job.request).core;
             let cost = self.properties.start;
-            self.measures.orchestration.cores += cost;
+            self.measures.charge_cores(cost);
             self.push_task(core, Task::Notice, cost, now);
         }
         self.come_to_join(id, None, now)

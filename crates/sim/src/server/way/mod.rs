@@ -1,9 +1,9 @@
 //! The way of a request through the server, one step a file.
 //!
 //! In the order of a request: [`arrival`], [`phases`], [`admission`], [`enqueue`], [`elements`],
-//! [`decide`], [`dispatch`], [`forward`], [`wait`], [`notify`], [`cores`], [`respond`]. Beside the
-//! way stand what steps use ([`movements`], [`placement`]) and what only some requests or systems
-//! meet ([`central`], [`exceptions`], [`forks`], [`joins`], [`software`], [`polling`]).
+//! [`decide`], [`dispatch`], [`forward`], [`wait`], [`notify`], [`cores`], [`respond`]. Several
+//! steps use [`movements`] and [`placement`]. Only some requests or systems reach [`central`],
+//! [`exceptions`], [`forks`], [`joins`], [`software`] and [`polling`].
 
 mod admission;
 mod arrival;

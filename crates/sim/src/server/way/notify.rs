@@ -53,7 +53,7 @@ impl Engine<'_> {
         self.remove_job(id);
         let core = self.requests.get(request).core;
         let cost = self.charge_notice(core, now);
-        self.measures.orchestration.cores += cost;
+        self.measures.charge_cores(cost);
         self.requests.get_mut(request).overhead = cost;
         self.execution_ended(request, false, now)
     }

@@ -32,7 +32,7 @@ impl Engine<'_> {
     /// The duration of an application task: `cpu`, and the time to start the chains after it.
     fn application(&mut self, id: RequestId, cpu: Time) -> Time {
         let start = self.start_cost(id);
-        self.measures.orchestration.cores += start;
+        self.measures.charge_cores(start);
         let request = self.requests.get_mut(id);
         request.cpu = cpu;
         request.overhead += start;

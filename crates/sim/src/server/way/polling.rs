@@ -52,7 +52,7 @@ impl Engine<'_> {
         let queue = self.cores.software_queue(core);
         queue.poll(config.poll_period, now);
         let duration = switch + config.poll;
-        self.measures.orchestration.cores += duration;
+        self.measures.charge_cores(duration);
         self.push_task_first(core, Task::Poll(core), duration, now);
     }
 

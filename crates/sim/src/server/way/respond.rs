@@ -15,7 +15,9 @@ impl Engine<'_> {
             let request = self.requests.get_mut(id);
             request.terminated = true;
             let first = !request.responded;
-            self.measures.service_of(request).errors += u64::from(first);
+            if first {
+                self.measures.count_error(request);
+            }
             self.respond(id, &job.path.spent, now);
         } else if self.requests.is_last_phase(self.requests.get(id)) {
             self.respond(id, &job.path.spent, now);

@@ -64,10 +64,9 @@ impl Engine<'_> {
         let config = self.run.config;
         let mut total = Time::ZERO;
         let mut job = *self.jobs.get(id);
-        while let (Next::Forward(accel), false) = (job.outlook.next, job.outlook.meets) {
+        while let (Next::Forward(_), false) = (job.outlook.next, job.outlook.meets) {
             let request = self.requests.get(job.request);
-            self.measures.log(request, &job, true, now);
-            self.measures.totals.on_cores[accel.index()] += 1;
+            self.measures.count_operation(request, &job, true, now);
             total += config.tax_time(job.operation.core);
             if job.deadline.is_set() {
                 job.deadline.due = job.deadline.after(self.operation_time(&job));
