@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from accelflow import InputError, cerebros
 from accelflow.cli import program
+from accelflow.findings import TOLERANCE
 
 
 def run(*arguments: str) -> str:
@@ -35,7 +36,7 @@ def test_every_row_of_the_figures_is_near_or_has_its_reason() -> None:
     assert len(rows) == len(result["rows"])
     assert {row["figure"] for row in result["rows"]} == {"2a", "2b", "6", "7", "8a", "8b", "9"}
     for row in result["rows"]:
-        if row["difference_ratio"] > cerebros.TOLERANCE:
+        if row["difference_ratio"] > TOLERANCE:
             assert row["reason"], row
         else:
             assert row["reason"] is None

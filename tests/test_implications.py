@@ -10,6 +10,8 @@ import pytest
 
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.findings import Reason, printed_figures
+from accelflow.findings.reasons import CLASSES
 from accelflow.reproduce import Scenario, load, names, reasons, targets
 from accelflow.reproduce.implications import (
     CONTRADICTION,
@@ -21,8 +23,7 @@ from accelflow.reproduce.implications import (
     proof,
     statements,
 )
-from accelflow.reproduce.reasons import CLASSES, Reason, read_reason
-from accelflow.reproduce.targets import printed_figures
+from accelflow.reproduce.reasons import read_reason
 
 PAGE = Path(__file__).parent.parent / "docs" / "results" / "what-the-paper-implies.md"
 

@@ -85,14 +85,14 @@ def test_the_page_shows_what_moves_and_what_does_not(found: Readings) -> None:
     (relief_row,) = [
         row
         for row, figure in enumerate(found.default[0])
-        if figure.target.row == "accelflow.orchestration_overhead.RELIEF_unloaded"
+        if figure.finding.key == "accelflow.orchestration_overhead.RELIEF_unloaded"
     ]
     literal = next(one for one in found.tried if one.reading.label == "1.5 us")
     default, moved = found.default[0][relief_row], literal.figures[0][relief_row]
     assert default.mean is not None
     assert moved.mean is not None
     assert moved.mean > default.mean, "a manager that is occupied for longer costs more"
-    assert default.log_ratio == pytest.approx(math.log(default.mean / default.target.value))
+    assert default.log_ratio == pytest.approx(math.log(default.mean / default.finding.paper_value))
     slo = [one for one in found.tried if one.choice.name == "slo_system"]
     assert all(
         a.same(b) for one in slo for a, b in zip(one.figures[0], found.default[0], strict=True)
@@ -116,12 +116,12 @@ def test_rows_that_a_choice_decides_are_told_first(found: Readings) -> None:
         figure
         for one in found.tried
         for figure, before in zip(one.figures[0], found.default[0], strict=True)
-        if {figure.verdict, before.verdict} == {"matches", "off"}
+        if {figure.verdict, before.verdict} == {"agrees", "off"}
     ]
     if not turned:
         assert "No choice alone turns a row." in decided
     for figure in turned:
-        assert figure.target.row.removeprefix("accelflow.") in decided
+        assert figure.finding.short_key in decided
 
 
 def test_reductions_are_compared_as_latency_ratios() -> None:
@@ -130,7 +130,7 @@ def test_reductions_are_compared_as_latency_ratios() -> None:
     )
     for figure in found.default[0]:
         assert figure.mean is not None
-        ratio = (1 - figure.mean) / (1 - figure.target.value)
+        ratio = (1 - figure.mean) / (1 - figure.finding.paper_value)
         assert figure.log_ratio == pytest.approx(math.log(ratio))
 
 
@@ -147,7 +147,7 @@ def test_equal_readings_are_equal_bytes(found: Readings, tmp_path: Path) -> None
     for path in written:
         assert path.read_bytes() == (second / path.name).read_bytes()
     kept = json.loads(to_json(found))
-    assert kept["schema"] == "accelflow.readings/1"
+    assert kept["schema"] == "accelflow.readings/2"
     assert len(kept["readings"]) == 4
 
 

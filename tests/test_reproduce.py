@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ import pytest
 from accelflow import reproduce as lib
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.findings import Estimate, Finding, Reported, Target, Verdict
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.measures import figure, read
-from accelflow.reproduce.outcomes import Compared, Verdict, of_cells
+from accelflow.reproduce.outcomes import of_cells
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.plans import plan as plan_of
 from accelflow.reproduce.runs import Runner, identity, run_plans
-from accelflow.reproduce.statistics import Estimate, estimate
-from accelflow.reproduce.targets import Target
+from accelflow.reproduce.statistics import estimate
 
 CI = lib.budget("ci")
 
@@ -220,13 +221,19 @@ def test_reasons_are_for_rows_that_exist() -> None:
 def test_targets_keep_kind_use_and_names_with_dots() -> None:
     targets = lib.targets()
     assert targets["accelflow.p99_reduction.RELIEF"] == Target(
-        "accelflow.p99_reduction.RELIEF", 0.688, "dynamic", "fit"
+        "accelflow.p99_reduction.RELIEF", Reported.number("0.688"), "dynamic", "fit"
     )
     assert targets["accelflow.table4.CPost"].kind == "exact"
     assert targets["accelflow.sensitivity.throughput_vs_relief_speedup_x0.25"].value == 1.4
     assert targets["arcus.table3.Arcus[0]"].value == -0.007
-    fit = {row for row, one in targets.items() if one.use == "fit"}
+    fit = {row for row, one in targets.items() if one.use == "fit" and row.startswith("accelflow.")}
     assert {row.split(".")[1] for row in fit} == {"p99_reduction", "mean_latency_reduction"}
+    assert targets["accelflow.power_energy.accelerators_w"].unit == "W"
+    assert targets["accelflow.throughput.below_Ideal"].unit == ""
+    assert targets["arcus.fig9.burst_1500_b.Arcus"].unit == "Gbit/s"
+    assert targets["arcus.fig9.burst_p99.Arcus"].figure.text == "0 to 0.74"
+    with pytest.raises(ValueError, match=r"arcus.fig9.burst_p99.Arcus is 0 to 0.74, not a number"):
+        targets["arcus.fig9.burst_p99.Arcus"].value  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -242,14 +249,35 @@ def test_targets_keep_kind_use_and_names_with_dots() -> None:
     ],
 )
 def test_when_a_figure_matches(kind: str, paper: float, ours: float, matches: bool) -> None:
-    row = Compared(Target("a.b", paper, kind, None), "x", Estimate(ours, 0.0, (ours,)))
-    assert row.matches is matches
+    target = Target("a.b", Reported.number(paper), kind)
+    row = Finding.of(target, Estimate.computed(ours))
+    assert row.agrees is matches
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ours", "difference"),
+    [
+        ("1", "2", 1.5, 0.0),
+        ("1", "2", 2.2, 0.1),
+        ("1", "2", 0.5, -0.5),
+        ("1", "Infinity", 7.0, 0.0),
+        ("1", "Infinity", 0.5, -0.5),
+        ("0", "0", 0.02, 0.02),
+    ],
+)
+def test_differences_count_from_the_nearer_end(
+    low: str, high: str, ours: float, difference: float
+) -> None:
+    target = Target("a.b", Reported(Decimal(low), Decimal(high)), "dynamic", "check")
+    row = Finding.of(target, Estimate.computed(ours))
+    assert row.difference == pytest.approx(difference)
+    assert row.agrees is (abs(difference) <= 0.25)
 
 
 @pytest.mark.parametrize(
     ("ours", "half_width", "lacking", "verdict"),
     [
-        (1.2, 0.25, "", Verdict.MATCHES),
+        (1.2, 0.25, "", Verdict.AGREES),
         (1.2, 0.26, "", Verdict.UNDECIDED),
         (9.0, 0.26, "", Verdict.UNDECIDED),
         (9.0, 0.25, "", Verdict.OFF),
@@ -260,31 +288,30 @@ def test_when_a_figure_matches(kind: str, paper: float, ours: float, matches: bo
 def test_what_is_not_known_well_enough_is_undecided(
     ours: float, half_width: float | None, lacking: str, verdict: Verdict
 ) -> None:
-    target = Target("accelflow.p99_reduction.RELIEF", 1.0, "dynamic", "check")
-    row = Compared(target, "x", Estimate(ours, half_width, (ours,)), lacking=lacking)
+    target = Target("accelflow.p99_reduction.RELIEF", Reported.number(1), "dynamic", "check")
+    row = Finding.of(target, Estimate(ours, half_width, (ours,)), lacking=lacking)
     assert row.verdict is verdict
-    assert row.matches is (verdict is Verdict.MATCHES)
+    assert row.agrees is (verdict is Verdict.AGREES)
     assert lacking in row.doubts
     assert bool(row.doubts) is (verdict is Verdict.UNDECIDED)
 
 
 def test_the_head_of_the_page_counts_what_agrees() -> None:
     table = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
-    target = Target("accelflow.p99_reduction.RELIEF", 1.0, "dynamic", "check")
+    target = Target("accelflow.p99_reduction.RELIEF", Reported.number(1), "dynamic", "check")
     found = [
-        Compared(target, "x", Estimate(ours, half, (ours,)))
+        Finding.of(target, Estimate(ours, half, (ours,)))
         for ours, half in ((1.0, 1e-17), (2.0, 0.1), (2.0, 0.9))
     ]
-    outcome = dataclasses.replace(table, compared=tuple(found))
+    outcome = dataclasses.replace(table, findings=tuple(found))
     page = markdown([outcome], lib.Scenario(), CI)
     assert "**1 row agrees, 1 off, 1 undecided.**" in page.splitlines()[2]
     assert "| +100% | check | undecided (wide interval) |" in page
-    assert page.count("does not say") == 0
 
 
 def test_a_figure_that_could_not_be_had_does_not_match() -> None:
-    row = Compared(Target("a.b", 1.0, "dynamic", "check"), "x", None)
-    assert not row.matches
+    row = Finding.of(Target("a.b", Reported.number(1), "dynamic", "check"), None)
+    assert not row.agrees
     assert row.difference is None
 
 
@@ -453,24 +480,24 @@ def test_a_sweep_owes_the_same_at_all_points(name: str, slo_system: str) -> None
     assert {one.orchestrators[0] for one in wanted} == whose
 
 
-def test_orders_and_trends_are_told() -> None:
+def test_orders_and_trends_are_judged() -> None:
     short, enough = (
         Budget(name="x", requests=n, replications=4, rate_step=1.4) for n in (100, 600)
     )
 
-    def told(text: str, budget: Budget) -> lib.Outcome:
+    def judged(text: str, budget: Budget) -> lib.Outcome:
         return lib.reproduce([lib.parse("small", text)], budget=budget, runner=Runner(2))[0]
 
-    assert [one.holds for one in told(SMALL, enough).told] == [True, True]
+    assert [one.holds for one in judged(SMALL, enough).statements] == [True, True]
     turned = SMALL.replace('["accelflow", "relief"]', '["relief", "accelflow"]')
-    outcome = told(turned.replace('"rises"', '"falls"'), enough)
-    assert [one.holds for one in outcome.told] == [False, False]
+    outcome = judged(turned.replace('"rises"', '"falls"'), enough)
+    assert [one.holds for one in outcome.statements] == [False, False]
     assert "does not hold" in markdown([outcome], lib.Scenario(), enough)
     # Two loads of which neither delays anybody: their difference is within its interval.
     alike = SMALL.replace("rate_rps = 5000.0", "rate_rps = 1001.0")
-    outcome = told(alike, short)
-    assert [one.holds for one in outcome.told] == [True, None]
-    assert "cannot be told" in markdown([outcome], lib.Scenario(), short)
+    outcome = judged(alike, short)
+    assert [one.holds for one in outcome.statements] == [True, None]
+    assert "| undecided |" in markdown([outcome], lib.Scenario(), short)
 
 
 # The command.
@@ -488,10 +515,10 @@ def test_the_command_writes_equal_bytes_for_any_number_of_threads(tmp_path: Path
     for name in names:
         assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes(), name
     results = json.loads((places[0] / "fig17.json").read_text())
-    assert results["schema"] == "accelflow.reproduce/2"
+    assert results["schema"] == "accelflow.reproduce/3"
     assert results["seeds"] == [1, 2]
     assert results["warmup_requests"] == CI.requests // 10
-    assert {row["row"] for row in results["rows"]} == {
+    assert {row["key"] for row in results["findings"]} == {
         "accelflow.orchestration_overhead.AccelFlow_unloaded",
         "accelflow.orchestration_overhead.RELIEF_unloaded",
     }
@@ -520,7 +547,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
 
     refused({"budget": "quick"}, "budget is 'quick'")
     refused({"schema": "x/1"}, "schema is 'x/1'")
-    refused({"rows": [{"row": "nothing"}]}, "run it again")
+    refused({"findings": [{"key": "nothing"}]}, "run it again")
     done = run("--page", str(tmp_path))
     assert "there are no results" in done.stderr
 

@@ -5,23 +5,22 @@ from dataclasses import replace
 import pytest
 
 from accelflow import reproduce as lib
-from accelflow.reproduce.outcomes import Compared
-from accelflow.reproduce.page import NO_REASON, markdown, number
+from accelflow.findings import NO_REASON, Estimate, Finding, Reported, Target, number
+from accelflow.reproduce.page import markdown
 from accelflow.reproduce.runs import Runner
-from accelflow.reproduce.statistics import Estimate
-from accelflow.reproduce.targets import Target
 
 CI = lib.budget("ci")
 
 
 def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
     row = "accelflow.utilization_at_peak.RPC"
-    off = Compared(lib.targets()[row], "fig14", Estimate(0.1, 0.0, (0.1,)))
-    near = Compared(lib.targets()[row], "fig14", Estimate(0.66, 0.0, (0.66,)))
+    why = lib.reasons()[row]
+    off = Finding.of(lib.targets()[row], Estimate.computed(0.1), why=why)
+    near = Finding.of(lib.targets()[row], Estimate.computed(0.66), why=why)
     outcome = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
     for one, expected in ((off, "definition"), (near, None)):
-        changed = replace(outcome, compared=(one,))
-        found = lib.to_dict(changed, lib.Scenario(), CI)["rows"][0]["reason"]
+        changed = replace(outcome, findings=(one,))
+        found = lib.to_dict(changed, lib.Scenario(), CI)["findings"][0]["why"]
         assert (found and found["class"]) == expected
         text = markdown([changed], lib.Scenario(), CI)
         assert ("- `utilization_at_peak.RPC`: *definition* (" in text) is (expected is not None)
@@ -30,14 +29,14 @@ def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
 def test_a_missing_reason_is_loud() -> None:
     outcome = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
     assert NO_REASON not in markdown([outcome], lib.Scenario(), CI)
-    wrong = Compared(Target("accelflow.table4.CPost", 88.0, "exact", None), "x", None)
+    wrong = Finding.of(Target("accelflow.table4.CPost", Reported.number(88), "exact"), None)
     spoilt = type(outcome)(
         definition=outcome.definition,
         requests=0,
         most_requests=0,
         warmup_requests=0,
         seeds=(),
-        compared=(wrong,),
+        findings=(wrong,),
     )
     assert NO_REASON in markdown([spoilt], lib.Scenario(), CI)
 
@@ -45,9 +44,9 @@ def test_a_missing_reason_is_loud() -> None:
 def test_exact_rows_match() -> None:
     names = [name for name in lib.names() if lib.load(name).kind == "static" and name != "fig15"]
     outcomes = lib.reproduce([lib.load(name) for name in names], budget=CI, runner=Runner(1))
-    exact = [one for outcome in outcomes for one in outcome.compared if one.target.kind == "exact"]
+    exact = [one for outcome in outcomes for one in outcome.findings if one.kind == "exact"]
     assert len(exact) >= 8 + 7 + 9 + 18
-    assert [one.target.row for one in exact if not one.matches] == []
+    assert [one.key for one in exact if not one.agrees] == []
 
 
 @pytest.mark.parametrize(

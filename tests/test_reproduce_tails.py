@@ -13,14 +13,14 @@ import pytest
 from accelflow import reproduce as lib
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.findings import Finding, Reported, Target, Verdict
+from accelflow.findings.text import interval_text
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.figures import of_row, of_service
-from accelflow.reproduce.outcomes import Compared, Verdict, of_cells
-from accelflow.reproduce.page import interval_text
+from accelflow.reproduce.outcomes import of_cells
 from accelflow.reproduce.plans import plan as plan_of
 from accelflow.reproduce.pooling import TAIL_SHARE, pooled
 from accelflow.reproduce.statistics import estimate, jackknife
-from accelflow.reproduce.targets import Target
 from test_reproduce import SMALL
 
 CI = lib.budget("ci")
@@ -32,8 +32,8 @@ def test_rounding_is_no_interval() -> None:
     found = estimate([0.1 + 0.2, 0.3, 0.3])
     assert found is not None
     assert found.half_width == 0.0
-    target = Target("accelflow.p99_reduction.RELIEF", 1.0, "dynamic", "check")
-    assert interval_text(Compared(target, "x", found)) == ""
+    target = Target("accelflow.p99_reduction.RELIEF", Reported.number(1), "dynamic", "check")
+    assert interval_text(Finding.of(target, found)) == ""
 
 
 def percentile(values: Times) -> float:
@@ -210,7 +210,7 @@ def test_simulations_are_as_long_as_their_figures_need(spread: float, length: in
     assert (row.half_width <= budget.precision * 0.688) is (length < 20_000)
     outcome = of_cells(definition, cells, budget)
     assert (outcome.requests, outcome.most_requests) == (2_500, length)
-    assert outcome.compared[0].requests == length
+    assert outcome.findings[0].requests == length
 
 
 def test_percentiles_prolong_simulations_until_enough_is_beyond_them() -> None:
@@ -241,6 +241,6 @@ def test_modulated_arrivals_change_their_rate_often_enough(
         plan_of(definition, lib.Scenario(), budget), lambda one: noisy(one, 0.0)
     )
     assert {one.requests for one in asked if one.rate_rps == 15_000.0} == {length}
-    (row,) = of_cells(definition, cells, budget).compared
+    (row,) = of_cells(definition, cells, budget).findings
     assert row.lacking == lacking
     assert row.verdict is (Verdict.UNDECIDED if lacking else Verdict.OFF)

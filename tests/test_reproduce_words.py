@@ -6,8 +6,9 @@ import pytest
 
 from accelflow import reproduce as lib
 from accelflow.errors import InputError
+from accelflow.findings import NO_REASON
 from accelflow.reproduce.outcomes import of_cells
-from accelflow.reproduce.page import NO_REASON, markdown
+from accelflow.reproduce.page import markdown
 
 CI = lib.budget("ci")
 
@@ -122,7 +123,7 @@ def test_words_and_other_definitions_are_worked_out() -> None:
         ("faster", "accelflow"): measured(2.0),
     }
     outcome = of_cells(lib.parse("words", WORDS), stand_in(cells), CI)
-    found = {one.says: one for one in outcome.told}
+    found = {one.says: one for one in outcome.statements}
     assert {says: one.holds for says, one in found.items()} == {
         "it falls from fast to slow": True,
         "what the next load adds rises": True,
@@ -134,7 +135,7 @@ def test_words_and_other_definitions_are_worked_out() -> None:
     assert found["UniqId gains most"].found == (
         "UniqId 0.75, StoreP 0.5, Login 0.5; the others 0.5"
     )
-    row = outcome.compared[0]
+    row = outcome.findings[0]
     assert row.ours is not None
     assert row.ours.mean == pytest.approx((0.75 + 0.5 + 0.5) / 3)
     also = {says: one.mean for says, one in row.also if one is not None}

@@ -1,6 +1,7 @@
 """Reading limited files of text, and writing files that appear whole or not at all."""
 
 import errno
+import itertools
 import json
 import os
 import tempfile
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["parse_json", "parse_toml", "read_text", "why", "write_whole"]
+__all__ = ["free_suffix", "parse_json", "parse_toml", "read_text", "why", "write_whole"]
 
 #: Hundreds of times the size of a recording of all services.
 _MAX_TEXT_BYTES = 64 << 20
@@ -102,6 +103,15 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         scratch.replace(place)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def free_suffix(taken: Callable[[str], bool]) -> str:
+    """The end of a name that no other results have: nothing, or else ``-2``, ``-3`` and so on.
+
+    `taken` tells whether the files with a suffix are there and hold other results.
+    """
+    numbered = (f"-{number}" for number in itertools.count(2))
+    return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))
 
 
 def _umask() -> int:

@@ -6,7 +6,7 @@ Cerebros (:func:`simulate`), and the paper's figures beside ours (:func:`figures
 """
 
 from accelflow.cerebros.analytic import PAPER_SPEEDUPS, PARAMETERS, SCHEMA, designs
-from accelflow.cerebros.figures import LOAD_RATIO, REPLICATIONS, TOLERANCE, figures
+from accelflow.cerebros.figures import LOAD_RATIO, REPLICATIONS, Row, figures
 from accelflow.cerebros.server import DESIGNS, SERVICES, Load, parameters, services, simulate
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "REPLICATIONS",
     "SCHEMA",
     "SERVICES",
-    "TOLERANCE",
     "Load",
+    "Row",
     "designs",
     "figures",
     "parameters",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.cerebros.replications import estimate, mean_bars
 from accelflow.cerebros.server import SERVICES, Load, services, simulate
 from accelflow.errors import InputError, whole_number
+from accelflow.findings import TOLERANCE, Estimate, Finding, reasons, targets
 
 #: The name and version of the object that :func:`figures` returns.
 SCHEMA: Final = "accelflow.cerebros-figures/1"
@@ -20,57 +21,53 @@ REPLICATIONS: Final = 5
 #: notes that cores see far less than they could serve.
 LOAD_RATIO: Final = 0.3
 
-#: Above this difference a row has to have a reason.
-TOLERANCE: Final = 0.25
-
-_LARGE: Final = (
-    "the paper's 60 % is all five together; a header costs the same in all, so the larger the "
-    "payloads, the larger their share"
-)
-_WARM: Final = (
-    "four of the six functions, which the paper shows stalled for half of their time, find more of "
-    "their code in a cache that the layer does not pass through"
-)
-
-_F2: Final = (
-    "the largest is F2's, whose code fits a cache as that of F3 to F5 does: affinity leaves all "
-    "four only the misses of requests for which no warm core was free; the paper has the largest "
-    "drops at F3 to F5"
-)
-
-#: Why a row is off by more than :data:`TOLERANCE`.
-_REASONS: Final = {
-    "URL: payloads' share of the layer": _LARGE,
-    "SG: payloads' share of the layer": _LARGE,
-    "CP: payloads' share of the layer": _LARGE,
-    "least: function cycles, less": _WARM,
-    "least: stall cycles, less": _WARM,
-    "USR: most: stalled share of time, times less": _F2,
-    "USR: median time, less": (
-        "F3 to F5 take one of two times each, cold or warm, and the median request turns from one "
-        "to the other; the paper's requests vary more than six constants do"
-    ),
-}
-
 _Runs = Mapping[str, Mapping[str, Any]]
+
+
+#: What the paper's figure of a row is to the model, by the use of the target.
+_ROLES: Final = {"input": "input", "fit": "fitted", "check": "result", None: "result"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One printed number, or range, and ours."""
+    """A figure of ours beside the one that the paper reports under `key`."""
 
+    key: str
     figure: str
     what: str
-    low: float
-    high: float
     ours: float
-    #: ``input`` if ours was chosen by it, ``fitted`` if something close to it was, else ``result``.
-    role: str
 
-    def difference(self) -> float:
-        """How far ours is outside the paper's range, in relation to the bound that it passes."""
-        bound = min(max(self.ours, self.low), self.high)
-        return abs(self.ours - bound) / bound if bound != self.ours else 0.0
+    def finding(self, half_width: float | None) -> Finding:
+        """The row as a finding, with half the interval of ours."""
+        return Finding.of(
+            targets()[self.key],
+            Estimate(self.ours, half_width),
+            why=reasons().get(self.key),
+            experiment=f"Fig. {self.figure}",
+            label=self.what,
+        )
+
+    def to_dict(self, half_width: float | None) -> dict[str, Any]:
+        """The row as an object for JSON.
+
+        ``role`` is ``input`` if the services were given the paper's figure, ``fitted`` if it or one
+        close to it chose parameters, else ``result``.
+        """
+        target = targets()[self.key]
+        off = abs(self.finding(half_width).difference or 0.0)
+        reason = reasons().get(self.key)
+        return {
+            "key": self.key,
+            "figure": self.figure,
+            "what": self.what,
+            "low": float(target.figure.low),
+            "high": float(target.figure.high),
+            "ours": self.ours,
+            "role": _ROLES[target.use],
+            "half_width": half_width,
+            "difference_ratio": off,
+            "reason": reason.text if reason and off > TOLERANCE else None,
+        }
 
 
 def figures(
@@ -86,20 +83,16 @@ def figures(
     """
     whole_number("replications", replications, 1, 1_000)
     runs = [_run(requests, seed + number) for number in range(replications)]
-    told = []
+    rows = []
     for same in zip(*(rows for rows, _ in runs), strict=True):
         ours, half_width = estimate([row.ours for row in same])
-        row = replace(same[0], ours=ours)
-        off = row.difference()
-        reason = _REASONS.get(row.what, "") if off > TOLERANCE else None
-        more = {"half_width": half_width, "difference_ratio": off, "reason": reason}
-        told.append({**asdict(row), **more})
+        rows.append(replace(same[0], ours=ours).to_dict(half_width))
     return {
         "schema": SCHEMA,
         "requests": requests,
         "seed": seed,
         "replications": replications,
-        "rows": told,
+        "rows": rows,
         "bars": mean_bars([bars for _, bars in runs]),
     }
 
@@ -183,21 +176,21 @@ def _saved(before: _Runs, key: str) -> float:
 
 def _figure2(runs: Mapping[str, _Runs]) -> list[Row]:
     rows = []
-    printed = {"UID": (0.4, 0.9), "USR": (0.4, 0.9), "URL": (0.4, 0.9)}
     for name in SERVICES:
-        low, high = printed.get(name, (0.85, 0.95))
         total = runs[name]["None"]["all"]
         share = total["rpc_cycles"] / total["total_cycles"]
-        rows.append(Row("2a", f"{name}: RPC layer's share of cycles", low, high, share, "fitted"))
+        key = f"cerebros.rpc_layer_share.{name}"
+        rows.append(Row(key, "2a", f"{name}: RPC layer's share of cycles", share))
     parts = {service["service"]: _software(service) for service in services()}
     share = parts["CP"]["nested"] / runs["CP"]["None"]["all"]["total_cycles"]
-    rows.append(Row("2a", "CP: nested calls' share of cycles", 0.65, 0.75, share, "result"))
+    key = "cerebros.rpc_layer_share.nested_calls_of_CP"
+    rows.append(Row(key, "2a", "CP: nested calls' share of cycles", share))
     for name in SERVICES:
         software = parts[name]
         layer = software["header"] + software["dispatch"] + software["payload"]
-        fixed = "input" if name == "UID" else "result"
-        payload = software["payload"] / layer
-        rows.append(Row("2b", f"{name}: payloads' share of the layer", 0.55, 0.65, payload, fixed))
+        key = f"cerebros.payload_share_of_layer.{name}"
+        what = f"{name}: payloads' share of the layer"
+        rows.append(Row(key, "2b", what, software["payload"] / layer))
     return rows
 
 
@@ -214,50 +207,68 @@ def _figure6(alone: _Runs) -> list[Row]:
     none, both, full = cycles["None"], cycles["P+H"], cycles["Full"]
     offload = alone["P+H"]["all"]["offload_cycles"]
     accelerator = alone["P+H"]["all"]["accelerator_cycles"]
-    return [
-        _exact("6", "UID: OP: P-Only over None", 1.7, none / cycles["OP: P-Only"], "result"),
-        _exact("6", "UID: P+H over None", 2.3, none / both, "result"),
-        _exact("6", "UID: Full over None", 50, none / full, "input"),
-        _exact("6", "UID: Full over P+H", 21.5, both / full, "input"),
-        _exact("6", "UID: offload cycles of P+H", 1600, offload, "result"),
-        _exact("6", "UID: accelerator cycles of P+H", 90, accelerator, "fitted"),
-    ]
+    return _rows(
+        "rpc_layer_speedup",
+        "6",
+        ("payload_only", "UID: OP: P-Only over None", none / cycles["OP: P-Only"]),
+        ("payload_and_header", "UID: P+H over None", none / both),
+        ("full_over_cpu", "UID: Full over None", none / full),
+        ("full_over_payload_and_header", "UID: Full over P+H", both / full),
+        ("offload_overhead_cycles_per_request", "UID: offload cycles of P+H", offload),
+        ("accelerator_cycles_per_request", "UID: accelerator cycles of P+H", accelerator),
+    )
 
 
-def _exact(figure: str, what: str, paper: float, ours: float, role: str) -> Row:
-    return Row(figure, what, paper, paper, ours, role)
+def _rows(section: str, figure: str, *rows: tuple[str, str, float]) -> list[Row]:
+    """Rows of a section of targets, each with its name there, what it is, and ours."""
+    return [Row(f"cerebros.{section}.{name}", figure, what, ours) for name, what, ours in rows]
 
 
 def _figure7(runs: Mapping[str, _Runs]) -> list[Row]:
     total = {name: _ratio(run, "total_cycles") for name, run in runs.items()}
     layer = {name: _ratio(run, "rpc_cycles") for name, run in runs.items()}
     function = {name: 1 - 1 / _ratio(run, "function_cycles") for name, run in runs.items()}
-    rows = [
-        _exact("7", "UID: all cycles, times fewer", 1.8, total["UID"], "fitted"),
-        _exact("7", "most: all cycles, times fewer", 14.2, max(total.values()), "result"),
-        _exact("7", "least: RPC layer, times fewer", 37, min(layer.values()), "fitted"),
-        _exact("7", "most: RPC layer, times fewer", 64, max(layer.values()), "fitted"),
-        _exact("7", "most: function cycles, less", 0.49, max(function.values()), "result"),
+    return [
+        *_rows(
+            "cycles_reduction",
+            "7",
+            ("per_request_min", "UID: all cycles, times fewer", total["UID"]),
+            ("per_request_max", "most: all cycles, times fewer", max(total.values())),
+            ("rpc_layer_min", "least: RPC layer, times fewer", min(layer.values())),
+            ("rpc_layer_max", "most: RPC layer, times fewer", max(layer.values())),
+        ),
+        *_rows(
+            "function_cycles_reduction",
+            "7",
+            ("most", "most: function cycles, less", max(function.values())),
+            ("least", "least: function cycles, less", min(function.values())),
+        ),
     ]
-    rows.append(_exact("7", "least: function cycles, less", 0.02, min(function.values()), "result"))
-    return rows
 
 
 def _figure8(runs: Mapping[str, _Runs]) -> list[Row]:
-    rows = []
     sizes = {
         s["service"]: (s["working_set_kb"], s["working_set_without_rpc_kb"]) for s in services()
     }
     less = {name: 1 - without / with_rpc for name, (with_rpc, without) in sizes.items()}
-    rows.append(_exact("8a", "UID: working set, less", 0.38, less["UID"], "input"))
-    rows.append(_exact("8a", "USR: working set, less", 0.27, less["USR"], "input"))
-    rows.append(_exact("8a", "most: working set, less", 0.68, max(less.values()), "input"))
     stalls = {name: _saved(run, "stall_cycles") for name, run in runs.items()}
     misses = {name: _saved(run, "misses") for name, run in runs.items()}
-    rows.append(_exact("8b", "least: stall cycles, less", 0.05, min(stalls.values()), "result"))
-    rows.append(_exact("8b", "most: stall cycles, less", 0.93, max(stalls.values()), "result"))
-    rows.append(_exact("8b", "most: misses, less", 0.93, max(misses.values()), "result"))
-    return rows
+    return [
+        *_rows(
+            "working_set_reduction",
+            "8a",
+            ("UID", "UID: working set, less", less["UID"]),
+            ("USR", "USR: working set, less", less["USR"]),
+            ("most", "most: working set, less", max(less.values())),
+        ),
+        *_rows(
+            "instruction_misses",
+            "8b",
+            ("stall_reduction_least", "least: stall cycles, less", min(stalls.values())),
+            ("stall_reduction_most", "most: stall cycles, less", max(stalls.values())),
+            ("miss_reduction_most", "most: misses, less", max(misses.values())),
+        ),
+    ]
 
 
 def _figure9(plain: Mapping[str, Any], affinity: Mapping[str, Any]) -> list[Row]:
@@ -267,35 +278,61 @@ def _figure9(plain: Mapping[str, Any], affinity: Mapping[str, Any]) -> list[Row]
     def faster(n: int) -> float:
         return float(before[n]["function_cycles"] / after[n]["function_cycles"])
 
-    def mean(results: Sequence[Mapping[str, Any]], key: str) -> float:
-        count = sum(r["requests"] for r in results)
-        return float(sum(r[key] * r["requests"] for r in results) / count)
-
-    def stalled(results: Sequence[Mapping[str, Any]]) -> list[float]:
-        return [r["stall_cycles"] / r["function_cycles"] for r in results]
-
-    stalls = stalled(before)
+    stalls = _stalled(before)
     # A function that does not stall at all any more, in a short run, has no ratio.
-    less = [b / a for b, a in zip(stalls, stalled(after), strict=True) if a]
+    less = [b / a for b, a in zip(stalls, _stalled(after), strict=True) if a]
     popular = [faster(n) for n in (3, 4, 5)]
-    steered = affinity["all"]["steered_ratio"]
     dropped = 1 - affinity["all"]["function_cycles"] / plain["all"]["function_cycles"]
     median = 1 - affinity["all"]["core_median_cycles"] / plain["all"]["core_median_cycles"]
     slow = max(abs(faster(n) - 1) for n in (0, 1))
-    size = before[0]["execute_cycles"] / mean(before[3:], "execute_cycles")
+    size = before[0]["execute_cycles"] / _mean(before[3:], "execute_cycles")
+    steered, free = affinity["all"]["steered_ratio"], _mean(after[3:], "miss_free_ratio")
     return [
-        Row("9", "USR: least stalled function", 0.15, 0.15, min(stalls), "fitted"),
-        Row("9", "USR: most stalled function", 0.44, 0.44, max(stalls), "fitted"),
-        _exact("9", "USR: F0 and F1 over F3 to F5, execution", 180, size, "input"),
-        _exact("9", "USR: requests steered to an affine core", 0.98, steered, "result"),
-        _exact(
-            "9", "USR: F3 to F5 without a miss", 0.94, mean(after[3:], "miss_free_ratio"), "result"
+        *_rows(
+            "functions_of_USR",
+            "9",
+            ("stalled_share_least", "USR: least stalled function", min(stalls)),
+            ("stalled_share_most", "USR: most stalled function", max(stalls)),
+            ("execution_f0_f1_over_f3_f5", "USR: F0 and F1 over F3 to F5, execution", size),
         ),
-        _exact("9", "USR: least: stalled share of time, times less", 1.05, min(less), "result"),
-        _exact("9", "USR: most: stalled share of time, times less", 18, max(less), "result"),
-        Row("9", "USR: F3 to F5 faster, least", 1.8, 2.0, min(popular), "result"),
-        Row("9", "USR: F3 to F5 faster, most", 1.8, 2.0, max(popular), "result"),
-        Row("9", "USR: F0 and F1 change by at most", 0, 0.03, slow, "result"),
-        _exact("9", "USR: mean time, less", 0.087, dropped, "result"),
-        _exact("9", "USR: median time, less", 0.33, median, "result"),
+        *_rows(
+            "affinity_steering",
+            "9",
+            (
+                "requests_steered_to_affine_core",
+                "USR: requests steered to an affine core",
+                steered,
+            ),
+            ("miss_reduction_f3_f5", "USR: F3 to F5 without a miss", free),
+        ),
+        *_rows(
+            "functions_of_USR",
+            "9",
+            (
+                "stall_reduction_least",
+                "USR: least: stalled share of time, times less",
+                min(less),
+            ),
+            ("stall_reduction_most", "USR: most: stalled share of time, times less", max(less)),
+            ("f3_f5_speedup_least", "USR: F3 to F5 faster, least", min(popular)),
+            ("f3_f5_speedup_most", "USR: F3 to F5 faster, most", max(popular)),
+            ("f0_f1_change_at_most", "USR: F0 and F1 change by at most", slow),
+        ),
+        *_rows(
+            "affinity_steering",
+            "9",
+            ("mean_cpu_time_drop", "USR: mean time, less", dropped),
+            ("median_cpu_time_drop", "USR: median time, less", median),
+        ),
     ]
+
+
+def _stalled(results: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Each function's share of cycles in stalls on instructions."""
+    return [r["stall_cycles"] / r["function_cycles"] for r in results]
+
+
+def _mean(results: Sequence[Mapping[str, Any]], key: str) -> float:
+    """The mean of `key` over the requests of some functions."""
+    count = sum(r["requests"] for r in results)
+    return float(sum(r[key] * r["requests"] for r in results) / count)

@@ -6,6 +6,9 @@ from typing import Final
 import click
 
 from accelflow import companions as papers
+from accelflow.cli.output import Output, check_place
+from accelflow.findings import counts_text
+from accelflow.findings.terminal import print_findings
 
 _DEFAULT: Final = Path("out") / "companions"
 
@@ -17,7 +20,8 @@ _DEFAULT: Final = Path("out") / "companions"
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help=f"Folder for the results [{_DEFAULT}/PAPER].",
+    help=f"Where results go [{_DEFAULT}/PAPER]. Results of another paper or seed there are kept, "
+    "and these get the next free number.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="First seed.")
 @click.option(
@@ -33,12 +37,12 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int) -> N
     PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data. Takes up to several
     minutes.
     """
+    out = directory or _DEFAULT / paper
+    check_place(out)
     outcome = papers.run(paper, seed=seed, threads=threads)
-    click.echo(f"{'':62}{'paper':>10}{'ours':>12}{'+/-':>9}{'off by':>9}")
-    for row in outcome.compared:
-        exact = "exact" if row.kind == "exact" else ""
-        sure = "" if row.half_width is None else f"{row.half_width:.2g}"
-        line = f"{row.row:62}{row.paper:10.5g}{row.ours:12.5g}{sure:>9}{row.difference:+9.0%}"
-        click.echo(f"{line}  {exact}".rstrip())
-    for path in papers.write(outcome, directory or _DEFAULT / paper):
+    output = Output()
+    reported = [finding for finding in outcome.findings if finding.paper is not None]
+    print_findings(reported, output)
+    output.print(f"\n{counts_text(reported)}", style="bold", highlight=False)
+    for path in papers.write(outcome, out):
         click.echo(path)

@@ -4,7 +4,7 @@
 the JSON of it.
 """
 
-from accelflow.companions.outcome import PAPERS, TOLERANCE, Compared, Outcome, run
-from accelflow.companions.page import write
+from accelflow.companions.files import SCHEMA, to_json, write
+from accelflow.companions.outcome import PAPERS, Outcome, arcus_key, run
 
-__all__ = ["PAPERS", "TOLERANCE", "Compared", "Outcome", "run", "write"]
+__all__ = ["PAPERS", "SCHEMA", "Outcome", "arcus_key", "run", "to_json", "write"]

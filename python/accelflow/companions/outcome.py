@@ -2,62 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from functools import cache
+from importlib import resources
+from typing import Any, Final
 
 from accelflow import arcus, cerebros
 from accelflow.companions import case_studies, ensemble
 from accelflow.errors import InputError
-from accelflow.reproduce.targets import targets
+from accelflow.findings import Estimate, Finding, Reason, targets
 
-#: Above this difference a row has to have a reason.
-TOLERANCE: Final = 0.25
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A reported result, ours, and why the two differ.
-
-    `row` is its section and name, such as ``cerebros.cycles_reduction.rpc_layer_min``. `kind` is
-    ``exact`` for arithmetic on stated inputs, which has to come out to the printed digit, and
-    ``dynamic`` for the outcome of a simulation.
-    """
-
-    row: str
-    kind: str
-    paper: float
-    ours: float
-    why: str = ""
-    #: Half the 95 % interval, if ours is the mean of several seeds.
-    half_width: float | None = None
-
-    @property
-    def difference(self) -> float:
-        """How far ours is off, in relation to the paper's."""
-        return (self.ours - self.paper) / abs(self.paper)
-
-    @property
-    def printed(self) -> bool:
-        """Whether ours is the paper's to the last digit that it prints, be it rounded or cut off.
-
-        Table 2 of ARCUS names rates in thousands that its registers give in 1,024s.
-        """
-        ours = self.ours / 1.024 if self.row.startswith("arcus.table2.") else self.ours
-        if self.paper == int(self.paper) and self.paper >= 10:
-            return abs(ours - self.paper) < 0.5
-        _, _, digits = repr(self.paper).partition(".")
-        unit = 10.0 ** -len(digits)
-        # A billionth for what binary fractions add.
-        return -unit / 2 - 1e-9 <= ours - self.paper < unit
+__all__ = ["PAPERS", "Outcome", "run"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All of a paper: the rows that it reports, and its figures and tables as objects."""
+    """All findings of a paper, and its figures and tables as the engines give them."""
 
     paper: str
-    compared: tuple[Compared, ...]
+    seed: int
+    findings: tuple[Finding, ...]
     results: Mapping[str, Any]
 
 
@@ -68,109 +34,109 @@ def run(paper: str, *, seed: int = 1, threads: int = 1) -> Outcome:
     """
     if paper not in PAPERS:
         raise InputError(f"paper = {paper}: must be one of {', '.join(PAPERS)}")
-    ours, results = PAPERS[paper](seed, threads)
-    compared = []
-    for row, target in targets().items():
-        if row.startswith(f"{paper}."):
-            mine = ours[row]
-            compared.append(Compared(row, target.kind, target.value, *mine))
-    return Outcome(paper, tuple(compared), results)
+    findings, results = PAPERS[paper](seed, threads)
+    return Outcome(paper, seed, tuple(findings), results)
 
 
-class _Mine(NamedTuple):
-    value: float
-    why: str = ""
-    half_width: float | None = None
+_Found = tuple[list[Finding], Mapping[str, Any]]
 
 
-_Ours = dict[str, _Mine]
+def _computed(experiment: str, figures: Mapping[str, float]) -> list[Finding]:
+    """Figures by key that follow from stated inputs."""
+    return [
+        Finding.of(targets()[key], Estimate.computed(value), experiment=experiment)
+        for key, value in figures.items()
+    ]
 
 
-def _mine(row: Mapping[str, Any], why: str) -> _Mine:
-    """A row of an experiment."""
-    return _Mine(row["ours"], row[why] or "", row["half_width"])
-
-
-def _accelerometer(_seed: int, _threads: int) -> tuple[_Ours, Mapping[str, Any]]:
-    estimates = case_studies.estimates()
-    ours: _Ours = {f"accelerometer.{row}": _Mine(value) for row, value in estimates.items()}
+def _accelerometer(_seed: int, _threads: int) -> _Found:
+    found = {f"accelerometer.{name}": value for name, value in case_studies.estimates().items()}
     for case in case_studies.MEASURED:
-        estimate = ours[f"accelerometer.case_studies.{case}"]
-        ours[f"accelerometer.case_studies_measured.{case}"] = estimate
-    return ours, {}
+        estimate = found[f"accelerometer.case_studies.{case}"]
+        found[f"accelerometer.case_studies_measured.{case}"] = estimate
+    in_order = {key: found[key] for key in targets() if key in found}
+    return _computed("model", in_order), {}
 
 
-def _cerebros(seed: int, threads: int) -> tuple[_Ours, Mapping[str, Any]]:
+def _cerebros(seed: int, threads: int) -> _Found:
     layer = cerebros.designs()
     by_name = {design["design"]: design for design in layer["designs"]}
-    offloads = layer["cycles_per_offload"] / layer["coalesced_cycles_per_offload"]
-    section = "cerebros.rpc_layer_speedup"
-    ours: _Ours = {
-        f"{section}.payload_only": _Mine(by_name["OP: P-Only"]["speedup_ratio"]),
-        f"{section}.payload_and_header": _Mine(by_name["P+H"]["speedup_ratio"]),
-        f"{section}.full_over_cpu": _Mine(by_name["Full"]["speedup_ratio"]),
-        f"{section}.full_over_payload_and_header": _Mine(
-            layer["full_over_payload_and_header_ratio"]
-        ),
-        f"{section}.offload_overhead_cycles_per_request": _Mine(by_name["P+H"]["offload_cycles"]),
-        f"{section}.accelerator_cycles_per_request": _Mine(by_name["P+H"]["accelerator_cycles"]),
-        f"{section}.coalesced_overhead_reduction": _Mine(offloads),
+    offload, coalesced = layer["cycles_per_offload"], layer["coalesced_cycles_per_offload"]
+    closed = {
+        "payload_only": by_name["OP: P-Only"]["speedup_ratio"],
+        "payload_and_header": by_name["P+H"]["speedup_ratio"],
+        "full_over_cpu": by_name["Full"]["speedup_ratio"],
+        "full_over_payload_and_header": layer["full_over_payload_and_header_ratio"],
+        "offload_overhead_cycles_per_request": by_name["P+H"]["offload_cycles"],
+        "accelerator_cycles_per_request": by_name["P+H"]["accelerator_cycles"],
+        "coalesced_overhead_reduction": offload / coalesced,
+        "offload_cycles": offload,
+        "coalesced_offload_cycles": coalesced,
     }
+    section = "cerebros.rpc_layer_speedup"
+    findings = _computed("model", {f"{section}.{name}": value for name, value in closed.items()})
     figures = cerebros.figures(seed=seed)
-    rows = {row["what"]: row for row in figures["rows"]}
-    for row, what in _CEREBROS.items():
-        ours[f"cerebros.{row}"] = _mine(rows[what], "reason")
+    for row in figures["rows"]:
+        simulated = cerebros.Row(row["key"], row["figure"], row["what"], row["ours"])
+        findings.append(simulated.finding(row["half_width"]))
     together = ensemble.compare(seed=seed, threads=threads)
-    return ours, {"designs": layer, "figures": figures, "ensemble": together}
+    return findings, {"designs": layer, "figures": figures, "ensemble": together}
 
 
-_CEREBROS: Final = {
-    "cycles_reduction.per_request_min": "UID: all cycles, times fewer",
-    "cycles_reduction.per_request_max": "most: all cycles, times fewer",
-    "cycles_reduction.rpc_layer_min": "least: RPC layer, times fewer",
-    "cycles_reduction.rpc_layer_max": "most: RPC layer, times fewer",
-    "affinity_steering.requests_steered_to_affine_core": (
-        "USR: requests steered to an affine core"
-    ),
-    "affinity_steering.miss_reduction_f3_f5": "USR: F3 to F5 without a miss",
-    "affinity_steering.mean_cpu_time_drop": "USR: mean time, less",
-    "affinity_steering.median_cpu_time_drop": "USR: median time, less",
-}
-
-
-def _arcus(seed: int, threads: int) -> tuple[_Ours, Mapping[str, Any]]:
+def _arcus(seed: int, threads: int) -> _Found:
     table2 = arcus.table2()
     reports = {
         name: arcus.experiment(name, seed=seed, threads=threads) for name in arcus.experiments()
     }
-    ours: _Ours = {}
-    for row in table2["rows"]:
-        registers = (row["refill_bytes"], row["bucket_bytes"], row["interval_cycles"])
-        ours[f"arcus.table2.{','.join(map(str, registers))}"] = _Mine(row["gbit_per_s"])
-    for name, section, percents in (
-        ("table3", "table3", ("25th", "50th", "75th", "99th")),
-        ("tail", "tail_latency_us", ("95th", "99th", "99.9th")),
-    ):
-        for row in reports[name]["rows"]:
-            system = "ReFlex" if name == "tail" else row["system"]
-            system = row["system"] if row["system"] == "Arcus" else system
-            if row["system"] == "Host_TS_firecracker" and name == "tail":
-                continue
-            for place, percent in enumerate(percents):
-                if row["what"] == f"{percent} percentile":
-                    ours[f"arcus.{section}.{system}[{place}]"] = _mine(row, "why")
-    rocksdb = {row["what"]: row for row in reports["table4"]["rows"]}
-    for name, what in (
-        ("throughput_gain", "throughput over ext4's"),
-        ("cpu_saving", "cores saved"),
-    ):
-        ours[f"arcus.rocksdb.{name}"] = _mine(rocksdb[what], "why")
-    return ours, {"table2": table2, "reports": reports}
+    findings = _computed(
+        "table2", {_of_registers(row): row["gbit_per_s"] for row in table2["rows"]}
+    )
+    for name, report in reports.items():
+        findings += [_of_row(name, row) for row in report["rows"]]
+    return findings, {"table2": table2, "reports": reports}
 
 
-#: The papers, and how what they report is computed.
-PAPERS: Final[Mapping[str, Callable[[int, int], tuple[_Ours, Mapping[str, Any]]]]] = {
+def _of_registers(row: Mapping[str, Any]) -> str:
+    registers = (row["refill_bytes"], row["bucket_bytes"], row["interval_cycles"])
+    return f"arcus.table2.{','.join(map(str, registers))}"
+
+
+def _of_row(experiment: str, row: Mapping[str, Any]) -> Finding:
+    """A row of an experiment of ARCUS; its reason is the engine's."""
+    key = arcus_key(experiment, row["system"], row["what"])
+    ours = Estimate(row["ours"], row["half_width"])
+    about: dict[str, Any] = {"experiment": experiment, "label": row["what"]}
+    if row["why"]:
+        about |= {"why": Reason(kind="", text=row["why"]), "note": row["why"]}
+    if key in targets():
+        return Finding.of(targets()[key], ours, **about)
+    return Finding(key=key, kind="dynamic", unit=row["unit"], ours=ours, **about)
+
+
+def arcus_key(experiment: str, system: str, what: str) -> str:
+    """The key of a row of an experiment of ARCUS, by its system and by what it is."""
+    keys = _arcus_keys()[experiment]
+    name = keys.get("systems", {}).get(system, system)
+    return "arcus." + str(keys[what]).format(system=name)
+
+
+@cache
+def _arcus_keys() -> Mapping[str, Mapping[str, Any]]:
+    file = resources.files("accelflow.companions").joinpath("arcus_keys.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+#: The papers, and how what they report is computed with a seed and a number of threads.
+PAPERS: Final[Mapping[str, Callable[[int, int], _Found]]] = {
     "accelerometer": _accelerometer,
     "cerebros": _cerebros,
     "arcus": _arcus,
 }
+
+
+def sections(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """Findings by experiment, in their order."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.experiment, []).append(finding)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any, Final
 
 from accelflow import simulation
 from accelflow.errors import InputError
-from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
+from accelflow.findings import targets
 from accelflow.fit.objective import EXPERIMENT, Evaluation
 from accelflow.fit.search import Fit
 from accelflow.fit.space import Bound, bounds
-from accelflow.reproduce import Scenario, targets
+from accelflow.reproduce import Scenario
 
 __all__ = ["SCHEMA", "to_json", "to_toml", "write_fit"]
 
@@ -118,7 +118,8 @@ def write_fit(found: Fit, out: Path) -> list[Path]:
     written.
     """
     text = to_json(found)
-    suffix = _free_suffix(json.loads(text)["asked"], out)
+    asked = json.loads(text)["asked"]
+    suffix = free_suffix(lambda suffix: _is_another(asked, out, suffix))
     written = []
     for name, content in ((f"scenario{suffix}.toml", to_toml(found)), (f"fit{suffix}.json", text)):
         path = out / name
@@ -134,17 +135,13 @@ def _write(path: Path, content: str) -> None:
     write_whole(path, lambda scratch: scratch.write_text(content, encoding="utf-8"))
 
 
-def _free_suffix(asked: dict[str, Any], out: Path) -> str:
-    """What the names end in: nothing, or the first number with no other search's files."""
-    for number in itertools.count(1):
-        suffix = f"-{number}" if number > 1 else ""
-        log, choice = out / f"fit{suffix}.json", out / f"scenario{suffix}.toml"
-        if not log.exists() and not choice.exists():
-            return suffix
-        try:
-            there = parse_json(read_text(log))
-        except (OSError, ValueError):
-            continue
-        if isinstance(there, dict) and there.get("asked") == asked:
-            return suffix
-    raise AssertionError
+def _is_another(asked: dict[str, Any], out: Path, suffix: str) -> bool:
+    """Whether the files with `suffix` are those of another search than was `asked` for."""
+    log, choice = out / f"fit{suffix}.json", out / f"scenario{suffix}.toml"
+    if not log.exists() and not choice.exists():
+        return False
+    try:
+        there = parse_json(read_text(log))
+    except (OSError, ValueError):
+        return True
+    return not isinstance(there, dict) or there.get("asked") != asked

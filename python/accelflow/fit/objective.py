@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from accelflow.errors import InputError
-from accelflow.reproduce import Budget, Compared, Runner, Scenario, load, reproduce, targets
+from accelflow.findings import Finding, targets
+from accelflow.reproduce import Budget, Runner, Scenario, load, reproduce
 
 __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths", "log_ratio"]
 
@@ -99,7 +100,7 @@ class Judge:
             runner=self.runner,
             scenario=scenario,
         )
-        fitted = [one for one in outcome.compared if one.target.use == "fit"]
+        fitted = [finding for finding in outcome.findings if finding.use == "fit"]
         distance = _distance(_means(fitted))
         noise = _noise(fitted)
         return Evaluation(
@@ -113,8 +114,8 @@ class Judge:
         )
 
 
-def _means(fitted: Sequence[Compared]) -> dict[str, float | None]:
-    return {one.target.row: None if one.ours is None else one.ours.mean for one in fitted}
+def _means(fitted: Sequence[Finding]) -> dict[str, float | None]:
+    return {one.key: None if one.ours is None else one.ours.mean for one in fitted}
 
 
 def _distance(rows: Mapping[str, float | None]) -> float:
@@ -132,9 +133,9 @@ def log_ratio(ours: float | None, paper: float) -> float:
     return math.log1p(-ours) - math.log1p(-paper)
 
 
-def _noise(fitted: Sequence[Compared]) -> float:
+def _noise(fitted: Sequence[Finding]) -> float:
     """The standard error of the distance: what it would be with each seed left out in turn."""
-    values = {one.target.row: one.ours.values if one.ours else () for one in fitted}
+    values = {one.key: one.ours.values if one.ours else () for one in fitted}
     count = min(len(one) for one in values.values())
     if count < 2:
         return math.inf

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
 from accelflow.files import why, write_whole
+from accelflow.findings.results import json_text
 from accelflow.readings.page import markdown
 from accelflow.readings.runs import Figure, Readings
 
 __all__ = ["PAGE", "SCHEMA", "to_json", "write_readings"]
 
-SCHEMA: Final = "accelflow.readings/1"
+SCHEMA: Final = "accelflow.readings/2"
 
 #: The name of the page in the folder of the results.
 PAGE: Final = "readings.md"
@@ -64,20 +64,20 @@ def to_json(found: Readings) -> str:
             for one in found.tried
         ],
     }
-    return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    return json_text(content)
 
 
 def _figures(by_experiment: tuple[tuple[Figure, ...], ...]) -> dict[str, Any]:
-    return {one.target.row: _figure(one) for figures in by_experiment for one in figures}
+    return {one.finding.key: _figure(one) for figures in by_experiment for one in figures}
 
 
 def _figure(one: Figure) -> dict[str, Any]:
-    ours = one.compared.ours
+    ours = one.finding.ours
     return {
-        "paper": one.target.value,
+        "paper": one.finding.paper_value,
         "mean": one.mean,
         "half_width": None if ours is None else ours.half_width,
         "verdict": one.verdict,
         "log_ratio": one.log_ratio,
-        "saturated": list(one.compared.saturated),
+        "saturated": list(one.finding.saturated),
     }

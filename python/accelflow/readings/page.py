@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from accelflow.findings.page import markdown_table
+from accelflow.findings.text import estimate_text, paper_text
 from accelflow.readings.choices import BASES, Choice, Reading, choices
 from accelflow.readings.runs import Figure, Readings, Tried
 from accelflow.reproduce import Scenario
@@ -36,7 +38,7 @@ def name_of(tried: Tried) -> str:
 
 def short(figure: Figure) -> str:
     """A row's name without the paper's."""
-    return figure.target.row.removeprefix("accelflow.")
+    return figure.finding.short_key
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,12 @@ def _heading(found: Readings) -> list[str]:
         f"{scenario}. Simulations of {budget.requests:,} requests of each service, seeds 1 to "
         f"{budget.replications}; ± is half of the 95 % confidence interval.",
         "",
-        "A row *matches* within a quarter of the paper's figure and is *off* beyond; it is "
+        "A row *agrees* within a quarter of the paper's figure and is *off* beyond; it is "
         "*undecided* if its interval is wider. Runs are shorter than those of [the comparison]"
         "(reproduction/comparison.md): percentiles may have fewer than 100 responses beyond them, "
-        "and their intervals say how well they are known. How far a reading moves a row is told "
-        "by the logarithm of ours over the paper's (of a reduction: of "
-        "the latency ratio that it stands for): 0 is the paper's figure, ±0.1 a tenth, 0.69 twice "
-        "and -0.69 half of it.",
+        "and their intervals say how well they are known. The measure of a move is the logarithm "
+        "of ours over the paper's (of a reduction: of the latency ratio that it stands for): 0 is "
+        "the paper's figure, ±0.1 a tenth, 0.69 twice and -0.69 half of it.",
         "",
     ]
 
@@ -129,7 +130,7 @@ def _deciding(found: Readings) -> list[str]:
                 if _turns(figure, default)
             ]
             if changed:
-                paper = _number(default.target.value)
+                paper = paper_text(default.finding)
                 lines.append(
                     f"- `{short(default)}` (paper {paper}): {_figure(default)} {default.verdict} "
                     f"by default; with {'; '.join(changed)}"
@@ -139,8 +140,8 @@ def _deciding(found: Readings) -> list[str]:
 
 
 def _turns(figure: Figure, default: Figure) -> bool:
-    """Whether it matches and the default is off, or the other way; what is undecided turns none."""
-    return {figure.verdict, default.verdict} == {"matches", "off"}
+    """Whether one agrees and the other is off; an undecided row turns nothing."""
+    return {figure.verdict, default.verdict} == {"agrees", "off"}
 
 
 def _turned(figure: Figure, default: Figure) -> str:
@@ -153,26 +154,25 @@ def _summary(found: Readings) -> list[str]:
         "## What moves each row most",
         "",
         "Log ratio by default, and its range over the readings of the choices that move it most; "
-        "\\* has a saturated system, and what ~ says is within the intervals.",
+        "\\* has a saturated system, and a move marked ~ is within the intervals.",
         "",
-        "| row | experiment | paper | default | | log ratio | moved most by |",
-        "|---|---|---|---|---|---|---|",
     ]
-    lines = []
+    rows = []
     for experiment, figures in enumerate(found.default):
         for row, figure in enumerate(figures):
             moved = [_moves(one) for one in swings(found, experiment, row)[:_MOST]]
             cells = (
                 f"`{short(figure)}`",
                 found.definitions[experiment].name,
-                _number(figure.target.value),
+                paper_text(figure.finding),
                 _figure(figure),
                 figure.verdict,
                 "none" if figure.log_ratio is None else f"{figure.log_ratio:+.2f}",
                 ", ".join(moved) or "nothing",
             )
-            lines.append(f"| {' | '.join(cells)} |")
-    return [*head, *lines, ""]
+            rows.append(cells)
+    columns = ("row", "experiment", "paper", "default", "verdict", "log ratio", "moved most by")
+    return [*head, *markdown_table(columns, rows)]
 
 
 def _moves(swing: Swing) -> str:
@@ -189,33 +189,27 @@ def _experiment(found: Readings, index: int) -> list[str]:
     """One experiment: its picture, and all readings by rows."""
     definition, default = found.definitions[index], found.default[index]
     names = [f"`{short(figure)}`" for figure in default]
-    papers = [_number(figure.target.value) for figure in default]
-    lines = [
+    papers = [paper_text(figure.finding) for figure in default]
+    rows = [
+        ("*the paper*", *papers),
+        ("*default*", *(f"{_figure(one)} {one.verdict}" for one in default)),
+    ]
+    for tried in found.tried:
+        figures = zip(tried.figures[index], default, strict=True)
+        rows.append((name_of(tried), *(_moved(figure, before) for figure, before in figures)))
+    return [
         f"## {definition.name}: {definition.title}",
         "",
         f"{definition.place}. A bar goes from the lowest to the highest log ratio of a choice's "
         "readings, a dot is a reading, the dashed line the default, and 0 the paper. A hollow dot "
-        "has a saturated system; a pale bar is within the intervals; what is beyond the picture "
-        "stands at its edge.",
+        "has a saturated system; a pale bar is within the intervals; values beyond the picture "
+        "stand at its edge.",
         "",
         f"![Which choices move which rows of {definition.name}](readings-{definition.name}.png)",
         "",
-        f"| reading | {' | '.join(names)} |",
-        f"|---|{'---|' * len(default)}",
-        f"| *the paper* | {' | '.join(papers)} |",
-        f"| *default* | {' | '.join(f'{_figure(it)} {it.verdict}' for it in default)} |",
-    ]
-    for tried in found.tried:
-        cells = [
-            _moved(figure, before)
-            for figure, before in zip(tried.figures[index], default, strict=True)
-        ]
-        lines.append(f"| {name_of(tried)} | {' | '.join(cells)} |")
-    return [
-        *lines,
-        "",
-        "`=` is the default's figure to the last bit. Bold figures turn from matching to off or "
-        "back; \\* has a saturated system, whose latency is a property of the run's length.",
+        *markdown_table(("reading", *names), rows),
+        "`=` is the default's figure to the last bit. Bold figures turn from agreeing to off or "
+        "back; \\* has a saturated system, whose latency depends on the length of the run.",
         "",
     ]
 
@@ -253,18 +247,5 @@ def _reading(reading: Reading, *, is_default: bool) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    if figure.mean is None:
-        return "none"
     star = " \\*" if figure.saturated else ""
-    half = figure.half_width
-    interval = f" ± {_number(half)}" if 0 < half < float("inf") else ""
-    return f"{_number(figure.mean)}{interval}{star}"
-
-
-def _number(value: float) -> str:
-    """Three digits that count, without an exponent."""
-    if value == round(value) and abs(value) < 1e7:
-        return f"{value:,.0f}"
-    size = abs(value)
-    digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
-    return f"{value:,.{digits}f}" if size >= 0.0005 else f"{value:.1g}"
+    return estimate_text(figure.finding.ours) + star

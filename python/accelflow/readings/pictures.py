@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
-from accelflow.files import write_whole
 from accelflow.readings.page import short, swings
 from accelflow.readings.runs import Readings
 from accelflow.report.plot import STYLE
+from accelflow.reproduce.pictures import save
 
 __all__ = ["write_pictures"]
 
@@ -36,13 +35,8 @@ def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
 
     Raises OSError when a place cannot be written.
     """
-    paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
-        drawing = _draw(found, experiment)
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            write_whole(path, partial(drawing.savefig, dpi=140, metadata=metadata))
-    return paths
+        return save(_draw(found, experiment), stem, dpi=140)
 
 
 def _draw(found: Readings, experiment: int) -> Drawing:

@@ -8,17 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from accelflow.errors import InputError
+from accelflow.findings import Finding
 from accelflow.readings.choices import Choice, Reading
-from accelflow.reproduce import (
-    Budget,
-    Compared,
-    Definition,
-    Outcome,
-    Runner,
-    Scenario,
-    Target,
-    reproduce,
-)
+from accelflow.reproduce import Budget, Definition, Outcome, Runner, Scenario, reproduce
 
 __all__ = ["EXPERIMENTS", "Figure", "Readings", "Tried", "read_all"]
 
@@ -33,33 +25,28 @@ _REDUCTION: Final = "reduction"
 class Figure:
     """A row's figure under one reading, beside the paper's."""
 
-    compared: Compared
+    finding: Finding
     reduction: bool
-
-    @property
-    def target(self) -> Target:
-        """The row."""
-        return self.compared.target
 
     @property
     def mean(self) -> float | None:
         """The figure; None if it could not be had."""
-        return None if self.compared.ours is None else self.compared.ours.mean
+        return None if self.finding.ours is None else self.finding.ours.mean
 
     @property
     def half_width(self) -> float:
         """Half of its 95 % confidence interval; infinite for a single simulation."""
-        ours = self.compared.ours
+        ours = self.finding.ours
         return math.inf if ours is None or ours.half_width is None else ours.half_width
 
     @property
     def verdict(self) -> str:
-        """What it comes to beside the paper's: ``matches``, ``off`` or ``undecided``.
+        """The verdict beside the paper's figure: ``agrees``, ``off`` or ``undecided``.
 
-        The interval alone says how well it is known: readings are many and short, and a percentile
-        of theirs need not have the responses beyond it that the page of the reproduction wants.
+        It rests on the interval alone: readings are many and short, and their percentiles need not
+        have the responses beyond them that the page of the reproduction asks for.
         """
-        return str(replace(self.compared, lacking="").verdict)
+        return str(replace(self.finding, lacking="").verdict)
 
     @property
     def log_ratio(self) -> float | None:
@@ -70,15 +57,15 @@ class Figure:
         """
         if self.mean is None:
             return None
-        ours, paper = self.mean, self.target.value
+        ours, paper = self.mean, self.finding.paper_value
         if self.reduction:
             ours, paper = 1.0 - ours, 1.0 - paper
         return math.log(ours / paper) if ours > 0 and paper > 0 else None
 
     @property
     def saturated(self) -> bool:
-        """Whether it is a property of the run's length: requests arrived faster than they ended."""
-        return bool(self.compared.saturated)
+        """Whether it depends on the run's length: requests arrived faster than they ended."""
+        return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
         """Whether the two differ by more than their intervals together."""
@@ -88,7 +75,7 @@ class Figure:
 
     def same(self, other: Figure) -> bool:
         """Whether the two come from the same simulations, or from equal ones."""
-        return self.compared.ours == other.compared.ours
+        return self.finding.ours == other.finding.ours
 
 
 @dataclass(frozen=True)
@@ -156,5 +143,6 @@ def _alternatives(
 def _figures(outcome: Outcome) -> tuple[Figure, ...]:
     forms = [row.form for row in outcome.definition.rows]
     return tuple(
-        Figure(one, form == _REDUCTION) for one, form in zip(outcome.compared, forms, strict=True)
+        Figure(finding, form == _REDUCTION)
+        for finding, form in zip(outcome.findings, forms, strict=True)
     )

@@ -3,6 +3,7 @@
 import math
 from typing import Final
 
+from accelflow.findings import targets
 from accelflow.report.results import Comparison
 
 __all__ = ["EXPERIMENT", "PAPER_REDUCTIONS", "other_experiment"]
@@ -10,10 +11,16 @@ __all__ = ["EXPERIMENT", "PAPER_REDUCTIONS", "other_experiment"]
 #: AccelFlow's mean reduction of (P99, mean) latency over each orchestrator, as the paper reports it
 #: (AccelFlow, Fig. 11 and section VII.A).
 PAPER_REDUCTIONS: Final = {
-    "non_acc": (0.907, 0.772),
-    "cpu_centric": (0.812, 0.539),
-    "relief": (0.688, 0.407),
-    "cohort": (0.701, 0.379),
+    system: (
+        targets()[f"accelflow.p99_reduction.{name}"].value,
+        targets()[f"accelflow.mean_latency_reduction.{name}"].value,
+    )
+    for system, name in (
+        ("non_acc", "Non-acc"),
+        ("cpu_centric", "CPU-Centric"),
+        ("relief", "RELIEF"),
+        ("cohort", "Cohort"),
+    )
 }
 
 #: The experiment that the paper's figures are of, as a sentence for tables and pages.

@@ -2,7 +2,7 @@
 
 >>> from accelflow.reproduce import Runner, budget, load, reproduce
 >>> outcome, = reproduce([load("table4")], budget=budget("ci"), runner=Runner(1))
->>> all(one.matches for one in outcome.compared)
+>>> all(finding.agrees for finding in outcome.findings)
 True
 """
 
@@ -13,27 +13,27 @@ from pathlib import Path
 
 from accelflow.errors import InputError
 from accelflow.files import why, write_whole
+from accelflow.findings import Finding, Reason, Target, Verdict, targets, uncovered
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names, parse
 from accelflow.reproduce.figures import Cells
 from accelflow.reproduce.kept import PAGE, rewrite_page
-from accelflow.reproduce.outcomes import Compared, Outcome, Verdict, of_cells, of_table
+from accelflow.reproduce.outcomes import Outcome, of_cells, of_table
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.plans import plan
-from accelflow.reproduce.reasons import Reason, reasons
+from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.results import SCHEMA, to_dict, to_text
 from accelflow.reproduce.runs import Plan, Runner, run_plans
 from accelflow.reproduce.scenario import Scenario, read_scenario
 from accelflow.reproduce.tables import TABLES, Inputs
-from accelflow.reproduce.targets import Target, targets, uncovered
 from accelflow.reproduce.terminal import print_counts, print_outcome
 
 __all__ = [
     "BUDGETS",
     "SCHEMA",
     "Budget",
-    "Compared",
     "Definition",
+    "Finding",
     "Outcome",
     "Reason",
     "Runner",

@@ -14,10 +14,11 @@ from typing import Any
 from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.files import parse_toml
+from accelflow.findings import Reason
+from accelflow.findings.targets import targets
 from accelflow.reproduce.measures import FORMS, SUMMARIES, check_measure
-from accelflow.reproduce.reasons import Reason, read_reason
+from accelflow.reproduce.reasons import read_reason
 from accelflow.reproduce.tables import TABLES
-from accelflow.reproduce.targets import targets
 
 __all__ = [
     "Also",
@@ -35,6 +36,7 @@ __all__ = [
 
 KINDS = ("simulation", "throughput", "static")
 PLOTS = ("bars", "lines", "stack", "range")
+PLOTTED_PER = ("service", "server")
 DIRECTIONS = ("rises", "falls")
 #: Fields of a simulation that a file sets; the others are the scenario's or the budget's.
 SETTABLE = frozenset(one.name for one in fields(simulation.Experiment)) - {
@@ -127,6 +129,8 @@ class Plot:
     star: str | None = None
     log: bool = False
     width_in: float = 7.5
+    #: Bars for each service, or one for the server if all its services share the figure.
+    per: str = "service"
 
 
 @dataclass(frozen=True)
@@ -456,6 +460,7 @@ def _plot(table: _Table, scope: _Scope) -> Plot | None:
         star=table.string("star", "") or None,
         log=table.flag("log"),
         width_in=table.number("width_in", 7.5),
+        per=table.choice("per", PLOTTED_PER, "service"),
     )
     shown = (*plot.measures, *([plot.star] if plot.star else []))
     for measure in shown:

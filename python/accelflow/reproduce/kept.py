@@ -1,4 +1,4 @@
-"""Results that were kept: outcomes as their files tell them, for the page alone."""
+"""Outcomes read back from their files, to write the page anew."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Any, Final
 
 from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.findings import Finding, targets
+from accelflow.findings.results import from_dict
 from accelflow.reproduce.budgets import Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names
-from accelflow.reproduce.outcomes import Compared, Outcome
+from accelflow.reproduce.outcomes import Outcome, Statement
 from accelflow.reproduce.page import markdown
+from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.results import SCHEMA
 from accelflow.reproduce.scenario import Scenario
-from accelflow.reproduce.statistics import Estimate
-from accelflow.reproduce.targets import targets
-from accelflow.reproduce.words import Told
 
 __all__ = ["PAGE", "rewrite_page"]
 
 #: The name of the page in the folder of the results.
 PAGE: Final = "comparison.md"
+
+#: The schemas that can be read, and the member of each that has the findings.
+_FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 
 def rewrite_page(folder: Path) -> Path:
@@ -69,7 +72,7 @@ def _tree(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
     schema = tree.get("schema") if isinstance(tree, dict) else None
-    if schema != SCHEMA:
+    if schema not in _FINDINGS:
         raise InputError(f"{path}: schema is {schema!r}; must be {SCHEMA!r}")
     return dict(tree)
 
@@ -87,8 +90,8 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> Outcome:
             most_requests=tree["most_requests"],
             warmup_requests=tree["warmup_requests"],
             seeds=tuple(tree["seeds"]),
-            compared=tuple(_compared(definition, row) for row in tree["rows"]),
-            told=tuple(_told(definition, check) for check in tree["checks"]),
+            findings=tuple(_finding(definition, row) for row in tree[_FINDINGS[tree["schema"]]]),
+            statements=tuple(_statement(definition, check) for check in tree["checks"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
@@ -96,25 +99,12 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> Outcome:
         ) from error
 
 
-def _compared(definition: Definition, row: Mapping[str, Any]) -> Compared:
-    target = targets()[row["row"]]
-    return Compared(
-        target,
-        definition.name,
-        _estimate(row),
-        saturated=tuple(row["saturated"]),
-        requests=row["requests"],
-        lacking=row["lacking"],
-        also=tuple((one["says"], _estimate(one)) for one in row["also"]),
-    )
+def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:
+    """A finding of either schema, which name its key and its list differently."""
+    key = row["row"] if "row" in row else row["key"]
+    return from_dict(row, targets()[key], reasons().get(key), definition.name)
 
 
-def _estimate(found: Mapping[str, Any]) -> Estimate | None:
-    if found["mean"] is None:
-        return None
-    return Estimate(found["mean"], found["half_width"], tuple(found["values"]))
-
-
-def _told(definition: Definition, check: Mapping[str, Any]) -> Told:
-    reasons = {one.says: one.why_not for one in definition.checks}
-    return Told(check["says"], check["holds"], check["found"], reasons[check["says"]])
+def _statement(definition: Definition, check: Mapping[str, Any]) -> Statement:
+    why_not = {one.says: one.why_not for one in definition.checks}
+    return Statement(check["says"], check["holds"], check["found"], why_not[check["says"]])

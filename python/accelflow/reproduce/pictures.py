@@ -23,7 +23,7 @@ from accelflow.reproduce.definitions import Plot
 from accelflow.reproduce.outcomes import Outcome, Shown
 from accelflow.reproduce.tables import Table
 
-__all__ = ["draw", "write_pictures"]
+__all__ = ["PALETTE", "draw", "save", "write_pictures"]
 
 #: Okabe and Ito's palette once more, for what is no system.
 PALETTE: Final = (
@@ -49,12 +49,20 @@ def write_pictures(outcome: Outcome, stem: Path) -> list[Path]:
     plot = outcome.definition.plot
     if plot is None:
         return []
-    paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
-        figure = draw(outcome, plot)
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            write_whole(path, partial(figure.savefig, dpi=160, metadata=metadata))
+        return save(draw(outcome, plot), stem)
+
+
+def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
+    """Write `stem`.png and `stem`.svg of a drawing, and return their paths.
+
+    Equal drawings are equal bytes: neither a date nor a version is in them. Raises OSError when a
+    place cannot be written.
+    """
+    paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
+    for path in paths:
+        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+        write_whole(path, partial(figure.savefig, dpi=dpi, metadata=metadata))
     return paths
 
 
@@ -196,6 +204,9 @@ def _bars(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[An
     series = _series(outcome, panel)
     names = _services(outcome, series[0])
     groups = [*names, _MEAN] if len(names) > 1 else names
+    labels = groups
+    if plot.per == "server":
+        groups, labels = names[:1], ["all services"]
     width = _GROUP_WIDTH / len(series)
     handles: list[tuple[Any, str]] = []
     stars: Any = None
@@ -214,7 +225,7 @@ def _bars(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[An
             means = [_value(outcome, one, group, plot.star) for group in groups]
             stars = axes.scatter(places, means, marker="*", s=18, color="black", lw=0, zorder=4)
         handles.append((bars, one.label))
-    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xticks(range(len(groups)), labels)
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.55, len(groups) - 0.45)
     return [*handles, (stars, "mean latency")] if plot.star else handles

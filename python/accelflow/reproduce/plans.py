@@ -9,6 +9,7 @@ from itertools import product
 
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.findings.targets import targets
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
 from accelflow.reproduce.definitions import Definition, Point, Row, Slo
 from accelflow.reproduce.figures import Cells, of_row, places_of, saturated
@@ -16,7 +17,6 @@ from accelflow.reproduce.measures import ServiceRow
 from accelflow.reproduce.pooling import beyond, dwells_of
 from accelflow.reproduce.runs import Plan, Services
 from accelflow.reproduce.scenario import OWN, Scenario
-from accelflow.reproduce.targets import targets
 
 __all__ = ["UNLOADED_RPS", "Cells", "plan"]
 

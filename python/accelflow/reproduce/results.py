@@ -1,25 +1,25 @@
-"""Outcomes as objects for JSON (schema ``accelflow.reproduce/2``)."""
+"""Outcomes as objects for JSON (schema ``accelflow.reproduce/3``)."""
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
+from accelflow.findings.estimate import Estimate
+from accelflow.findings.results import json_text
+from accelflow.findings.results import to_dict as finding_to_dict
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.definitions import Definition
-from accelflow.reproduce.outcomes import Compared, Outcome
+from accelflow.reproduce.outcomes import Outcome
 from accelflow.reproduce.scenario import Scenario
-from accelflow.reproduce.statistics import Estimate
 
 __all__ = ["SCHEMA", "to_dict", "to_text"]
 
-SCHEMA: Final = "accelflow.reproduce/2"
+SCHEMA: Final = "accelflow.reproduce/3"
 
 
 def to_text(outcome: Outcome, scenario: Scenario, budget: Budget) -> str:
     """One outcome as the text of a file: equal outcomes are equal bytes."""
-    content = to_dict(outcome, scenario, budget)
-    return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    return json_text(to_dict(outcome, scenario, budget))
 
 
 def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, A
         "seeds": list(outcome.seeds),
         "scenario": scenario.to_dict(),
         "setup": _setup(definition),
-        "rows": [_compared(one) for one in outcome.compared],
+        "findings": [finding_to_dict(finding) for finding in outcome.findings],
         "checks": [
             {
                 "says": one.says,
@@ -47,7 +47,7 @@ def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, A
                 "found": one.found,
                 "why_not": one.why_not.to_dict() if one.holds is False and one.why_not else None,
             }
-            for one in outcome.told
+            for one in outcome.statements
         ],
         "cells": [
             {
@@ -56,7 +56,7 @@ def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, A
                 "service": one.service,
                 "measure": one.measure,
                 "saturated": one.saturated,
-                **_estimate(one.value),
+                **Estimate.to_json(one.value),
             }
             for one in outcome.shown
         ],
@@ -79,34 +79,6 @@ def _setup(definition: Definition) -> dict[str, Any]:
         "slo": None
         if definition.slo is None
         else {"point": definition.slo.point, "factor": definition.slo.factor},
-    }
-
-
-def _compared(one: Compared) -> dict[str, Any]:
-    return {
-        "row": one.target.row,
-        "kind": one.target.kind,
-        "use": one.target.use,
-        "paper": one.target.value,
-        "difference": one.difference,
-        "verdict": one.verdict.value,
-        "doubts": one.doubts,
-        "lacking": one.lacking,
-        "requests": one.requests,
-        "saturated": list(one.saturated),
-        "reason": None if one.matches or one.reason is None else one.reason.to_dict(),
-        "also": [{"says": says, **_estimate(found)} for says, found in one.also],
-        **_estimate(one.ours),
-    }
-
-
-def _estimate(found: Estimate | None) -> dict[str, Any]:
-    if found is None:
-        return {"mean": None, "half_width": None, "values": []}
-    return {
-        "mean": found.mean,
-        "half_width": found.half_width,
-        "values": list(found.values),
     }
 
 

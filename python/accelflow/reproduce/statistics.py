@@ -14,38 +14,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from accelflow import _native
+from accelflow.findings.estimate import Estimate
 
-__all__ = ["Estimate", "Figure", "estimate", "jackknife"]
+__all__ = ["Figure", "estimate", "jackknife"]
 
 #: A figure of some replications, given by their numbers from 0 on; None if it does not exist.
 Figure = Callable[[Sequence[int]], float | None]
 
 #: A half width of this share of the figure is what rounding leaves of none.
 _ROUNDING: Final = 1e-9
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure of all replications together, with half its 95 % confidence interval.
-
-    `half_width` is None for a single replication, and 0 for a figure that is computed rather than
-    simulated. `values` are the figures of single replications, in the order of the seeds.
-    """
-
-    mean: float
-    half_width: float | None
-    values: tuple[float, ...]
-
-    @property
-    def sign(self) -> int | None:
-        """1 if it is above zero, -1 if it is below, None if that is within the interval."""
-        if self.half_width is None or abs(self.mean) <= self.half_width:
-            return None
-        return 1 if self.mean > 0 else -1
 
 
 def jackknife(figure: Figure, replications: int) -> Estimate | None:

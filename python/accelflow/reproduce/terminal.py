@@ -7,21 +7,15 @@ from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table as RichTable
 
-from accelflow.reproduce.outcomes import Compared, Outcome, Verdict
-from accelflow.reproduce.page import (
-    counts_text,
-    difference_text,
-    interval_text,
-    mark_text,
-    number,
-    ours_text,
-)
+from accelflow.findings import counts_text
+from accelflow.findings.terminal import plain_table, print_findings, print_table
+from accelflow.reproduce.outcomes import Outcome
+from accelflow.reproduce.tables import Table
 
 __all__ = ["print_counts", "print_outcome"]
 
-_HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "cannot be told"}
+_HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
 
 def print_outcome(outcome: Outcome, console: Console) -> None:
@@ -39,10 +33,10 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
             soft_wrap=True,
         )
     if outcome.table is not None:
-        _print(_content(outcome), console)
-    if outcome.compared:
-        _print(_comparison(outcome), console)
-    for one in outcome.told:
+        _print_content(outcome.table, console)
+    if outcome.findings:
+        print_findings(outcome.findings, console)
+    for one in outcome.statements:
         text = f"{_HOLDS[one.holds]}: {one.says} ({one.found})"
         style = "" if one.holds else "yellow"
         console.print(escape(text), style=style, highlight=False, soft_wrap=True)
@@ -50,52 +44,16 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
 
 def print_counts(outcomes: Sequence[Outcome], console: Console) -> None:
     """Print how many rows agree, are off and are undecided, if there are any."""
-    if any(outcome.compared for outcome in outcomes):
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    if findings:
         console.print()
-        console.print(counts_text(outcomes), style="bold", highlight=False)
+        console.print(counts_text(findings), style="bold", highlight=False)
 
 
-def _content(outcome: Outcome) -> RichTable:
-    table = _plain()
-    if outcome.table is None:
-        return table
-    for column in outcome.table.columns:
+def _print_content(content: Table, console: Console) -> None:
+    table = plain_table()
+    for column in content.columns:
         table.add_column(column, no_wrap=True)
-    for row in outcome.table.rows:
+    for row in content.rows:
         table.add_row(*map(escape, row))
-    return table
-
-
-def _comparison(outcome: Outcome) -> RichTable:
-    table = _plain()
-    table.add_column("row", no_wrap=True)
-    for heading in ("here", "95 % CI", "paper", "difference"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for one in outcome.compared:
-        table.add_row(*_cells(one), style="" if one.matches else "yellow")
-    return table
-
-
-def _cells(one: Compared) -> list[str]:
-    why = one.reason.kind.replace("_", " ") if one.reason else "no reason recorded"
-    mark = mark_text(one) + (f", {why}" if one.verdict is Verdict.OFF else "")
-    return [
-        escape(one.target.row.removeprefix("accelflow.")),
-        ours_text(one) + ("*" if one.saturated else ""),
-        interval_text(one),
-        number(one.target.value),
-        difference_text(one),
-        mark + (f" (* {', '.join(one.saturated)} saturated)" if one.saturated else ""),
-    ]
-
-
-def _plain() -> RichTable:
-    return RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-
-
-def _print(table: RichTable, console: Console) -> None:
-    """Print without cutting anything off: the console is widened if it has to be."""
-    unbounded = console.options.update(width=10_000)
-    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
-    console.print(table)
+    print_table(table, console)

@@ -1,4 +1,4 @@
-"""Whether what the paper says in words is so here."""
+"""Statements of the paper in words: orders and trends, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from accelflow.errors import InputError
+from accelflow.findings.estimate import Estimate
+from accelflow.findings.reasons import Reason
 from accelflow.reproduce.definitions import Check, Row
 from accelflow.reproduce.figures import (
     Cells,
@@ -20,18 +22,16 @@ from accelflow.reproduce.figures import (
     of_system,
     places_of,
 )
-from accelflow.reproduce.reasons import Reason
-from accelflow.reproduce.statistics import Estimate
 
-__all__ = ["Told", "tell"]
+__all__ = ["Statement", "judge"]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the paper says in words, and whether it is so here.
+class Statement:
+    """A statement of the paper in words, and whether it holds here.
 
-    None if that cannot be told: a figure could not be had, or a difference that counts is within
-    its interval.
+    `holds` is None if that cannot be decided: a figure could not be had, or a difference that
+    counts is within its interval. `found` are our figures, in words.
     """
 
     says: str
@@ -40,13 +40,13 @@ class Told:
     why_not: Reason | None = None
 
 
-def tell(check: Check, cells: Cells) -> Told:
-    """Whether `check` holds in `cells`. Raises InputError for a service that is not there."""
+def judge(check: Check, cells: Cells) -> Statement:
+    """Decide whether `check` holds in `cells`. Raises InputError for a service that is missing."""
     found = {"order": _order, "ranking": _ranking, "trend": _trend, "most": _most}[check.kind]
     return found(check, cells)
 
 
-def _order(check: Check, cells: Cells) -> Told:
+def _order(check: Check, cells: Cells) -> Statement:
     """Whether every system of a group stands before every one of the next."""
     found = {
         system: of_system(check.measure, cells[check.point, system])
@@ -60,7 +60,7 @@ def _order(check: Check, cells: Cells) -> Told:
     return _in_groups(check, found, steps)
 
 
-def _ranking(check: Check, cells: Cells) -> Told:
+def _ranking(check: Check, cells: Cells) -> Statement:
     """Whether every measure of a group is below every one of the next."""
     runs = cells[places_of(_row_of(check))[0]]
     found = {measure: of_system(measure, runs) for group in check.groups for measure in group}
@@ -79,15 +79,15 @@ def _steps(check: Check) -> list[tuple[str, str]]:
 
 def _in_groups(
     check: Check, found: Mapping[str, Estimate | None], steps: Sequence[Estimate | None]
-) -> Told:
+) -> Statement:
     known = {name: one.mean for name, one in found.items() if one is not None}
     text = ", ".join(f"{name} {value:,.4g}" for name, value in sorted(known.items(), key=_second))
     if len(known) < len(found):
-        return Told(check.says, None, text, check.why_not)
-    return Told(check.says, _goes(check.direction, steps), text, check.why_not)
+        return Statement(check.says, None, text, check.why_not)
+    return Statement(check.says, _goes(check.direction, steps), text, check.why_not)
 
 
-def _trend(check: Check, cells: Cells) -> Told:
+def _trend(check: Check, cells: Cells) -> Statement:
     """Whether the figure goes one way from each point to the next."""
     row = _row_of(check)
     found = [of_row(row, cells, *pair) for pair in check.points]
@@ -96,10 +96,10 @@ def _trend(check: Check, cells: Cells) -> Told:
         for (label, _), one in zip(check.points, found, strict=True)
     )
     steps = [difference_of_points(row, cells, one, other) for one, other in pairwise(check.points)]
-    return Told(check.says, _goes(check.direction, steps), text, check.why_not)
+    return Statement(check.says, _goes(check.direction, steps), text, check.why_not)
 
 
-def _most(check: Check, cells: Cells) -> Told:
+def _most(check: Check, cells: Cells) -> Statement:
     """Whether the figure of each named service is above the mean of the others'."""
     row = _row_of(check)
     found = by_service(row, cells)
@@ -112,10 +112,12 @@ def _most(check: Check, cells: Cells) -> Told:
     )
     others = [name for name in found if name not in check.services]
     if len(known) < len(found) or not others:
-        return Told(check.says, None, text, check.why_not)
+        return Statement(check.says, None, text, check.why_not)
     mean = math.fsum(known[name] for name in others) / len(others)
     steps = [lead(row, cells, name, others) for name in check.services]
-    return Told(check.says, _goes("rises", steps), f"{text}; the others {mean:,.4g}", check.why_not)
+    return Statement(
+        check.says, _goes("rises", steps), f"{text}; the others {mean:,.4g}", check.why_not
+    )
 
 
 def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:

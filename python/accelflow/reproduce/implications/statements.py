@@ -10,8 +10,8 @@ from functools import cache
 from importlib import resources
 
 from accelflow.errors import InputError
+from accelflow.findings.targets import printed_figures
 from accelflow.reproduce.implications.ranges import Range
-from accelflow.reproduce.targets import printed_figures
 
 __all__ = ["Statement", "statements"]
 

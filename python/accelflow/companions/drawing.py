@@ -1,0 +1,149 @@
+"""Panels, lines, bars and the paper's marks, as the pictures of all papers use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+
+from accelflow.findings import targets
+from accelflow.reproduce.pictures import PALETTE
+
+#: How a value of the paper is drawn.
+_PAPER: Final[dict[str, Any]] = {
+    "color": "black",
+    "marker": "_",
+    "markersize": 11,
+    "linestyle": "none",
+}
+_PAPER_NAME: Final = "paper"
+
+#: Each system of ARCUS's evaluation in one colour and line throughout.
+SYSTEMS: Final = {
+    "Host_noTS": ("#999999", ":"),
+    "Host_TS_reflex": ("#56B4E9", "--"),
+    "Host_TS_firecracker": ("#E69F00", "-."),
+    "Bypassed_noTS_panic": ("#0072B2", "--"),
+    "Arcus": ("#D55E00", "-"),
+}
+
+#: What draws each panel of a figure, by the panel's title.
+Panels = Mapping[str, Callable[[Axes], None]]
+
+
+def panels_figure(
+    panels: Panels,
+    *,
+    columns: int,
+    width: float = 7.5,
+    height: float = 2.7,
+    own_legends: bool = False,
+) -> Figure:
+    """Panels side by side with one legend, or one each if their curves are of different things."""
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(width, 0.35 + height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False).flatten()
+    handles: dict[str, Any] = {}
+    for axes, (title, draw) in zip(grid, panels.items(), strict=False):
+        draw(axes)
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.grid(axis="y", color="#CCCCCC", linewidth=0.6)
+        drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        if own_legends and drawn:
+            axes.legend(drawn.values(), drawn.keys(), fontsize=6.5, frameon=False, handlelength=1.8)
+        handles |= {label: handle for label, handle in drawn.items() if label not in handles}
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+    if own_legends:
+        return figure
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside upper center",
+        ncols=min(len(handles), 5),
+        frameon=False,
+        fontsize=8.5,
+        handlelength=1.4,
+    )
+    return figure
+
+
+def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
+    """A mark for `of` times the figure that the paper reports under `key`, if it reports one.
+
+    A number is a line, a range two with a bar between them.
+    """
+    target = targets().get(key)
+    if target is None:
+        return
+    low, high = of * float(target.figure.low), of * float(target.figure.high)
+    if target.figure.single:
+        paper_line(axes, at, low)
+        return
+    axes.errorbar(
+        at,
+        (low + high) / 2,
+        yerr=(high - low) / 2,
+        color="black",
+        capsize=4,
+        linewidth=1.2,
+        label=_PAPER_NAME,
+    )
+
+
+def paper_line(axes: Axes, at: float, height: float) -> None:
+    """A line for a number of the paper."""
+    axes.plot([at], [height], label=_PAPER_NAME, markeredgewidth=1.8, **_PAPER)
+
+
+def interval_mark(axes: Axes, at: float, mean: float, half_width: float | None) -> None:
+    """The 95 % interval of ours, if there are several seeds and they differ."""
+    if half_width:
+        axes.errorbar(at, mean, yerr=half_width, color="#555555", capsize=2, linewidth=0.8)
+
+
+#: Name, points and half intervals of a curve; none of a single seed.
+Curve = tuple[str, Sequence[Sequence[float]], Sequence[float]]
+
+
+def draw_lines(curves: Iterable[Curve], axes: Axes, *, x: str, y: str) -> None:
+    """Draw curves with bands for their intervals, each system in its own colour."""
+    for number, (name, points, half_widths) in enumerate(curves):
+        other = (PALETTE[(0, 5, 2, 4)[number % 4]], ("-", "--", "-.", ":")[number % 4])
+        color, line = SYSTEMS.get(name, other)
+        at, mean = ([point[place] for point in points] for place in (0, 1))
+        axes.plot(
+            at,
+            mean,
+            color=color,
+            linestyle=line,
+            marker="o" if len(points) < 30 else None,
+            markersize=2.5,
+            label=name,
+        )
+        if any(half_widths):
+            low, high = (
+                [one + sign * half for one, half in zip(mean, half_widths, strict=True)]
+                for sign in (-1, 1)
+            )
+            axes.fill_between(at, low, high, color=color, alpha=0.25, linewidth=0)
+    axes.set_xlabel(x, fontsize=8)
+    axes.set_ylabel(y)
+
+
+def percent(axes: Axes) -> None:
+    """Show the values of the y axis in per cent."""
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+
+
+def powers_of_two(axes: Axes) -> None:
+    """Make the x axis logarithmic, with a tick at powers of two."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="x", labelsize=7.5)

@@ -1,0 +1,81 @@
+"""Outcomes of papers as files: the page, its pictures, and everything as JSON."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.companions.outcome import Outcome
+from accelflow.companions.page import markdown
+from accelflow.errors import InputError
+from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
+from accelflow.findings.results import to_dict
+
+__all__ = ["SCHEMA", "to_json", "write"]
+
+#: The name and version of the object in ``results.json``.
+SCHEMA: Final = "accelflow.companions/1"
+
+
+def to_json(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as one object for JSON."""
+    return {
+        "schema": SCHEMA,
+        "paper": outcome.paper,
+        "seed": outcome.seed,
+        "findings": [to_dict(finding) for finding in outcome.findings],
+        "results": outcome.results,
+    }
+
+
+def write(outcome: Outcome, directory: Path) -> list[Path]:
+    """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
+
+    If results of another paper or seed are there, all names get the next free number: nothing else
+    is overwritten. All files are made before the first one appears, and equal outcomes are equal
+    bytes. Returns the paths. Raises InputError for a place that cannot be written.
+    """
+    suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".companions-", dir=directory) as scratch:
+            made = _make(outcome, Path(scratch), suffix)
+            return [_publish(path, directory / path.name) for path in made]
+    except OSError as error:
+        raise InputError(f"--out {directory}: {why(error)}") from error
+
+
+def _is_another(outcome: Outcome, directory: Path, suffix: str) -> bool:
+    """Whether the files with `suffix` are those of another outcome, or of something else."""
+    results = directory / f"results{suffix}.json"
+    if not results.exists():
+        return (directory / f"comparison{suffix}.md").exists()
+    try:
+        there = parse_json(read_text(results))
+    except (OSError, ValueError):
+        return True
+    mine = {"schema": SCHEMA, "paper": outcome.paper, "seed": outcome.seed}
+    return not isinstance(there, Mapping) or any(there.get(key) != mine[key] for key in mine)
+
+
+def _make(outcome: Outcome, folder: Path, suffix: str) -> list[Path]:
+    """Write all files to `folder`: the page and the results first."""
+    from accelflow.companions.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
+        write_pictures,
+    )
+
+    pictures = write_pictures(outcome, folder, suffix)
+    page, results = folder / f"comparison{suffix}.md", folder / f"results{suffix}.json"
+    text = markdown(outcome, {name: paths[0].name for name, paths in pictures.items()})
+    page.write_text(text, encoding="utf-8")
+    results.write_text(json.dumps(to_json(outcome), indent=1) + "\n", encoding="utf-8")
+    return [page, results, *(path for paths in pictures.values() for path in paths)]
+
+
+def _publish(made: Path, place: Path) -> Path:
+    """Give a file that is complete its place; a link there stays a link."""
+    write_whole(place, made.replace)
+    return place

@@ -1,0 +1,136 @@
+"""Pages of findings in Markdown, the same for all papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from accelflow.findings.finding import TOLERANCE, Finding, Verdict
+from accelflow.findings.text import (
+    COLUMNS,
+    cells,
+    counts_text,
+    difference_text,
+    estimate_text,
+    notes_text,
+    ours_text,
+    paper_text,
+    reasons_text,
+)
+
+__all__ = [
+    "LEGEND",
+    "REASONS_LEGEND",
+    "definitions",
+    "largest",
+    "markdown_table",
+    "page",
+    "saturated_note",
+    "table",
+    "whys",
+]
+
+#: What kinds and verdicts mean, on every page.
+LEGEND: Final = (
+    "`exact` rows follow from stated inputs and are *as printed* if they have the paper's digits. "
+    "`input` rows are what the models were given, `fit` rows may have informed "
+    "parameters, `check` rows have not. A row *agrees* if it differs by at most "
+    f"{TOLERANCE:.0%} of the paper's figure, and is *off* beyond. It is *undecided* if ours is not "
+    f"known that well: the interval is wider than ± {TOLERANCE:.0%} of the paper's figure, or ours "
+    "rests on too little. Outside a range, the difference counts from the nearer end; where the "
+    "paper has 0, it is absolute. The interval is that of the mean over the seeds. Units are those "
+    "of the table; without one a figure is a share of 1."
+)
+
+#: What the classes of reasons mean, on every page that has some.
+REASONS_LEGEND: Final = (
+    "*contradiction*: other printed figures rule this one out, under the reading that the proof "
+    "states; docs/results/what-the-paper-implies.md has the proofs. *definition*: it depends on "
+    "what is meant; ours by other definitions is shown too. *not printed*: it depends on an input "
+    "that the paper does not give. *open*: not known."
+)
+
+#: How many of the largest differences are listed first.
+_LARGEST: Final = 10
+
+
+def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: list[str]) -> str:
+    """A page: how many rows agree, paragraphs `about` it, the legend, and the lines of `body`."""
+    lines = [f"# {title}", "", f"**{counts_text(findings)}.**", ""]
+    for paragraph in (*about, LEGEND):
+        lines += [paragraph, ""]
+    return "\n".join([*lines, *body]).rstrip() + "\n"
+
+
+def table(findings: Sequence[Finding]) -> list[str]:
+    """The table of `findings`, with an empty line after it."""
+    return markdown_table(COLUMNS, [_cells(finding) for finding in findings])
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown, with an empty line after it."""
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
+
+
+def _cells(finding: Finding) -> list[str]:
+    key, *others = (text.replace("*", "\\*") for text in cells(finding))
+    label = f" {finding.label}" if finding.label else ""
+    return [f"`{key}`{label}", *others]
+
+
+def largest(findings: Sequence[Finding]) -> list[str]:
+    """The section on the largest differences."""
+    known = [finding for finding in findings if finding.difference]
+    known.sort(key=lambda finding: (-abs(finding.difference or 0.0), finding.key))
+    lines = []
+    for finding in known[:_LARGEST]:
+        doubt = ", undecided" if finding.verdict is Verdict.UNDECIDED else ""
+        lines.append(
+            f"- {finding.short_key}: {ours_text(finding)} here, {paper_text(finding)} in the paper "
+            f"({difference_text(finding)}{doubt})"
+        )
+    return ["## The largest differences", "", *lines, ""] if lines else []
+
+
+def saturated_note(findings: Sequence[Finding]) -> list[str]:
+    """What the star in a table means, if there is one."""
+    if not any(finding.saturated for finding in findings):
+        return []
+    return [
+        "\\* A system was saturated in at least one run: requests arrived faster than they ended, "
+        "so its latency depends on the length of the run.",
+        "",
+    ]
+
+
+def definitions(findings: Sequence[Finding]) -> list[str]:
+    """The section on ours by other definitions of what the paper reports."""
+    rows = [
+        (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
+        for finding in findings
+        if finding.also
+        for says, estimate in (("as above", finding.ours), *finding.also)
+    ]
+    if not rows:
+        return []
+    columns = ("row", "definition", "ours", "paper")
+    return ["## By other definitions", "", *markdown_table(columns, rows)]
+
+
+def whys(findings: Sequence[Finding]) -> list[str]:
+    """The section on why rows are off, and the notes on others; equal texts stand together."""
+    lines = []
+    if reasons := reasons_text(findings):
+        classes = any(finding.why and finding.why.kind for finding in findings)
+        legend = [REASONS_LEGEND, ""] if classes else []
+        lines += ["## Why rows are off", "", *legend, *_listed(reasons), ""]
+    if notes := notes_text(findings):
+        lines += ["## Notes", "", *_listed(notes), ""]
+    return lines
+
+
+def _listed(keys_by_text: Mapping[str, Sequence[str]]) -> list[str]:
+    return [
+        f"- {', '.join(f'`{key}`' for key in keys)}: {text}" for text, keys in keys_by_text.items()
+    ]

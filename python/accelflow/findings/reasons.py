@@ -1,0 +1,140 @@
+"""Why figures of ours are off, each by its class: the file ``experiments/reasons.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from accelflow.errors import InputError
+from accelflow.findings.targets import DATA, targets
+
+__all__ = ["CLASSES", "Reason", "read_reason", "reasons"]
+
+#: Where a difference comes from. ``contradiction``: other printed figures rule this one out, as a
+#: proof shows. ``definition``: it depends on what is meant, and ours by other definitions is shown
+#: too. ``not_printed``: it depends on an input that the paper does not give. ``open``: not known.
+CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
+
+#: The keys of each class beside ``class``, ``text`` and ``proofs``, and whether they are required.
+_KEYS: Final[Mapping[str, Mapping[str, bool]]] = {
+    "contradiction": {},
+    "definition": {"measures": True},
+    "not_printed": {"input": True, "holds_at": False},
+    "open": {},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """Why a figure of ours is not the paper's.
+
+    `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name what
+    follows from printed figures, `measures` name ours by other definitions, `missing` is the input
+    that the paper does not give, and `holds_at` the value of that input at which the figure would
+    hold, if it is known.
+    """
+
+    kind: str
+    text: str
+    proofs: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    missing: str = ""
+    holds_at: str = ""
+
+    def sentence(self) -> str:
+        """The reason on a page, with its class first."""
+        if not self.kind:
+            return self.text
+        details = [f"proof `{name}`" for name in self.proofs]
+        details += [f"`{name}` beside" for name in self.measures]
+        if self.missing:
+            details.append(self.missing)
+        if self.holds_at:
+            details.append(f"would hold at {self.holds_at}")
+        listed = f" ({'; '.join(details)})" if details else ""
+        return f"*{self.kind.replace('_', ' ')}*{listed}: {self.text}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reason for JSON."""
+        return {
+            "class": self.kind,
+            "text": self.text,
+            "proofs": list(self.proofs),
+            "measures": list(self.measures),
+            "input": self.missing or None,
+            "holds_at": self.holds_at or None,
+        }
+
+
+@cache
+def reasons() -> Mapping[str, Reason]:
+    """By key, why our figure is off.
+
+    Raises InputError that names the key, what is wrong there and what is allowed.
+    """
+    text = resources.files(DATA).joinpath("reasons.toml").read_text("utf-8")
+    found: dict[str, Reason] = {}
+    for key, content in tomllib.loads(text).items():
+        if key not in targets():
+            raise InputError(f"reasons.toml: there is no row '{key}'")
+        found[key] = read_reason(content, f"reasons.toml: {key}")
+    return found
+
+
+def read_reason(content: object, place: str) -> Reason:
+    """Read a reason at `place`.
+
+    Raises InputError that names the place, the value and what is allowed.
+    """
+    if not isinstance(content, Mapping):
+        raise InputError(
+            f"{place} is {content!r}; it must be a table with class ({', '.join(CLASSES)}) and text"
+        )
+    kind = content.get("class")
+    if kind not in CLASSES:
+        raise InputError(f"{place}: class is {kind!r}; must be one of {', '.join(CLASSES)}")
+    _check_keys(content, kind, place)
+    keys = _KEYS[kind]
+    return Reason(
+        kind=kind,
+        text=_text(content, "text", place),
+        proofs=_names(content, "proofs", place),
+        measures=_names(content, "measures", place) if "measures" in keys else (),
+        missing=_text(content, "input", place) if "input" in keys else "",
+        holds_at=_text(content, "holds_at", place) if "holds_at" in content else "",
+    )
+
+
+def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
+    keys = _KEYS[kind]
+    allowed = ("class", "text", "proofs", *keys)
+    for key in content:
+        if key not in allowed:
+            raise InputError(
+                f"{place}: unknown key '{key}'; a reason of class {kind} has {', '.join(allowed)}"
+            )
+    needed = ["text", *(key for key, must in keys.items() if must)]
+    needed += ["proofs"] if kind == "contradiction" else []
+    for key in needed:
+        if key not in content:
+            raise InputError(f"{place}: {key} is missing, which class {kind} needs")
+
+
+def _text(content: Mapping[str, Any], key: str, place: str) -> str:
+    value = content[key]
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{place}: {key} is {value!r}; it must be a sentence")
+    return value
+
+
+def _names(content: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+    value = content.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InputError(f"{place}: {key} is {value!r}; it must be a list of names")
+    if key in content and not value:
+        raise InputError(f"{place}: {key} is empty; it must name at least one")
+    return tuple(value)

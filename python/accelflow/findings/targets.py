@@ -1,0 +1,192 @@
+"""What the papers report: the figures of ``experiments/paper-targets.toml``, by key."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from accelflow.errors import InputError
+
+__all__ = [
+    "DATA",
+    "KINDS",
+    "USES",
+    "Reported",
+    "Target",
+    "printed_figures",
+    "targets",
+    "uncovered",
+]
+
+#: The package of data files about the papers.
+DATA: Final = "accelflow.experiments"
+
+#: ``exact`` figures are arithmetic on stated inputs, ``dynamic`` ones the outcome of a simulation.
+KINDS: Final = ("exact", "dynamic")
+
+#: What a dynamic figure may be used for: the models are given it (``input``), their parameters may
+#: be chosen by it (``fit``), or they must not be (``check``).
+USES: Final = ("input", "fit", "check")
+
+#: The keys of a section that are not names of figures.
+_ABOUT: Final = ("kind", "use", "unit", "units", "uses", "ours_per_printed", "cut_off")
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A figure as a paper prints it: a number, a range, or a lower bound.
+
+    A number has equal ends, and a lower bound has an infinite upper end. `cut_off` says that the
+    paper may have cut off further digits where others round.
+    """
+
+    low: Decimal
+    high: Decimal
+    cut_off: bool = False
+
+    @classmethod
+    def number(cls, value: Decimal | float | str) -> Reported:
+        """A single number, with the digits that it is given with."""
+        exact = Decimal(str(value))
+        return cls(exact, exact)
+
+    @property
+    def single(self) -> bool:
+        """Whether it is a number rather than a range or a bound."""
+        return self.low == self.high
+
+    @property
+    def text(self) -> str:
+        """The figure with the digits of the paper."""
+        if self.single:
+            return f"{self.low:,f}"
+        if self.high.is_infinite():
+            return f"above {self.low:,f}"
+        return f"{self.low:,f} to {self.high:,f}"
+
+    def nearest(self, value: float) -> float:
+        """The reported value nearest to `value`: `value` itself inside a range."""
+        return min(max(value, float(self.low)), float(self.high))
+
+    def printed_digits_match(self, value: float) -> bool:
+        """Whether `value`, rounded to the printed digits, is this number; or cut off to them."""
+        if not self.single:
+            return self.nearest(value) == value
+        difference = value - float(self.low)
+        exponent = int(self.low.as_tuple().exponent)
+        if exponent >= 0:
+            return abs(difference) < 0.5
+        unit = 10.0**exponent
+        # A billionth for what binary fractions add.
+        return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
+
+    def to_json(self) -> float | dict[str, float]:
+        """A number, or an object with ``low`` and ``high``, or with ``above``."""
+        if self.single:
+            return float(self.low)
+        if self.high.is_infinite():
+            return {"above": float(self.low)}
+        return {"low": float(self.low), "high": float(self.high)}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One reported figure.
+
+    `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``. `kind` is one of
+    :data:`KINDS` and `use`, of dynamic figures, one of :data:`USES`. `unit` is empty for a share of
+    1. Ours is divided by `ours_per_printed` before its digits are compared with the printed ones.
+    """
+
+    key: str
+    figure: Reported
+    kind: str
+    use: str | None = None
+    unit: str = ""
+    ours_per_printed: float = 1.0
+
+    @property
+    def value(self) -> float:
+        """The reported number. Raises ValueError for a range or a bound."""
+        if not self.figure.single:
+            raise ValueError(f"{self.key} is {self.figure.text}, not a number")
+        return float(self.figure.low)
+
+
+@cache
+def targets() -> Mapping[str, Target]:
+    """All reported figures by key, in the order of the file; a list has a key for each place."""
+    return {
+        key: Target(
+            key,
+            figure,
+            about["kind"],
+            _own(about.get("uses", {}), name, about.get("use")),
+            _own(about.get("units", {}), name, about.get("unit", "")),
+            float(about.get("ours_per_printed", 1.0)),
+        )
+        for key, name, figure, about in _figures()
+    }
+
+
+def _own(by_name: Mapping[str, str], name: str, default: Any) -> Any:
+    """What a section says of the figure `name`, or of all whose names begin so before a dot."""
+    return by_name.get(name, by_name.get(name.partition(".")[0], default))
+
+
+@cache
+def printed_figures() -> Mapping[str, Decimal]:
+    """By key, the single figures with the digits that they are stated with."""
+    return {key: figure.low for key, _, figure, _ in _figures() if figure.single}
+
+
+def _figures() -> Iterator[tuple[str, str, Reported, Mapping[str, Any]]]:
+    """Key, name, figure and what the section says of it, for all of the file."""
+    text = resources.files(DATA).joinpath("paper-targets.toml").read_text(encoding="utf-8")
+    for paper, sections in tomllib.loads(text, parse_float=Decimal).items():
+        for section, content in sections.items():
+            about = {key: content.pop(key) for key in _ABOUT if key in content}
+            for name, figure in _flat(content):
+                printed = replace(figure, cut_off=about.get("cut_off", False))
+                yield f"{paper}.{section}.{name}", name, printed, about
+
+
+def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
+    """The figures of a section with their names; lists have one for each place.
+
+    A name such as ``speedup_x0.25`` is a table to TOML: its parts are put together again.
+    """
+    for name, value in content.items():
+        if isinstance(value, list):
+            for place, one in enumerate(value):
+                yield f"{name}[{place}]", Reported.number(one)
+        elif not isinstance(value, Mapping):
+            yield name, Reported.number(value)
+        elif value.keys() == {"low", "high"}:
+            yield name, Reported(Decimal(value["low"]), Decimal(value["high"]))
+        elif value.keys() == {"above"}:
+            yield name, Reported(Decimal(value["above"]), Decimal(math.inf))
+        else:
+            yield from ((f"{name}.{rest}", figure) for rest, figure in _flat(value))
+
+
+@cache
+def uncovered() -> Mapping[str, str]:
+    """By key or section, why no experiment here has the figure.
+
+    Raises InputError for a key that no paper reports, and for a reason that is not a sentence.
+    """
+    text = resources.files(DATA).joinpath("uncovered.toml").read_text(encoding="utf-8")
+    found: dict[str, str] = tomllib.loads(text)
+    for key, reason in found.items():
+        if not any(row == key or row.startswith((f"{key}.", f"{key}[")) for row in targets()):
+            raise InputError(f"uncovered.toml: there is no row or section '{key}'")
+        if not isinstance(reason, str) or not reason.strip():
+            raise InputError(f"uncovered.toml: {key} is {reason!r}; it must be a sentence")
+    return found

@@ -1,0 +1,53 @@
+"""Findings as a table of the terminal, the same for all papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from accelflow.findings.finding import Finding, Verdict
+from accelflow.findings.text import COLUMNS, cells
+
+__all__ = ["plain_table", "print_findings", "print_table"]
+
+_NUMBERS: Final = frozenset({"ours", "95 % CI", "paper", "difference"})
+
+
+def print_findings(findings: Sequence[Finding], console: Console) -> None:
+    """Print a table of `findings`; those that do not agree stand out."""
+    table = plain_table()
+    for column in COLUMNS:
+        table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
+    for finding in findings:
+        *others, verdict = cells(finding)
+        row = [*others, verdict + _details(finding)]
+        known = finding.agrees or finding.paper is None
+        table.add_row(*map(escape, row), style="" if known else "yellow")
+    print_table(table, console)
+
+
+def _details(finding: Finding) -> str:
+    """The class of the reason, and the systems that were saturated."""
+    text = ""
+    if finding.verdict is Verdict.OFF:
+        kind = finding.why.kind.replace("_", " ") if finding.why else "no reason recorded"
+        text = f", {kind}" if kind else ""
+    if finding.saturated:
+        text += f" (* {', '.join(finding.saturated)} saturated)"
+    return text
+
+
+def plain_table() -> Table:
+    """A table without lines."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print without cutting anything off: the console is widened if needed."""
+    unbounded = console.options.update(width=10_000)
+    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)

@@ -1,0 +1,170 @@
+"""Findings in words and numbers, as pages and terminals show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from accelflow.findings.estimate import Estimate
+from accelflow.findings.finding import Finding, Verdict
+
+__all__ = [
+    "COLUMNS",
+    "NO_REASON",
+    "cells",
+    "counts_text",
+    "difference_text",
+    "estimate_text",
+    "interval_text",
+    "notes_text",
+    "number",
+    "ours_text",
+    "paper_text",
+    "reasons_text",
+    "verdict_text",
+]
+
+#: The columns of every table of findings.
+COLUMNS: Final = (
+    "row",
+    "experiment",
+    "ours",
+    "95 % CI",
+    "paper",
+    "unit",
+    "difference",
+    "kind",
+    "verdict",
+)
+
+#: Half an interval of this share of the figure is what rounding leaves of none.
+_ROUNDING: Final = 1e-9
+
+#: Stands where a reason is missing; loud, so that nobody overlooks it.
+NO_REASON: Final = "**NO REASON RECORDED**"
+
+
+def cells(finding: Finding) -> list[str]:
+    """The cells of :data:`COLUMNS`; a star after ours marks a saturated system."""
+    experiment = finding.experiment
+    if finding.requests:
+        experiment += f", {finding.requests:,} requests"
+    return [
+        finding.short_key,
+        experiment.removeprefix(", "),
+        ours_text(finding) + ("*" if finding.saturated else ""),
+        interval_text(finding),
+        paper_text(finding),
+        finding.unit,
+        difference_text(finding),
+        _kind_text(finding),
+        verdict_text(finding),
+    ]
+
+
+def _kind_text(finding: Finding) -> str:
+    """What a row may be used for; an exact one is named so."""
+    if finding.paper is None:
+        return ""
+    exact = ["exact"] if finding.kind == "exact" else []
+    return ", ".join([*exact, *([finding.use] if finding.use else [])])
+
+
+def counts_text(findings: Iterable[Finding]) -> str:
+    """How many rows agree with the paper, are off, and are undecided."""
+    verdicts = [finding.verdict for finding in findings]
+    agree = verdicts.count(Verdict.AGREES) + verdicts.count(Verdict.AS_PRINTED)
+    off, undecided = (verdicts.count(one) for one in (Verdict.OFF, Verdict.UNDECIDED))
+    return (
+        f"{agree} {'row agrees' if agree == 1 else 'rows agree'}, {off} off, {undecided} undecided"
+    )
+
+
+def ours_text(finding: Finding) -> str:
+    """Our figure."""
+    return "none" if finding.ours is None else number(finding.ours.mean)
+
+
+def interval_text(finding: Finding) -> str:
+    """Half the interval; empty for a figure that is computed, or the same with every seed."""
+    return "" if finding.ours is None else _half_text(finding.ours)
+
+
+def _half_text(estimate: Estimate) -> str:
+    """Half the interval, unless rounding alone makes it."""
+    half = estimate.half_width
+    if not half or not math.isfinite(half) or half <= _ROUNDING * abs(estimate.mean):
+        return ""
+    return f"± {number(half, 2)}"
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """A figure with half its interval."""
+    if estimate is None:
+        return "none"
+    return f"{number(estimate.mean)} {_half_text(estimate)}".rstrip()
+
+
+def paper_text(finding: Finding) -> str:
+    """The paper's figure, with the digits that it prints."""
+    return "" if finding.paper is None else finding.paper.text
+
+
+def difference_text(finding: Finding) -> str:
+    """The difference in per cent of the paper's figure."""
+    if finding.difference is None:
+        return ""
+    text = f"{finding.difference:+.0%}"
+    return "0%" if text in ("+0%", "-0%") else text
+
+
+def verdict_text(finding: Finding) -> str:
+    """The verdict, and why it is none."""
+    if finding.verdict is Verdict.UNDECIDED:
+        return f"{finding.verdict} ({finding.doubts})"
+    return str(finding.verdict or "")
+
+
+def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
+    """By reason, the keys of the rows that are off for it; a missing one is loud."""
+    return _by_text(
+        (finding, finding.why.sentence() if finding.why else NO_REASON)
+        for finding in findings
+        if finding.verdict is Verdict.OFF
+    )
+
+
+def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
+    """By note, the keys of the rows with it that are not off."""
+    return _by_text(
+        (finding, finding.note)
+        for finding in findings
+        if finding.note and finding.verdict is not Verdict.OFF
+    )
+
+
+def _by_text(pairs: Iterable[tuple[Finding, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for finding, text in pairs:
+        keys = found.setdefault(text, [])
+        if finding.short_key not in keys:
+            keys.append(finding.short_key)
+    return found
+
+
+def number(value: float, significant: int = 3) -> str:
+    """A number without an exponent: three digits after the point, fewer beyond 100.
+
+    Below 0.1 it has `significant` digits, and 0.000 stands for less than a millionth.
+    """
+    if not math.isfinite(value):
+        return str(value)
+    if value == round(value) and abs(value) < 1e7:
+        return f"{value:,.0f}"
+    size = abs(value)
+    if size >= 0.1 or size < 1e-6:
+        digits = 0 if size >= 1000 else 1 if size >= 100 else 3
+    else:
+        digits = significant - 1 - math.floor(math.log10(size))
+    return f"{value:,.{digits}f}"
