@@ -108,3 +108,81 @@ def _longest_known(name: str, units: set[str]) -> str | None:
     parts = name.split(".")
     candidates = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     return next((candidate for candidate in candidates if candidate in units), None)
+
+
+def file_imports(package: Path) -> Graph:
+    """Imports between the files of `package` that run when a file is loaded.
+
+    Imports inside functions and under ``TYPE_CHECKING`` do not count: they are late on purpose.
+    `from folder import name` is an import of the file that has the name, if the folder's
+    ``__init__`` takes it from one of its files. Loading a file also loads the folders above it,
+    which is no import of theirs.
+    """
+    files = {_dotted(package, file): file for file in sorted(package.rglob("*.py"))}
+    shown = {name: _shown_names(name, file, files) for name, file in files.items()}
+    graph: dict[str, frozenset[str]] = {}
+    for name, file in files.items():
+        found = {
+            shown.get(base, {}).get(item, base if f"{base}.{item}" not in files else None)
+            or f"{base}.{item}"
+            for base, item in _loaded(name, file)
+        }
+        graph[name] = frozenset(target for target in found if target in files and target != name)
+    return graph
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """Groups of names that reach each other."""
+    reached = {name: _reached(graph, name) for name in graph}
+    groups = {
+        tuple(sorted(other for other in reached[name] if name in reached[other]))
+        for name in graph
+        if name in reached[name]
+    }
+    return sorted(map(list, groups))
+
+
+def _reached(graph: Graph, name: str) -> set[str]:
+    seen: set[str] = set()
+    todo = list(graph[name])
+    while todo:
+        if (next_name := todo.pop()) not in seen:
+            seen.add(next_name)
+            todo += graph[next_name]
+    return seen
+
+
+def _dotted(package: Path, file: Path) -> str:
+    parts = [package.name, *file.relative_to(package).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _shown_names(name: str, file: Path, files: Mapping[str, Path]) -> dict[str, str]:
+    """What a folder's ``__init__`` shows of its files: name to file."""
+    if file.name != "__init__.py":
+        return {}
+    return {
+        item: base
+        for base, item in _loaded(name, file)
+        if base in files and base.startswith(f"{name}.")
+    }
+
+
+def _loaded(name: str, file: Path) -> Iterable[tuple[str, str]]:
+    """Module and name of each import that runs when `file` is loaded."""
+    folder = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    todo: list[ast.stmt] = list(ast.parse(file.read_text(encoding="utf-8")).body)
+    while todo:
+        match node := todo.pop():
+            case ast.Import(names=names):
+                yield from (alias.name.rpartition(".")[::2] for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                above = folder.split(".")[: len(folder.split(".")) - level + 1] if level else []
+                base = ".".join([*above, *filter(None, [module])])
+                yield from ((base, alias.name) for alias in names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                pass
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                todo += node.orelse
+            case _:
+                todo += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]

@@ -143,3 +143,30 @@ def test_checker_reads_every_form_of_python_import(tmp_path: Path) -> None:
 def test_table_reader_refuses_a_broken_table(text: str) -> None:
     with pytest.raises(ValueError, match=r"exactly one|two rows"):
         layers.read_table(text, "x")
+
+
+def test_no_files_of_the_python_package_import_each_other_in_a_circle() -> None:
+    assert layers.circles(layers.file_imports(ROOT / "python" / "accelflow")) == []
+
+
+def test_checker_finds_circles_of_files(tmp_path: Path) -> None:
+    package = tmp_path / "made"
+    files = {
+        "__init__.py": "from made.low import thing\n",
+        "low.py": "from made.high import other\n",
+        "high.py": "import made.low\n",
+        "late.py": "def f():\n    from made.later import g\n",
+        "later.py": "from made.late import f\n",
+        "typed.py": "if TYPE_CHECKING:\n    from made.typing import x\nimport made.late\n",
+        "typing.py": "from made import typed\n",
+        "deep/__init__.py": "from made.deep.one import a\nfrom .two import b\n",
+        "deep/one.py": "from made.deep import b\n",
+        "deep/two.py": "class C:\n    from .one import a\n",
+    }
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    graph = layers.file_imports(package)
+    assert graph["made.typed"] == {"made.late"}
+    assert graph["made.deep.one"] == {"made.deep.two"}
+    assert layers.circles(graph) == [["made.deep.one", "made.deep.two"], ["made.high", "made.low"]]

@@ -1,19 +1,16 @@
 """`accelflow fit`: a search for the values that the paper leaves open."""
 
-import os
-import time
 from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.console import Console
 
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
-from accelflow.cli.output import bar, check_place
+from accelflow.cli.campaigns import Campaign, out_option, threads_option
 from accelflow.errors import InputError
+from accelflow.findings import targets
 from accelflow.fit import Fit, Lengths, bounds, fit, log_ratio, to_toml, write_fit
-from accelflow.reproduce import Runner, targets
 
 _LENGTHS: Final = Lengths()
 
@@ -56,52 +53,36 @@ def _fixable() -> list[str]:
     shell_complete=offered.names(_fixable),
     help="Fix NAME to VALUE instead of searching it, as in placement=isolated; repeatable.",
 )
-@click.option(
-    "--threads",
-    type=int,
-    default=os.cpu_count() or 1,
-    show_default="one a core",
-    help="Parallel simulations; results do not depend on it.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("out/fit"),
-    show_default=True,
-    help="Directory for scenario.toml, which reproduce --config takes, and the log, fit.json. "
-    "Files of another search are kept; the new ones get the next free number.",
+@threads_option
+@out_option(
+    "Directory for scenario.toml, which reproduce --config takes, and the log, fit.json; "
+    "files of another search are kept; the new ones get the next free number.",
+    Path("out/fit"),
 )
 def fit_command(**options: Any) -> None:
     """Fit assumed parameters to the rows marked `fit`.
 
     Each parameter stays within its bounds. Rows marked `check` are never used.
     """
-    started = time.monotonic()
-    console = Console(stderr=True)
-    threads, out = options["threads"], options["out"]
-    if threads < 1:
-        raise InputError(f"--threads {threads}: must be at least 1")
     if options["seed"] < 0:
         raise InputError(f"--seed {options['seed']}: must be at least 0")
-    check_place(out)
+    campaign = Campaign(options["threads"], options["out"])
     fixed = read_settings(options["fixed"])
     lengths = Lengths(requests=options["requests"], seeds=options["seeds"], noise=options["noise"])
-    with bar(console, "simulating") as advance:
-        runner = Runner(threads, advance)
-        found = fit(
+    found = campaign.run(
+        lambda runner: fit(
             runner=runner,
             lengths=lengths,
             evaluations=options["evaluations"],
             seed=options["seed"],
             fixed=fixed,
         )
-    written = write_fit(found, out)
+    )
+    written = write_fit(found, options["out"])
     click.echo(to_toml(found))
     _print_rows(found)
-    wrote = f"wrote {', '.join(str(path) for path in written)}"
-    console.print(wrote, highlight=False, markup=False, soft_wrap=True)
-    took = time.monotonic() - started
-    console.print(f"{runner.simulated:,} simulations, took {took:.1f} s", highlight=False)
+    campaign.say(f"wrote {', '.join(str(path) for path in written)}")
+    campaign.end()
 
 
 def _print_rows(found: Fit) -> None:

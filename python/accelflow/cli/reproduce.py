@@ -1,21 +1,24 @@
 """`accelflow reproduce`: the paper's evaluation, ours beside the paper's."""
 
-import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from accelflow.cli import offered
-from accelflow.cli.output import Output, bar, check_place
+from accelflow.cli.campaigns import (
+    Campaign,
+    budget_option,
+    config_option,
+    experiments_argument,
+    out_option,
+    scenario_of,
+    threads_option,
+)
+from accelflow.cli.output import Output
 from accelflow.errors import InputError
 from accelflow.reproduce import (
-    BUDGETS,
-    Runner,
     Scenario,
     budget,
     implications,
@@ -23,7 +26,6 @@ from accelflow.reproduce import (
     names,
     print_counts,
     print_outcome,
-    read_scenario,
     reproduce,
     rewrite_page,
     write_outcomes,
@@ -31,26 +33,11 @@ from accelflow.reproduce import (
 
 
 @click.command("reproduce")
-@click.argument(
-    "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
-)
+@experiments_argument
 @click.option("--list", "only_list", is_flag=True, help="List the experiments and exit.")
-@click.option(
-    "--budget",
-    "budget_name",
-    default="full",
-    show_default=True,
-    metavar="NAME",
-    help=f"Length and number of the simulations: {', '.join(BUDGETS)}.",
-)
+@budget_option("full")
 @click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.toml",
-    help="Parameters of the server, and [scenario] for the choices that the paper leaves open.",
-)
+@config_option("Parameters of the server, and [scenario] for the choices that the paper leaves open.")
 @click.option("--placement", metavar="NAME", help="colocated or isolated; overrides FILE.")
 @click.option("--arrivals", metavar="NAME", help="Arrival process for the paper's production load.")
 @click.option(
@@ -58,18 +45,8 @@ from accelflow.reproduce import (
     metavar="NAME",
     help="System whose idle response time defines the SLOs; own: each system's own.",
 )
-@click.option(
-    "--threads",
-    type=int,
-    default=os.cpu_count() or 1,
-    show_default="one a core",
-    help="Parallel simulations; results do not depend on it.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write results, pictures and comparison.md to this directory.",
-)
+@threads_option
+@out_option("Write results, pictures and comparison.md to this directory.")
 @click.option(
     "--page",
     "page_of",
@@ -90,35 +67,30 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     Without EXPERIMENT, all of them run; --list names them. The results stand beside the paper's
     figures, with confidence intervals.
     """
-    started = time.monotonic()
-    console, output = Console(stderr=True), Output()
     if options["only_list"]:
         for experiment in map(load, names()):
             click.echo(f"{experiment.name:24} {experiment.title} ({experiment.place})")
         return
     written_anew = _pages(experiments, options)
     if written_anew is not None:
-        console.print(f"wrote {written_anew}", highlight=False, markup=False)
+        click.echo(f"wrote {written_anew}", err=True)
         return
     definitions = [load(name) for name in dict.fromkeys(experiments or names())]
     chosen = budget("quick" if options["quick"] else options["budget_name"])
     scenario = _scenario(options)
-    threads, out = options["threads"], options["out"]
-    if threads < 1:
-        raise InputError(f"--threads {threads}: must be at least 1")
-    if out is not None:
-        check_place(out)
-    with bar(console, "simulating") as advance:
-        runner = Runner(threads, advance)
-        outcomes = reproduce(definitions, budget=chosen, runner=runner, scenario=scenario)
+    out = options["out"]
+    campaign = Campaign(options["threads"], out)
+    outcomes = campaign.run(
+        lambda runner: reproduce(definitions, budget=chosen, runner=runner, scenario=scenario)
+    )
+    output = Output()
     for outcome in outcomes:
         print_outcome(outcome, output)
     print_counts(outcomes, output)
     if out is not None:
         written = write_outcomes(outcomes, scenario, chosen, out)
-        console.print(f"wrote {len(written)} files to {out}", highlight=False, markup=False)
-    took = time.monotonic() - started
-    console.print(f"{runner.simulated:,} simulations, took {took:.1f} s", highlight=False)
+        campaign.say(f"wrote {len(written)} files to {out}")
+    campaign.end()
 
 
 def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | None:
@@ -137,8 +109,7 @@ def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | N
 
 
 def _scenario(options: Mapping[str, Any]) -> Scenario:
-    config = options["config_file"]
-    scenario = read_scenario(config) if config else Scenario()
+    scenario = scenario_of(options["config_file"])
     given = {key: options[key] for key in ("placement", "arrivals", "slo_system") if options[key]}
     scenario = replace(scenario, **given)
     scenario.check()

@@ -1,0 +1,113 @@
+"""Options, checks and the closing line of commands that run many simulations."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from accelflow.cli import offered
+from accelflow.cli.output import bar, check_place
+from accelflow.errors import InputError
+from accelflow.reproduce import BUDGETS, Runner, Scenario, names, read_scenario
+
+__all__ = [
+    "Campaign",
+    "budget_option",
+    "config_option",
+    "experiments_argument",
+    "out_option",
+    "scenario_of",
+    "threads_option",
+]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Found = TypeVar("_Found")
+
+#: Names of experiments.
+experiments_argument = click.argument(
+    "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
+)
+
+threads_option = click.option(
+    "--threads",
+    type=int,
+    default=os.cpu_count() or 1,
+    show_default="one a core",
+    help="Simulations at a time; results do not depend on it.",
+)
+
+
+def budget_option(default: str) -> Callable[[_Command], _Command]:
+    """The option for the length and number of simulations."""
+    return click.option(
+        "--budget",
+        "budget_name",
+        default=default,
+        show_default=True,
+        metavar="NAME",
+        shell_complete=offered.names(BUDGETS),
+        help=f"How long simulations run and how often: {', '.join(BUDGETS)}.",
+    )
+
+
+def config_option(help_text: str) -> Callable[[_Command], _Command]:
+    """The option for the file of a scenario."""
+    return click.option(
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE.toml",
+        help=help_text,
+    )
+
+
+def out_option(help_text: str, default: Path | None = None) -> Callable[[_Command], _Command]:
+    """The option for the folder of results."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=default,
+        show_default=default is not None,
+        help=help_text,
+    )
+
+
+def scenario_of(config_file: Path | None) -> Scenario:
+    """The scenario of a file, or the default one."""
+    return read_scenario(config_file) if config_file else Scenario()
+
+
+class Campaign:
+    """Simulations of one command, from its checks to the line that says how long they took."""
+
+    def __init__(self, threads: int, out: Path | None) -> None:
+        """Begin the clock. Raises InputError for options that are not allowed."""
+        self._started = time.monotonic()
+        self._simulated = 0
+        if threads < 1:
+            raise InputError(f"threads is {threads}; must be at least 1")
+        if out is not None:
+            check_place(out)
+        self._threads = threads
+        self.console = Console(stderr=True)
+
+    def run(self, work: Callable[[Runner], _Found]) -> _Found:
+        """Do `work` with a runner of simulations, whose progress is shown."""
+        with bar(self.console, "simulating") as advance:
+            runner = Runner(self._threads, advance)
+            found = work(runner)
+        self._simulated += runner.simulated
+        return found
+
+    def say(self, text: str) -> None:
+        """Print a line on standard error as it is."""
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def end(self) -> None:
+        """Print how many simulations ran and how long they took."""
+        took = time.monotonic() - self._started
+        self.say(f"{self._simulated:,} simulations, took {took:.1f} s")
