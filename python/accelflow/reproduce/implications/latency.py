@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from accelflow.reproduce.implications.accelerators import FAST_COMPRESSION, computation, keys
 from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Figures, Proof
 from accelflow.reproduce.implications.ranges import Range
 
@@ -221,18 +222,7 @@ PROOFS: Final = (
         title="Waits without accelerators at the production load",
         inputs=(
             "application",
-            "tcp_share",
-            "encr_share",
-            "rpc_share",
-            "ser_share",
-            "cmp_share",
-            "ldb_share",
-            "tcp_speedup",
-            "encr_speedup",
-            "rpc_speedup",
-            "ser_speedup",
-            "cmp_speedup",
-            "ldb_speedup",
+            *keys("share", "speedup", compression=FAST_COMPRESSION),
             "mean_over_non_acc",
         ),
         steps=(
@@ -245,15 +235,7 @@ PROOFS: Final = (
             "Non-acc's mean / its idle mean >= (20.7 % + sum of share / speedup) / (1 - 77.2 %)"
         ),
         bound=lambda f: (
-            (
-                f["application"]
-                + f["tcp_share"] / f["tcp_speedup"]
-                + f["encr_share"] / f["encr_speedup"]
-                + f["rpc_share"] / f["rpc_speedup"]
-                + f["ser_share"] / f["ser_speedup"]
-                + f["cmp_share"] / f["cmp_speedup"]
-                + f["ldb_share"] / f["ldb_speedup"]
-            )
+            (f["application"] + computation(f, compression=FAST_COMPRESSION))
             / (1 - f["mean_over_non_acc"])
         ),
         quantity="Non-acc's mean at the production load over that on an idle server, at least",

@@ -8,6 +8,7 @@ from typing import Final
 
 from accelflow.errors import InputError
 from accelflow.files import why, write_whole
+from accelflow.reproduce.implications.accelerators import BESIDE_TCP
 from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Found, Proof
 from accelflow.reproduce.implications.ranges import Range
 from accelflow.reproduce.implications.statements import Statement, statements
@@ -90,20 +91,10 @@ def _glance(proofs: Sequence[Proof]) -> list[str]:
     return [*lines, ""]
 
 
-#: Accelerators of section VII.B.4 beside TCP, with how many each figure is the mean of.
-_NAMED: Final = (
-    ("(De)Encr", "encr", "encr", 2),
-    ("RPC", "rpc", "rpc", 1),
-    ("(De)Ser", "ser", "ser", 2),
-    ("(De)Cmp", "cmp", "dcmp", 2),
-    ("LdB", "ldb", "ldb", 1),
-)
-
-
 def _utilization(proofs: Sequence[Proof]) -> list[str]:
     """The printed utilisations beside what they can be as shares of the elements' time."""
     bounds = {one.name: one.found().bound.value for one in proofs}
-    if not all(f"{kind}_elements_beside_tcp" in bounds for _, kind, _, _ in _NAMED):
+    if not all(f"{kind.key}_elements_beside_tcp" in bounds for kind in BESIDE_TCP):
         return []
     figure = {key: one.figure.value for key, one in statements().items()}
     lines = [
@@ -120,11 +111,11 @@ def _utilization(proofs: Sequence[Proof]) -> list[str]:
         "|---|---|---|---|",
     ]
     tcp = figure["tcp_share"] / figure["tcp_speedup"]
-    for name, kind, speedup, accelerators in _NAMED:
-        ratio = figure[f"{kind}_share"] / figure[f"{speedup}_speedup"] / tcp / accelerators
-        most = bounds[f"{kind}_elements_beside_tcp"]
-        cells = (figure[f"{kind}_used"], figure["tcp_used"] * ratio, most)
-        lines.append(f"| {name} | " + " | ".join(_number(cell, True) for cell in cells) + " |")
+    for kind in BESIDE_TCP:
+        ratio = figure[f"{kind.key}_share"] / figure[kind.speedup()] / tcp / kind.accelerators
+        most = bounds[f"{kind.key}_elements_beside_tcp"]
+        cells = (figure[f"{kind.key}_used"], figure["tcp_used"] * ratio, most)
+        lines.append(f"| {kind.name} | " + " | ".join(_number(cell, True) for cell in cells) + " |")
     return [*lines, ""]
 
 

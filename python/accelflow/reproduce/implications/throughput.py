@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from accelflow.reproduce.implications.accelerators import KINDS, keys
 from accelflow.reproduce.implications.proof import (
     AVERAGES,
     ELEMENTS,
@@ -40,25 +41,23 @@ def _peak(figures: Figures) -> Range:
     return figures["tcp_used"] * elements / figures["tcp_share"]
 
 
-def _denied_work(left: int, kept: str) -> Proof:
+#: Numbers of elements as words, which begin or end the keys of their statements.
+_WORDS: Final = {4: "four", 2: "two"}
+
+
+def _denied_work(left: int) -> Proof:
     """Cores that execute what fewer elements cannot, at the throughput that is printed."""
+    number = _WORDS[left]
+    kept = f"{number}_elements"
 
     def bound(figures: Figures) -> Range:
         total = Range.of(0.0)
-        for kind, speedup, accelerators in (
-            ("tcp", "tcp", 1),
-            ("encr", "encr", 2),
-            ("rpc", "rpc", 1),
-            ("ser", "ser", 2),
-            ("cmp", "dcmp", 2),
-            ("ldb", "ldb", 1),
-        ):
-            wanted = figures["elements"] * figures[f"{kind}_used"] * figures[kept]
+        for kind in KINDS:
+            wanted = figures["elements"] * figures[f"{kind.key}_used"] * figures[kept]
             beyond = (wanted - left).at_least(0.0)
-            total = total + accelerators * beyond * figures[f"{speedup}_speedup"]
+            total = total + kind.accelerators * beyond * figures[kind.speedup()]
         return total
 
-    number = {4: "four", 2: "two"}[left]
     return Proof(
         name=f"{number}_elements_need_cores",
         kind=READING,
@@ -66,18 +65,7 @@ def _denied_work(left: int, kept: str) -> Proof:
         inputs=(
             "elements",
             kept,
-            "tcp_used",
-            "encr_used",
-            "rpc_used",
-            "ser_used",
-            "cmp_used",
-            "ldb_used",
-            "tcp_speedup",
-            "encr_speedup",
-            "rpc_speedup",
-            "ser_speedup",
-            "dcmp_speedup",
-            "ldb_speedup",
+            *keys("used", "speedup"),
             "cores",
         ),
         steps=(
@@ -100,7 +88,7 @@ def _denied_work(left: int, kept: str) -> Proof:
 
 
 def _tcp_on_cores(left: int) -> Proof:
-    number = {4: "four", 2: "two"}[left]
+    number = _WORDS[left]
     kept = f"{number}_elements"
     return Proof(
         name=f"tcp_on_cores_with_{number}",
@@ -123,7 +111,7 @@ def _tcp_on_cores(left: int) -> Proof:
 
 
 def _denial(left: int) -> Proof:
-    number = {4: "four", 2: "two"}[left]
+    number = _WORDS[left]
 
     def bound(figures: Figures) -> Range:
         return 1 - left / (figures["elements"] * figures["encr_used"])
@@ -209,12 +197,7 @@ PROOFS: Final = (
         reading=_ALONE,
         rows=("throughput.deadline_scheduling_gain",),
     ),
-    _denied_work(4, "four_elements"),
-    _denied_work(2, "two_elements"),
-    _tcp_on_cores(4),
-    _tcp_on_cores(2),
-    _denial(4),
-    _denial(2),
+    *(proof_of(left) for proof_of in (_denied_work, _tcp_on_cores, _denial) for left in _WORDS),
     Proof(
         name="denials_and_misses",
         kind=READING,

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from accelflow.reproduce.implications.accelerators import (
+    BESIDE_TCP,
+    TCP,
+    Kind,
+    computation,
+    keys,
+    work,
+)
 from accelflow.reproduce.implications.proof import (
     AVERAGES,
     CONTRADICTION,
@@ -25,29 +33,7 @@ _LOADS: Final = (
 #: What the time of loading rests on.
 _LOAD_INPUTS: Final = ("operation_us", "load_ns", "load_gb_per_s", "scratchpad_kb")
 
-_NAMES: Final = {
-    "encr": "(De)Encr",
-    "rpc": "RPC",
-    "ser": "(De)Ser",
-    "cmp": "(De)Cmp",
-    "ldb": "LdB",
-}
-_ROWS: Final = {
-    "encr": "Encr_Decr",
-    "rpc": "RPC",
-    "ser": "Ser_Dser",
-    "cmp": "Cmp_Dcmp",
-    "ldb": "LdB",
-}
-#: Operations for each of TCP's, at most, in all services (Tables II and IV): a trace that receives
-#: or sends has one of TCP, one of (De)Encr, one of (De)Ser, at most one of RPC and of (De)Cmp, and
-#: as many send as receive, of which only the latter have one of LdB.
-_OPERATIONS: Final = {"encr": 1.0, "rpc": 1.0, "ser": 1.0, "cmp": 1.0, "ldb": 0.5}
-
-
-def _work(figures: Figures, kind: str, speedup: str | None = None) -> Range:
-    """The elements' time of a kind of operations, per unit of a request's time on cores alone."""
-    return figures[f"{kind}_share"] / figures[f"{speedup or kind}_speedup"]
+_ENCR, _RPC, _SER, _, _LDB = BESIDE_TCP
 
 
 def _loading(figures: Figures, data: str = "scratchpad_kb") -> Range:
@@ -56,29 +42,29 @@ def _loading(figures: Figures, data: str = "scratchpad_kb") -> Range:
     return 2 * each_ns / (figures["operation_us"] * 1e3 / figures["tcp_speedup"])
 
 
-def _beside_tcp(kind: str, accelerators: int, speedup: str | None = None) -> Proof:
+def _beside_tcp(kind: Kind) -> Proof:
     """The share of elements' time beside TCP's; the mean where one figure is given for two."""
+    accelerators, name = kind.accelerators, kind.name
 
     def bound(figures: Figures) -> Range:
-        computes = _work(figures, kind, speedup) / _work(figures, "tcp")
-        loads = _OPERATIONS[kind] * _loading(figures)
+        computes = work(figures, kind) / work(figures, TCP)
+        loads = kind.operations * _loading(figures)
         return figures["tcp_used"] * (computes + loads) / accelerators
 
-    name, factor = _NAMES[kind], speedup or kind
     both = f" The figure is the mean of {accelerators} accelerators." * (accelerators > 1)
-    slow = " All of (De)Cmp is taken to be Dcmp, the slower of the two." * (kind == "cmp")
+    slow = " All of (De)Cmp is taken to be Dcmp, the slower of the two." * (kind.key == "cmp")
     return Proof(
-        name=f"{kind}_elements_beside_tcp",
+        name=f"{kind.key}_elements_beside_tcp",
         kind=READING,
         title=f"{name}'s elements beside TCP's",
         inputs=(
             "tcp_used",
             "tcp_share",
             "tcp_speedup",
-            f"{kind}_share",
-            f"{factor}_speedup",
+            f"{kind.key}_share",
+            kind.speedup(),
             *_LOAD_INPUTS,
-            f"{kind}_used",
+            f"{kind.key}_used",
         ),
         steps=(
             "Elements compute for a share of a request over a speedup, and load and save the data "
@@ -94,24 +80,24 @@ def _beside_tcp(kind: str, accelerators: int, speedup: str | None = None) -> Pro
         ),
         bound=bound,
         quantity=f"utilisation of {name}",
-        figure=f"{kind}_used",
+        figure=f"{kind.key}_used",
         percent=True,
         rests_on=(AVERAGES, _LOADS),
         gives=("the meaning of utilisation", "shares or speedups at the peak"),
         reading=ELEMENTS,
-        rows=(f"utilization_at_peak.{_ROWS[kind]}",),
+        rows=(f"utilization_at_peak.{kind.row}",),
     )
 
 
 def _ldb_any_busy(figures: Figures) -> Range:
     """The most elements of LdB that are busy on average, if it handles entries and no data."""
-    computes = _work(figures, "ldb") / _work(figures, "tcp")
-    return figures["elements"] * (computes + _OPERATIONS["ldb"] * _loading(figures, "inline_kb"))
+    computes = work(figures, _LDB) / work(figures, TCP)
+    return figures["elements"] * (computes + _LDB.operations * _loading(figures, "inline_kb"))
 
 
 def _rpc_loading(figures: Figures) -> Range:
     """Loading that RPC needs to be busy for as long as is printed, of TCP's computation."""
-    computes = _work(figures, "rpc") / _work(figures, "tcp")
+    computes = work(figures, _RPC) / work(figures, TCP)
     return figures["rpc_used"] / figures["elements"] - computes
 
 
@@ -119,16 +105,10 @@ def _application(figures: Figures) -> Range:
     """Cores that the application logic needs beside as much tax as the elements compute."""
     load, tcp = _loading(figures), figures["elements"] * figures["tcp_used"]
     tax = tcp / (1 + load) * figures["tcp_speedup"]
-    for kind, speedup, accelerators in (
-        ("encr", "encr", 2),
-        ("rpc", "rpc", 1),
-        ("ser", "ser", 2),
-        ("cmp", "dcmp", 2),
-        ("ldb", "ldb", 1),
-    ):
-        busy = accelerators * figures["elements"] * figures[f"{kind}_used"]
-        computes = (busy - _OPERATIONS[kind] * load * tcp).at_least(0.0)
-        tax = tax + computes * figures[f"{speedup}_speedup"]
+    for kind in BESIDE_TCP:
+        busy = kind.accelerators * figures["elements"] * figures[f"{kind.key}_used"]
+        computes = (busy - kind.operations * load * tcp).at_least(0.0)
+        tax = tax + computes * figures[kind.speedup()]
     return tax * (figures["application"] / (1 - figures["application"]))
 
 
@@ -139,18 +119,7 @@ PROOFS: Final = (
         title="Accelerators cannot take most of the time",
         inputs=(
             "application",
-            "tcp_share",
-            "encr_share",
-            "rpc_share",
-            "ser_share",
-            "cmp_share",
-            "ldb_share",
-            "tcp_speedup",
-            "encr_speedup",
-            "rpc_speedup",
-            "ser_speedup",
-            "dcmp_speedup",
-            "ldb_speedup",
+            *keys("share", "speedup"),
         ),
         steps=(
             "Of a request that takes 1 on cores alone, accelerators execute each share in that "
@@ -161,14 +130,7 @@ PROOFS: Final = (
             'time".'
         ),
         formula="accelerators <= sum of (share / speedup), with all of (De)Cmp at Dcmp's speedup",
-        bound=lambda f: (
-            _work(f, "tcp")
-            + _work(f, "encr")
-            + _work(f, "rpc")
-            + _work(f, "ser")
-            + _work(f, "cmp", "dcmp")
-            + _work(f, "ldb")
-        ),
+        bound=computation,
         quantity="time on accelerators as a share of the request's time on cores alone",
         figure="application",
         figure_says="application logic on cores, which they would have to exceed",
@@ -259,7 +221,7 @@ PROOFS: Final = (
             "(De)Ser's."
         ),
         formula="Encr / Ser <= ((De)Encr's share / its speedup) / ((De)Ser's share / its speedup)",
-        bound=lambda f: _work(f, "encr") / _work(f, "ser"),
+        bound=lambda f: work(f, _ENCR) / work(f, _SER),
         quantity="time of a mean operation of (De)Encr over that of (De)Ser",
         figure=lambda _: Range.of(1.0),
         figure_says="what it would have to exceed to be the longer one",
@@ -270,29 +232,14 @@ PROOFS: Final = (
         gives=("which accelerators deny most", "shares or speedups of Fig. 19"),
         rows=("fallback.encr_denied_4pe", "fallback.encr_denied_2pe"),
     ),
-    _beside_tcp("encr", 2),
-    _beside_tcp("rpc", 1),
-    _beside_tcp("ser", 2),
-    _beside_tcp("cmp", 2, "dcmp"),
-    _beside_tcp("ldb", 1),
+    *map(_beside_tcp, BESIDE_TCP),
     Proof(
         name="application_needs_more_cores",
         kind=READING,
         title="Application logic beside busy elements",
         inputs=(
             "elements",
-            "tcp_used",
-            "encr_used",
-            "rpc_used",
-            "ser_used",
-            "cmp_used",
-            "ldb_used",
-            "tcp_speedup",
-            "encr_speedup",
-            "rpc_speedup",
-            "ser_speedup",
-            "dcmp_speedup",
-            "ldb_speedup",
+            *keys("used", "speedup"),
             "application",
             *_LOAD_INPUTS,
             "cores",
