@@ -184,7 +184,7 @@ def test_the_command_writes_page_and_pictures(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "wrote 4 files" in done.stderr
     page = (tmp_path / "readings.md").read_text()
-    assert page.startswith("# Which rows hang on which reading")
+    assert page.startswith("# Which rows depend on which reading")
     assert "| rates = equal | = | = |" in page
     listed = subprocess.run([*command, "--list"], capture_output=True, text=True, check=True)
     assert listed.stdout.splitlines() == [

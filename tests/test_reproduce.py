@@ -103,7 +103,7 @@ def test_all_files_are_read() -> None:
         ('"relief", "accelflow"]\nserv', '"relief", "relief"]\nserv', "it must name each once"),
         ('["p99_us", "mean_us"]', '["p98_us"]', "unknown measure 'p98_us'; known are mean_us"),
         ("rate_rps = 1000.0", "rate_rps = 1000.0\npes = 3", "point[0]: unknown key 'pes'; known"),
-        ('label = "5"', 'label = "1"', "the point '1' is there more than once"),
+        ('label = "5"', 'label = "1"', "the point '1' appears more than once"),
         ("p99_reduction.RELIEF", "p99_reduction.RELIVE", "target is 'p99_reduction.RELIVE'"),
         ('form = "reduction"', 'form = "quotient"', "form is 'quotient'; known are value"),
         ('point = "5" }\nto', 'point = "6" }\nto', "row[0].of.point is '6'; known are 1, 5"),

@@ -33,9 +33,9 @@ __all__ = [
     "table2",
 ]
 
-#: What a token can stand for.
+#: The units of a token.
 UNITS: Final = ("bytes", "operations")
-#: What flows that pass no accelerator on their way to the storage call it.
+#: The accelerator of flows that go to the storage without one.
 STORAGE: Final = "storage"
 MAX_STORAGE_DEVICES: Final = 64
 MAX_REPLICATIONS: Final = 1_000
@@ -47,7 +47,7 @@ CLOCK_MHZ: Final = 250.0
 class RateLimiter:
     """The registers of one flow: `refill` tokens every `interval` cycles, into a `bucket`.
 
-    A token is one of `unit`. Values are checked where they are used.
+    A token is one of `unit`. The functions that use the registers check them.
     """
 
     refill: int
@@ -59,10 +59,10 @@ class RateLimiter:
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """A piece of a message, or a whole one, that was let pass.
+    """A message, or a piece of one, that the rate limiter has released.
 
-    `message` and `index` count from 0. `granted_ns` is when its tokens were spent, `released_ns`
-    when the accelerator has it.
+    `message` and `index` count from 0. At `granted_ns` its tokens were spent, at `released_ns` the
+    accelerator has it.
     """
 
     message: int
@@ -103,11 +103,11 @@ def release(
     segment_bytes: int | None = None,
     header_bytes: int = 0,
 ) -> list[Segment]:
-    """Pass `messages` (time in ns, size in bytes) through one flow; its segments in order.
+    """Pass `messages` (time in ns, size in bytes) through one flow, and return their segments.
 
-    Times are those since the bucket was filled, and must not run backwards. With `segment_bytes`,
+    Times count from when the bucket was filled, and must not decrease. With `segment_bytes`,
     larger messages are split, and each piece repeats the first `header_bytes`. Raises InputError
-    for a value out of range and a message that could never pass.
+    for a value out of range and for a message that can never pass.
     """
     values = _settings(limiter)
     offered = [
@@ -135,7 +135,7 @@ def release(
 
 
 def experiments() -> dict[str, str]:
-    """The paper's experiments: title by name."""
+    """The paper's experiments: titles by name."""
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 
@@ -144,13 +144,13 @@ def experiment(
 ) -> dict[str, Any]:
     """Run one of the paper's experiments with `replications` seeds from `seed` on.
 
-    By default they are as many as the experiment needs, at least five; `threads` says how many run
-    at a time. An object of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number
-    of ours beside the paper's, which is a number, a pair (from, to), or None where the text has
-    none: `ours` is the mean over the seeds, `half_width` half its 95 % interval (None for one
-    seed); `difference` is relative, or absolute between shares, and `why` explains a large one.
-    `series` are the curves, with `half_widths` of their second numbers. Raises InputError for a
-    name that none has and for a number out of range.
+    By default there are as many as the experiment needs; `threads` of them run at a time. An object
+    of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number of ours beside the
+    paper's, which is a number, a pair (from, to), or None where the text has none: `ours` is the
+    mean over the seeds, `half_width` half its 95 % interval (None for one seed); `difference` is
+    relative, or absolute between shares, and `why` explains a large one. `series` are the curves,
+    with `half_widths` of their second numbers. Raises InputError for an unknown name and for a
+    number out of range.
     """
     _whole("seed", seed)
     if replications is not None:
@@ -164,8 +164,9 @@ def experiment(
     return {"schema": "accelflow.arcus.experiment/1", **report}
 
 
-#: What a flow of a plan may say, by type; those without a default must be there. Of the SLO one of
-#: the two must, or both, unless the flow is opportunistic; only managed bursts speak of bursts.
+#: The fields of a flow of a plan: type and default, where ``...`` marks a required one. A flow
+#: needs one of the two SLOs, or both, unless it is opportunistic. Only managed bursts have the
+#: fields on bursts.
 _FLOW: Final[dict[str, tuple[type, Any]]] = {
     "name": (str, ...),
     "vm": (int, 0),
@@ -199,15 +200,15 @@ def read_plan(path: Path) -> dict[str, Any]:
 
 
 def plan(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Admit flows one after the other, and run those that were with and without shaping.
+    """Admit flows one after the other, and run the admitted ones with and without shaping.
 
     `request` has `accelerators` (names; by default each that a flow names, once), `storage_devices`
     (SSDs; none by default), `duration_us`, `seed` and a list `flow` of objects; docs/arcus.md lists
-    their fields. A flow that has `from_us` asks while the others run, and one that has `until_us`
-    leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted` its
-    registers, what it got while it was there, and the `verdict` on that: `kept`, `below`,
-    `too short` or `no promise`; for each in `rejected` the rate that is left; and `warnings` of
-    what the run is too short to show. Raises InputError for what cannot be.
+    their fields. A flow with `from_us` asks for admission while others run, and one with
+    `until_us` leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted`
+    its registers, what it got while it was there, and the `verdict` on that: `kept`, `below`,
+    `too short` or `no promise`; for each in `rejected` the rate that is left; and `warnings` if the
+    run is too short for a verdict. Raises InputError for values that are not allowed.
     """
     given = _fields("plan", request, _PLAN)
     flows = given.pop("flow")
@@ -258,7 +259,7 @@ _KINDS: Final = {str: "text", int: "a whole number", float: "a number", list: "a
 
 
 def parameters() -> list[dict[str, Any]]:
-    """Every number of the shaper and the platform, with its unit, provenance and source."""
+    """All parameters of the shaper and the platform, with unit, provenance and source."""
     table: list[dict[str, Any]] = json.loads(_native.arcus_parameters())
     return table
 

@@ -1,7 +1,7 @@
 """RELIEF's suite of coarse-grained applications under RELIEF and AccelFlow: Fig. 15.
 
-The paper says "maximum throughput" and 1.8x on average; it does not say how the maximum was found.
-Every definition that it allows is computed, and none is chosen for being nearer.
+The paper says "maximum throughput" and 1.8x on average, but not how the maximum was found. Every
+definition that it allows is computed, and none is chosen for being nearer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCHEMA: Final = "accelflow.relief-suite/1"
 #: AccelFlow over RELIEF, the average that the paper prints for Fig. 15.
 PAPER_MEAN_RATIO: Final = targets()["accelflow.relief_suite_throughput.vs_RELIEF"].value
 
-#: What "maximum throughput" of AccelFlow and of RELIEF is: a key of a system's throughput each.
+#: Definitions of "maximum throughput": a key of AccelFlow's throughput and one of RELIEF's.
 DEFINITIONS: Final[Mapping[str, tuple[str, str]]] = {
     "one_at_a_time": ("closed_loop_per_s", "one_at_a_time_per_s"),
     "closed_loop": ("closed_loop_per_s", "closed_loop_per_s"),
@@ -36,7 +36,7 @@ _RELEASE: Final[Mapping[str, Any]] = {
     "order": "fifo",
 }
 
-#: Managers, places of results and orders in AccelFlow's queues that the two papers allow.
+#: Readings of manager, place of results and order of AccelFlow's queues that the papers allow.
 READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "release": _RELEASE,
     "text": {**_RELEASE, "manager": {"per_task_us": 1.5}},
@@ -53,19 +53,19 @@ def relief_suite(
     warmup: int = 30,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Throughput of each application, the ratios of AccelFlow over RELIEF and their means.
+    """Simulate the suite: throughputs, the ratios of AccelFlow over RELIEF, and their means.
 
     `reading` is a key of :data:`READINGS`: RELIEF's release with 2.0 us of the manager for each
     interrupt, AccelFlow's text with 1.5 us for each task, AccelFlow with results behind memory
     pointers, or AccelFlow with queues that take the earliest deadline first. `applications` are
-    names, all five if empty. Each run has `graphs` graphs, of which the first `warmup` have no part
-    in percentiles; `seed` is that of random arrivals.
+    names, all five if empty. Each run has `graphs` graphs; percentiles leave out the first
+    `warmup`; `seed` is that of random arrivals.
 
     ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: one
     graph at a time under RELIEF against a bottleneck unit that does nothing but compute. A ratio is
-    None where RELIEF meets the deadline at no rate; it has no part in the means.
+    None, and not in the means, where RELIEF meets the deadline at no rate.
 
-    Raises InputError for an unknown reading or application and for lengths that cannot be.
+    Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """
     if reading not in READINGS:
         raise InputError(f"unknown reading '{reading}'; known are {', '.join(READINGS)}")

@@ -213,11 +213,8 @@ def _print_plan(result: dict[str, Any]) -> None:
                 f"  in {also['unit']}"
             )
         if flow["registered_us"] or flow["released_us"] is not None:
-            end = (
-                ""
-                if flow["released_us"] is None
-                else f", released at {flow['released_us']:,.0f} us"
-            )
+            released = flow["released_us"]
+            end = "" if released is None else f", released at {released:,.0f} us"
             click.echo(f"{'':12}registered at {flow['registered_us']:,.0f} us{end}")
     for flow in result["rejected"]:
         click.echo(

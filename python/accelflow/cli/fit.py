@@ -94,7 +94,7 @@ def _print_rows(found: Fit) -> None:
         click.echo(
             f"{name:40} {ours:>6}  paper {paper:.3f}  log ratio {log_ratio(value, paper):+.2f}"
         )
-    unsteady = sum(not point.steady for point in found.evaluations)
+    unsteady = sum(not evaluation.steady for evaluation in found.evaluations)
     best = found.best
     click.echo(
         f"distance {best.distance:.3f} +- {best.noise:.3f} (default scenario "

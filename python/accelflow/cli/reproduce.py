@@ -68,8 +68,8 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     figures, with confidence intervals.
     """
     if options["only_list"]:
-        for experiment in map(load, names()):
-            click.echo(f"{experiment.name:24} {experiment.title} ({experiment.place})")
+        for definition in map(load, names()):
+            click.echo(f"{definition.name:24} {definition.title} ({definition.place})")
         return
     written_anew = _pages(experiments, options)
     if written_anew is not None:

@@ -87,9 +87,9 @@ def _groups(groups: Mapping[str, _Rows], axes: Axes, *, label: str) -> None:
 def _of(report: Mapping[str, Any], begin: str = "", x: str | None = None) -> list[Curve]:
     """The curves over `x` whose names begin so, named by what follows."""
     return [
-        (one["name"].removeprefix(begin).strip(), one["points"], one["half_widths"])
-        for one in report["series"]
-        if one["name"].startswith(begin) and x in (None, one["x"])
+        (series["name"].removeprefix(begin).strip(), series["points"], series["half_widths"])
+        for series in report["series"]
+        if series["name"].startswith(begin) and x in (None, series["x"])
     ]
 
 
@@ -127,12 +127,12 @@ def _fig6(report: Mapping[str, Any]) -> Figure:
     def cdf(user: int, axes: Axes) -> None:
         curves = [
             (
-                one["name"].removesuffix(f" user {user}"),
-                [(x / 1e3, y) for x, y in one["points"]],
+                series["name"].removesuffix(f" user {user}"),
+                [(x / 1e3, y) for x, y in series["points"]],
                 (),
             )
-            for one in report["series"]
-            if one["name"].endswith(f" user {user}")
+            for series in report["series"]
+            if series["name"].endswith(f" user {user}")
         ]
         draw_lines(curves, axes, x="1,000 operations a second", y="share of samples")
         axes.axvline((300, 200)[user - 1], color="black", linewidth=0.9, linestyle=":", label="SLO")

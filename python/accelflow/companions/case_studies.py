@@ -5,11 +5,11 @@ from typing import Any, Final
 from accelflow.accelerometer import Kernel, Service, break_even, evaluate
 from accelflow.accelerometer.service import FIG_20_SWITCHES
 
-#: Table 6: what was measured in production for these.
+#: The case studies that Table 6 has production measurements of.
 MEASURED: Final = ("aes_ni_cache1", "encryption_cache3", "inference_ads1")
 
-#: All of Feed1's compressions in a second (Table 7, on-chip); the off-chip rows offload those that
-#: pay, and Fig. 20 follows only if alpha is scaled by their number.
+#: All of Feed1's compressions in a second (Table 7, on-chip). The off-chip rows offload those that
+#: pay; Fig. 20 follows only if alpha is scaled by their number.
 _COMPRESSIONS: Final = 15_008.0
 
 #: Tables 6 and 7: C in 1e9 cycles a second, and the kernel.
@@ -117,8 +117,8 @@ def estimates() -> dict[str, float]:
         found[row] = result["speedup_ratio"] - 1
         if name != "sync":
             found[f"{row}_latency"] = result["latency_reduction_ratio"] - 1
-    # C_b is not printed; 5.62 cycles a byte is what equation (2) gives from the printed 425 B, so
-    # this row shows that the equation can be turned round, and not where the size comes from.
+    # C_b is not printed. Equation (2) gives 5.62 cycles a byte from the printed 425 B, so this row
+    # shows that the equation can be inverted, not where the size comes from.
     smallest = break_even(
         threading="sync", cycles_per_byte=5.62, transfer_cycles=2_300.0, acceleration_ratio=27.0
     )

@@ -1,4 +1,4 @@
-"""Cerebros in the place of AccelFlow's RPC accelerator: what the ensemble gains by it."""
+"""AccelFlow's ensemble with Cerebros in the place of its RPC accelerator."""
 
 from typing import Any, Final
 
@@ -10,10 +10,10 @@ SCHEMA: Final = "accelflow.cerebros-ensemble/1"
 
 #: Cerebros's pipeline for a header and its function: 12 cycles of 2 GHz (docs/cerebros.md).
 CEREBROS_MESSAGE_NS: Final = 6.0
-#: Who stands there, and the parameter of the server; 0 is the RPC accelerator of the paper.
+#: The processor in that place, and the parameter of the server; 0 is the paper's RPC accelerator.
 _PLACES: Final = {"AccelFlow's own": 0.0, "Cerebros": CEREBROS_MESSAGE_NS}
 
-#: The two readings of what TCP costs a core (docs/results/readings.md), in microseconds.
+#: The two readings of TCP's cost on a core (docs/results/readings.md), in microseconds.
 READINGS_US: Final = (7.0, 20.0)
 REPLICATIONS: Final = 3
 REQUESTS: Final = 3_000

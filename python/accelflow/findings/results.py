@@ -55,7 +55,7 @@ def from_dict(
         saturated=tuple(found["saturated"]),
         lacking=found["lacking"],
         note=found.get("note", ""),
-        also=tuple((one["says"], Estimate.from_json(one)) for one in found["also"]),
+        also=tuple((other["says"], Estimate.from_json(other)) for other in found["also"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""A search as files: its choice for `accelflow reproduce --config`, and its log."""
+"""A search as files: the chosen scenario for `accelflow reproduce --config`, and the log."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _fixed(found: Fit) -> str:
 
 def _named(key: str, value: float) -> str:
     """A value as TOML: that of a choice by its name."""
-    parameter = next(one for one in simulation.parameters() if one.key == key)
-    names = [one.name for one in parameter.choices if one.value == value and one.name]
+    parameter = next(parameter for parameter in simulation.parameters() if parameter.key == key)
+    names = [choice.name for choice in parameter.choices if choice.value == value and choice.name]
     return json.dumps(names[0]) if names else repr(value)
 
 
@@ -64,15 +64,15 @@ def to_json(found: Fit) -> str:
         "schema": SCHEMA,
         "asked": _asked(found),
         "default": _logged(found.default),
-        "evaluations": [_logged(one) for one in found.evaluations],
-        "finalists": [_logged(one) for one in found.finalists],
+        "evaluations": [_logged(evaluation) for evaluation in found.evaluations],
+        "finalists": [_logged(evaluation) for evaluation in found.finalists],
         "best": _logged(found.best),
     }
     return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
 def _asked(found: Fit) -> dict[str, Any]:
-    """What the search was asked, to tell it from another."""
+    """The arguments of the search, to distinguish it from others."""
     lengths = found.lengths
     return {
         "experiment": EXPERIMENT,
@@ -85,24 +85,28 @@ def _asked(found: Fit) -> dict[str, Any]:
         "fixed": dict(found.fixed),
         "default": Scenario().to_dict(),
         "rows": {row: targets()[row].value for row in found.best.rows},
-        "bounds": [_bound(one) for one in bounds()],
+        "bounds": [_bound(bound) for bound in bounds()],
     }
 
 
-def _bound(one: Bound) -> dict[str, Any]:
-    allowed = {"choices": list(one.choices)} if one.choices else {"low": one.low, "high": one.high}
-    return {"name": one.name, "source": one.source, **allowed}
+def _bound(bound: Bound) -> dict[str, Any]:
+    allowed = (
+        {"choices": list(bound.choices)}
+        if bound.choices
+        else {"low": bound.low, "high": bound.high}
+    )
+    return {"name": bound.name, "source": bound.source, **allowed}
 
 
-def _logged(one: Evaluation) -> dict[str, Any]:
+def _logged(evaluation: Evaluation) -> dict[str, Any]:
     return {
-        "scenario": one.scenario.to_dict(),
-        "stage": one.stage,
-        "rows": dict(one.rows),
-        "distance": _finite(one.distance),
-        "noise": _finite(one.noise),
-        "seeds": one.seeds,
-        "steady": one.steady,
+        "scenario": evaluation.scenario.to_dict(),
+        "stage": evaluation.stage,
+        "rows": dict(evaluation.rows),
+        "distance": _finite(evaluation.distance),
+        "noise": _finite(evaluation.noise),
+        "seeds": evaluation.seeds,
+        "steady": evaluation.steady,
     }
 
 
@@ -111,10 +115,10 @@ def _finite(value: float) -> float | None:
 
 
 def write_fit(found: Fit, out: Path) -> list[Path]:
-    """Write the choice and the log to the folder `out`, and return their paths.
+    """Write the chosen scenario and the log to the folder `out`, and return their paths.
 
-    They are ``scenario.toml`` and ``fit.json``, or have the next free number if the log of another
-    search is there: no search overwrites another. Raises InputError for a place that cannot be
+    They are ``scenario.toml`` and ``fit.json``; if those of another search are there, they get the
+    next free number. Raises InputError for a place that cannot be
     written.
     """
     text = to_json(found)

@@ -1,4 +1,4 @@
-"""How far a scenario is from the paper, and how sure that is."""
+"""The distance of a scenario from the paper, and its standard error."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths", "log_ratio"]
 #: The experiment whose rows are fitted.
 EXPERIMENT: Final = "fig11"
 
-#: A point is given up early when it is worse than the best by so many times its own noise.
+#: A point is given up when it is worse than the best by this many times its own noise,
 _HOPELESS: Final = 3.0
-#: Or when its noise, which falls with the root of the seeds, would end so many times too large.
+#: or when its noise, which falls with the root of the seeds, would end this many times too large.
 _TOO_NOISY: Final = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """How long a point is simulated.
+    """The length of the simulations of a point.
 
-    `requests` are those of each service in each simulation. A point is simulated with `seeds`
-    seeds, and with twice as many until the standard error of its distance is at most `noise`. It is
-    given up when not even `most_seeds` can be expected to do.
+    `requests` are those of each service in each simulation. A point begins with `seeds` seeds,
+    which are doubled until the standard error of its distance is at most `noise`. It is given up
+    when even `most_seeds` are not expected to suffice.
     """
 
     requests: int = 800
@@ -46,7 +46,7 @@ class Lengths:
             raise InputError(f"noise is {self.noise:g}; must be above 0 and at most 10")
 
     def budget(self, seeds: int) -> Budget:
-        """The budget with so many seeds."""
+        """The budget with `seeds` seeds."""
         return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
 
 
@@ -54,7 +54,7 @@ class Lengths:
 class Evaluation:
     """A point of the search: its scenario, its figures by row, and how far they are off.
 
-    The figures are reductions; a reduction r stands for the ratio 1 - r of two latencies.
+    Figures are reductions; a reduction r stands for the ratio 1 - r of two latencies.
     `distance` is the root of the mean squared difference of the logarithms of our ratios and the
     paper's: 0.1 is about a tenth of a latency. It is infinite if a figure could not be had. `noise`
     is its standard error over the `seeds` by the jackknife, and `steady` says that it is small
@@ -72,13 +72,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates points, each for as long as it needs, and says how far each is from the paper."""
+    """Simulates points, each for as long as needed, and computes their distances."""
 
     runner: Runner
     lengths: Lengths
 
     def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
-        """Evaluate a scenario; not to the end if it is clearly worse than the distance `best`."""
+        """Evaluate a scenario; stop early if it is clearly worse than the distance `best`."""
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):
             found = self.with_seeds(scenario, stage, 2 * found.seeds)
@@ -93,7 +93,7 @@ class Judge:
         return not hopeless and at_most_seeds <= _TOO_NOISY * self.lengths.noise
 
     def with_seeds(self, scenario: Scenario, stage: str, seeds: int) -> Evaluation:
-        """Evaluate a scenario with just so many seeds."""
+        """Evaluate a scenario with `seeds` seeds."""
         (outcome,) = reproduce(
             [load(EXPERIMENT)],
             budget=self.lengths.budget(seeds),
@@ -115,7 +115,7 @@ class Judge:
 
 
 def _means(fitted: Sequence[Finding]) -> dict[str, float | None]:
-    return {one.key: None if one.ours is None else one.ours.mean for one in fitted}
+    return {finding.key: None if finding.ours is None else finding.ours.mean for finding in fitted}
 
 
 def _distance(rows: Mapping[str, float | None]) -> float:
@@ -126,7 +126,7 @@ def _distance(rows: Mapping[str, float | None]) -> float:
 def log_ratio(ours: float | None, paper: float) -> float:
     """The logarithm of our latency ratio over the paper's, each given as its reduction.
 
-    Infinite if ours could not be had.
+    Infinite if ours does not exist.
     """
     if ours is None or ours >= 1.0:
         return math.inf
@@ -135,18 +135,18 @@ def log_ratio(ours: float | None, paper: float) -> float:
 
 def _noise(fitted: Sequence[Finding]) -> float:
     """The standard error of the distance: what it would be with each seed left out in turn."""
-    values = {one.key: one.ours.values if one.ours else () for one in fitted}
-    count = min(len(one) for one in values.values())
+    values = {finding.key: finding.ours.values if finding.ours else () for finding in fitted}
+    count = min(len(figures) for figures in values.values())
     if count < 2:
         return math.inf
     without = [
         _distance({row: _mean_without(these, left_out) for row, these in values.items()})
         for left_out in range(count)
     ]
-    if not all(math.isfinite(one) for one in without):
+    if not all(math.isfinite(distance) for distance in without):
         return math.inf
     mean = math.fsum(without) / count
-    spread = math.fsum((one - mean) ** 2 for one in without)
+    spread = math.fsum((distance - mean) ** 2 for distance in without)
     return math.sqrt(spread * (count - 1) / count)
 
 

@@ -14,12 +14,12 @@ from accelflow.reproduce import Runner
 
 __all__ = ["Fit", "fit"]
 
-#: How many of the best points are simulated once more, with so many times the seeds: the lowest of
-#: many noisy distances is a lucky one.
+#: The number of best points that run again, and the factor for their seeds: the lowest of many
+#: noisy distances is a lucky one.
 _FINALISTS: Final = 3
 _LONGER: Final = 4
 
-#: What the optimiser is told of a point that has no distance: worse than any that has one.
+#: The distance that stands for none: larger than any other.
 _NO_DISTANCE: Final = 100.0
 
 
@@ -27,9 +27,9 @@ _NO_DISTANCE: Final = 100.0
 class Fit:
     """The outcome of a search.
 
-    `default` is the default scenario with what was `fixed`, around which the search began,
-    `evaluations` are all its points in their order, `finalists` are the best of all of these once
-    more, with more seeds, and `best` is the best of those.
+    `default` is the default scenario with the `fixed` values, around which the search began.
+    `evaluations` are all points in their order, `finalists` are the best of them with more seeds,
+    and `best` is the best finalist.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -52,9 +52,9 @@ def fit(
 ) -> Fit:
     """Search with at most `evaluations` points; deterministic for a `seed` on any threads.
 
-    `fixed` holds what is not searched, such as ``{"placement": "isolated"}``. Raises InputError for
-    fewer than two evaluations, lengths that are not allowed, and what cannot be fixed so;
-    AccelflowError if the optimiser's package is not installed.
+    `fixed` holds values that are not searched, such as ``{"placement": "isolated"}``. Raises
+    InputError for fewer than two evaluations, lengths that are not allowed, and values that cannot
+    be fixed; AccelflowError if the optimiser's package is not installed.
     """
     if not 2 <= evaluations <= 100_000:
         raise InputError(f"evaluations is {evaluations}; must be from 2 to 100000")
@@ -66,15 +66,15 @@ def fit(
     judge = Judge(runner, lengths)
     default = judge.of(start, "default")
     # The default is the first of all points, if it is one.
-    allowed = [default] if all(one.has(values[one.name]) for one in free) else []
+    allowed = [default] if all(bound.has(values[bound.name]) for bound in free) else []
     found: list[Evaluation] = []
     generation = 0
     while len(found) < evaluations:
         generation += 1
         places = optimiser.ask()
-        steady = [one.distance for one in (*allowed, *found) if one.steady]
+        steady = [evaluation.distance for evaluation in (*allowed, *found) if evaluation.steady]
         best = min(steady, default=math.inf)
-        # The last generation may be cut short: nobody learns from it.
+        # The last generation may be cut short: the optimiser does not learn from it.
         news = [
             judge.of(scenario_of({**place.values, **fixed}), f"generation {generation}", best=best)
             for place in places[: evaluations - len(found)]
@@ -83,13 +83,13 @@ def fit(
         if len(news) == len(places):
             optimiser.tell(
                 [
-                    (place, min(one.distance, _NO_DISTANCE))
-                    for place, one in zip(places, news, strict=True)
+                    (place, min(evaluation.distance, _NO_DISTANCE))
+                    for place, evaluation in zip(places, news, strict=True)
                 ]
             )
     finalists = [
-        judge.with_seeds(one.scenario, "finalist", one.seeds * _LONGER)
-        for one in _nearest((*allowed, *found))[:_FINALISTS]
+        judge.with_seeds(evaluation.scenario, "finalist", evaluation.seeds * _LONGER)
+        for evaluation in _nearest((*allowed, *found))[:_FINALISTS]
     ]
     return Fit(
         evaluations=tuple(found),
@@ -104,5 +104,5 @@ def fit(
 
 
 def _nearest(found: Iterable[Evaluation]) -> Sequence[Evaluation]:
-    """The points by distance; those that are not steady come last."""
-    return sorted(found, key=lambda one: (not one.steady, one.distance))
+    """The points by distance; points that are not steady come last."""
+    return sorted(found, key=lambda evaluation: (not evaluation.steady, evaluation.distance))

@@ -1,4 +1,4 @@
-"""What is searched: bounds of parameters, and the optimiser that walks within them."""
+"""The search space: bounds of parameters, and the optimiser that walks within them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of", "values_of"]
 
-#: A value of something that is searched: a number, or the name of a choice.
+#: A value in the search: a number, or the name of a choice.
 Value = float | str
 
 #: The first spread of the search, as a share of a parameter's whole range.
 _FIRST_SPREAD = 0.3
-#: How likely the default of a choice is at first.
+#: The first probability of the default of a choice.
 _FIRST_CHOICE = 0.5
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What a parameter may be: from `low` to `high`, or one of `choices`; `source` says why."""
+    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` says why."""
 
     name: str
     low: float
@@ -39,12 +39,12 @@ class Bound:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """Where `value` is, from 0 to 1 on a logarithmic scale; at an end if it is outside."""
+        """The place of `value`, from 0 to 1 on a logarithmic scale; an end if it is outside."""
         inside = min(max(value, self.low), self.high)
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
     def has(self, value: Value) -> bool:
-        """Whether `value` is one that is searched."""
+        """Whether `value` is within the bounds."""
         if isinstance(value, str):
             return value in self.choices
         return not self.choices and self.low <= value <= self.high
@@ -59,27 +59,27 @@ class Bound:
 def bounds() -> tuple[Bound, ...]:
     """The parameters that are searched, in the order of the file."""
     text = resources.files("accelflow.fit").joinpath("bounds.toml").read_text(encoding="utf-8")
-    whole = {one.key for one in simulation.parameters() if one.whole}
+    whole = {parameter.key for parameter in simulation.parameters() if parameter.whole}
     return tuple(
         Bound(
             name=name,
-            low=one.get("low", 0.0),
-            high=one.get("high", 0.0),
-            choices=tuple(one.get("choices", ())),
-            source=one["source"],
+            low=given.get("low", 0.0),
+            high=given.get("high", 0.0),
+            choices=tuple(given.get("choices", ())),
+            source=given["source"],
             whole=name in whole,
         )
-        for name, one in tomllib.loads(text).items()
+        for name, given in tomllib.loads(text).items()
     )
 
 
 def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
-    """The bounds of what is not `fixed`.
+    """The bounds of the parameters that are not `fixed`.
 
-    Raises InputError if nothing is left, or something is fixed that is not searched or cannot be
-    what it is fixed at.
+    Raises InputError if none is left, if a fixed parameter is not searched, or if its value is not
+    allowed.
     """
-    by_name = {one.name: one for one in bounds()}
+    by_name = {bound.name: bound for bound in bounds()}
     for name, value in fixed.items():
         if name not in by_name:
             raise InputError(f"{name} is not searched; known are {', '.join(by_name)}")
@@ -88,16 +88,16 @@ def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
             raise InputError(f"{name} cannot be fixed at '{value}'; known are {', '.join(choices)}")
         if not choices and isinstance(value, str):
             raise InputError(f"{name} cannot be fixed at '{value}'; it is a number")
-    free = [one for one in bounds() if one.name not in fixed]
+    free = [bound for bound in bounds() if bound.name not in fixed]
     if not free:
         raise InputError("everything is fixed; nothing is left to search")
     return free
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
-    """What `scenario` has for everything that is searched; choices by their names."""
+    """The values of `scenario` for the parameters `free`; choices by their names."""
     fields = scenario.to_dict()
-    known = {one.key: one for one in simulation.parameters()}
+    known = {parameter.key: parameter for parameter in simulation.parameters()}
 
     def value(bound: Bound) -> Value:
         if "." not in bound.name:
@@ -105,16 +105,18 @@ def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
             return field
         parameter = known[bound.name]
         number = scenario.config.get(bound.name, parameter.default)
-        names = [it.name for it in parameter.choices if it.value == number and it.name]
+        names = [
+            choice.name for choice in parameter.choices if choice.value == number and choice.name
+        ]
         return names[0] if names else number
 
     return {bound.name: value(bound) for bound in free}
 
 
 def scenario_of(values: Mapping[str, Value]) -> Scenario:
-    """The default scenario with `values`: those whose names have a dot are the server's."""
-    config = simulation.configured({key: it for key, it in values.items() if "." in key})
-    rest: dict[str, Any] = {key: it for key, it in values.items() if "." not in key}
+    """The default scenario with `values`; names with a dot are parameters of the server."""
+    config = simulation.configured({key: value for key, value in values.items() if "." in key})
+    rest: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     default = Scenario()
     scenario = replace(default, **rest, config={**default.config, **config})
     scenario.check()
@@ -123,7 +125,7 @@ def scenario_of(values: Mapping[str, Value]) -> Scenario:
 
 @dataclass(frozen=True)
 class Place:
-    """A point that the optimiser asks for: its values, and what it is to the optimiser."""
+    """A point that the optimiser asks for: its values, and the optimiser's own object."""
 
     values: Mapping[str, Value]
     asked: Any
@@ -132,8 +134,8 @@ class Place:
 class Optimiser:
     """CMA-ES for numbers and choices together (CatCMA with margin), by the package ``cmaes``.
 
-    It asks for a generation of points and is told their distances, which must be finite. Equal
-    seeds and distances are equal points.
+    It asks for a generation of points and receives their distances, which must be finite. Equal
+    seeds and distances give equal points.
     """
 
     def __init__(self, free: Sequence[Bound], start: Mapping[str, Value], seed: int) -> None:
@@ -148,40 +150,40 @@ class Optimiser:
                 "accelflow fit needs the Python package cmaes, which is not installed "
                 f"({error}); `pip install cmaes` installs it"
             ) from error
-        self._numbers = [one for one in free if not one.choices]
-        self._choices = [one for one in free if one.choices]
+        self._numbers = [bound for bound in free if not bound.choices]
+        self._choices = [bound for bound in free if bound.choices]
         self._engine = CatCMAwM(
             x_space=[[0.0, 1.0]] * len(self._numbers) or None,
-            c_space=[len(one.choices) for one in self._choices] or None,
+            c_space=[len(bound.choices) for bound in self._choices] or None,
             mean=self._mean(start),
             cat_param=self._likely(start),
             sigma=_FIRST_SPREAD if self._numbers else None,
-            # Its own would have no spread where the search begins at the end of a range.
+            # The default has no spread if the search begins at the end of a range.
             cov=np.eye(len(self._numbers)) if self._numbers else None,
             seed=seed,
         )
 
     def _mean(self, start: Mapping[str, Value]) -> Any:
         """The first place of each number; None without numbers."""
-        places = [one.place(float(start[one.name])) for one in self._numbers]
+        places = [bound.place(float(start[bound.name])) for bound in self._numbers]
         return np.array(places) if places else None
 
     def _likely(self, start: Mapping[str, Value]) -> Any:
-        """How likely each choice is at first, in rows padded with zeros; None without choices."""
+        """The first probabilities of choices, in rows padded with zeros; None without choices."""
         if not self._choices:
             return None
-        likely = np.zeros((len(self._choices), max(len(one.choices) for one in self._choices)))
-        for row, one in zip(likely, self._choices, strict=True):
-            count = len(one.choices)
+        likely = np.zeros((len(self._choices), max(len(bound.choices) for bound in self._choices)))
+        for row, bound in zip(likely, self._choices, strict=True):
+            count = len(bound.choices)
             row[:count] = 1.0 / count
-            if start[one.name] in one.choices:
+            if start[bound.name] in bound.choices:
                 row[:count] = (1.0 - _FIRST_CHOICE) / (count - 1)
-                row[one.choices.index(str(start[one.name]))] = _FIRST_CHOICE
+                row[bound.choices.index(str(start[bound.name]))] = _FIRST_CHOICE
         return likely
 
     @property
     def generation_size(self) -> int:
-        """How many points are asked for at once."""
+        """The number of points in a generation."""
         return int(self._engine.population_size)
 
     def ask(self) -> list[Place]:
@@ -194,8 +196,8 @@ class Optimiser:
 
     def _place(self, asked: Any) -> Place:
         values: dict[str, Value] = {}
-        for index, one in enumerate(self._numbers):
-            values[one.name] = one.at(float(asked.x[index]))
-        for index, one in enumerate(self._choices):
-            values[one.name] = one.choices[int(asked.c[index].argmax())]
+        for index, bound in enumerate(self._numbers):
+            values[bound.name] = bound.at(float(asked.x[index]))
+        for index, bound in enumerate(self._choices):
+            values[bound.name] = bound.choices[int(asked.c[index].argmax())]
         return Place(values, asked)

@@ -1,7 +1,7 @@
-"""What the paper leaves open, one choice at a time: which rows hang on what.
+"""The choices that the paper leaves open, one at a time, and the rows that depend on them.
 
-Every experiment is run with the default scenario and with each other reading of each choice; a page
-shows how far each of them moves each row, and on which of them a row's verdict depends.
+Every experiment runs with the default scenario and with each other reading of each choice. A page
+shows how far each reading moves each row, and which readings change a verdict.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the paper leaves open, from the file ``choices.toml``."""
+"""The choices that the paper leaves open, from the file ``choices.toml``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: What may speak for a reading, and what the page says of it.
+#: What may support a reading, and its words on the page.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
@@ -26,7 +26,7 @@ BASES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the paper: what it sets, what speaks for it (one of BASES), and why."""
+    """One way to read the paper: its settings, what supports it (one of BASES), and why."""
 
     settings: Mapping[str, float | str]
     basis: str
@@ -34,19 +34,21 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """Its values, as a person writes them; all but the first with what they are values of."""
+        """Its values, as a person writes them; all but the first with their keys."""
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
         """`scenario` read in this way."""
-        config = simulation.configured({k: it for k, it in self.settings.items() if "." in k})
-        rest: dict[str, Any] = {key: it for key, it in self.settings.items() if "." not in key}
+        config = simulation.configured({k: value for k, value in self.settings.items() if "." in k})
+        rest: dict[str, Any] = {
+            key: value for key, value in self.settings.items() if "." not in key
+        }
         return replace(scenario, **rest, config={**scenario.config, **config})
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that the paper leaves open, with the sentence that it follows."""
+    """A choice that the paper leaves open, with the sentence that leaves it open."""
 
     name: str
     title: str
@@ -55,30 +57,32 @@ class Choice:
     readings: tuple[Reading, ...]
 
     def default(self, scenario: Scenario) -> Reading | None:
-        """The reading that `scenario` has, the one that says most; None if it has its own value."""
+        """The reading of `scenario`, the one with most settings; None if it has none of them."""
         others = self.alternatives(scenario)
-        found = [one for one in self.readings if one not in others]
-        return max(found, key=lambda one: len(one.settings), default=None)
+        found = [reading for reading in self.readings if reading not in others]
+        return max(found, key=lambda reading: len(reading.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
-        """What `scenario` has, as a person writes it."""
+        """The values of `scenario`, as a person writes them."""
         found = self.default(scenario)
         if found is not None:
             return found.label
         return _label(_values(scenario, self._keys))
 
     def alternatives(self, scenario: Scenario) -> list[Reading]:
-        """The readings that `scenario` does not have."""
+        """The readings other than that of `scenario`."""
         has = _values(scenario, self._keys)
-        return [one for one in self.readings if _values(one.of(scenario), self._keys) != has]
+        return [
+            reading for reading in self.readings if _values(reading.of(scenario), self._keys) != has
+        ]
 
     @property
     def _keys(self) -> list[str]:
-        return list(dict.fromkeys(key for one in self.readings for key in one.settings))
+        return list(dict.fromkeys(key for reading in self.readings for key in reading.settings))
 
 
 def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
-    """What `scenario` has for `keys`, where parameters that it does not set have defaults."""
+    """The values of `scenario` for `keys`; parameters that it does not set have defaults."""
     defaults = _defaults()
     fields = scenario.to_dict()
     return {
@@ -88,12 +92,12 @@ def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
 
 @cache
 def _defaults() -> Mapping[str, float]:
-    return {one.key: one.default for one in simulation.parameters()}
+    return {parameter.key: parameter.default for parameter in simulation.parameters()}
 
 
 def _label(settings: Mapping[str, float | str]) -> str:
     first, *others = settings.items()
-    return ", ".join([_text(*first), *(f"{key} = {_text(key, it)}" for key, it in others)])
+    return ", ".join([_text(*first), *(f"{key} = {_text(key, value)}" for key, value in others)])
 
 
 def _text(key: str, value: float | str) -> str:
@@ -102,8 +106,8 @@ def _text(key: str, value: float | str) -> str:
         return value
     if key.endswith("_ns"):
         return f"{value / 1e3:g} us"
-    known = next((one for one in simulation.parameters() if one.key == key), None)
-    names = [it.name for it in known.choices if it.value == value] if known else []
+    known = next((parameter for parameter in simulation.parameters() if parameter.key == key), None)
+    names = [choice.name for choice in known.choices if choice.value == value] if known else []
     unit = f" {known.unit}" if known and known.unit else ""
     return names[0] if names and names[0] else f"{value:g}{unit}"
 
@@ -118,14 +122,14 @@ def choices() -> tuple[Choice, ...]:
 def select(names: Sequence[str]) -> tuple[Choice, ...]:
     """The choices called `names`, in the order of the file; all of them without names.
 
-    Raises InputError for a name that is not known.
+    Raises InputError for an unknown name.
     """
-    known = [one.name for one in choices()]
+    known = [choice.name for choice in choices()]
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
             raise InputError(f"unknown choice '{name}'{hint}")
-    return tuple(one for one in choices() if not names or one.name in names)
+    return tuple(choice for choice in choices() if not names or choice.name in names)
 
 
 def parse_choices(text: str) -> tuple[Choice, ...]:
@@ -137,8 +141,8 @@ def parse_choices(text: str) -> tuple[Choice, ...]:
         tree = parse_toml(text)
     except ValueError as error:
         raise InputError(f"choices.toml: {error}") from error
-    found = tuple(_choice(one) for one in _tables(tree, "choices.toml", "choice"))
-    names = [one.name for one in found]
+    found = tuple(_choice(table) for table in _tables(tree, "choices.toml", "choice"))
+    names = [choice.name for choice in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"choices.toml: the choice '{twice}' is there more than once")
@@ -147,7 +151,7 @@ def parse_choices(text: str) -> tuple[Choice, ...]:
 
 def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any]]:
     found = tree.get(key)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
         raise InputError(f"{place}: {key} is missing; it must be one or more tables [[{key}]]")
     return found
 
@@ -156,7 +160,7 @@ def _choice(tree: Mapping[str, Any]) -> Choice:
     name = _string(tree, "name", "choices.toml")
     place = f"choices.toml: {name}"
     _only(tree, ("name", "title", "quote", "place", "reading"), place)
-    readings = tuple(_reading(one, place) for one in _tables(tree, place, "reading"))
+    readings = tuple(_reading(table, place) for table in _tables(tree, place, "reading"))
     if len(readings) < 2:
         raise InputError(f"{place} has one reading; a choice has two or more")
     return Choice(

@@ -52,32 +52,32 @@ def to_json(found: Readings) -> str:
         "requests": found.budget.requests,
         "seeds": list(found.budget.seeds),
         "scenario": found.scenario.to_dict(),
-        "experiments": [one.name for one in found.definitions],
+        "experiments": [definition.name for definition in found.definitions],
         "default": _figures(found.default),
         "readings": [
             {
-                "choice": one.choice.name,
-                "settings": dict(one.reading.settings),
-                "basis": one.reading.basis,
-                "rows": _figures(one.figures),
+                "choice": tried.choice.name,
+                "settings": dict(tried.reading.settings),
+                "basis": tried.reading.basis,
+                "rows": _figures(tried.figures),
             }
-            for one in found.tried
+            for tried in found.tried
         ],
     }
     return json_text(content)
 
 
 def _figures(by_experiment: tuple[tuple[Figure, ...], ...]) -> dict[str, Any]:
-    return {one.finding.key: _figure(one) for figures in by_experiment for one in figures}
+    return {figure.finding.key: _figure(figure) for figures in by_experiment for figure in figures}
 
 
-def _figure(one: Figure) -> dict[str, Any]:
-    ours = one.finding.ours
+def _figure(figure: Figure) -> dict[str, Any]:
+    ours = figure.finding.ours
     return {
-        "paper": one.finding.paper_value,
-        "mean": one.mean,
+        "paper": figure.finding.paper_value,
+        "mean": figure.mean,
         "half_width": None if ours is None else ours.half_width,
-        "verdict": one.verdict,
-        "log_ratio": one.log_ratio,
-        "saturated": list(one.finding.saturated),
+        "verdict": figure.verdict,
+        "log_ratio": figure.log_ratio,
+        "saturated": list(figure.finding.saturated),
     }

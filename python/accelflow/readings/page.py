@@ -1,4 +1,4 @@
-"""The page: every choice, and how far each of its readings moves each row."""
+"""The page of readings: every choice, and how far each of its readings moves each row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Swing", "markdown", "name_of", "short", "swings"]
 
 #: How many choices a row's summary names, from the one that moves it most.
 _MOST: Final = 3
-#: A swing below this is none: a fiftieth of a latency.
+#: A smaller swing counts as none: a fiftieth of a latency.
 _LEAST: Final = 0.02
 
 
@@ -45,8 +45,8 @@ def short(figure: Figure) -> str:
 class Swing:
     """How far a choice moves a row: log ratios by default and of the other readings.
 
-    Those of readings under which a system is saturated stand apart: with longer runs they grow. It
-    is `sure` if a figure differs from the default's by more than the intervals of both.
+    Readings with a saturated system are apart, since their figures grow with the run. A swing is
+    `sure` if a figure differs from the default's by more than the intervals of both.
     """
 
     choice: Choice
@@ -57,7 +57,7 @@ class Swing:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest log ratio without saturated ones."""
+        """The lowest and the highest log ratio, without saturated ones."""
         every = (self.default, *self.others)
         return min(every), max(every)
 
@@ -74,34 +74,34 @@ def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
     if default is None:
         return []
     moves = [_swing(found, experiment, row, choice, default) for choice in found.choices]
-    moves = [one for one in moves if one.width >= _LEAST]
-    return sorted(moves, key=lambda one: (-one.width, one.choice.name))
+    moves = [swing for swing in moves if swing.width >= _LEAST]
+    return sorted(moves, key=lambda swing: (-swing.width, swing.choice.name))
 
 
 def _swing(found: Readings, experiment: int, row: int, choice: Choice, default: float) -> Swing:
     its = [figure for one, figure in found.of_row(experiment, row) if one.choice is choice]
-    known = [(it.log_ratio, it.saturated) for it in its if it.log_ratio is not None]
+    known = [(figure.log_ratio, figure.saturated) for figure in its if figure.log_ratio is not None]
     return Swing(
         choice,
         default,
         tuple(value for value, stuck in known if not stuck),
         tuple(value for value, stuck in known if stuck),
-        any(it.differs(found.default[experiment][row]) for it in its),
+        any(figure.differs(found.default[experiment][row]) for figure in its),
     )
 
 
 def _heading(found: Readings) -> list[str]:
     budget = found.budget
-    names = " ".join(one.name for one in found.definitions)
+    names = " ".join(definition.name for definition in found.definitions)
     if found.choices != choices():
-        names += "".join(f" --choice {one.name}" for one in found.choices)
+        names += "".join(f" --choice {choice.name}" for choice in found.choices)
     if found.scenario != Scenario():
         names += " --config FILE"
     scenario = ", ".join(
         f"{choice.name} = {choice.default_text(found.scenario)}" for choice in found.choices
     )
     return [
-        "# Which rows hang on which reading",
+        "# Which rows depend on which reading",
         "",
         f"Written by `accelflow readings {names} --budget {budget.name}`; not edited by hand. The "
         "choices below are what the paper leaves open. Each row of a table changes one choice; "
@@ -125,8 +125,8 @@ def _deciding(found: Readings) -> list[str]:
     for experiment, figures in enumerate(found.default):
         for row, default in enumerate(figures):
             changed = [
-                f"{name_of(one)} ({_turned(figure, default)})"
-                for one, figure in found.of_row(experiment, row)
+                f"{name_of(tried)} ({_turned(figure, default)})"
+                for tried, figure in found.of_row(experiment, row)
                 if _turns(figure, default)
             ]
             if changed:
@@ -160,7 +160,7 @@ def _summary(found: Readings) -> list[str]:
     rows = []
     for experiment, figures in enumerate(found.default):
         for row, figure in enumerate(figures):
-            moved = [_moves(one) for one in swings(found, experiment, row)[:_MOST]]
+            moved = [_moves(swing) for swing in swings(found, experiment, row)[:_MOST]]
             cells = (
                 f"`{short(figure)}`",
                 found.definitions[experiment].name,
@@ -176,12 +176,12 @@ def _summary(found: Readings) -> list[str]:
 
 
 def _moves(swing: Swing) -> str:
-    """A choice with the ends of its swing, and apart from them what is saturated."""
+    """A choice with the ends of its swing, then its saturated figures."""
     low, high = (f"{end:+.2f}" for end in swing.ends)
     ends = [] if low == high else [f"{low} to {high}"]
     doubt = [] if swing.sure else ["~"]
     return " ".join(
-        [swing.choice.name, *doubt, *ends, *(f"{it:+.2f} \\*" for it in swing.saturated)]
+        [swing.choice.name, *doubt, *ends, *(f"{value:+.2f} \\*" for value in swing.saturated)]
     )
 
 
@@ -192,7 +192,7 @@ def _experiment(found: Readings, index: int) -> list[str]:
     papers = [paper_text(figure.finding) for figure in default]
     rows = [
         ("*the paper*", *papers),
-        ("*default*", *(f"{_figure(one)} {one.verdict}" for one in default)),
+        ("*default*", *(f"{_figure(figure)} {figure.verdict}" for figure in default)),
     ]
     for tried in found.tried:
         figures = zip(tried.figures[index], default, strict=True)
@@ -236,7 +236,7 @@ def _choices(found: Readings) -> list[str]:
         if default is None:
             value = choice.default_text(found.scenario)
             lines.append(f"- **{value}**, the default here, is none of the readings below.")
-        lines += [_reading(one, is_default=one is default) for one in choice.readings]
+        lines += [_reading(reading, is_default=reading is default) for reading in choice.readings]
         lines.append("")
     return lines
 

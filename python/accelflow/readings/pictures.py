@@ -63,7 +63,7 @@ def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:
         axes.barh(place, high - low, left=low, height=0.7, color=color)
         for values, face in ((swing.others, _DOT), (swing.saturated, "white")):
             shown = [_inside(value) for value in values]
-            if not shown:  # nothing that is not clipped has no size, and spoils the layout
+            if not shown:  # an empty line that is not clipped has no size, and spoils the layout
                 continue
             axes.plot(
                 shown,
@@ -74,7 +74,7 @@ def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:
                 markersize=3.5,
                 clip_on=False,  # half of a dot at the edge is outside
             )
-    axes.set_yticks(range(len(moves)), [one.choice.name for one in moves], fontsize=6.5)
+    axes.set_yticks(range(len(moves)), [move.choice.name for move in moves], fontsize=6.5)
     axes.set_ylim(_MOST - 0.5, -0.5)
     axes.axvline(0.0, color=_PAPER, linewidth=1.2)
     if default.log_ratio is not None:

@@ -1,4 +1,4 @@
-"""Every reading, simulated, and its figures beside those of the default scenario."""
+"""Simulations of every reading, and its figures beside those of the default scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accelflow.reproduce import Budget, Definition, Outcome, Runner, Scenario, r
 
 __all__ = ["EXPERIMENTS", "Figure", "Readings", "Tried", "read_all"]
 
-#: The experiments that are run by default: none that searches for a throughput, which takes long.
+#: The experiments that run by default: none that searches for a throughput, which takes long.
 EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
 
 #: The form of a row whose figure is one less a ratio of latencies.
@@ -50,9 +50,9 @@ class Figure:
 
     @property
     def log_ratio(self) -> float | None:
-        """The logarithm of ours over the paper's; 0 is the paper's, and 0.69 is twice the paper's.
+        """The logarithm of ours over the paper's: 0 is the paper's figure, 0.69 is twice as much.
 
-        Of a reduction it is that of the latency ratio, one less the reduction. None if one of the
+        For a reduction it is that of the latency ratio, one less the reduction. None if one of the
         two has no logarithm.
         """
         if self.mean is None:
@@ -74,13 +74,13 @@ class Figure:
         return abs(self.mean - other.mean) > self.half_width + other.half_width
 
     def same(self, other: Figure) -> bool:
-        """Whether the two come from the same simulations, or from equal ones."""
+        """Whether the two come from equal simulations."""
         return self.finding.ours == other.finding.ours
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A reading that is not the default, and, by experiment, a figure for each row."""
+    """A reading other than the default, with the figure of each row by experiment."""
 
     choice: Choice
     reading: Reading
@@ -89,7 +89,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Readings:
-    """All that came out: `default` has, by experiment, a figure for each row."""
+    """All results; `default` has the figure of each row by experiment."""
 
     definitions: tuple[Definition, ...]
     choices: tuple[Choice, ...]
@@ -99,8 +99,8 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """A row's figure under each reading that is not the default."""
-        return [(one, one.figures[experiment][row]) for one in self.tried]
+        """A row's figure under each reading other than the default."""
+        return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
 
 def read_all(
@@ -113,14 +113,14 @@ def read_all(
 ) -> Readings:
     """Run the experiments with `scenario` and with every other reading of `choices`.
 
-    Readings are tried one at a time, and what several of them need is simulated once. The outcome
-    does not depend on the runner's threads. Raises InputError for an experiment without rows, and
-    for a scenario that is not allowed.
+    Readings are tried one at a time, and a simulation that several of them need runs once. The
+    outcome does not depend on the runner's threads. Raises InputError for an experiment without
+    rows, and for a scenario that is not allowed.
     """
     scenario = scenario or Scenario()
-    for one in definitions:
-        if one.table is not None or not one.rows:
-            raise InputError(f"{one.name} simulates no row, so that no reading can move it")
+    for definition in definitions:
+        if definition.table is not None or not definition.rows:
+            raise InputError(f"{definition.name} simulates no row, so no reading can move it")
 
     def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:
         outcomes = reproduce(definitions, budget=budget, runner=runner, scenario=read)
@@ -137,7 +137,7 @@ def read_all(
 def _alternatives(
     choices: Sequence[Choice], scenario: Scenario
 ) -> Iterable[tuple[Choice, Reading]]:
-    return [(choice, one) for choice in choices for one in choice.alternatives(scenario)]
+    return [(choice, reading) for choice in choices for reading in choice.alternatives(scenario)]
 
 
 def _figures(outcome: Outcome) -> tuple[Figure, ...]:

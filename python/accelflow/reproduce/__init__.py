@@ -72,15 +72,17 @@ def reproduce(
     scenario = scenario or Scenario()
     scenario.check()
     plans: dict[str, Plan[Cells]] = {
-        one.name: plan(one, scenario, budget) for one in definitions if one.table is None
+        definition.name: plan(definition, scenario, budget)
+        for definition in definitions
+        if definition.table is None
     }
     cells = run_plans(plans, runner)
     inputs = Inputs(scenario.sizes, scenario.tcp_cost_ns)
     return [
-        of_cells(one, cells[one.name], budget)
-        if one.table is None
-        else of_table(one, TABLES[one.table](inputs))
-        for one in definitions
+        of_cells(definition, cells[definition.name], budget)
+        if definition.table is None
+        else of_table(definition, TABLES[definition.table](inputs))
+        for definition in definitions
     ]
 
 

@@ -1,4 +1,4 @@
-"""How long simulations run, how often they are repeated, and when a figure rests on enough."""
+"""Lengths and repetitions of simulations, and the least that a figure may rest on."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from accelflow.errors import InputError
 
 __all__ = ["BUDGETS", "MIN_BEYOND", "MIN_DWELLS", "Budget", "budget"]
 
-#: Responses beyond a percentile, of all seeds together, that it needs. A percentile of n responses
-#: has (1 - q) n of them beyond it, give or take the root of that: 10 % for 100.
+#: The fewest responses of all seeds beyond a percentile. A percentile q of n responses has
+#: (1 - q) n of them beyond it, plus or minus the root of that: 10 % for 100.
 MIN_BEYOND: Final = 100
 
-#: How often the rate of modulated arrivals has to be drawn anew, in all seeds together. A state of
-#: 1 %, the rarest of `alibaba` and the one that makes most of its tail, is then drawn three times.
+#: How often all seeds together must draw the rate of modulated arrivals. The rarest state of
+#: `alibaba` has 1 %, makes most of its tail, and is then drawn three times.
 MIN_DWELLS: Final = 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What a run may cost, and how sure its figures are to be.
+    """The length of simulations, their repetitions, and the precision of figures.
 
     `requests` are those of a service with the mean rate in each simulation, of which the first
     tenth is warm-up and not counted. They are doubled, up to `most_requests`, until the half width
     of each compared figure is at most `precision` of the paper's figure. Each simulation is
     repeated with the seeds 1 to `replications`. A search for a maximum rate tries rates that differ
-    by the factor `rate_step`, so it is right to one step; its simulations are never prolonged.
+    by the factor `rate_step`, so its outcome is right to one step, and never prolongs simulations.
     """
 
     name: str
@@ -44,9 +44,10 @@ class Budget:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The requests that a simulation may have: the same few for all, so that they are shared.
+        """The numbers of requests that a simulation may have.
 
-        They do not go beyond `most_requests`, but `requests` are always among them.
+        They begin at `requests` and double up to `most_requests`. There are few of them, so that
+        experiments share simulations.
         """
         found = [self.requests]
         while found[-1] * 2 <= self.most_requests:
@@ -54,14 +55,14 @@ class Budget:
         return tuple(found)
 
     def length(self, needed: float) -> int:
-        """The shortest length of at least `needed` requests, or the longest that there is."""
-        return next((one for one in self.lengths if one >= needed), self.lengths[-1])
+        """The shortest length of at least `needed` requests, or else the longest one."""
+        return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
 
-#: `full` is for results to keep, `quick` for a look, `ci` for finding out whether everything works.
+#: `full` is for results to keep, `quick` for a first look, `ci` for tests.
 BUDGETS: Mapping[str, Budget] = {
-    one.name: one
-    for one in (
+    known.name: known
+    for known in (
         Budget(name="full", requests=3_000, replications=6, rate_step=1.07, most_requests=24_000),
         Budget(name="quick", requests=3_000, replications=4, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),
@@ -70,7 +71,7 @@ BUDGETS: Mapping[str, Budget] = {
 
 
 def budget(name: str) -> Budget:
-    """The budget called `name`. Raises InputError for a name that is not known."""
+    """The budget called `name`. Raises InputError for an unknown name."""
     if name not in BUDGETS:
         raise InputError(f"unknown budget '{name}'; known are {', '.join(BUDGETS)}")
     return BUDGETS[name]

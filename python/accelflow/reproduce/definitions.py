@@ -1,7 +1,7 @@
-"""Experiments as small files: what is simulated, what is measured, what it is compared with.
+"""Experiments as small files: what is simulated, measured, and compared with the paper.
 
-The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md says what may stand in
-them. Everything that is not known is refused, with its place and what is allowed there.
+The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md describes them. Unknown
+keys and values are refused with their place and what is allowed there.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ KINDS = ("simulation", "throughput", "static")
 PLOTS = ("bars", "lines", "stack", "range")
 PLOTTED_PER = ("service", "server")
 DIRECTIONS = ("rises", "falls")
-#: Fields of a simulation that a file sets; the others are the scenario's or the budget's.
-SETTABLE = frozenset(one.name for one in fields(simulation.Experiment)) - {
+#: The fields of a simulation that a file may set; scenario and budget set the others.
+SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Experiment)) - {
     "by_rate",
     "orchestrators",
     "profile",
@@ -51,13 +51,13 @@ SETTABLE = frozenset(one.name for one in fields(simulation.Experiment)) - {
     "slo_us",
     "tcp_cost_ns",
 }
-#: Arrivals as in the evaluation's main experiment, whichever those are in the scenario.
+#: Stands for the arrivals that the scenario has for the paper's production arrivals.
 PRODUCTION = "production"
 
 
 @dataclass(frozen=True)
 class Point:
-    """A place of a sweep: what it sets beyond the experiment's setup."""
+    """A point of a sweep, with the settings that it adds to the experiment's setup."""
 
     label: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """A system at a point; both may be left out where there is one, or where all are meant."""
+    """A system at a point. Files may leave out either if there is only one, or if all are meant."""
 
     system: str
     point: str
@@ -75,7 +75,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that is compared with a reported one, and `also` ours by other definitions of it."""
+    """A figure that is compared with a reported one; `also` are other definitions of it."""
 
     target: str
     measure: str
@@ -88,7 +88,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Also:
-    """A row's figure by another definition, which `says` tells."""
+    """A row's figure by another definition, which `says` describes."""
 
     says: str
     row: Row
@@ -96,14 +96,14 @@ class Also:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that the paper says in words.
+    """A statement of the paper in words, which is checked.
 
     `kind` is one of these. ``order``: `groups` of systems follow one another by `measure`, and
     those of one group may stand in any order. ``ranking``: so do groups of measures, of the system
     and point of `row`. ``trend``: the figure of `row` goes in a `direction` over `points`, each
     with the point that it is compared with. ``most``: the figure of `row` of each of `services` is
     above the mean of the others'. `why_not` is the recorded reason for a check that does not hold
-    here; None if it should.
+    here; None for one that should hold.
     """
 
     says: str
@@ -120,7 +120,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Plot:
-    """The form of the picture."""
+    """How the picture is drawn."""
 
     form: str
     measures: tuple[str, ...]
@@ -135,9 +135,10 @@ class Plot:
 
 @dataclass(frozen=True)
 class Slo:
-    """What a service owes: `factor` times its mean response time on an idle server at `point`.
+    """A service level objective: `factor` times the mean response time of an idle server.
 
-    Which system that server has is the scenario's to say. The range of rates is that of a search.
+    That server is at `point`, and the scenario chooses its system. `low_rps` and `high_rps` bound
+    a search.
     """
 
     point: str
@@ -183,7 +184,7 @@ def _rank(name: str) -> tuple[int, int, str]:
 
 
 def load(name: str) -> Definition:
-    """The experiment called `name`. Raises InputError for a name that is not known."""
+    """The experiment called `name`. Raises InputError for an unknown name."""
     known = names()
     if name not in known:
         raise InputError(f"unknown experiment '{name}'; known are {', '.join(known)}")
@@ -214,16 +215,16 @@ def _read(name: str, root: _Table) -> Definition:
     systems = setup.choices("systems", known) if kind != "static" else ("",)
     settings = _settings(setup)
     setup.end()
-    points = tuple(_point(one) for one in root.tables("point")) or (Point(""),)
+    points = tuple(_point(inner) for inner in root.tables("point")) or (Point(""),)
     labels = [point.label for point in points]
     repeated = next((label for label in labels if labels.count(label) > 1), None)
     if repeated is not None:
-        raise InputError(f"{root.place}: the point '{repeated}' is there more than once")
+        raise InputError(f"{root.place}: the point '{repeated}' appears more than once")
     measures = tuple(root.strings("measures")) if kind != "static" else ()
     for measure in measures:
         check_measure(measure, f"{root.place}: measures")
     scope = _Scope(systems, labels, frozenset(measures) if kind != "static" else None)
-    rows = [_row(one, scope) for one in root.tables("row")]
+    rows = [_row(inner, scope) for inner in root.tables("row")]
     section = root.string("section", "")
     if section:
         rows += _section_rows(section, root.place)
@@ -239,10 +240,10 @@ def _read(name: str, root: _Table) -> Definition:
         measures=measures,
         rows=tuple(rows),
         checks=(
-            *(_order(one, scope) for one in root.tables("order")),
-            *(_trend(one, scope) for one in root.tables("trend")),
-            *(_ranking(one, scope) for one in root.tables("ranking")),
-            *(_most(one, scope) for one in root.tables("most")),
+            *(_order(inner, scope) for inner in root.tables("order")),
+            *(_trend(inner, scope) for inner in root.tables("trend")),
+            *(_ranking(inner, scope) for inner in root.tables("ranking")),
+            *(_most(inner, scope) for inner in root.tables("most")),
         ),
         plot=_plot(root.table("plot", needed=False), scope),
         table=table,
@@ -253,7 +254,7 @@ def _read(name: str, root: _Table) -> Definition:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What the rows and checks of a file may refer to."""
+    """The systems, points and measures that rows and checks of a file may name."""
 
     systems: Sequence[str]
     points: Sequence[str]
@@ -265,14 +266,14 @@ class _Scope:
         return table.choice("measure", sorted(self.measures))
 
     def cell(self, table: _Table) -> Cell:
-        """A cell; what there is one of need not be named."""
+        """A cell; its system and point may be left out if there is only one."""
         system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
         point = table.choice("point", self.points, self.points[0] if self._one_point else None)
         table.end()
         return Cell(system, point)
 
     def any_point(self, table: _Table) -> Cell:
-        """A cell of a trend, which goes over all points."""
+        """A cell of a trend, which has all points."""
         system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
         table.end()
         return Cell(system, "")
@@ -287,11 +288,11 @@ class _Scope:
 
 
 def _settings(table: _Table) -> Mapping[str, Any]:
-    """Fields of a simulation; whether their values are right is the simulation's to say."""
+    """Fields of a simulation; the simulation checks their values."""
     found = {key: table.take(key) for key in sorted(SETTABLE) if key in table}
     checked = dict(found)
     if checked.get("arrivals") == PRODUCTION:
-        # The scenario's, which it checks itself.
+        # The scenario checks its own arrivals.
         del checked["arrivals"]
         if "rates" not in found:
             raise InputError(
@@ -313,13 +314,13 @@ def _point(table: _Table) -> Point:
 def _row(table: _Table, scope: _Scope) -> Row:
     target = table.choice("target", [row.removeprefix("accelflow.") for row in targets()])
     row = _figure(table, scope, f"accelflow.{target}", scope.cell)
-    also = tuple(_also(one, scope, row) for one in table.tables("also"))
+    also = tuple(_also(inner, scope, row) for inner in table.tables("also"))
     table.end()
     return replace(row, also=also)
 
 
 def _also(table: _Table, scope: _Scope, row: Row) -> Also:
-    """Another definition of the figure of `row`: what it does not state is as there."""
+    """Another definition of the figure of `row`, which has the defaults."""
     says = table.string("says")
     form = table.choice("form", FORMS, row.form)
     to = table.table("to", needed=form != "value" and row.to is None)
@@ -353,8 +354,8 @@ def _section_rows(section: str, place: str) -> list[Row]:
     if not found:
         known = sorted({row.split(".")[1] for row in targets() if row.startswith("accelflow.")})
         raise InputError(f"{place}: unknown section '{section}'; known are {', '.join(known)}")
-    one = Cell("", "")
-    return [Row(row, row.removeprefix(prefix), "value", "mean", one, None) for row in found]
+    cell = Cell("", "")
+    return [Row(row, row.removeprefix(prefix), "value", "mean", cell, None) for row in found]
 
 
 def _order(table: _Table, scope: _Scope) -> Check:
@@ -372,11 +373,11 @@ def _order(table: _Table, scope: _Scope) -> Check:
 
 
 def _groups(table: _Table, key: str, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Names that follow one another; those in a list of their own in any order."""
+    """Names that must follow one another; those in an inner list may have any order."""
     groups = table.take(key)
     if not isinstance(groups, list) or len(groups) < 2:
         raise InputError(f"{table.place}.{key} is {groups!r}; it must be a list of two or more")
-    split = tuple(tuple(one) if isinstance(one, list) else (one,) for one in groups)
+    split = tuple(tuple(group) if isinstance(group, list) else (group,) for group in groups)
     for name in (name for group in split for name in group):
         if name not in known:
             raise InputError(f"{table.place}.{key} has '{name}'; known are {', '.join(known)}")
@@ -405,7 +406,7 @@ def _trend(table: _Table, scope: _Scope) -> Check:
 
 
 def _pairs(table: _Table, scope: _Scope) -> tuple[tuple[str, str], ...]:
-    """The points of a trend, by default all, and what each is compared with, by default itself."""
+    """The points of a trend (default: all), each with the one it is compared with (itself)."""
     points = table.choices("points", scope.points) if "points" in table else tuple(scope.points)
     others = points
     if "to_points" in table:
@@ -491,7 +492,7 @@ def _slo(table: _Table, points: Sequence[str], kind: str) -> Slo | None:
 
 
 class _Table:
-    """A table of the file that is read key by key; :meth:`end` refuses what was not read."""
+    """A table of the file that is read key by key; :meth:`end` refuses the keys left over."""
 
     def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
         self._content = dict(content or {})
@@ -523,7 +524,7 @@ class _Table:
 
     def strings(self, key: str) -> list[str]:
         value = self.take(key)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InputError(f"{self.place}.{key} is {value!r}; it must be a list of texts")
         return value
 
@@ -557,9 +558,9 @@ class _Table:
 
     def tables(self, key: str) -> list[_Table]:
         content = self.take(key, [])
-        if not isinstance(content, list) or not all(isinstance(one, Mapping) for one in content):
+        if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
             raise InputError(f"{self.place}.{key} is {content!r}; it must be a list of tables")
-        return [_Table(one, f"{self.place}.{key}[{at}]") for at, one in enumerate(content)]
+        return [_Table(item, f"{self.place}.{key}[{at}]") for at, item in enumerate(content)]
 
     def end(self) -> None:
         if self._content:

@@ -34,9 +34,9 @@ Place = tuple[str, str]
 
 
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
-    """Where the results are that `row` is a figure of.
+    """The places of the results that `row` is computed from.
 
-    Those of a trend are at `point`, and what it is compared with at `other`, if not there, too.
+    For a trend they are at `point`, and those it is compared with at `other` or else at `point`.
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:
@@ -49,7 +49,7 @@ def saturated(row: Row, cells: Cells) -> list[str]:
     found = [
         system
         for point, system in places_of(row)
-        if any(one.get("saturated") for run in cells[point, system] for one in run.values())
+        if any(service.get("saturated") for run in cells[point, system] for service in run.values())
     ]
     return list(dict.fromkeys(found))
 
@@ -129,7 +129,7 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 
 
 def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """What the figure of `row` rests on too little of, or nothing."""
+    """What the figure of `row` rests on too little of; empty if nothing is short."""
     found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
     return next((text for text in found if text), "")
 
@@ -137,11 +137,11 @@ def too_little(row: Row, cells: Cells, point: str = "") -> str:
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
     """The fewest and the most requests that simulations at `places` had."""
     found = [
-        one["run"]["requests"]
+        service["run"]["requests"]
         for place in places
         for run in cells[place]
-        for one in run.values()
-        if "run" in one
+        for service in run.values()
+        if "run" in service
     ]
     return (min(found, default=0), max(found, default=0))
 
@@ -166,7 +166,7 @@ def _of_row(row: Row, cells: Cells, places: Sequence[Place], kept: Sequence[int]
 def _of_services(
     row: Row, cells: Cells, services: Sequence[str], less: Sequence[str]
 ) -> Estimate | None:
-    """The figure of `row` of `services` alone, less that of others, if there are any."""
+    """The figure of `row` for `services` alone, less that of the services `less`, if any."""
     places = places_of(row)
 
     def of(names: Sequence[str], kept: Sequence[int]) -> float | None:
@@ -197,4 +197,4 @@ def _values(
 def _value(measure: str, rows: Sequence[ServiceRow], kept: Sequence[int]) -> float | None:
     if not exists(measure, rows):
         return None
-    return pooled(measure, [rows[one] for one in kept])
+    return pooled(measure, [rows[seed] for seed in kept])

@@ -30,9 +30,9 @@ _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 def rewrite_page(folder: Path) -> Path:
     """Write the page of the results in `folder` anew, and return its path.
 
-    Figures are those of the files; reasons and what the paper reports are today's. Raises
+    Our figures are those of the files; reasons and the paper's figures are the current ones. Raises
     InputError for a folder without results, for results of different budgets or scenarios, and for
-    files that do not fit the experiments of today.
+    files that do not fit the current experiments.
     """
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
@@ -44,7 +44,7 @@ def rewrite_page(folder: Path) -> Path:
             if trees[path].get(key) != trees[first].get(key):
                 raise InputError(
                     f"{path}: {key} is {trees[path].get(key)!r}, but in {first.name} "
-                    f"{trees[first].get(key)!r}; one page has one"
+                    f"{trees[first].get(key)!r}; a page needs the same for all"
                 )
     try:
         chosen, scenario = _shared(trees[first])
@@ -54,9 +54,9 @@ def rewrite_page(folder: Path) -> Path:
     try:
         text = markdown(outcomes, scenario, chosen)
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        # Members are there, and one is of a kind that no experiment writes.
+        # All members are there, but one has a type that no experiment writes.
         raise InputError(
-            f"{folder}: a value in the results is of no use ({error}); run them again"
+            f"{folder}: a value in the results cannot be used ({error}); run the experiments again"
         ) from error
     page = folder / PAGE
     try:
@@ -95,7 +95,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> Outcome:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{path}: does not fit the experiment of today ({error}); run it again"
+            f"{path}: does not fit the current experiment ({error}); run it again"
         ) from error
 
 
@@ -106,5 +106,5 @@ def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:
 
 
 def _statement(definition: Definition, check: Mapping[str, Any]) -> Statement:
-    why_not = {one.says: one.why_not for one in definition.checks}
+    why_not = {known.says: known.why_not for known in definition.checks}
     return Statement(check["says"], check["holds"], check["found"], why_not[check["says"]])

@@ -1,4 +1,4 @@
-"""What can be measured of a system, and how figures are made of it.
+"""Measures of a system, and how figures are computed from them.
 
 A *measure* is read from the results of one service in one simulation. A *form* compares two systems
 service by service, and a *summary* makes one figure of the services'.
@@ -30,7 +30,7 @@ def _plain(key: str) -> Callable[[ServiceRow], float | None]:
 def _share(*parts: str, remote: bool = False) -> Callable[[ServiceRow], float | None]:
     """The share of some parts in the time that a request spends on this server.
 
-    With `remote`, in all of its response time: waits for other servers included.
+    With `remote`, the share in its whole response time, with waits for other servers.
     """
 
     def read_share(row: ServiceRow) -> float | None:
@@ -44,9 +44,9 @@ def _share(*parts: str, remote: bool = False) -> Callable[[ServiceRow], float | 
 
 
 def _of_accelerators(key: str, *accelerators: str) -> Callable[[ServiceRow], float | None]:
-    """What results say of accelerators under `key`, the mean over those named together.
+    """The member `key` of the results of accelerators, as the mean over those given.
 
-    None for results of before it was counted.
+    None for older results, which lack it.
     """
 
     def read_mean(row: ServiceRow) -> float | None:
@@ -73,7 +73,7 @@ _ACCELERATORS: Final = tuple(name for names in _TOGETHER.values() for name in na
 
 
 def _of_data(part: str, whole: Callable[[ServiceRow], float]) -> Callable[[ServiceRow], Any]:
-    """A count of the server's data path over another, if there was any of the latter."""
+    """A count of the server's data path over another; None if the other is 0."""
 
     def read_ratio(row: ServiceRow) -> float | None:
         count = whole(row)
@@ -85,10 +85,10 @@ def _of_data(part: str, whole: Callable[[ServiceRow], float]) -> Callable[[Servi
 def _operations(row: ServiceRow) -> float:
     """Operations on accelerators in the whole run, of all requests of the server, in millions."""
     requests: float = math.fsum(
-        one["responded"]
+        service["responded"]
         for system in row["run"]["systems"]
-        for one in system["services"]
-        if row["run"]["placement"] == "colocated" or one["service"] == row["service"]
+        for service in system["services"]
+        if row["run"]["placement"] == "colocated" or service["service"] == row["service"]
     )
     of_each: float = row["operations_per_request"]
     return of_each * requests / 1e6
@@ -112,13 +112,13 @@ def _fallen_back(reason: str) -> Callable[[ServiceRow], float | None]:
 
 
 def _missed(row: ServiceRow) -> float | None:
-    """Requests that miss their SLO, of those that have one."""
+    """The share of requests that miss their SLO, of those that have one."""
     with_slo: int = row["slo"]["requests"]
     return row["slo"]["missed"] / with_slo if with_slo else None
 
 
 def _timed_out(row: ServiceRow) -> float | None:
-    """Messages that did not come in time, per million requests."""
+    """Messages that timed out, per million requests."""
     requests: int = row["responded"] + row["fallbacks"]["timed_out"]
     return 1e6 * row["fallbacks"]["timed_out"] / requests if requests else None
 
@@ -140,7 +140,7 @@ def _energy(key: str) -> Callable[[ServiceRow], float | None]:
     return read_energy
 
 
-#: By name, what can be read of a service: latencies in us, the others as shares of 1 or counts.
+#: All measures of a service by name: latencies in us, the others as shares of 1 or counts.
 MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     **{key: _plain(key) for key in ("mean_us", "p50_us", "p99_us", "p999_us")},
     **{key: _plain(key) for key in ("throughput_rps", "core_utilization", "manager_utilization")},
@@ -182,7 +182,7 @@ def check_measure(name: str, place: str) -> None:
 
 
 def read(measure: str, row: ServiceRow) -> float | None:
-    """`measure` of one service; None if it has none, such as a latency of no requests."""
+    """`measure` of one service; None if it does not exist, such as the latency of no requests."""
     return MEASURES[measure](row)
 
 
@@ -195,7 +195,7 @@ def figure(
     """One figure of values by service; None if a service lacks it.
 
     ``value`` takes `ours` as they are, ``ratio`` is ours over theirs and ``reduction`` one less
-    that, service by service, which weigh the same, as in the paper's averages (section VII.A).
+    that, for each service. Services have equal weights, as in the paper's averages (section VII.A).
     """
     found = [_one(form, value, (theirs or {}).get(service)) for service, value in ours.items()]
     if not found:

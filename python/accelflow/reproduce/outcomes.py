@@ -105,7 +105,7 @@ def of_cells(definition: Definition, cells: Cells, budget: Budget) -> Outcome:
         findings=tuple(_finding(definition, row, cells, budget) for row in definition.rows),
         statements=tuple(judge(check, cells) for check in definition.checks),
         shown=shown,
-        by_cell={(one.point, one.system, one.service, one.measure): one for one in shown},
+        by_cell={(cell.point, cell.system, cell.service, cell.measure): cell for cell in shown},
     )
 
 

@@ -75,9 +75,9 @@ def _sizes(scenario: Scenario) -> str:
 
 def _statements(outcomes: Sequence[Outcome]) -> list[str]:
     rows = [
-        (outcome.definition.name, one.says, _HOLDS[one.holds], one.found)
+        (outcome.definition.name, statement.says, _HOLDS[statement.holds], statement.found)
         for outcome in outcomes
-        for one in outcome.statements
+        for statement in outcome.statements
     ]
     if not rows:
         return []
@@ -91,10 +91,10 @@ _HOLDS: Final = {True: "holds", False: "**does not hold**", None: "undecided"}
 
 def _why_not(outcomes: Sequence[Outcome]) -> list[str]:
     lines = [
-        f"- {outcome.definition.name}, {one.says}: {_reason(one.why_not)}"
+        f"- {outcome.definition.name}, {statement.says}: {_reason(statement.why_not)}"
         for outcome in outcomes
-        for one in outcome.statements
-        if one.holds is False
+        for statement in outcome.statements
+        if statement.holds is False
     ]
     return ["## Why they do not hold", "", *lines, ""] if lines else []
 

@@ -101,7 +101,7 @@ def _finish(axes: Axes, plot: Plot) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
-    elif any(one.endswith("_share") for one in plot.measures) or plot.form == "stack":
+    elif any(measure.endswith("_share") for measure in plot.measures) or plot.form == "stack":
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     else:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -110,7 +110,7 @@ def _finish(axes: Axes, plot: Plot) -> None:
 def _limit(axes: Axes, outcome: Outcome, plot: Plot) -> None:
     """Show all values; an interval that is much longer than its value may leave the picture."""
     shown = {*plot.measures, *([plot.star] if plot.star else [])}
-    values = [one.value.mean for one in outcome.shown if one.measure in shown and one.value]
+    values = [cell.value.mean for cell in outcome.shown if cell.measure in shown and cell.value]
     values = [value for value in values if value > 0] or [1.0]
     if plot.log:
         axes.set_ylim(min(values) / 2, max(values) * 2.5)
@@ -141,7 +141,7 @@ def _caption(axes: Axes, outcome: Outcome, plot: Plot) -> None:
     text = f"{outcome.definition.place}: {outcome.definition.title}"
     if outcome.seeds:
         text += f"; {outcome.requests_text} requests a service, {len(outcome.seeds)} seeds"
-    if any(one.saturated for one in outcome.shown) and plot.form == "bars":
+    if any(cell.saturated for cell in outcome.shown) and plot.form == "bars":
         text += "   (\N{UPWARDS ARROW} saturated: grows with the run)"
     lines = [*([plot.x] if plot.x else []), *textwrap.wrap(text, int(plot.width_in * 16))]
     label = "\n".join(lines)
@@ -180,23 +180,23 @@ def _series(outcome: Outcome, panel: str) -> list[_Series]:
         ]
     point = panel or points[0]
     return [
-        _Series(shown[one], COLORS.get(one, PALETTE[place % len(PALETTE)]), one, point)
-        for place, one in enumerate(definition.systems)
+        _Series(shown[system], COLORS.get(system, PALETTE[place % len(PALETTE)]), system, point)
+        for place, system in enumerate(definition.systems)
     ]
 
 
-def _value(outcome: Outcome, one: _Series, service: str, measure: str) -> float:
+def _value(outcome: Outcome, series: _Series, service: str, measure: str) -> float:
     """A measure of a service, or the mean over the services; NaN if there is none."""
     if service != _MEAN:
-        found = outcome.by_cell.get((one.point, one.system, service, measure))
+        found = outcome.by_cell.get((series.point, series.system, service, measure))
         return math.nan if found is None or found.value is None else found.value.mean
-    values = [_value(outcome, one, name, measure) for name in _services(outcome, one)]
+    values = [_value(outcome, series, name, measure) for name in _services(outcome, series)]
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def _services(outcome: Outcome, one: _Series) -> list[str]:
+def _services(outcome: Outcome, series: _Series) -> list[str]:
     there = {(point, system, service) for point, system, service, _ in outcome.by_cell}
-    return [name for name in outcome.services if (one.point, one.system, name) in there]
+    return [name for name in outcome.services if (series.point, series.system, name) in there]
 
 
 def _bars(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[Any, str]]:
@@ -317,13 +317,13 @@ def _stack(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[A
 def _shares(outcome: Outcome, plot: Plot, system: str) -> dict[str, dict[str, float]]:
     if outcome.table is not None:
         return {label: dict(shares) for label, shares in outcome.table.series.items()}
-    one = _Series("", "", system, outcome.definition.points[0].label)
+    series = _Series("", "", system, outcome.definition.points[0].label)
     return {
         service: {
-            measure.removesuffix("_share"): _value(outcome, one, service, measure)
+            measure.removesuffix("_share"): _value(outcome, series, service, measure)
             for measure in plot.measures
         }
-        for service in [*_services(outcome, one), _MEAN]
+        for service in [*_services(outcome, series), _MEAN]
     }
 
 

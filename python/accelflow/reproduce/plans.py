@@ -1,4 +1,4 @@
-"""What an experiment simulates, step by step, and for how long."""
+"""The simulations of an experiment, step by step, and their lengths."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from accelflow.reproduce.scenario import OWN, Scenario
 
 __all__ = ["UNLOADED_RPS", "Cells", "plan"]
 
-#: The systems whose input queues look at deadlines.
+#: The systems whose input queues use deadlines.
 BY_DEADLINE = ("accelflow_deadline", "accelflow_edf")
 
-#: So few requests that each finds the server idle.
+#: A rate so low that each request finds the server idle.
 UNLOADED_RPS = 10.0
 
-#: A figure that needs more requests to be sure may have so many times as many at once.
+#: The most by which a step multiplies the requests of an imprecise figure.
 MOST_AT_ONCE = 4
 
 
@@ -55,10 +55,10 @@ def _cases(definition: Definition, budget: Budget) -> list[_Case]:
 
 
 def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
-    """Every system at every point, with every seed, for as long as its figures need.
+    """Every system at every point with every seed, for as long as its figures need.
 
-    With SLOs, if the experiment has them. How long depends on nothing but results, so it is the
-    same on any day and for any number of threads.
+    Simulations have SLOs if the experiment has. Lengths depend on results alone, so they are the
+    same for any number of threads.
     """
     cases = _cases(definition, budget)
     owed: list[dict[str, float]] = [{} for _ in cases]
@@ -67,8 +67,8 @@ def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Pl
 
     def wanted(case: _Case, owes: dict[str, float], requests: int) -> simulation.Experiment:
         point, system, seed = case
-        one = scenario.experiment(system, definition.setup, point, requests, seed)
-        return replace(one, slo_us=owes)
+        experiment = scenario.experiment(system, definition.setup, point, requests, seed)
+        return replace(experiment, slo_us=owes)
 
     lengths = {
         (case[0].label, case[1]): _shortest(wanted(case, owes, budget.requests), budget)
@@ -92,33 +92,35 @@ def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Pl
     return cells
 
 
-def _shortest(one: simulation.Experiment, budget: Budget) -> int:
-    """The length at which the rate of the arrivals is drawn often enough, if there is one."""
-    drawn = dwells_of(one) * budget.replications
-    needed = one.requests * MIN_DWELLS / drawn
+def _shortest(experiment: simulation.Experiment, budget: Budget) -> int:
+    """The shortest length that draws the rate of the arrivals often enough, if there is one."""
+    drawn = dwells_of(experiment) * budget.replications
+    needed = experiment.requests * MIN_DWELLS / drawn
     return budget.length(needed) if needed <= budget.lengths[-1] else budget.requests
 
 
 def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Budget) -> _Lengths:
-    """The lengths that cells need by what was found at `lengths`."""
+    """The lengths that cells need, by their results at `lengths`."""
     needed: dict[tuple[str, str], float] = {
         key: lengths[key] * _for_percentiles(definition, runs) for key, runs in cells.items()
     }
-    together = [[(it.label, one) for one in definition.systems] for it in definition.points]
+    together = [
+        [(point.label, system) for system in definition.systems] for point in definition.points
+    ]
     for row in definition.rows:
         places = places_of(row)
         together.append(places)
         more = _for_row(row, cells, budget)
         needed.update({key: max(needed[key], lengths[key] * more) for key in places})
     longer = {key: max(budget.length(value), lengths[key]) for key, value in needed.items()}
-    # What is compared has the same requests: the systems at a point, and what rows connect.
+    # Systems that are compared have the same requests: those at a point, and those of a row.
     for places in together * len(together):
         longer.update(dict.fromkeys(places, max(longer[key] for key in places)))
     return longer
 
 
 def _for_row(row: Row, cells: Cells, budget: Budget) -> float:
-    """How many times as many requests the figure of `row` needs."""
+    """The factor by which the figure of `row` needs more requests."""
     found = of_row(row, cells)
     goal = budget.precision * abs(targets()[row.target].value)
     if found is None or found.half_width is None or found.half_width <= goal:
@@ -129,7 +131,7 @@ def _for_row(row: Row, cells: Cells, budget: Budget) -> float:
 
 
 def _for_percentiles(definition: Definition, runs: Sequence[Services]) -> float:
-    """How many times as many requests percentiles need that the experiment has."""
+    """The factor by which the percentiles of the experiment need more requests."""
     fewest = [
         beyond(measure, [run[service] for run in runs])
         for measure in definition.measures
@@ -141,12 +143,12 @@ def _for_percentiles(definition: Definition, runs: Sequence[Services]) -> float:
 
 @dataclass
 class _Search:
-    """The highest rate of a grid at which a service meets what it owes.
+    """A search for the highest rate of a grid at which a service meets its SLO.
 
-    With a rate, all lower ones are taken to be met: bisection needs the logarithm of the grid's
-    length. Services that share a server have the same rate. All searches have one grid, so that
-    they share simulations, and the seed is that of the arrivals, so that all systems are offered
-    the same requests at the same rate.
+    If a rate meets it, all lower ones are taken to do so, so that bisection needs as many steps as
+    the logarithm of the grid's length. Services that share a server have the same rate. All
+    searches have one grid, so that they share simulations, and the seed is that of the arrivals, so
+    that all systems are offered the same requests at the same rate.
     """
 
     base: simulation.Experiment
@@ -178,7 +180,7 @@ class _Search:
 
     @property
     def found(self) -> ServiceRow:
-        """The service at the highest rate, with that rate; None of it if not even the lowest."""
+        """The service's results at the highest rate; ``max_rps`` is None if no rate will do."""
         if self.best is None:
             return {"service": self.service, "max_rps": None}
         return {**self.best, "max_rps": self.grid[self.low]}
@@ -188,7 +190,7 @@ def _throughput(definition: Definition, scenario: Scenario, budget: Budget) -> P
     """The highest load within the SLO, for every system at every point with every seed."""
     slo = definition.slo
     if slo is None:
-        raise InputError(f"{definition.name}.toml: an experiment on throughput needs an slo")
+        raise InputError(f"{definition.name}.toml: a throughput experiment needs an slo")
     grid = _grid(slo, budget.rate_step)
     cases = _cases(definition, budget)
     owed = yield from _owed(definition, slo, scenario, budget, cases)
@@ -204,11 +206,11 @@ def _throughput(definition: Definition, scenario: Scenario, budget: Budget) -> P
                 for name, owed_us in owes.items()
             ]
         )
-    yield from _bisect([one for group in searches for one in group])
+    yield from _bisect([search for group in searches for search in group])
     cells: Cells = {}
     for (point, system, _), group in zip(cases, searches, strict=True):
         cells.setdefault((point.label, system), []).append(
-            {one.service: one.found for one in group}
+            {search.service: search.found for search in group}
         )
     return cells
 
@@ -220,10 +222,10 @@ def _alone(base: simulation.Experiment, service: str) -> simulation.Experiment:
 
 
 def _bisect(searches: Iterable[_Search]) -> Plan[None]:
-    while open_ones := [one for one in searches if not one.ended]:
-        results = yield [one.next for one in open_ones]
-        for one, result in zip(open_ones, results, strict=True):
-            one.look(result)
+    while open_searches := [search for search in searches if not search.ended]:
+        results = yield [search.next for search in open_searches]
+        for search, result in zip(open_searches, results, strict=True):
+            search.look(result)
 
 
 def _owed(
@@ -233,18 +235,18 @@ def _owed(
     budget: Budget,
     cases: Sequence[_Case],
 ) -> Plan[list[dict[str, float]]]:
-    """What each service owes in each case: a multiple of its unloaded mean response time.
+    """The SLO of each service in each case, in us: a multiple of its unloaded mean response time.
 
-    It is the same at all points, that of the point which the SLO names: a server with fewer
-    or slower elements does not owe less. Of which system is the scenario's to say.
+    It is the same at all points, that of the point which the SLO names: a server with fewer or
+    slower elements has the same SLO. The scenario chooses the system.
     """
     named = next(point for point in definition.points if point.label == slo.point)
 
     def unloaded(case: _Case) -> simulation.Experiment:
         _, system, seed = case
         chosen = system if scenario.slo_system == OWN else scenario.slo_system
-        one = scenario.experiment(chosen, definition.setup, named, budget.requests, seed)
-        return replace(one, placement="isolated", arrivals="poisson", rate_rps=UNLOADED_RPS)
+        experiment = scenario.experiment(chosen, definition.setup, named, budget.requests, seed)
+        return replace(experiment, placement="isolated", arrivals="poisson", rate_rps=UNLOADED_RPS)
 
     results = yield [unloaded(case) for case in cases]
     return [

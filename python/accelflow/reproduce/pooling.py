@@ -1,4 +1,4 @@
-"""Measures of a service over several seeds, and whether they rest on enough."""
+"""Measures of a service over several seeds, and whether enough responses back them."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = [
     "tail_share",
 ]
 
-#: Measures that are percentiles, in thousandths: whole numbers, so that ranks are exact.
+#: The percentiles among the measures, in thousandths: whole numbers keep ranks exact.
 PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
 
 #: The share of each simulation's response times, from the longest on, that is kept for the
 #: percentiles of all seeds: enough for P99 of ten seeds, even if all beyond it are of one.
 TAIL_SHARE: Final = 0.1
 
-#: So many are kept in any case: searches pool many short simulations.
+#: The fewest that are kept: searches pool many short simulations.
 _KEPT_ALWAYS: Final = 1_000
 
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
-    """`measure` of a service over the seeds that `rows` are of; None if one has none.
+    """`measure` of a service over the seeds of `rows`; None if a seed lacks it.
 
-    A percentile is that of the response times of all seeds together, the mean latency is theirs,
-    too, and anything else is the mean over the seeds.
+    Percentiles and the mean latency are those of the response times of all seeds together. Any
+    other measure is the mean over the seeds.
     """
     if not all("mean_us" in row for row in rows):  # a search that found no rate has no results
         return None
@@ -55,13 +55,13 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
 
 
 def tail_share(experiment: simulation.Experiment) -> float:
-    """The share of the response times of `experiment` that percentiles of many seeds may need."""
+    """The share of the longest response times of `experiment` that pooled percentiles need."""
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
 
 
 def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
-    """Whether `measure` may be told at all: P99.9 not with fewer than 100 responses beyond it."""
+    """Whether `measure` may be reported: P99.9 needs 100 responses beyond it."""
     return measure != "p999_us" or beyond(measure, rows) >= MIN_BEYOND
 
 
@@ -89,7 +89,7 @@ def _percentile(thousandths: int, rows: Sequence[ServiceRow]) -> float:
 
 
 def dwells_of(experiment: simulation.Experiment) -> float:
-    """How often the rate of the arrivals is drawn while requests count; without end if never."""
+    """How often the rate of the arrivals is drawn after warm-up; infinite if it never changes."""
     return _dwells(
         experiment.arrivals,
         experiment.requests - experiment.warmup_requests,
@@ -103,7 +103,7 @@ def _dwells(arrivals: str, requests: int, rate_rps: float) -> float:
 
 
 def _drawn(rows: Sequence[ServiceRow]) -> float:
-    """As :func:`dwells_of`, of the simulations that `rows` are of together."""
+    """As :func:`dwells_of`, for all simulations of `rows` together."""
     runs = [row["run"] for row in rows if "run" in row]
     return math.inf if not runs else math.fsum(_dwells_of_run(run) for run in runs)
 
@@ -115,7 +115,7 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """What `measure` of some services, each over its seeds, rests on too little of; or nothing."""
+    """What `measure` of some services rests on too little of; empty if nothing is short."""
     lacking = []
     if measure in PERCENTILES:
         least = min(beyond(measure, rows) for rows in services)

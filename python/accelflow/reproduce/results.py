@@ -23,7 +23,7 @@ def to_text(outcome: Outcome, scenario: Scenario, budget: Budget) -> str:
 
 
 def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, Any]:
-    """One outcome with all that it rests on."""
+    """One outcome as an object for JSON."""
     definition = outcome.definition
     return {
         "schema": SCHEMA,
@@ -42,23 +42,25 @@ def to_dict(outcome: Outcome, scenario: Scenario, budget: Budget) -> dict[str, A
         "findings": [finding_to_dict(finding) for finding in outcome.findings],
         "checks": [
             {
-                "says": one.says,
-                "holds": one.holds,
-                "found": one.found,
-                "why_not": one.why_not.to_dict() if one.holds is False and one.why_not else None,
+                "says": statement.says,
+                "holds": statement.holds,
+                "found": statement.found,
+                "why_not": statement.why_not.to_dict()
+                if statement.holds is False and statement.why_not
+                else None,
             }
-            for one in outcome.statements
+            for statement in outcome.statements
         ],
         "cells": [
             {
-                "point": one.point,
-                "system": one.system,
-                "service": one.service,
-                "measure": one.measure,
-                "saturated": one.saturated,
-                **Estimate.to_json(one.value),
+                "point": cell.point,
+                "system": cell.system,
+                "service": cell.service,
+                "measure": cell.measure,
+                "saturated": cell.saturated,
+                **Estimate.to_json(cell.value),
             }
-            for one in outcome.shown
+            for cell in outcome.shown
         ],
         "table": _table(outcome),
     }

@@ -1,4 +1,4 @@
-"""Simulations: each one once, on several threads, in any order with the same results."""
+"""Simulations, each of them once, on several threads, with results that no order changes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
 #: The services of one simulation of one system, by name.
 Services = Mapping[str, ServiceRow]
-#: Simulations that a plan asks for next.
+#: The simulations that a plan asks for next.
 Wanted = Sequence[simulation.Experiment]
 
 _Outcome = TypeVar("_Outcome")
 #: Asks for simulations, is sent their results in the same order, and returns its outcome.
 Plan = Generator[Wanted, Sequence[Services], _Outcome]
-#: Is told how many simulations have ended, and of how many that are known of.
+#: Receives the number of simulations that have ended, and the number of those asked for.
 Progress = Callable[[int, int], object]
 
 
 def identity(experiment: simulation.Experiment) -> str:
     """A hash of everything that the results of `experiment` depend on.
 
-    A parameter that is set to its default is as one that is not set.
+    A parameter set to its default counts as not set.
     """
     defaults = _defaults()
     config = simulation.configured(experiment.config)
@@ -46,17 +46,17 @@ def identity(experiment: simulation.Experiment) -> str:
 
 @cache
 def _defaults() -> Mapping[str, float]:
-    return {one.key: one.default for one in simulation.parameters()}
+    return {parameter.key: parameter.default for parameter in simulation.parameters()}
 
 
 class Runner:
     """Runs simulations of one system each on `threads` threads, and remembers their results.
 
-    What several experiments ask for is simulated once. Results do not depend on `threads`.
+    A simulation that several experiments ask for runs once. Results do not depend on `threads`.
     """
 
     def __init__(self, threads: int, progress: Progress | None = None) -> None:
-        """Make a runner that has run nothing; `progress` is called from several threads."""
+        """Make a runner without results; `progress` is called from several threads."""
         self._threads = threads
         self._progress = progress
         self._known: dict[str, Services] = {}
@@ -70,14 +70,16 @@ class Runner:
         return len(self._known)
 
     def run(self, wanted: Wanted) -> None:
-        """Simulate what is wanted and not known. Ends early, and raises, if one of them fails."""
-        new = {identity(one): one for one in wanted}
-        new = {key: one for key, one in new.items() if key not in self._known}
+        """Run the wanted simulations that have no results yet. Stops and raises if one fails."""
+        new = {identity(experiment): experiment for experiment in wanted}
+        new = {key: experiment for key, experiment in new.items() if key not in self._known}
         self._asked += len(new)
         with ThreadPoolExecutor(self._threads) as pool:
             # The longest first, so that none of them is alone at the end.
             ordered = sorted(new.items(), key=lambda item: -item[1].requests)
-            futures = {key: pool.submit(self._simulate, key, one) for key, one in ordered}
+            futures = {
+                key: pool.submit(self._simulate, key, experiment) for key, experiment in ordered
+            }
             try:
                 wait(futures.values(), return_when=FIRST_EXCEPTION)
             finally:
@@ -86,7 +88,7 @@ class Runner:
             futures[key].result()
 
     def _end(self, futures: Collection[Future[None]]) -> None:
-        """After a failure or an interrupt: nothing new begins, and what runs stops."""
+        """After a failure or an interrupt, cancel waiting simulations and stop running ones."""
         if all(future.done() and future.exception() is None for future in futures):
             return
         self._stopped.set()
@@ -94,7 +96,7 @@ class Runner:
             future.cancel()
 
     def result(self, experiment: simulation.Experiment) -> Services:
-        """The results of a simulation that has been run."""
+        """The results of a simulation that :meth:`run` has run."""
         return self._known[identity(experiment)]
 
     def _simulate(self, key: str, experiment: simulation.Experiment) -> None:
@@ -102,10 +104,12 @@ class Runner:
             experiment, threads=1, progress=self._look, tail_share=tail_share(experiment)
         )
         services = results["systems"][0]["services"]
-        for one in services:
-            one["tail_us"] = np.array(one["tail_us"])  # a quarter of the memory of a list
+        for service in services:
+            service["tail_us"] = np.array(service["tail_us"])  # a quarter of the memory of a list
         with self._lock:
-            self._known[key] = {one["service"]: {**one, "run": results} for one in services}
+            self._known[key] = {
+                service["service"]: {**service, "run": results} for service in services
+            }
             if self._progress is not None:
                 self._progress(len(self._known), self._asked)
 
@@ -115,9 +119,9 @@ class Runner:
 
 
 def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:
-    """Run all plans to their ends, and return what each returns.
+    """Run all plans to their ends, and return their outcomes.
 
-    Plans go on together: what all of them ask for next is simulated at once.
+    Plans advance together: the simulations that all of them ask for next run at once.
     """
     outcomes: dict[str, _Outcome] = {}
     waiting: dict[str, Wanted] = {}
@@ -133,7 +137,7 @@ def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, 
         advance(name, None)
     while waiting:
         asked, waiting = waiting, {}
-        runner.run([one for wanted in asked.values() for one in wanted])
+        runner.run([experiment for wanted in asked.values() for experiment in wanted])
         for name, wanted in asked.items():
-            advance(name, [runner.result(one) for one in wanted])
+            advance(name, [runner.result(experiment) for experiment in wanted])
     return outcomes

@@ -15,32 +15,32 @@ from accelflow.reproduce.definitions import PRODUCTION, Point
 __all__ = ["OWN", "Scenario", "read_scenario"]
 
 
-#: Sizes of the messages of one application only, and what the others have in their place.
+#: Message sizes of one application only, and the sizes that the others have instead.
 _OF_ONE, _OTHERS = "socialnetwork", "fleet"
 
-#: The rates that files of experiments state where the scenario has a say: those of section VI.
+#: The rates in files of experiments that the scenario replaces: those of section VI.
 _PRODUCTION_RATES = "alibaba"
 
 #: The rates that SocialNetwork can have.
 _RATES = (_PRODUCTION_RATES, "equal")
 
-#: The system that the scenario says who stands for, and who can.
+#: The system that another may stand for in a scenario, and those that may.
 _COHORT = "cohort"
 _COHORTS = (_COHORT, "cohort_polling")
 
-#: Says that each system owes a multiple of its own response time.
+#: SLOs are multiples of each system's own response time.
 OWN = "own"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A reading of what the paper leaves open, the same for every experiment.
+    """The choices that the paper leaves open, the same for every experiment.
 
-    `placement` is where services run, `arrivals` what stands for the paper's production arrivals,
-    `rates` how SocialNetwork's services share the mean rate of those, and `facts` what payloads
-    say, where an experiment does not. `cohort` is the system that stands for the paper's Cohort.
-    `slo_system` is the system whose response time on an idle server service level objectives are
-    multiples of (``own``: each system's own), and `config` sets parameters of the server.
+    `placement` is where services run, `arrivals` stands for the paper's production arrivals,
+    `rates` is how SocialNetwork's services share their mean rate, and `facts` is the content of
+    payloads, unless an experiment sets it. `cohort` is the system that stands for the paper's
+    Cohort. SLOs are multiples of the response time of `slo_system` on an idle server (``own``: each
+    system's own), and `config` sets parameters of the server.
     """
 
     placement: str = "colocated"
@@ -84,7 +84,7 @@ class Scenario:
         return simulation.Experiment(**fields)
 
     def sizes_of(self, workload: str) -> str:
-        """The payload sizes of `workload`: SocialNetwork's own are no other application's."""
+        """The payload sizes of `workload`; SocialNetwork's own sizes are for it alone."""
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,9 +122,9 @@ def _sped_up(config: Mapping[str, float], factor: float) -> dict[str, float]:
     if factor == 1.0:
         return {}
     return {
-        one.key: config.get(one.key, one.default) * factor
-        for one in simulation.parameters()
-        if one.key.startswith("speedup.")
+        parameter.key: config.get(parameter.key, parameter.default) * factor
+        for parameter in simulation.parameters()
+        if parameter.key.startswith("speedup.")
     }
 
 
@@ -133,7 +133,7 @@ def read_scenario(path: Path) -> Scenario:
 
     Its table ``[scenario]`` sets fields of :class:`Scenario`; everything else sets parameters of
     the server, as for `accelflow compare --config`. Raises InputError for a file that cannot be
-    used.
+    read or used.
     """
     try:
         tree = parse_toml(read_text(path))

@@ -37,11 +37,11 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
     whole = figure(everyone) if replications else None
     if whole is None:
         return None
-    alone = [figure([one]) for one in everyone]
+    alone = [figure([left_out]) for left_out in everyone]
     values = tuple(value for value in alone if value is not None)
     if replications == 1:
         return Estimate(whole, None, values)
-    without = [figure([other for other in everyone if other != one]) for one in everyone]
+    without = [figure([other for other in everyone if other != left_out]) for left_out in everyone]
     present = [value for value in without if value is not None]
     if len(present) < replications:
         return None
@@ -61,7 +61,7 @@ def estimate(values: Sequence[float | None]) -> Estimate | None:
     """
 
     def mean(kept: Sequence[int]) -> float | None:
-        present = [value for value in (values[one] for one in kept) if value is not None]
+        present = [value for value in (values[number] for number in kept) if value is not None]
         return math.fsum(present) / len(present) if present and len(present) == len(kept) else None
 
     return jackknife(mean, len(values))

@@ -1,4 +1,4 @@
-"""Tables and pictures that need no simulation: they are computed from the library, exactly."""
+"""Tables and pictures that are computed from the library, without a simulation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under headings, and the figures in them that are compared or drawn.
+    """Rows of text under headings, and their figures.
 
-    `series` are values by category and group, for a picture; `figures` by the name of the reported
-    row.
+    `figures` are compared with the paper, by the name of the reported row; `series` are drawn, by
+    category and group.
     """
 
     columns: tuple[str, ...]
@@ -32,14 +32,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What of a scenario a table may depend on."""
+    """The fields of a scenario that a table may depend on."""
 
     sizes: str
     tcp_cost_ns: float
 
 
 def _table1(_inputs: Inputs) -> Table:
-    """Which accelerators follow which, in all traces of the library and across their tails."""
+    """The accelerators before and after each one, in all traces and across their tails."""
     before: dict[str, set[str]] = {name: set() for name in ACCELERATORS}
     after: dict[str, set[str]] = {name: set() for name in ACCELERATORS}
     for template in templates():
@@ -58,16 +58,16 @@ def _table1(_inputs: Inputs) -> Table:
 
 
 def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
-    """Pairs that follow one another on some way through a trace.
+    """Pairs that follow one another on some path through a trace.
 
-    What a core starts follows CPU, and CPU follows what ends without sending. A tail to a trace
-    that waits for a message is such an end of the sequence, one to any other goes on there.
+    An operation that a core starts follows CPU, and CPU follows one that ends without sending. A
+    tail to a trace that waits for a message ends the sequence; any other tail continues it.
     """
-    first = {one.name: one.pipeline[0].name for one in templates()}
+    first = {template.name: template.pipeline[0].name for template in templates()}
     pairs: set[tuple[str, str]] = set()
 
     def walk(steps: Pipeline, sources: frozenset[str]) -> frozenset[str]:
-        """Go through `steps` from any of `sources`; what the last operation may have been."""
+        """Walk `steps` from any of `sources`, and return the possible last operations."""
         for node in steps:
             match node.kind:
                 case "accelerator":
@@ -96,13 +96,16 @@ def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
 
 
 def _table2(_inputs: Inputs) -> Table:
-    """The library of traces with what each is for."""
-    rows = [(one.name, one.about, str(_operations(one.pipeline))) for one in templates()]
+    """The library of traces with the purpose of each."""
+    rows = [
+        (template.name, template.about, str(_operations(template.pipeline)))
+        for template in templates()
+    ]
     return Table(("trace", "explanation", "accelerators at most"), tuple(rows))
 
 
 def _operations(pipeline: Pipeline) -> int:
-    """The most accelerators on one way through a trace, with all arms of its forks."""
+    """The most accelerators on one path through a trace, with all arms of its forks."""
     total = 0
     for node in pipeline:
         arms = [_operations(tuple(arm)) for arm in node.arms]
@@ -163,12 +166,14 @@ def _fig1(inputs: Inputs) -> Table:
         total = math.fsum(by_category.values())
         shares = {name: by_category.get(name, 0.0) / total for name in _CATEGORIES}
         series[f"{service}\n{total / 1e3:,.0f} \N{MICRO SIGN}s"] = shares
-        rows.append((service, f"{total / 1e3:,.1f}", *(f"{one:.1%}" for one in shares.values())))
+        rows.append(
+            (service, f"{total / 1e3:,.1f}", *(f"{share:.1%}" for share in shares.values()))
+        )
     means = {
         name: math.fsum(shares[name] for shares in series.values()) / len(series)
         for name in _CATEGORIES
     }
-    rows.append(("mean", "", *(f"{one:.1%}" for one in means.values())))
+    rows.append(("mean", "", *(f"{share:.1%}" for share in means.values())))
     figures = {row: means[name] for name, row in _CATEGORIES.items()}
     return Table(("service", "us", *_CATEGORIES), tuple(rows), figures, series)
 
@@ -199,18 +204,18 @@ def _fig5(inputs: Inputs) -> Table:
 def _speedups(_inputs: Inputs) -> Table:
     """How much faster than a core each accelerator is, as the server has it by default."""
     found = {
-        one.key.removeprefix("speedup."): one
-        for one in simulation.parameters()
-        if one.key.startswith("speedup.")
+        parameter.key.removeprefix("speedup."): parameter
+        for parameter in simulation.parameters()
+        if parameter.key.startswith("speedup.")
     }
-    rows = [(name, f"{one.default:g}", one.source) for name, one in found.items()]
-    figures = {name: one.default for name, one in found.items()}
+    rows = [(name, f"{parameter.default:g}", parameter.source) for name, parameter in found.items()]
+    figures = {name: parameter.default for name, parameter in found.items()}
     return Table(("accelerator", "speedup", "source"), tuple(rows), figures)
 
 
 def _queue_memory(_inputs: Inputs) -> Table:
     """What the queues of all accelerators hold, from the parameters of the server."""
-    value = {one.key: one.default for one in simulation.parameters()}
+    value = {parameter.key: parameter.default for parameter in simulation.parameters()}
     entries = value["accelerator.input_entries"] + value["accelerator.output_entries"]
     entry = value["accelerator.inline_bytes"] + value["network.entry_overhead_bytes"]
     total = len(ACCELERATORS) * entries * entry
@@ -228,7 +233,11 @@ def _queue_memory(_inputs: Inputs) -> Table:
 
 def _dispatcher(_inputs: Inputs) -> Table:
     """What the output dispatcher's program costs by what it finds (Fig. 8)."""
-    value = {one.key: one for one in simulation.parameters() if one.key.startswith("dispatcher.")}
+    value = {
+        parameter.key: parameter
+        for parameter in simulation.parameters()
+        if parameter.key.startswith("dispatcher.")
+    }
     count = {
         name: value[f"dispatcher.{name}"].default
         for name in ("plain", "branch", "load_atm", "end", "transform")
@@ -286,12 +295,12 @@ def _fig15(_inputs: Inputs) -> Table:
     suite = relief_suite.relief_suite()
     series: dict[str, dict[str, float]] = {}
     rows = []
-    for one in suite["applications"]:
-        ratios = {key: one["ratio"][key] for key in relief_suite.DEFINITIONS}
-        series[one["application"]] = {
+    for application in suite["applications"]:
+        ratios = {key: application["ratio"][key] for key in relief_suite.DEFINITIONS}
+        series[application["application"]] = {
             key: value for key, value in ratios.items() if value is not None
         }
-        rows.append((one["application"], *(_times(value) for value in ratios.values())))
+        rows.append((application["application"], *(_times(value) for value in ratios.values())))
     means = {key: suite["means"][key]["arithmetic"] for key in relief_suite.DEFINITIONS}
     series["mean"] = {key: value for key, value in means.items() if value is not None}
     rows.append(("mean", *(_times(value) for value in means.values())))
@@ -300,8 +309,12 @@ def _fig15(_inputs: Inputs) -> Table:
 
 
 def _timeouts(_inputs: Inputs) -> Table:
-    """How many messages of a request are awaited for too long, with the captured waits."""
-    timeout_us = next(one.default for one in simulation.parameters() if one.key == "tcp.timeout_us")
+    """Messages that time out for a request, with the captured waits."""
+    timeout_us = next(
+        parameter.default
+        for parameter in simulation.parameters()
+        if parameter.key == "tcp.timeout_us"
+    )
     remote = "socialnetwork_drawn"
     by_service = simulation.timeouts(remote=remote, timeout_us=timeout_us)
     rows = [(name, f"{1e6 * mean:.3g}") for name, mean in by_service.items()]
@@ -316,7 +329,7 @@ def _times(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}x"
 
 
-#: By name, what computes a table.
+#: The functions that compute tables, by name.
 TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "table1": _table1,
     "table2": _table2,

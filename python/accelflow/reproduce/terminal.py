@@ -36,9 +36,9 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
         _print_content(outcome.table, console)
     if outcome.findings:
         print_findings(outcome.findings, console)
-    for one in outcome.statements:
-        text = f"{_HOLDS[one.holds]}: {one.says} ({one.found})"
-        style = "" if one.holds else "yellow"
+    for statement in outcome.statements:
+        text = f"{_HOLDS[statement.holds]}: {statement.says} ({statement.found})"
+        style = "" if statement.holds else "yellow"
         console.print(escape(text), style=style, highlight=False, soft_wrap=True)
 
 

@@ -80,7 +80,7 @@ def _steps(check: Check) -> list[tuple[str, str]]:
 def _in_groups(
     check: Check, found: Mapping[str, Estimate | None], steps: Sequence[Estimate | None]
 ) -> Statement:
-    known = {name: one.mean for name, one in found.items() if one is not None}
+    known = {name: estimate.mean for name, estimate in found.items() if estimate is not None}
     text = ", ".join(f"{name} {value:,.4g}" for name, value in sorted(known.items(), key=_second))
     if len(known) < len(found):
         return Statement(check.says, None, text, check.why_not)
@@ -92,8 +92,8 @@ def _trend(check: Check, cells: Cells) -> Statement:
     row = _row_of(check)
     found = [of_row(row, cells, *pair) for pair in check.points]
     text = ", ".join(
-        f"{label}: {'none' if one is None else format(one.mean, ',.4g')}"
-        for (label, _), one in zip(check.points, found, strict=True)
+        f"{label}: {'none' if estimate is None else format(estimate.mean, ',.4g')}"
+        for (label, _), estimate in zip(check.points, found, strict=True)
     )
     steps = [difference_of_points(row, cells, one, other) for one, other in pairwise(check.points)]
     return Statement(check.says, _goes(check.direction, steps), text, check.why_not)
@@ -106,7 +106,7 @@ def _most(check: Check, cells: Cells) -> Statement:
     missing = [name for name in check.services if name not in found]
     if missing:
         raise InputError(f"'{check.says}': no service '{missing[0]}'; known are {', '.join(found)}")
-    known = {name: one.mean for name, one in found.items() if one is not None}
+    known = {name: estimate.mean for name, estimate in found.items() if estimate is not None}
     text = ", ".join(
         f"{name} {value:,.4g}" for name, value in sorted(known.items(), key=_second, reverse=True)
     )
@@ -123,7 +123,7 @@ def _most(check: Check, cells: Cells) -> Statement:
 def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:
     """Whether all `steps` go in `direction`; not if one is known to go the other way."""
     wanted = 1 if direction == "rises" else -1
-    signs = {None if one is None else one.sign for one in steps}
+    signs = {None if step is None else step.sign for step in steps}
     if -wanted in signs:
         return False
     return None if None in signs else True

@@ -45,7 +45,7 @@ PROOFS: Final = (*utilization.PROOFS, *throughput.PROOFS, *latency.PROOFS, *ener
 
 def proof(name: str) -> Proof:
     """The proof called `name`. Raises InputError for a name that is not known."""
-    for one in PROOFS:
-        if one.name == name:
-            return one
+    for known in PROOFS:
+        if known.name == name:
+            return known
     raise InputError(f"unknown proof '{name}'; known are {', '.join(p.name for p in PROOFS)}")

@@ -61,8 +61,8 @@ KINDS: Final = (TCP, *BESIDE_TCP)
 def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
     """The keys of all kinds for each of `what`: share, speedup or used."""
     return tuple(
-        kind.speedup(compression) if one == "speedup" else f"{kind.key}_{one}"
-        for one in what
+        kind.speedup(compression) if quantity == "speedup" else f"{kind.key}_{quantity}"
+        for quantity in what
         for kind in KINDS
     )
 

@@ -49,15 +49,15 @@ def page(proofs: Sequence[Proof]) -> str:
     lines = [*_introduction(proofs), *_glance(proofs), *_utilization(proofs)]
     for kind, (heading, about) in _KINDS.items():
         lines += [f"## {heading}", "", about, ""]
-        for one in proofs:
-            if one.kind == kind:
-                lines += _proof(one)
+        for proof in proofs:
+            if proof.kind == kind:
+                lines += _proof(proof)
     lines += _statements(proofs)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _introduction(proofs: Sequence[Proof]) -> list[str]:
-    count = {kind: sum(one.kind == kind for one in proofs) for kind in _KINDS}
+    count = {kind: sum(proof.kind == kind for proof in proofs) for kind in _KINDS}
     return [
         "# What the paper's figures imply",
         "",
@@ -80,23 +80,23 @@ def _glance(proofs: Sequence[Proof]) -> list[str]:
         "| proof | kind | follows | printed |",
         "|---|---|---|---|",
     ]
-    for one in sorted(proofs, key=lambda proof: list(_KINDS).index(proof.kind)):
-        found = one.found()
-        relation = f"{one.relation} " if one.figure is not None else ""
-        printed = "" if found.figure is None else _number(found.figure.value, one.percent)
+    for proof in sorted(proofs, key=lambda proof: list(_KINDS).index(proof.kind)):
+        found = proof.found()
+        relation = f"{proof.relation} " if proof.figure is not None else ""
+        printed = "" if found.figure is None else _number(found.figure.value, proof.percent)
         lines.append(
-            f"| [{one.title}](#{_anchor(one)}) | {one.kind} | "
-            f"{relation}{_number(found.bound.value, one.percent)} | {printed} |"
+            f"| [{proof.title}](#{_anchor(proof)}) | {proof.kind} | "
+            f"{relation}{_number(found.bound.value, proof.percent)} | {printed} |"
         )
     return [*lines, ""]
 
 
 def _utilization(proofs: Sequence[Proof]) -> list[str]:
     """The printed utilisations beside what they can be as shares of the elements' time."""
-    bounds = {one.name: one.found().bound.value for one in proofs}
+    bounds = {proof.name: proof.found().bound.value for proof in proofs}
     if not all(f"{kind.key}_elements_beside_tcp" in bounds for kind in BESIDE_TCP):
         return []
-    figure = {key: one.figure.value for key, one in statements().items()}
+    figure = {key: statement.figure.value for key, statement in statements().items()}
     lines = [
         "## Utilisations as shares of the elements' time",
         "",
@@ -119,22 +119,25 @@ def _utilization(proofs: Sequence[Proof]) -> list[str]:
     return [*lines, ""]
 
 
-def _proof(one: Proof) -> list[str]:
-    found = one.found()
-    lines = [f"### {one.title}", "", f"`{one.name}`", ""]
-    if one.reading:
-        lines += [f"Reading: {one.reading}.", ""]
+def _proof(proof: Proof) -> list[str]:
+    found = proof.found()
+    lines = [f"### {proof.title}", "", f"`{proof.name}`", ""]
+    if proof.reading:
+        lines += [f"Reading: {proof.reading}.", ""]
     lines += ["From the paper:", ""]
-    lines += [f"- {_input(statements()[key])}" for key in one.inputs]
-    lines += ["", one.steps, "", f"    {one.formula}", "", _outcome(one, found.bound)]
+    lines += [f"- {_input(statements()[key])}" for key in proof.inputs]
+    lines += ["", proof.steps, "", f"    {proof.formula}", "", _outcome(proof, found.bound)]
     if found.figure is not None:
-        lines[-1] += " " + _verdict(one, found)
+        lines[-1] += " " + _verdict(proof, found)
     lines.append("")
-    for heading, items in (("It rests on", one.rests_on), ("What would have to give", one.gives)):
+    for heading, items in (
+        ("It rests on", proof.rests_on),
+        ("What would have to give", proof.gives),
+    ):
         if items:
             lines += [f"{heading}:", "", *(f"- {item}" for item in items), ""]
-    if one.rows:
-        lines += ["Rows: " + ", ".join(f"`{row}`" for row in one.rows) + ".", ""]
+    if proof.rows:
+        lines += ["Rows: " + ", ".join(f"`{row}`" for row in proof.rows) + ".", ""]
     return lines
 
 
@@ -142,25 +145,27 @@ def _input(statement: Statement) -> str:
     return f"{statement.says}: {_printed(statement)} ({statement.section})"
 
 
-def _outcome(one: Proof, bound: Range) -> str:
-    relation = f" is {one.relation} " if one.figure is not None else ": "
-    text = _number(bound.value, one.percent)
-    low, high = (_number(end, one.percent) for end in (bound.low, bound.high))
+def _outcome(proof: Proof, bound: Range) -> str:
+    relation = f" is {proof.relation} " if proof.figure is not None else ": "
+    text = _number(bound.value, proof.percent)
+    low, high = (_number(end, proof.percent) for end in (bound.low, bound.high))
     between = "" if low == high else f" ({low} to {high})"
-    said = one.quantity[0].upper() + one.quantity[1:]
+    said = proof.quantity[0].upper() + proof.quantity[1:]
     return f"{said}{relation}**{text}**{between}."
 
 
-def _verdict(one: Proof, found: Found) -> str:
+def _verdict(proof: Proof, found: Found) -> str:
     """The printed figure, and how far it is beyond the bound at the ends that are nearest."""
     if found.figure is None:
         return ""
-    what = f"The printed figure ({one.figure_says})" if one.figure_says else "The printed figure"
-    text = f"{what} is **{_number(found.figure.value, one.percent)}**"
+    what = (
+        f"The printed figure ({proof.figure_says})" if proof.figure_says else "The printed figure"
+    )
+    text = f"{what} is **{_number(found.figure.value, proof.percent)}**"
     if not found.rules_out:
         return f"{text}, which it allows."
     ends = (found.figure.low, found.bound.high), (found.bound.low, found.figure.high)
-    beyond, limit = ends[0] if one.relation == "at most" else ends[1]
+    beyond, limit = ends[0] if proof.relation == "at most" else ends[1]
     return (
         f"{text}, which is ruled out: at their nearest ends the larger is "
         f"{beyond / limit:.2f} times the smaller."
@@ -181,19 +186,19 @@ def _number(value: float, percent: bool) -> str:
     return f"{value:.1f}" if abs(value) >= 20 else f"{value:.3g}"
 
 
-def _anchor(one: Proof) -> str:
-    kept = (sign for sign in one.title.lower() if sign.isalnum() or sign in " -_")
+def _anchor(proof: Proof) -> str:
+    kept = (sign for sign in proof.title.lower() if sign.isalnum() or sign in " -_")
     return "".join(kept).replace(" ", "-")
 
 
 def _statements(proofs: Sequence[Proof]) -> list[str]:
     """Each sentence once, with the figures that are taken from it."""
-    used = {key for one in proofs for key in one.inputs}
+    used = {key for proof in proofs for key in proof.inputs}
     taken: dict[tuple[str, str], list[str]] = {}
-    for key, one in statements().items():
+    for key, statement in statements().items():
         if key in used:
-            figures = taken.setdefault((one.section, one.quote), [])
-            figures.append(f"{one.says}: {_printed(one)}")
+            figures = taken.setdefault((statement.section, statement.quote), [])
+            figures.append(f"{statement.says}: {_printed(statement)}")
     lines = ["## The sentences", "", "| section | sentence | figures |", "|---|---|---|"]
     lines += [
         f'| {section} | "{quote}" | {"; ".join(figures)} |'
