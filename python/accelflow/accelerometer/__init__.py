@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What is looked up when it is asked for: matplotlib is slow to load."""
+    """Import ``write_plots`` when it is first used: matplotlib is slow to load."""
     if name == "write_plots":
         from accelflow.accelerometer.plots import write_plots  # noqa: PLC0415
 

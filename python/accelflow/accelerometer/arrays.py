@@ -15,7 +15,7 @@ from accelflow.errors import AccelflowError, InputError
 Values = npt.ArrayLike
 Floats = npt.NDArray[np.float64]
 
-#: Points that are given to the engine at once.
+#: The number of points in a call of the engine.
 _CHUNK: Final = 1 << 14
 
 _GOALS: Final = ("speedup", "latency")
@@ -23,7 +23,7 @@ _GOALS: Final = ("speedup", "latency")
 
 @dataclass(frozen=True)
 class Sweep:
-    """One value of each for each point, in the broadcast shape of the arguments.
+    """The results of each point, in the broadcast shape of the arguments.
 
     `speedup_ratio` is C / C_S, how many times as much the host serves; `latency_reduction_ratio`
     is C / C_L, how many times as fast a request is.
@@ -37,7 +37,7 @@ class Sweep:
 class BreakEven:
     """The sizes that pay: those above `above_bytes` and below `below_bytes`.
 
-    Both are infinite where no size pays; `below_bytes` alone is where there is no upper bound.
+    Both are infinite if no size pays; `below_bytes` alone is infinite without an upper bound.
     """
 
     above_bytes: Floats
@@ -61,7 +61,7 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
 ) -> Sweep:
     """Evaluate equations (1), (3), (5), (6) and (8) for every point.
 
-    The design is the same for all points; every other argument may be an array. Works without the
+    The design is the same for all points; every other argument may be an array. Releases the
     interpreter's lock. Raises InputError for shapes that do not broadcast, and for a value out of
     range, naming the argument and its place.
     """
@@ -142,7 +142,7 @@ def _chunks(
 ) -> Iterator[tuple[int, list[Any], Floats, Floats]]:
     """Pieces of the arguments and of both results that stay in a processor's cache.
 
-    One piece without points if there are none, so that the design is checked in any case.
+    Without points there is one empty piece, so that the design is checked.
     """
     one, two = one.reshape(-1), two.reshape(-1)
     for first in range(0, max(one.size, 1), _CHUNK):

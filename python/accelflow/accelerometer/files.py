@@ -1,4 +1,4 @@
-"""Services as files: TOML, and the nine lines of the paper authors' program."""
+"""Services as files: TOML, and the nine-line format of the authors' program."""
 
 import re
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from accelflow.files import parse_toml, why
 
 #: Seconds in a unit of time that may stand in for cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
-#: What may be given as a time instead: setup_us for setup_cycles.
+#: The inputs that may be given as a time, such as setup_us for setup_cycles.
 _TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
-#: Words that the paper's tables and the authors' program have for a parameter without meaning.
+#: Words of the paper's tables and the authors' program for a parameter that does not apply.
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 
 _THREADINGS: Final = {
@@ -46,9 +46,9 @@ _SPELLINGS: Final = {
 def read(path: Path) -> Service:
     """Read the service in the file at `path`.
 
-    A file is TOML if its name ends in .toml or a line of it begins with ``[``; any other has the
-    nine lines. Raises InputError for a file that cannot be read, unknown, missing and repeated
-    names, and values of the wrong kind.
+    A file is TOML if its name ends in .toml or a line begins with ``[``; otherwise it has the
+    nine-line format. Raises InputError for a file that cannot be read, for unknown, missing and
+    repeated names, and for values of the wrong type.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def read(path: Path) -> Service:
 
 
 def is_nine_lines(path: Path) -> bool:
-    """Whether :func:`read` takes the file at `path` for nine lines."""
+    """Whether :func:`read` reads the file at `path` in the nine-line format."""
     text = path.read_text(encoding="utf-8")
     return path.suffix != ".toml" and not re.search(r"^\s*\[", text, re.MULTILINE)
 
@@ -193,7 +193,7 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
         where = f"{place}.{name}"
         if name in _WORDS:
             if not isinstance(value, str):
-                raise InputError(f"{where} = {value!r}; must be a text")
+                raise InputError(f"{where} = {value!r}; must be text")
         elif name == "driver_waits":
             if not isinstance(value, bool):
                 raise InputError(f"{where} = {value!r}; must be true or false")
@@ -212,7 +212,7 @@ def _table(kind: type[Any], value: Any, place: str) -> Any:
     for name, item in value.items():
         if name in ("interpolation", "approximation"):
             if not isinstance(item, str):
-                raise InputError(f"{place}.{name} = {item!r}; must be a text")
+                raise InputError(f"{place}.{name} = {item!r}; must be text")
         elif lists and not isinstance(item, list):
             raise InputError(f"{place}.{name} = {item!r}; must be a list of numbers")
         elif not lists:

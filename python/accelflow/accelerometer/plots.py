@@ -1,4 +1,4 @@
-"""Pictures of an evaluated service: where time goes, what size pays, what matters."""
+"""Pictures of an evaluated service: its time, the sizes that pay, and its sensitivities."""
 
 import re
 from collections.abc import Mapping
@@ -44,10 +44,10 @@ _LOSSES: Final = {
     "thread_switches_ratio": "thread switches (o1)",
 }
 
-#: By how much inputs without a range are varied for the picture of sensitivities.
+#: The variation of inputs without a range in the picture of sensitivities.
 AROUND_RATIO: Final = 0.2
 
-#: How many times larger and smaller than the point as given a heat map's axes reach.
+#: The factor by which the axes of a heat map extend above and below the given point.
 AROUND_POINT: Final = 4.0
 #: The acceleration in the middle of a heat map of an ideal accelerator, which has no place on it.
 IDEAL_AROUND: Final = 25.0
@@ -157,7 +157,7 @@ def _plain(value: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Return a tick's number with a suffix, which fits between its neighbours."""
+    """Return a tick's number with a suffix, short enough to fit between its neighbours."""
     for factor, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:g}{suffix}"

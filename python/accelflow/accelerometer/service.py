@@ -1,4 +1,4 @@
-"""A service with its accelerators, and what the model says of it."""
+"""A service with its accelerators, and its evaluation by the model."""
 
 import json
 import math
@@ -21,7 +21,7 @@ THREADINGS: Final = (
 )
 PLACEMENTS: Final = ("on_chip", "off_chip", "remote")
 
-#: Thread switches in the latency of Sync-OS with which the paper's Fig. 20 was made.
+#: The thread switches in the latency of Sync-OS in the paper's Fig. 20.
 FIG_20_SWITCHES: Final = 2
 
 MAX_DRAWS: Final = 10_000_000
@@ -42,7 +42,7 @@ class Range:
 
     @property
     def central(self) -> float:
-        """Mean or mode: the value to calculate with when there is to be one."""
+        """The mode or mean: the single value that stands for the range."""
         if self.mode is not None:
             return self.mode
         if self.mean is not None:
@@ -55,12 +55,12 @@ Number = float | Range
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """An accelerator as an M/G/k queue, from which Q follows.
+    """An accelerator as an M/G/k queue, which gives Q.
 
-    `servers` processing elements are shared by `hosts` with the same load. Without
-    `service_cycles`, an offload takes what it takes the host, over the acceleration; without
-    `service_scv_ratio`, its squared coefficient of variation is that of the offloaded sizes, or 1
-    if they are not known. `approximation` is kimura or allen_cunneen, both exact for one server.
+    `hosts` with the same load share `servers` processing elements. Without `service_cycles`, an
+    offload takes the host's time for it over the acceleration. Without `service_scv_ratio`, its
+    squared coefficient of variation is that of the offloaded sizes, or 1 if they are not known.
+    `approximation` is kimura or allen_cunneen, both exact for one server.
     """
 
     servers: int = 1
@@ -72,9 +72,9 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Which share of the offloads has at most so many bytes.
+    """The distribution of the sizes of offloads: shares with at most so many bytes.
 
-    Between two points sizes are evenly spread (`linear`) or do not occur (`step`).
+    Between two points sizes are evenly spread (`linear`) or absent (`step`).
     """
 
     bytes: Sequence[float]
@@ -89,11 +89,11 @@ class Kernel:
     `kernel_share_ratio` is alpha, `offloads_per_s` n, `setup_cycles` o0, `transfer_cycles` L,
     `queue_cycles` Q (a mean, a list of waits, or a queue), `thread_switch_cycles` o1,
     `acceleration_ratio` A (None if it is not known), `cycles_per_byte` C_b and
-    `complexity_exponent` beta. With `cycles_per_byte` and `sizes` alpha is said twice, as alpha C =
-    n C_b E(g^beta), and both must agree to a factor of 1.25. With `all_offloads_per_s`,
-    `offloads_per_s` are those out of it that pay, and alpha is scaled by the ratio. With
-    `selection` lucrative, the model picks from `sizes` what pays, and scales alpha by the number of
-    `offloads` or by their `cycles`.
+    `complexity_exponent` beta. With `cycles_per_byte` and `sizes` alpha is stated twice, since
+    alpha C = n C_b E(g^beta), and both must agree within a factor of 1.25. With
+    `all_offloads_per_s`, `offloads_per_s` are the offloads among them that pay, and alpha is scaled
+    by the ratio. With `selection` lucrative, the model selects the `sizes` that pay, and scales
+    alpha by the number of `offloads` or by their `cycles`.
     """
 
     threading: str
@@ -133,11 +133,11 @@ class Service:
 def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str, Any]:
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
-    Ranges count with their central value, and add `intervals`. With `around_ratio`, the speedups
-    with each independent input that much lower and higher (or at the ends of its range) are in
-    `sensitivity`; what follows from an input follows it, also in the draws.
+    Ranges are evaluated at their central value, and add `intervals`. With `around_ratio`,
+    `sensitivity` has the speedups with each independent input that share lower and higher (or at
+    the ends of its range); dependent inputs change with it, also in the draws.
 
-    Raises InputError for a value of the wrong kind, out of range or missing, and for values that
+    Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
     """
     if not 1 <= service.draws <= MAX_DRAWS:
@@ -174,7 +174,7 @@ def _percent(outcome: dict[str, Any]) -> dict[str, float | None]:
 
 
 def _as_in_fig_20(service: Service) -> dict[str, Any]:
-    """The latency reduction with the thread switches of Fig. 20, where that is another number."""
+    """The latency reduction with the thread switches of Fig. 20, if their number differs."""
     others = [k for k in service.kernels if k.threading == "sync_os" and k.thread_switch_cycles]
     if not others or all(k.latency_thread_switches == FIG_20_SWITCHES for k in others):
         return {}

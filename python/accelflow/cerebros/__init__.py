@@ -1,4 +1,4 @@
-"""Cerebros: what the RPC layer costs on the core, and what a processor for it saves.
+"""Cerebros: the costs of the RPC layer on a core, and the savings of a processor for it.
 
 Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021: the analytic model of section 5
 (:func:`designs`), a simulated server with the RPC layer as software, behind accelerators, or in

@@ -1,4 +1,4 @@
-"""What it costs to leave a part of the RPC layer on the core: Cerebros's analytic model.
+"""Cerebros's analytic model: the cost of parts of the RPC layer that stay on the core.
 
 Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021, sections 5 and 6.1, Fig. 6.
 """
@@ -14,8 +14,8 @@ from accelflow.findings import targets
 #: The name and version of the object that :func:`designs` returns.
 SCHEMA: Final = "accelflow.cerebros/1"
 
-#: How many times fewer cycles than None the paper prints for UniqueId; the other two designs are
-#: bars or clauses without a figure.
+#: The factors by which designs reduce the cycles of None for UniqueId, as the paper prints them; it
+#: has no figure for the others.
 PAPER_SPEEDUPS: Final = {
     design: targets()[f"cerebros.rpc_layer_speedup.{name}"].value
     for design, name in (

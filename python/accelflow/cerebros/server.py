@@ -34,11 +34,11 @@ def services() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Load:
-    """How many requests, when, and of which kinds.
+    """The requests of a simulation: their number, arrivals and kinds.
 
     They come from `senders` senders that each wait for their answers, or at random with `rate_rps`
-    a second, or at random at `load_ratio` of what the design's cores can serve; by default from one
-    sender, so that nothing waits. The first `warmup` (a tenth by default) do not count.
+    a second, or at random at `load_ratio` of the capacity of the design's cores. The default is one
+    sender, so that nothing waits. The first `warmup` (a tenth by default) are not counted.
     `unknown_ratio` of the requests are for functions that Cerebros does not know, and
     `malformed_ratio` do not match their schema.
     """
@@ -53,7 +53,7 @@ class Load:
     malformed_ratio: float = 0.0
 
     def request(self) -> dict[str, Any]:
-        """Return what the engine takes. Raises InputError for a value that is not allowed."""
+        """The load as the engine takes it. Raises InputError for a value that is not allowed."""
         given = {n: getattr(self, n) for n in ("senders", "rate_rps", "load_ratio")}
         arrivals = {name: value for name, value in given.items() if value is not None}
         if len(arrivals) > 1:
@@ -87,8 +87,8 @@ def simulate(
 
     Each of ``runs`` has times in cycles and microseconds, beside the RPC layer's cycles by the
     analytic model. ``saturated`` is None, or the ``queue`` that grows because the server cannot
-    keep up with random arrivals, and how many requests are ``waiting`` when the last one arrives;
-    times are then a property of the run's length. Raises InputError for an unknown name and a value
+    keep up with random arrivals, and the number of requests ``waiting`` when the last one arrives;
+    times then depend on the length of the run. Raises InputError for an unknown name and a value
     that is not allowed.
     """
     changes = dict(parameters or {})
@@ -103,9 +103,9 @@ def simulate(
     }
     runs = []
     for design in designs:
-        one = json.dumps({**request, "design": design})
+        text = json.dumps({**request, "design": design})
         try:
-            outcome = json.loads(_native.cerebros_simulate(one))
+            outcome = json.loads(_native.cerebros_simulate(text))
         except AccelflowError as error:
             raise InputError(str(error)) from error
         runs.append({"design": design, **outcome})

@@ -58,6 +58,24 @@ def _stacks(
         percent(axes)
 
 
+def _designs(bars: _Bars, axes: Axes) -> None:
+    """Fig. 6 of Cerebros: the cycles of the RPC layer by design."""
+    _stacks(bars, axes, label="cycles a request, UID")
+    totals = [sum(bar["parts"].values()) for bar in bars]
+    for place, (bar, total) in enumerate(zip(bars, totals, strict=True)):
+        paper = PAPER_SPEEDUPS.get(bar["group"])
+        text = f"{totals[0] / total:.3g}x" + (f"\n(paper {paper:g}x)" if paper else "")
+        axes.annotate(
+            text,
+            (place, total),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            fontsize=7.5,
+        )
+    axes.set_ylim(0, totals[0] * 1.18)
+
+
 def _cycles(bars: _Bars, axes: Axes) -> None:
     """Fig. 7 of Cerebros: how much fewer cycles, of what."""
     # SG and CP take tens of times the cycles of UID: each service in relation to its own.
@@ -120,22 +138,6 @@ def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
         for place, bar in enumerate(ordered):
             paper_mark(axes, place, f"cerebros.payload_share_of_layer.{bar['group']}")
 
-    def designs(axes: Axes) -> None:
-        _stacks(bars["6"], axes, label="cycles a request, UID")
-        totals = [sum(bar["parts"].values()) for bar in bars["6"]]
-        for place, (bar, total) in enumerate(zip(bars["6"], totals, strict=True)):
-            paper = PAPER_SPEEDUPS.get(bar["group"])
-            text = f"{totals[0] / total:.3g}x" + (f"\n(paper {paper:g}x)" if paper else "")
-            axes.annotate(
-                text,
-                (place, total),
-                xytext=(0, 3),
-                textcoords="offset points",
-                ha="center",
-                fontsize=7.5,
-            )
-        axes.set_ylim(0, totals[0] * 1.18)
-
     def sets(axes: Axes) -> None:
         _stacks(bars["8a"], axes, label="instructions, KB")
         axes.axhline(64, color="black", linewidth=0.8, linestyle="--", label="cache, 64 KB")
@@ -149,7 +151,7 @@ def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
         "fig2": panels_figure(
             {"(a) on-CPU time": shares, "(b) the RPC layer, by module": modules}, columns=2
         ),
-        "fig6": panels_figure({"RPC layer": designs}, columns=1, height=3.0),
+        "fig6": panels_figure({"RPC layer": partial(_designs, bars["6"])}, columns=1, height=3.0),
         "fig7": panels_figure({"on-server cycles": partial(_cycles, bars["7"])}, columns=1),
         "fig8": panels_figure(
             {"(a) working set": sets, "(b) misses of the instruction cache": misses}, columns=2

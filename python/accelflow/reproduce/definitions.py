@@ -18,6 +18,7 @@ from accelflow.findings import Reason
 from accelflow.findings.targets import targets
 from accelflow.reproduce.measures import FORMS, SUMMARIES, check_measure
 from accelflow.reproduce.reasons import read_reason
+from accelflow.reproduce.sections import Section
 from accelflow.reproduce.tables import TABLES
 
 __all__ = [
@@ -201,13 +202,13 @@ def parse(name: str, text: str) -> Definition:
         tree = parse_toml(text)
     except ValueError as error:
         raise InputError(f"{name}.toml: {error}") from error
-    root = _Table(tree, f"{name}.toml")
+    root = Section(tree, f"{name}.toml")
     definition = _read(name, root)
     root.end()
     return definition
 
 
-def _read(name: str, root: _Table) -> Definition:
+def _read(name: str, root: Section) -> Definition:
     kind = root.choice("kind", KINDS)
     table = root.choice("table", tuple(TABLES)) if kind == "static" else None
     setup = root.table("setup", needed=kind != "static")
@@ -260,19 +261,19 @@ class _Scope:
     points: Sequence[str]
     measures: frozenset[str] | None
 
-    def measure(self, table: _Table) -> str:
+    def measure(self, table: Section) -> str:
         if self.measures is None:
             return table.string("measure")
         return table.choice("measure", sorted(self.measures))
 
-    def cell(self, table: _Table) -> Cell:
+    def cell(self, table: Section) -> Cell:
         """A cell; its system and point may be left out if there is only one."""
         system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
         point = table.choice("point", self.points, self.points[0] if self._one_point else None)
         table.end()
         return Cell(system, point)
 
-    def any_point(self, table: _Table) -> Cell:
+    def any_point(self, table: Section) -> Cell:
         """A cell of a trend, which has all points."""
         system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
         table.end()
@@ -287,7 +288,7 @@ class _Scope:
         return len(self.points) == 1
 
 
-def _settings(table: _Table) -> Mapping[str, Any]:
+def _settings(table: Section) -> Mapping[str, Any]:
     """Fields of a simulation; the simulation checks their values."""
     found = {key: table.take(key) for key in sorted(SETTABLE) if key in table}
     checked = dict(found)
@@ -303,7 +304,7 @@ def _settings(table: _Table) -> Mapping[str, Any]:
     return found
 
 
-def _point(table: _Table) -> Point:
+def _point(table: Section) -> Point:
     label = table.string("label")
     factor = table.number("speedup_factor", 1.0)
     point = Point(label, _settings(table), factor)
@@ -311,7 +312,7 @@ def _point(table: _Table) -> Point:
     return point
 
 
-def _row(table: _Table, scope: _Scope) -> Row:
+def _row(table: Section, scope: _Scope) -> Row:
     target = table.choice("target", [row.removeprefix("accelflow.") for row in targets()])
     row = _figure(table, scope, f"accelflow.{target}", scope.cell)
     also = tuple(_also(inner, scope, row) for inner in table.tables("also"))
@@ -319,7 +320,7 @@ def _row(table: _Table, scope: _Scope) -> Row:
     return replace(row, also=also)
 
 
-def _also(table: _Table, scope: _Scope, row: Row) -> Also:
+def _also(table: Section, scope: _Scope, row: Row) -> Also:
     """Another definition of the figure of `row`, which has the defaults."""
     says = table.string("says")
     form = table.choice("form", FORMS, row.form)
@@ -336,7 +337,7 @@ def _also(table: _Table, scope: _Scope, row: Row) -> Also:
     return Also(says, other)
 
 
-def _figure(table: _Table, scope: _Scope, target: str, cell: Any) -> Row:
+def _figure(table: Section, scope: _Scope, target: str, cell: Any) -> Row:
     form = table.choice("form", FORMS, "value")
     return Row(
         target=target,
@@ -358,7 +359,7 @@ def _section_rows(section: str, place: str) -> list[Row]:
     return [Row(row, row.removeprefix(prefix), "value", "mean", cell, None) for row in found]
 
 
-def _order(table: _Table, scope: _Scope) -> Check:
+def _order(table: Section, scope: _Scope) -> Check:
     check = Check(
         says=table.string("says"),
         kind="order",
@@ -372,7 +373,7 @@ def _order(table: _Table, scope: _Scope) -> Check:
     return check
 
 
-def _groups(table: _Table, key: str, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _groups(table: Section, key: str, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Names that must follow one another; those in an inner list may have any order."""
     groups = table.take(key)
     if not isinstance(groups, list) or len(groups) < 2:
@@ -384,13 +385,13 @@ def _groups(table: _Table, key: str, known: Sequence[str]) -> tuple[tuple[str, .
     return split
 
 
-def _why_not(table: _Table) -> Reason | None:
+def _why_not(table: Section) -> Reason | None:
     if "why_not" not in table:
         return None
     return read_reason(table.take("why_not"), f"{table.place}.why_not")
 
 
-def _trend(table: _Table, scope: _Scope) -> Check:
+def _trend(table: Section, scope: _Scope) -> Check:
     row = _figure(table, scope, "", scope.any_point)
     check = Check(
         says=table.string("says"),
@@ -405,7 +406,7 @@ def _trend(table: _Table, scope: _Scope) -> Check:
     return check
 
 
-def _pairs(table: _Table, scope: _Scope) -> tuple[tuple[str, str], ...]:
+def _pairs(table: Section, scope: _Scope) -> tuple[tuple[str, str], ...]:
     """The points of a trend (default: all), each with the one it is compared with (itself)."""
     points = table.choices("points", scope.points) if "points" in table else tuple(scope.points)
     others = points
@@ -419,7 +420,7 @@ def _pairs(table: _Table, scope: _Scope) -> tuple[tuple[str, str], ...]:
     return tuple(zip(points, others, strict=True))
 
 
-def _ranking(table: _Table, scope: _Scope) -> Check:
+def _ranking(table: Section, scope: _Scope) -> Check:
     of = scope.cell(table.table("of", needed=False))
     check = Check(
         says=table.string("says"),
@@ -434,7 +435,7 @@ def _ranking(table: _Table, scope: _Scope) -> Check:
     return check
 
 
-def _most(table: _Table, scope: _Scope) -> Check:
+def _most(table: Section, scope: _Scope) -> Check:
     row = _figure(table, scope, "", scope.cell)
     check = Check(
         says=table.string("says"),
@@ -450,7 +451,7 @@ def _most(table: _Table, scope: _Scope) -> Check:
     return check
 
 
-def _plot(table: _Table, scope: _Scope) -> Plot | None:
+def _plot(table: Section, scope: _Scope) -> Plot | None:
     if not table.present:
         return None
     plot = Plot(
@@ -472,7 +473,7 @@ def _plot(table: _Table, scope: _Scope) -> Plot | None:
     return plot
 
 
-def _slo(table: _Table, points: Sequence[str], kind: str) -> Slo | None:
+def _slo(table: Section, points: Sequence[str], kind: str) -> Slo | None:
     if not table.present:
         return None
     searches = kind == "throughput"
@@ -489,87 +490,3 @@ def _slo(table: _Table, points: Sequence[str], kind: str) -> Slo | None:
             f"{slo.high_rps:g}"
         )
     return slo
-
-
-class _Table:
-    """A table of the file that is read key by key; :meth:`end` refuses the keys left over."""
-
-    def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
-        self._content = dict(content or {})
-        self._allowed: list[str] = []
-        self.present = content is not None
-        self.place = place
-
-    def __contains__(self, key: str) -> bool:
-        self._allowed.append(key)
-        return key in self._content
-
-    def take(self, key: str, default: Any = None) -> Any:
-        self._allowed.append(key)
-        if key not in self._content and default is None:
-            raise InputError(f"{self.place}: {key} is missing")
-        return self._content.pop(key, default)
-
-    def string(self, key: str, default: str | None = None) -> str:
-        return str(self._typed(key, str, "text", default))
-
-    def number(self, key: str, default: float | None = None) -> float:
-        return float(self._typed(key, (int, float), "a number", default))
-
-    def flag(self, key: str) -> bool:
-        value = self.take(key, False)
-        if not isinstance(value, bool):
-            raise InputError(f"{self.place}.{key} is {value!r}; it must be true or false")
-        return value
-
-    def strings(self, key: str) -> list[str]:
-        value = self.take(key)
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise InputError(f"{self.place}.{key} is {value!r}; it must be a list of texts")
-        return value
-
-    def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
-        value = self.string(key, default)
-        if value not in allowed:
-            raise InputError(
-                f"{self.place}.{key} is '{value}'; known are {', '.join(map(str, allowed))}"
-            )
-        return value
-
-    def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
-        values = self.strings(key)
-        for value in values:
-            if value not in allowed:
-                raise InputError(
-                    f"{self.place}.{key} has '{value}'; known are {', '.join(allowed)}"
-                )
-        if not values or len(set(values)) < len(values):
-            raise InputError(f"{self.place}.{key} is {values!r}; it must name each once")
-        return tuple(values)
-
-    def table(self, key: str, *, needed: bool = True) -> _Table:
-        self._allowed.append(key)
-        if not needed and key not in self._content:
-            return _Table(None, f"{self.place}.{key}")
-        content = self.take(key)
-        if not isinstance(content, Mapping):
-            raise InputError(f"{self.place}.{key} is {content!r}; it must be a table")
-        return _Table(content, f"{self.place}.{key}")
-
-    def tables(self, key: str) -> list[_Table]:
-        content = self.take(key, [])
-        if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
-            raise InputError(f"{self.place}.{key} is {content!r}; it must be a list of tables")
-        return [_Table(item, f"{self.place}.{key}[{at}]") for at, item in enumerate(content)]
-
-    def end(self) -> None:
-        if self._content:
-            unknown = next(iter(self._content))
-            known = ", ".join(sorted(set(self._allowed)))
-            raise InputError(f"{self.place}: unknown key '{unknown}'; known are {known or 'none'}")
-
-    def _typed(self, key: str, kind: Any, what: str, default: Any) -> Any:
-        value = self.take(key, default)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise InputError(f"{self.place}.{key} is {value!r}; it must be {what}")
-        return value

@@ -1,0 +1,106 @@
+"""Tables of a TOML file that are read strictly, key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from accelflow.errors import InputError
+
+__all__ = ["Section"]
+
+
+class Section:
+    """A table of the file that is read key by key; :meth:`end` refuses the keys left over."""
+
+    def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
+        """Read `content`, None for a table that is absent, which is at `place` of the file."""
+        self._content = dict(content or {})
+        self._allowed: list[str] = []
+        self.present = content is not None
+        self.place = place
+
+    def __contains__(self, key: str) -> bool:
+        """Whether `key` is there and not read yet."""
+        self._allowed.append(key)
+        return key in self._content
+
+    def take(self, key: str, default: Any = None) -> Any:
+        """The value of `key`, or `default`. Raises InputError if it is missing without one."""
+        self._allowed.append(key)
+        if key not in self._content and default is None:
+            raise InputError(f"{self.place}: {key} is missing")
+        return self._content.pop(key, default)
+
+    def string(self, key: str, default: str | None = None) -> str:
+        """The text of `key`."""
+        return str(self._typed(key, str, "text", default))
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """The number of `key`."""
+        return float(self._typed(key, (int, float), "a number", default))
+
+    def flag(self, key: str) -> bool:
+        """Whether `key` is true; false if it is missing."""
+        value = self.take(key, False)
+        if not isinstance(value, bool):
+            raise InputError(f"{self.place}.{key} is {value!r}; it must be true or false")
+        return value
+
+    def strings(self, key: str) -> list[str]:
+        """The list of texts of `key`."""
+        value = self.take(key)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise InputError(f"{self.place}.{key} is {value!r}; it must be a list of texts")
+        return value
+
+    def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
+        """The text of `key`, which must be one of `allowed`."""
+        value = self.string(key, default)
+        if value not in allowed:
+            raise InputError(
+                f"{self.place}.{key} is '{value}'; known are {', '.join(map(str, allowed))}"
+            )
+        return value
+
+    def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
+        """The texts of `key`, each one of `allowed` and there once."""
+        values = self.strings(key)
+        for value in values:
+            if value not in allowed:
+                raise InputError(
+                    f"{self.place}.{key} has '{value}'; known are {', '.join(allowed)}"
+                )
+        if not values or len(set(values)) < len(values):
+            raise InputError(f"{self.place}.{key} is {values!r}; it must name each once")
+        return tuple(values)
+
+    def table(self, key: str, *, needed: bool = True) -> Section:
+        """The table of `key`; an absent one if it is missing and not `needed`."""
+        self._allowed.append(key)
+        if not needed and key not in self._content:
+            return Section(None, f"{self.place}.{key}")
+        content = self.take(key)
+        if not isinstance(content, Mapping):
+            raise InputError(f"{self.place}.{key} is {content!r}; it must be a table")
+        return Section(content, f"{self.place}.{key}")
+
+    def tables(self, key: str) -> list[Section]:
+        """The list of tables of `key`; empty if it is missing."""
+        content = self.take(key, [])
+        if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
+            raise InputError(f"{self.place}.{key} is {content!r}; it must be a list of tables")
+        return [Section(item, f"{self.place}.{key}[{at}]") for at, item in enumerate(content)]
+
+    def end(self) -> None:
+        """Raise InputError for the first key that was not read."""
+        if self._content:
+            unknown = next(iter(self._content))
+            known = ", ".join(sorted(set(self._allowed)))
+            raise InputError(f"{self.place}: unknown key '{unknown}'; known are {known or 'none'}")
+
+    def _typed(self, key: str, kind: Any, what: str, default: Any) -> Any:
+        value = self.take(key, default)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise InputError(f"{self.place}.{key} is {value!r}; it must be {what}")
+        return value
