@@ -55,7 +55,11 @@ def readings(  # noqa: PLR0913 (the options)
     threads: int,
     out: Path | None,
 ) -> None:
-    """Run EXPERIMENTs under each reading of what the paper leaves open, and show what moves."""
+    """Show which rows depend on which reading of the paper.
+
+    Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
+    time, and shows how far each row moves.
+    """
     scenario = scenario_of(config_file)
     selected = select(chosen)
     if only_list:
