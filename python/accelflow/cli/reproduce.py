@@ -37,7 +37,7 @@ from accelflow.reproduce import (
 @click.option("--list", "only_list", is_flag=True, help="List the experiments and exit.")
 @budget_option("full")
 @click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
-@config_option("Parameters of the server, and [scenario] for the choices that the paper leaves open.")
+@config_option("Server parameters, and [scenario] for the choices that the paper leaves open.")
 @click.option("--placement", metavar="NAME", help="colocated or isolated; overrides FILE.")
 @click.option("--arrivals", metavar="NAME", help="Arrival process for the paper's production load.")
 @click.option(
