@@ -37,7 +37,7 @@ threads_option = click.option(
     type=int,
     default=os.cpu_count() or 1,
     show_default="one a core",
-    help="Simulations at a time; results do not depend on it.",
+    help="Parallel simulations; results do not depend on it.",
 )
 
 
@@ -89,7 +89,7 @@ class Campaign:
         self._started = time.monotonic()
         self._simulated = 0
         if threads < 1:
-            raise InputError(f"threads is {threads}; must be at least 1")
+            raise InputError(f"--threads {threads}: must be at least 1")
         if out is not None:
             check_place(out)
         self._threads = threads
