@@ -1,6 +1,7 @@
 """The layer rule: what imports what, and what the tables of ARCHITECTURE.md allow."""
 
 import ast
+import itertools
 import json
 import re
 import subprocess
@@ -13,20 +14,35 @@ Graph = Mapping[str, frozenset[str]]
 
 def read_table(text: str, name: str) -> Graph:
     """The table after ``<!-- allowed-imports: NAME -->``. Raises ValueError if it is broken."""
-    marker = f"<!-- allowed-imports: {name} -->"
-    if text.count(marker) != 1:
-        raise ValueError(f"there must be exactly one '{marker}'")
     allowed: dict[str, frozenset[str]] = {}
-    lines = text.split(marker)[1].strip().splitlines()
-    rows = lines[
-        : next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
-    ]
-    for row in rows[2:]:  # below the heading and its rule
-        importer, imported = (cell.strip().replace("\\", "") for cell in row.strip("|").split("|"))
+    for importer, imported in _rows(text, f"<!-- allowed-imports: {name} -->"):
         if importer in allowed:
             raise ValueError(f"{importer} has two rows in the table '{name}'")
         allowed[importer] = frozenset(filter(None, re.split(r",\s*", imported)))
     return allowed
+
+
+def read_circles(text: str) -> Mapping[str, list[list[str]]]:
+    """The groups of files after ``<!-- allowed-circles -->``, by crate.
+
+    Raises ValueError if the table is broken.
+    """
+    circles: dict[str, list[list[str]]] = {}
+    for crate, files, reason in _rows(text, "<!-- allowed-circles -->"):
+        if not reason:
+            raise ValueError(f"the circle of {files} in {crate} gives no reason")
+        circles.setdefault(crate, []).append(sorted(re.split(r",\s*", files)))
+    return {crate: sorted(groups) for crate, groups in circles.items()}
+
+
+def _rows(text: str, marker: str) -> Iterable[list[str]]:
+    """The cells of each row of the table after `marker`."""
+    if text.count(marker) != 1:
+        raise ValueError(f"there must be exactly one '{marker}'")
+    lines = text.split(marker)[1].strip().splitlines()
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
+    for row in itertools.islice(rows, 2, None):  # below the heading and its rule
+        yield [cell.strip().replace("\\", "") for cell in row[1:].rstrip("|").split("|")]
 
 
 def violations(imports: Graph, allowed: Graph) -> list[str]:
@@ -41,17 +57,29 @@ def violations(imports: Graph, allowed: Graph) -> list[str]:
 
 def cycles(allowed: Graph) -> list[str]:
     """The names that reach themselves: with any, 'down' would have no meaning."""
+    return sorted(name for name in allowed if name in _reached(allowed, name))
 
-    def below(name: str) -> set[str]:
-        seen: set[str] = set()
-        todo = list(allowed.get(name, ()))
-        while todo:
-            if (next_name := todo.pop()) not in seen:
-                seen.add(next_name)
-                todo += allowed.get(next_name, ())
-        return seen
 
-    return sorted(name for name in allowed if name in below(name))
+def _reached(graph: Graph, name: str) -> set[str]:
+    """What `name` imports, and what that imports, and so on."""
+    seen: set[str] = set()
+    todo = list(graph.get(name, ()))
+    while todo:
+        if (next_name := todo.pop()) not in seen:
+            seen.add(next_name)
+            todo += graph.get(next_name, ())
+    return seen
+
+
+def circles(imports: Graph) -> list[list[str]]:
+    """Files that import in a circle: the groups of names of which each reaches every other."""
+    reached = {name: _reached(imports, name) for name in imports}
+    groups = {
+        tuple(sorted(other for other in reached[name] if name in reached.get(other, ())))
+        for name in imports
+        if name in reached[name]
+    }
+    return sorted(list(group) for group in groups)
 
 
 def crate_dependencies(root: Path) -> Graph:

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 import layers
+import rust_imports
 from conftest import ROOT
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 CRATES = layers.read_table(ARCHITECTURE, "crates")
 MODULES = layers.read_table(ARCHITECTURE, "python")
+CIRCLES = layers.read_circles(ARCHITECTURE)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,16 @@ def test_python_modules_import_only_what_the_table_allows() -> None:
     imports = layers.module_imports(ROOT / "python" / "accelflow")
     assert "accelflow.errors" in imports["accelflow.report"]
     assert layers.violations(imports, MODULES) == []
+
+
+@pytest.mark.parametrize("crate", sorted(path.parent.name for path in ROOT.glob("crates/*/src")))
+def test_the_files_of_a_crate_import_in_no_circle(crate: str) -> None:
+    imports = rust_imports.file_imports(ROOT / "crates" / crate / "src")
+    assert layers.circles(imports) == CIRCLES.get(crate, [])
+
+
+def test_allowed_circles_are_of_crates_that_exist() -> None:
+    assert CIRCLES.keys() <= {path.parent.name for path in ROOT.glob("crates/*/src")}
 
 
 def test_the_kernel_has_no_word_of_the_domain() -> None:
@@ -130,6 +142,97 @@ def test_checker_reads_every_form_of_python_import(tmp_path: Path) -> None:
         "made.whole": frozenset({"made"}),
         "made.deep": low,
     }
+
+
+def made_up_crate(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_checker_reads_every_form_of_rust_import(tmp_path: Path) -> None:
+    crate = made_up_crate(
+        tmp_path,
+        {
+            "lib.rs": "mod low;\nmod high;\npub use low::Thing;\npub use std::fmt;",
+            "low/mod.rs": "mod deep;\npub use deep::{Thing, Other as Renamed};\npub fn own() {}",
+            "low/deep.rs": "pub struct Thing; pub struct Other;",
+            "high/mod.rs": "mod grouped; mod above; mod inline; use crate::low::own;",
+            "high/grouped.rs": "use crate::{low::{self, Renamed}, fmt};",
+            "high/above.rs": "use super::own; fn f() { super::super::low::own() }",
+            "high/inline.rs": "fn f(thing: &crate::Thing) {}",
+            "alias.rs": "use crate::low;\nfn f() -> low::Thing { low::own() }",
+            "alone.rs": "use crate::low;",
+            "foreign.rs": "use serde::low::Thing; use units::Time;",
+        },
+    )
+    imports = rust_imports.file_imports(crate)
+    assert imports == {
+        "lib": {"low::deep"},
+        "low": {"low::deep"},
+        "low::deep": frozenset(),
+        "high": {"low"},
+        "high::grouped": {"low::deep", "lib"},
+        "high::above": {"low"},
+        "high::inline": {"low::deep"},
+        "alias": {"low", "low::deep"},
+        "alone": frozenset(),
+        "foreign": frozenset(),
+    }
+
+
+def test_checker_reads_neither_tests_nor_comments_nor_text(tmp_path: Path) -> None:
+    crate = made_up_crate(
+        tmp_path,
+        {
+            "lib.rs": "mod a;\nmod b;\npub struct Base;",
+            "a.rs": """
+                //! use crate::Base;
+                /* use crate::b::B; */
+                const ADDRESS: &str = "http://x"; const QUOTE: char = '"';
+                const TEXT: &str = r#"use crate::Base; "quoted" "#;
+                #[cfg(test)]
+                mod tests { use super::*; fn f() { if true { crate::b::B; } } }
+                fn real<'a>(it: &'a crate::b::Real) {}
+            """,
+            "b.rs": "#[cfg(test)]\nmod tests;\npub struct B; pub struct Real;",
+        },
+    )
+    imports = rust_imports.file_imports(crate)
+    assert imports == {"lib": frozenset(), "a": {"b"}, "b": frozenset()}
+
+
+def test_checker_finds_circles_of_files(tmp_path: Path) -> None:
+    crate = made_up_crate(
+        tmp_path,
+        {
+            "lib.rs": "mod shape; mod one; mod two; mod three;",
+            "shape/mod.rs": "mod circle;\npub use circle::Circle;\npub trait Shape {}",
+            "shape/circle.rs": "use super::Shape;\npub struct Circle;",
+            "one.rs": "use crate::two::Two; pub struct One;",
+            "two.rs": "use crate::three::Three; pub struct Two;",
+            "three.rs": "use crate::one::One; pub struct Three;",
+        },
+    )
+    assert layers.circles(rust_imports.file_imports(crate)) == [
+        ["one", "three", "two"],
+        ["shape", "shape::circle"],
+    ]
+    # The cure: what both need has a file of its own.
+    (crate / "shape" / "shape.rs").write_text("pub trait Shape {}")
+    (crate / "shape" / "mod.rs").write_text("pub use shape::Shape; pub use circle::Circle;")
+    (crate / "three.rs").write_text("pub struct Three;")
+    assert layers.circles(rust_imports.file_imports(crate)) == []
+
+
+def test_table_of_circles() -> None:
+    heading = "<!-- allowed-circles -->\n\n| crate | files | reason |\n|---|---|---|\n"
+    assert layers.read_circles(f"{heading}\nText") == {}
+    rows = "| sim | b, a | one writes what the other reads |\n| sim | d, c | so it is |\n"
+    assert layers.read_circles(heading + rows) == {"sim": [["a", "b"], ["c", "d"]]}
+    with pytest.raises(ValueError, match="gives no reason"):
+        layers.read_circles(f"{heading}| sim | a, b | |")
 
 
 @pytest.mark.parametrize(
