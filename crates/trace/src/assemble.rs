@@ -1,7 +1,7 @@
 //! Parts into words, once every name has an address.
 
 use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
-use crate::image::LinkError;
+use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, Instruction, PositionMark, Word};
 use crate::{Condition, PredicateError};

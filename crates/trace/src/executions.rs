@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::is_name;
 use crate::compile::Part;
-use crate::image::LinkError;
+use crate::link_error::LinkError;
 use crate::source::Node;
 
 /// What runs from a part, or from a sequence in it, on.

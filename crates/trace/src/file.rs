@@ -1,7 +1,8 @@
 //! Trace memories as files; `docs/trace-format.md` specifies every byte.
 
 use crate::condition::{Binary, Op, Predicate};
-use crate::image::{Image, LinkError};
+use crate::image::Image;
+use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 use crate::{PredicateError, PredicateTable};
 

@@ -38,10 +38,14 @@ mod file;
 mod format;
 mod image;
 mod joins;
+mod library;
 pub mod limits;
+mod link;
+mod link_error;
 pub mod source;
 mod step;
 mod templates;
+mod verify;
 mod walk;
 mod word;
 
@@ -55,8 +59,11 @@ pub use condition::{
 pub use disassemble::Unstructured;
 pub use file::{FileError, MAGIC, VERSION};
 pub use format::{Format, Transform, UnknownFormat};
-pub use image::{Image, Library, LinkError, RegisterError, Registered, link, tails};
+pub use image::Image;
 pub use joins::{Joins, Seat};
+pub use library::{Library, RegisterError, Registered, tails};
+pub use link::link;
+pub use link_error::LinkError;
 pub use source::{Node, Nodes, SourceError};
 pub use step::{Action, Fault, Link, Step, step};
 pub use templates::{TEMPLATES, Template, TemplateError, register_templates, templates};

@@ -3,7 +3,7 @@
 //! Where the core decides before it starts a trace whether to compress (T8, T9, T11), there are
 //! two entry points, `T8` and `T8+Cmp`: the paper has no branch there.
 
-use crate::image::{Library, RegisterError};
+use crate::library::{Library, RegisterError};
 use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
 
 /// A template of the paper.

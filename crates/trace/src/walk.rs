@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::image::{Image, Library};
+use crate::image::Image;
 use crate::joins::{Joins, Seat};
+use crate::library::Library;
 use crate::source::Node;
 use crate::step::{Action, Fault, Link, step};
 use crate::word::{AtmAddress, PositionMark};

@@ -1,6 +1,7 @@
 //! Characters into tokens, each with the index of its first character.
 
-use super::{Binary, ConditionError};
+use super::error::ConditionError;
+use super::tree::Binary;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {

@@ -3,8 +3,10 @@
 //! Loosest to tightest, as in Python: `or`, `and`, `not`, comparisons (which do not chain),
 //! `|`, `^`, `&`.
 
+use super::error::ConditionError;
 use super::lexer::{Token, tokens};
-use super::{Binary, ConditionError, Expr, Predicate};
+use super::predicate::Predicate;
+use super::tree::{Binary, Expr};
 use crate::limits::MAX_OPS;
 
 /// A condition of the most operations is printed with at most two levels for each of them, and what

@@ -1,0 +1,111 @@
+//! Parsed, type-checked conditions.
+
+use std::fmt;
+
+use super::error::ConditionError;
+use super::field::{Facts, Field};
+use super::parser;
+use super::tree::Expr;
+use crate::limits::MAX_CONDITION_CHARS;
+
+/// A parsed, type-checked branch condition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Condition(Expr);
+
+impl Condition {
+    /// Parses and type-checks `text`.
+    ///
+    /// # Errors
+    /// [`ConditionError`] points at the first character that cannot be accepted.
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        let length = text.chars().count();
+        if length > MAX_CONDITION_CHARS {
+            let start: String = text.chars().take(40).collect();
+            let message = format!("{length} characters; at most {MAX_CONDITION_CHARS}");
+            return Err(ConditionError {
+                text: format!("{start}..."),
+                at: 0,
+                message,
+            });
+        }
+        parser::parse(text).map(Condition)
+    }
+
+    /// A condition from a tree, if the tree obeys the typing and size rules of the text form.
+    ///
+    /// # Errors
+    /// [`ConditionError`] with the offending sub-expression as its text.
+    pub fn from_expr(expr: Expr) -> Result<Condition, ConditionError> {
+        parser::parse(&Condition(expr).to_string()).map(Condition)
+    }
+
+    /// The tree.
+    pub fn expr(&self) -> &Expr {
+        &self.0
+    }
+
+    /// The names of the fields that the condition reads, in order of first use.
+    pub fn fields(&self) -> Vec<&str> {
+        fn collect<'e>(expr: &'e Expr, into: &mut Vec<&'e str>) {
+            match expr {
+                Expr::Field(name) if !into.contains(&name.as_str()) => into.push(name),
+                Expr::Field(_) | Expr::Const(_) => {}
+                Expr::Not(inner) => collect(inner, into),
+                Expr::Binary(_, left, right) => {
+                    collect(left, into);
+                    collect(right, into);
+                }
+            }
+        }
+        let mut names = Vec::new();
+        collect(&self.0, &mut names);
+        names
+    }
+
+    /// Evaluates the tree itself; the reference that compiled predicates are tested against.
+    ///
+    /// # Errors
+    /// The name of the first field, from left to right, that `facts` lacks.
+    pub fn holds<F: Facts + ?Sized>(&self, facts: &F) -> Result<bool, String> {
+        fn value<F: Facts + ?Sized>(expr: &Expr, names: &[&str], facts: &F) -> Result<i64, String> {
+            match expr {
+                Expr::Const(literal) => Ok(*literal),
+                Expr::Field(name) => {
+                    let index = names.iter().position(|n| n == name).unwrap_or(names.len());
+                    facts.get(Field { index, name }).ok_or_else(|| name.clone())
+                }
+                Expr::Not(inner) => Ok(i64::from(value(inner, names, facts)? == 0)),
+                Expr::Binary(op, left, right) => {
+                    let left = value(left, names, facts)?;
+                    Ok(op.apply(left, value(right, names, facts)?))
+                }
+            }
+        }
+        value(&self.0, &self.fields(), facts).map(|v| v != 0)
+    }
+}
+
+impl fmt::Display for Condition {
+    /// The condition as text that [`Condition::parse`] reads back to the same tree.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn write(expr: &Expr, top: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match expr {
+                Expr::Field(name) => write!(f, "out['{name}']"),
+                Expr::Const(literal) => write!(f, "{literal}"),
+                Expr::Not(inner) => {
+                    f.write_str(if top { "not " } else { "(not " })?;
+                    write(inner, false, f)?;
+                    f.write_str(if top { "" } else { ")" })
+                }
+                Expr::Binary(op, left, right) => {
+                    f.write_str(if top { "" } else { "(" })?;
+                    write(left, false, f)?;
+                    write!(f, " {} ", op.symbol())?;
+                    write(right, false, f)?;
+                    f.write_str(if top { "" } else { ")" })
+                }
+            }
+        }
+        write(&self.0, true, f)
+    }
+}

@@ -1,0 +1,151 @@
+//! Libraries of named traces.
+
+use crate::check::{CheckError, Role, Warning, check, is_name};
+use crate::compile::{Part, split};
+use crate::image::Image;
+use crate::link::link;
+use crate::link_error::LinkError;
+use crate::source::{Node, Nodes};
+
+/// Why a trace cannot be added to a library.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// The trace itself is impossible.
+    #[error("trace '{trace}': {error}")]
+    Check {
+        /// The trace.
+        trace: String,
+        /// What is wrong with it.
+        error: CheckError,
+    },
+    /// Another trace has the name.
+    #[error("a different trace is already registered as '{0}'")]
+    Duplicate(String),
+}
+
+/// A registered trace: its source, its parts, and what is unusual about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    /// The name.
+    pub name: String,
+    /// The source as registered.
+    pub source: Nodes,
+    /// Pairs outside Table I.
+    pub warnings: Vec<Warning>,
+    /// The parts, the entry first.
+    pub parts: Vec<Part>,
+}
+
+/// Named traces that may refer to one another in any order of registration.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    traces: Vec<Registered>,
+}
+
+impl Library {
+    /// A library without traces.
+    pub fn new() -> Library {
+        Library::default()
+    }
+
+    /// Checks `source` and adds it as `name`. Registering the same source twice is harmless.
+    ///
+    /// # Errors
+    /// [`RegisterError`] for an impossible trace or a name that is taken by another one.
+    pub fn register(&mut self, name: &str, source: Nodes) -> Result<&[Warning], RegisterError> {
+        let checked = if is_name(name) {
+            check(&source, Role::Trace)
+        } else {
+            Err(CheckError::Name(name.to_owned()))
+        };
+        let warnings = checked.map_err(|error| RegisterError::Check {
+            trace: name.to_owned(),
+            error,
+        })?;
+        if let Some(index) = self.traces.iter().position(|t| t.name == name) {
+            if self.traces[index].source != source {
+                return Err(RegisterError::Duplicate(name.to_owned()));
+            }
+            return Ok(&self.traces[index].warnings);
+        }
+        let parts = split(name, &source);
+        self.traces.push(Registered {
+            name: name.to_owned(),
+            source,
+            warnings,
+            parts,
+        });
+        Ok(self.traces.last().map_or(&[], |t| &t.warnings))
+    }
+
+    /// Removes `name`, so that it can be registered anew; whether it was there.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.traces.len();
+        self.traces.retain(|t| t.name != name);
+        self.traces.len() < before
+    }
+
+    /// The trace called `name`.
+    pub fn get(&self, name: &str) -> Option<&Registered> {
+        self.traces.iter().find(|t| t.name == name)
+    }
+
+    /// All traces, in order of registration.
+    pub fn traces(&self) -> &[Registered] {
+        &self.traces
+    }
+
+    /// Lays all traces out in a trace memory.
+    ///
+    /// # Errors
+    /// [`LinkError`] for a tail to nothing, a chain that never ends, or a full memory.
+    pub fn link(&self) -> Result<Image, LinkError> {
+        let parts = self
+            .traces
+            .iter()
+            .flat_map(|t| t.parts.iter().cloned())
+            .collect();
+        link(parts)
+    }
+
+    /// Lays out the trace called `name` and those that its tails lead to, and no others: what is
+    /// wrong with the others does not matter.
+    ///
+    /// # Errors
+    /// [`LinkError`], as for [`Library::link`].
+    pub fn link_from(&self, name: &str) -> Result<Image, LinkError> {
+        let mut reached: Vec<&Registered> = self.get(name).into_iter().collect();
+        let mut next = 0;
+        while let Some(&trace) = reached.get(next) {
+            for tail in tails(&trace.source) {
+                let known = reached.iter().any(|it| it.name == tail);
+                reached.extend(self.get(tail).filter(|_| !known));
+            }
+            next += 1;
+        }
+        let parts = reached.into_iter().flat_map(|t| t.parts.iter().cloned());
+        link(parts.collect())
+    }
+}
+
+/// The named traces that `nodes` end with.
+pub fn tails(nodes: &[Node]) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut stack: Vec<&Node> = nodes.iter().rev().collect();
+    while let Some(node) = stack.pop() {
+        match node {
+            Node::Tail(name) => names.push(name.as_str()),
+            Node::Branch {
+                on_true, on_false, ..
+            } => {
+                stack.extend(on_false.iter().rev());
+                stack.extend(on_true.iter().rev());
+            }
+            Node::Fork(arms) | Node::Join(arms) => {
+                stack.extend(arms.iter().rev().flat_map(|arm| arm.iter().rev()))
+            }
+            _ => {}
+        }
+    }
+    names
+}

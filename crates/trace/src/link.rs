@@ -1,0 +1,85 @@
+//! The linker: parts of traces into a trace memory.
+
+use std::collections::BTreeMap;
+
+use crate::assemble::{Symbols, assemble};
+use crate::check::is_name;
+use crate::compile::Part;
+use crate::executions::summaries;
+use crate::image::Image;
+use crate::limits::MAX_EXECUTIONS;
+use crate::link_error::LinkError;
+use crate::word::{AtmAddress, MAX_WORDS};
+use crate::{Condition, PredicateError, PredicateTable};
+
+/// Lays `parts` out in a trace memory, in their order.
+///
+/// # Errors
+/// [`LinkError`], as for [`Library::link`].
+pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
+    if parts.len() > MAX_WORDS {
+        return Err(LinkError::MemoryFull(parts.len()));
+    }
+    let addresses: BTreeMap<&str, AtmAddress> = parts
+        .iter()
+        .enumerate()
+        .filter_map(|(i, part)| Some((part.name.as_str(), AtmAddress::new(i)?)))
+        .collect();
+    let mut linker = Linker {
+        addresses,
+        predicates: PredicateTable::default(),
+        part: "",
+    };
+    let mut words = Vec::with_capacity(parts.len());
+    for part in &parts {
+        linker.part = &part.name;
+        let word = assemble(&part.nodes, &mut linker).map_err(|error| match error {
+            LinkError::Predicate { error, .. } => LinkError::Predicate {
+                trace: part.name.clone(),
+                error,
+            },
+            other => other,
+        })?;
+        words.push(word);
+    }
+    let predicates = linker.predicates;
+    let names = parts.iter().map(|part| part.name.clone()).collect();
+    let image = Image::new(words, predicates, names);
+    image.check_cycles()?;
+    for (trace, summary) in summaries(&parts)? {
+        let executions = summary.executions;
+        if executions > MAX_EXECUTIONS {
+            let trace = trace.to_owned();
+            return Err(LinkError::TooManyExecutions { trace, executions });
+        }
+    }
+    Ok(image)
+}
+
+struct Linker<'p> {
+    addresses: BTreeMap<&'p str, AtmAddress>,
+    predicates: PredicateTable,
+    part: &'p str,
+}
+
+impl Symbols for Linker<'_> {
+    fn address(&self, name: &str) -> Result<AtmAddress, LinkError> {
+        self.addresses.get(name).copied().ok_or_else(|| {
+            let known: Vec<&str> = self
+                .addresses
+                .keys()
+                .copied()
+                .filter(|n| is_name(n))
+                .collect();
+            LinkError::UnknownTail {
+                trace: self.part.to_owned(),
+                tail: name.to_owned(),
+                known: known.join(", "),
+            }
+        })
+    }
+
+    fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError> {
+        self.predicates.intern(condition)
+    }
+}

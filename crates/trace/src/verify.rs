@@ -1,0 +1,116 @@
+//! Images that were made elsewhere: only those that the linker could have made are accepted.
+
+use std::collections::BTreeSet;
+
+use crate::PredicateTable;
+use crate::check::{Role, check, is_name};
+use crate::image::{Edge, Image};
+use crate::link::link;
+use crate::link_error::LinkError;
+use crate::word::{MAX_WORDS, Word};
+
+impl Image {
+    /// An image from words, predicates and one name a word, as read from a file.
+    ///
+    /// # Errors
+    /// [`LinkError`] for anything that [`Library::link`] could not have made.
+    pub fn from_raw(
+        words: Vec<Word>,
+        predicates: PredicateTable,
+        names: Vec<String>,
+    ) -> Result<Image, LinkError> {
+        if words.len() > MAX_WORDS || words.len() != names.len() {
+            return Err(LinkError::MemoryFull(words.len().max(names.len())));
+        }
+        let image = Image::new(words, predicates, names);
+        image.check_names()?;
+        image.check_words()?;
+        image.check_cycles()?;
+        image.check_canonical()?;
+        Ok(image)
+    }
+
+    fn check_names(&self) -> Result<(), LinkError> {
+        let fault = |name: &String, message: &str| {
+            Err(LinkError::Memory {
+                word: name.clone(),
+                message: message.to_owned(),
+            })
+        };
+        let mut seen = BTreeSet::new();
+        for name in self.names() {
+            let base = name.split_once('.').map_or(name.as_str(), |(base, _)| base);
+            let part = name.strip_prefix(base).unwrap_or_default();
+            let numbered = part.is_empty()
+                || part
+                    .strip_prefix('.')
+                    .is_some_and(|n| n.parse::<u16>().is_ok_and(|n| n > 0));
+            if !is_name(base) || !numbered {
+                return fault(name, "not a trace's name or NAME.1, NAME.2 ... of a part");
+            }
+            if !seen.insert(name) {
+                return fault(name, "the name occurs twice");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_words(&self) -> Result<(), LinkError> {
+        for (i, name) in self.names().iter().enumerate() {
+            let part = self.disassemble_word(i)?;
+            let role = if is_name(name) {
+                Role::Trace
+            } else {
+                Role::Part
+            };
+            for (link, to) in self.links(i)? {
+                let message = match self.words().get(to.index()) {
+                    None => format!(
+                        "address {to} is outside the memory of {} words",
+                        self.words().len()
+                    ),
+                    Some(_) if self.is_entry(to) == (link == Edge::Next) => continue,
+                    Some(_) if link == Edge::Next => {
+                        format!("the tail to {to} leads into the middle of a trace")
+                    }
+                    Some(_) => format!("the continuation at {to} is a trace of its own"),
+                };
+                return Err(LinkError::Memory {
+                    word: name.clone(),
+                    message,
+                });
+            }
+            check(&part.nodes, role).map_err(|error| LinkError::Check {
+                word: name.clone(),
+                error,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Two spellings of one program would be two things to verify, so only the compiler's own
+    /// spelling is accepted.
+    fn check_canonical(&self) -> Result<(), LinkError> {
+        let fault = |name: &str| {
+            let message = "this is not how the compiler writes its source".to_owned();
+            Err(LinkError::Memory {
+                word: name.to_owned(),
+                message,
+            })
+        };
+        let again = match link(self.disassemble()?) {
+            Ok(again) => again,
+            Err(error @ LinkError::Memory { .. }) => return Err(error),
+            Err(_) => return fault("program"),
+        };
+        let pairs = self.words().iter().zip(again.words()).zip(self.names());
+        match pairs
+            .into_iter()
+            .find(|((found, written), _)| found != written)
+        {
+            Some((_, name)) => fault(name),
+            None if again != *self => fault("predicates"),
+            None => Ok(()),
+        }
+    }
+}
