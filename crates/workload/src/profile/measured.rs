@@ -5,12 +5,15 @@ use std::ops::RangeInclusive;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
-use super::recording::{RecordedPhase, RecordedService, RecordedStep, Recording, Spot};
-use super::{
-    ASSUMED_SIZE_SHARES, Cost, Direction, FORMAT, OperationProfile, PAPER_SHARES, Parameter,
-    Payload, PhaseProfile, Profile, Provenance, READ_VERSIONS, RecordingError, RemoteWaits,
-    ServiceProfile, ShareKind, size_share_parameters,
+use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload, size_share_parameters};
+use super::paper::{PAPER_SHARES, ShareKind};
+use super::recording::{
+    Direction, FORMAT, READ_VERSIONS, RecordedPhase, RecordedService, RecordedStep, Recording,
+    RecordingError, Spot,
 };
+use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
+use super::waits::RemoteWaits;
+use super::{Parameter, Provenance};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.

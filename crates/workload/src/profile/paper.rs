@@ -3,10 +3,10 @@
 use accelflow_trace::{Accel, Image};
 use accelflow_units::Time;
 
-use super::{
-    ASSUMED_SIZE_SHARES, Cost, OperationProfile, Parameter, PhaseProfile, Profile, Provenance,
-    RemoteWaits, ServiceProfile, size_share_parameters,
-};
+use super::cost::{ASSUMED_SIZE_SHARES, Cost, size_share_parameters};
+use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
+use super::waits::RemoteWaits;
+use super::{Parameter, Provenance};
 use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
 /// What the paper's breakdown tells apart.

@@ -3,7 +3,7 @@
 use accelflow_trace::Image;
 use accelflow_units::Time;
 
-use super::RemoteWaits;
+use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, Service, ServiceError};
 
 /// The mean number of messages that a request to `service` awaits for longer than `timeout`, if

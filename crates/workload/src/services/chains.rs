@@ -4,7 +4,7 @@
 //! only when a branch goes the less common way (the reads that follow a cache miss), so that a
 //! simulator can draw branches.
 
-use super::{Chain, Phase};
+use super::service::{Chain, Phase};
 
 /// The message that begins every request. `compressed` tells whether its payload is.
 pub(super) fn receive(compressed: i64) -> Phase {

@@ -1,10 +1,13 @@
 //! The facts of a chain as a table that a simulator can ask on every step.
 
-use accelflow_trace::{AtmAddress, Facts, Field, Image};
+use accelflow_trace::{AtmAddress, Image};
 
-use super::odds::OddsTable;
+use super::error::ServiceError;
+use super::odds::{DrawnFacts, FactOdds, OddsTable};
+use super::payload_facts::PayloadFacts;
+use super::place::Place;
 use super::recorded::RecordedTables;
-use super::{Chain, DrawnFacts, FactOdds, Place, ServiceError};
+use super::service::Chain;
 
 /// The facts of one chain, by address of the trace and number of the field.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,10 +18,6 @@ pub struct ChainFacts {
     odds: OddsTable,
     recorded: RecordedTables,
 }
-
-/// What the payload of one trace says; answers conditions without comparing names.
-#[derive(Clone, Copy, Debug)]
-pub struct PayloadFacts<'a>(&'a [Option<i64>]);
 
 impl ChainFacts {
     /// Looks the names of `chain` up in `image`. `place` is for the message of an error.
@@ -64,7 +63,7 @@ impl ChainFacts {
     /// chain's phase and number, which keep its draws apart from those of other chains.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
-        self.odds = OddsTable::resolve(&self, odds, place, image);
+        self.odds = OddsTable::resolve(|trace| self.of(trace), odds, place, image);
         self
     }
 
@@ -114,13 +113,6 @@ impl ChainFacts {
     #[inline]
     fn row<'t>(&self, table: &'t [Option<i64>], trace: AtmAddress) -> PayloadFacts<'t> {
         let row = trace.index() * self.fields;
-        PayloadFacts(table.get(row..row + self.fields).unwrap_or(&[]))
-    }
-}
-
-impl Facts for PayloadFacts<'_> {
-    #[inline]
-    fn get(&self, field: Field<'_>) -> Option<i64> {
-        self.0.get(field.index).copied().flatten()
+        PayloadFacts::new(table.get(row..row + self.fields).unwrap_or(&[]))
     }
 }

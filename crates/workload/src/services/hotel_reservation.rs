@@ -12,7 +12,8 @@
 //! carry lists of records with text (rate plans, profiles of hotels).
 
 use super::chains::{path, read, receive, rpc, write};
-use super::{Phase, Service, ServiceError};
+use super::error::ServiceError;
+use super::service::{Phase, Service};
 
 /// The services of HotelReservation.
 ///

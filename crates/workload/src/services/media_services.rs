@@ -11,7 +11,8 @@
 //! text or lists of records (reviews, plots, casts, pages).
 
 use super::chains::{path, read, receive, rpc, write};
-use super::{Phase, Service, ServiceError};
+use super::error::ServiceError;
+use super::service::{Phase, Service};
 
 /// The services of MediaServices: first those that compose a review, then those that read.
 ///

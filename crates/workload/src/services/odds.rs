@@ -3,7 +3,7 @@
 use accelflow_kernel::attribute_unit;
 use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
-use super::{ChainFacts, PayloadFacts};
+use super::payload_facts::PayloadFacts;
 
 /// How probable it is that a field is 1, by what it is on the most common path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ impl FactOdds {
     }
 }
 
-/// The odds of a chain as a table, beside its facts: see [`ChainFacts::with_odds`].
+/// The odds of a chain as a table, beside its facts: see [`super::ChainFacts::with_odds`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct OddsTable {
     /// By trace and field like the facts; empty if nothing is drawn.
@@ -116,8 +116,9 @@ pub struct DrawnFacts<'a> {
 const KIND: u64 = 0xFAC7 << 48;
 
 impl OddsTable {
-    pub(super) fn resolve(
-        facts: &ChainFacts,
+    /// The odds of each field that has a value in `common`, the facts of the most common path.
+    pub(super) fn resolve<'f>(
+        common: impl Fn(AtmAddress) -> PayloadFacts<'f>,
         odds: &FactOdds,
         place: (u16, u16),
         image: &Image,
@@ -134,7 +135,7 @@ impl OddsTable {
                 name: &names[column],
             };
             let stated = odds.of(image.name(trace), field.name);
-            let common = facts.of(trace).get(field);
+            let common = common(trace).get(field);
             *slot = stated.zip(common).map(|(odds, common)| odds.at(common));
         }
         OddsTable {

@@ -9,7 +9,9 @@
 
 use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Joins, Link, PositionMark, step};
 
-use super::{Chain, Place, Service, ServiceError};
+use super::error::ServiceError;
+use super::place::Place;
+use super::service::{Chain, Service};
 
 /// One way through a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +45,11 @@ impl Chain {
     ) -> Result<Vec<ChainOutcome>, ServiceError> {
         let unknown = || ServiceError::UnknownTrace {
             place: place.clone(),
-            trace: self.entry.clone(),
+            trace: self.entry().to_owned(),
         };
-        let entry = image.entry(&self.entry).ok_or_else(unknown)?;
+        let entry = image.entry(self.entry()).ok_or_else(unknown)?;
         let mut found = Vec::new();
-        let mut open = vec![Chain::new(&self.entry)];
+        let mut open = vec![Chain::new(self.entry())];
         while let Some(chain) = open.pop() {
             match execute(&chain, entry, image) {
                 Ok(conditionals) => found.push(ChainOutcome {

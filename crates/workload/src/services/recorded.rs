@@ -2,7 +2,7 @@
 
 use accelflow_kernel::attribute;
 
-use super::{Chain, Phase, Service};
+use super::service::{Chain, Phase, Service};
 
 /// What the requests to a service said that were recorded: one of them is drawn for each request
 /// that is simulated, so facts that go together stay together.
@@ -45,7 +45,7 @@ impl RecordedRequests {
     /// One chain as each of them took it, with how many did.
     pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
         self.variants().filter_map(move |(count, service)| {
-            let chains = service.path.get(phase)?.chains();
+            let chains = service.path().get(phase)?.chains();
             Some((count, chains.get(chain)?))
         })
     }

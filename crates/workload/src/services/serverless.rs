@@ -14,7 +14,8 @@
 use accelflow_units::Time;
 
 use super::chains::{http, path, receive};
-use super::{Phase, Service, ServiceError};
+use super::error::ServiceError;
+use super::service::{Phase, Service};
 
 /// Median of the functions' median durations in ms, and invocations a minute, of each sixth of
 /// Azure's functions by duration.

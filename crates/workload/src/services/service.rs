@@ -1,39 +1,7 @@
-//! Services as paths of CPU phases and trace chains (AccelFlow, Table IV).
-//!
-//! A [`Chain`] names the trace that begins it and what the payloads on its way will say; where it
-//! leads is the business of the trace language, so [`Service::walk`] asks a [`Walker`] and nothing
-//! is counted by hand.
-//!
-//! [`Walker`]: accelflow_trace::Walker
+//! Services, their phases and chains.
 
-mod chains;
-mod facts;
-mod hotel_reservation;
-mod media_services;
-mod odds;
-mod outcomes;
-mod recorded;
-mod serverless;
-mod social_network;
-mod train_ticket;
-mod walk;
-
-pub use facts::{ChainFacts, PayloadFacts};
-pub use hotel_reservation::hotel_reservation;
-pub use media_services::media_services;
-pub use odds::{DrawnFacts, FactOdds, Odds, OddsError};
-pub use outcomes::{ChainOutcome, Sequence, branching_share, sequences};
-pub use recorded::RecordedRequests;
-pub use serverless::{
-    AZURE_SEXTILES, DURATION_SCALE, serverless, serverless_app_time, serverless_rate_share,
-};
-pub use social_network::{SOCIAL_NETWORK_NAMES, social_network};
-pub use train_ticket::train_ticket;
-pub use walk::{ChainWalk, Counts, Operation, PhaseWalk, invocations};
-
-use std::fmt;
-
-use accelflow_trace::Fault;
+use super::error::ServiceError;
+use super::place::Place;
 
 /// The most chains that one phase may start at once.
 pub const MAX_PARALLEL_CHAINS: usize = 64;
@@ -43,7 +11,7 @@ pub const MAX_PARALLEL_CHAINS: usize = 64;
 pub struct Service {
     name: String,
     method: String,
-    path: Vec<Phase>,
+    pub(super) path: Vec<Phase>,
 }
 
 /// A part of a service's path. A phase begins when all of the one before has ended.
@@ -68,87 +36,6 @@ struct Fact {
     trace: String,
     field: String,
     value: i64,
-}
-
-/// Where in a service a chain stands. Phases and chains are counted from 0.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The service's name.
-    pub service: String,
-    /// The phase of the path, CPU phases included.
-    pub phase: usize,
-    /// The chain within the phase.
-    pub chain: usize,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "service {}, phase {}, chain {}",
-            self.service, self.phase, self.chain
-        )
-    }
-}
-
-/// Why a service is impossible, or does not fit a trace memory.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ServiceError {
-    /// The path does not begin with the trace that a message arrives at.
-    #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
-    Beginning(String),
-    /// A phase with no chains or too many.
-    #[error("service {service}, phase {phase}: {chains} chains; must be from 1 to 64")]
-    Chains {
-        /// The service's name.
-        service: String,
-        /// The phase, counted from 0.
-        phase: usize,
-        /// How many chains it has.
-        chains: usize,
-    },
-    /// A chain names a trace that is not in the memory.
-    #[error("{place}: there is no trace '{trace}'")]
-    UnknownTrace {
-        /// The chain.
-        place: Place,
-        /// The name.
-        trace: String,
-    },
-    /// A fact that no branch in the memory tests.
-    #[error("{place}: no branch tests the field '{field}' that is given for trace {trace}")]
-    UnknownField {
-        /// The chain.
-        place: Place,
-        /// The trace the fact is for.
-        trace: String,
-        /// The field's name.
-        field: String,
-    },
-    /// A chain begins the wrong way.
-    #[error("{place}: trace {trace} {}", if *.first {
-        "must begin with TCP, for a message starts it"
-    } else {
-        "must not begin with TCP, for the core starts it"
-    })]
-    Trigger {
-        /// The chain.
-        place: Place,
-        /// Its first trace.
-        trace: String,
-        /// Whether it is the first of the service.
-        first: bool,
-    },
-    /// The traces cannot go on.
-    #[error("{place}, trace {trace}: {fault}")]
-    Fault {
-        /// The chain.
-        place: Place,
-        /// The trace that could not go on.
-        trace: String,
-        /// Why.
-        fault: Fault,
-    },
 }
 
 impl Service {

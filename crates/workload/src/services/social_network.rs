@@ -5,7 +5,8 @@
 //! equal chains equally.
 
 use super::chains::{path, read, receive, rpc, write};
-use super::{Phase, Service, ServiceError};
+use super::error::ServiceError;
+use super::service::{Phase, Service};
 
 /// The eight services in the paper's order.
 pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [

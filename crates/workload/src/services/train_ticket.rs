@@ -14,7 +14,8 @@
 //! RPC header that it does not have.
 
 use super::chains::{http, path, receive, write};
-use super::{Phase, Service, ServiceError};
+use super::error::ServiceError;
+use super::service::{Phase, Service};
 
 /// What a span tree holds.
 #[derive(Clone, Copy)]

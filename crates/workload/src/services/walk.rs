@@ -2,7 +2,10 @@
 
 use accelflow_trace::{Accel, Image, Visit, Walker};
 
-use super::{Chain, ChainFacts, Phase, Place, Service, ServiceError};
+use super::error::ServiceError;
+use super::facts::ChainFacts;
+use super::place::Place;
+use super::service::{Chain, Phase, Service};
 
 /// One accelerator call of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,14 +94,14 @@ impl Service {
     /// begin with TCP or another one that does, and for traces that cannot go on with the facts
     /// given.
     pub fn walk(&self, image: &Image) -> Result<Vec<PhaseWalk>, ServiceError> {
-        let mut phases = Vec::with_capacity(self.path.len());
-        for (phase, part) in self.path.iter().enumerate() {
+        let mut phases = Vec::with_capacity(self.path().len());
+        for (phase, part) in self.path().iter().enumerate() {
             phases.push(match part {
                 Phase::Cpu => PhaseWalk::Cpu,
                 Phase::Traces(chains) => {
                     let walks = chains.iter().enumerate().map(|(chain, it)| {
                         let place = Place {
-                            service: self.name.clone(),
+                            service: self.name().to_owned(),
                             phase,
                             chain,
                         };
@@ -117,9 +120,9 @@ fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, S
     ChainFacts::resolve(chain, &place, image)?;
     let unknown = |place: &Place| ServiceError::UnknownTrace {
         place: place.clone(),
-        trace: chain.entry.clone(),
+        trace: chain.entry().to_owned(),
     };
-    let mut walker = Walker::new(image, &chain.entry).ok_or_else(|| unknown(&place))?;
+    let mut walker = Walker::new(image, chain.entry()).ok_or_else(|| unknown(&place))?;
     let mut walk = ChainWalk {
         traces: Vec::new(),
         operations: Vec::new(),
@@ -156,7 +159,7 @@ fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, S
     if walk.operations.first().is_some_and(|call| call.receives) != first {
         return Err(ServiceError::Trigger {
             place,
-            trace: chain.entry.clone(),
+            trace: chain.entry().to_owned(),
             first,
         });
     }

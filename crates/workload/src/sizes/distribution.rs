@@ -1,29 +1,4 @@
-//! How large messages are.
-//!
-//! A [`SizeDistribution`] is a number or a table of quantiles; [`PayloadSizes`] has one for every
-//! message of a service, and draws from a hash of the request's number, so that all systems that
-//! are compared see the same requests.
-//!
-//! | preset | median | mean | P99 | maximum | |
-//! |---|---|---|---|---|---|
-//! | [`SizePreset::SocialNetwork`] | 28 B to 10.8 KB | | 28 B to 12.6 KB | 13.3 KB | by message |
-//! | [`SizePreset::Fleet`] | 2.4 KB | 8.0 KB | 59 KB | 65.5 KB | all messages |
-//! | [`SizePreset::FleetWhole`] | 2.7 KB | 21.8 KB | 237 KB | 1.07 GB | all messages |
-//! | [`SizePreset::HyperCompressBench`] | 7.8 KB | 66 KB | 0.94 MB | 33.6 MB | all messages |
-//!
-//! AccelFlow's Fig. 5 and its text give accelerators a median of a few KB and a tail of a few tens
-//! of KB: that is `Fleet`, in which 52 % of the messages are beyond the 2 KB of a queue entry. The
-//! fleet's calls come in buckets of powers of two, in which sizes are taken to be evenly spread:
-//! that puts the mean of `FleetWhole` 11 % above that of the calls (19.5 KB), and that of `Fleet` 5 %
-//! above that of the calls up to the cut (7.6 KB). SocialNetwork's own messages are smaller, but
-//! for timelines.
-
-mod payloads;
-mod tables;
-
-pub use payloads::{
-    FLEET_CUT, MessagePlace, PayloadSizes, SizePreset, UnknownPreset, message_names,
-};
+//! Distributions of sizes.
 
 use accelflow_units::Bytes;
 
@@ -43,10 +18,10 @@ pub enum SizeDistribution {
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileTable {
     /// From (0, minimum) to (1, maximum); neither column decreases.
-    points: Vec<(f64, u64)>,
+    pub(super) points: Vec<(f64, u64)>,
 }
 
-/// Why a table is no quantile function.
+/// Refusals of a quantile table.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizeError {
     /// Too few points.
@@ -106,7 +81,7 @@ impl QuantileTable {
     }
 
     /// A table of a buckets' cumulative shares, below the first of which sizes begin at 1 byte.
-    fn of_buckets(buckets: &[(f64, u64)]) -> QuantileTable {
+    pub(super) fn of_buckets(buckets: &[(f64, u64)]) -> QuantileTable {
         let mut points = vec![(0.0, 1)];
         points.extend_from_slice(buckets);
         QuantileTable { points }

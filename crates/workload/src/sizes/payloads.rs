@@ -6,8 +6,8 @@ use std::str::FromStr;
 use accelflow_kernel::attribute_unit;
 use accelflow_units::Bytes;
 
+use super::distribution::{QuantileTable, SizeDistribution};
 use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
-use super::{QuantileTable, SizeDistribution};
 
 /// Where [`SizePreset::Fleet`] is cut: 64 KiB, which 95 % of the fleet's calls do not exceed.
 ///

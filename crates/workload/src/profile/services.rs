@@ -1,0 +1,206 @@
+//! The costs of services: operations, phases, and sets of services.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::cost::{Cost, Payload};
+use super::waits::RemoteWaits;
+use super::{Parameter, Provenance};
+use crate::services::{Operation, RecordedRequests, Service};
+
+/// An operation of a chain with its cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationProfile {
+    /// The accelerator call.
+    pub operation: Operation,
+    /// What it costs on a core.
+    pub cost: Cost,
+    /// Its sizes, if they were measured; else they are drawn from [`crate::sizes`].
+    pub payload: Option<Payload>,
+}
+
+/// A phase of a service with its costs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PhaseProfile {
+    /// Application logic that takes a core this long.
+    Cpu(Time),
+    /// The operations of each parallel chain, in the order of [`Service::walk`].
+    Traces(Vec<Vec<OperationProfile>>),
+}
+
+/// A service with its costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceProfile {
+    pub(super) service: Service,
+    pub(super) phases: Vec<PhaseProfile>,
+    pub(super) requests: RecordedRequests,
+}
+
+impl ServiceProfile {
+    /// The service.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// The costs of each phase of [`Service::path`].
+    pub fn phases(&self) -> &[PhaseProfile] {
+        &self.phases
+    }
+
+    /// Requests that were recorded one by one; none if they were not.
+    pub fn requests(&self) -> &RecordedRequests {
+        &self.requests
+    }
+
+    /// All operations, phase by phase and chain by chain.
+    pub fn operations(&self) -> impl Iterator<Item = &OperationProfile> {
+        self.phases
+            .iter()
+            .flat_map(|phase| match phase {
+                PhaseProfile::Cpu(_) => [].iter(),
+                PhaseProfile::Traces(chains) => chains.iter(),
+            })
+            .flatten()
+    }
+
+    /// The operation that accelerator `accel` does in `trace`, as a TCP that receives or not.
+    ///
+    /// The traces of the paper call no accelerator twice this way; of a trace that does, this is
+    /// the first such call. `None` off the service's most common path: see
+    /// [`Profile::typical_cost`].
+    pub fn operation(
+        &self,
+        phase: usize,
+        chain: usize,
+        trace: &str,
+        accel: Accel,
+        receives: bool,
+    ) -> Option<&OperationProfile> {
+        let Some(PhaseProfile::Traces(chains)) = self.phases.get(phase) else {
+            return None;
+        };
+        chains.get(chain)?.iter().find(|it| {
+            let call = &it.operation;
+            call.accel == accel && call.receives == receives && call.trace == trace
+        })
+    }
+
+    /// The application logic of one invocation.
+    pub fn app_time(&self) -> Time {
+        let cpu = self.phases.iter().filter_map(|phase| match phase {
+            PhaseProfile::Cpu(time) => Some(*time),
+            PhaseProfile::Traces(_) => None,
+        });
+        cpu.fold(Time::ZERO, |sum, time| sum + time)
+    }
+
+    /// The core time of one invocation without accelerators: application logic and all
+    /// operations, each at its mean cost.
+    pub fn core_time(&self) -> Time {
+        self.operations()
+            .fold(self.app_time(), |sum, it| sum + it.cost.mean())
+    }
+}
+
+/// The costs of a set of services.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    services: Vec<ServiceProfile>,
+    pub(super) typical: [Option<Cost>; Accel::COUNT],
+    waits: RemoteWaits,
+    parameters: Vec<Parameter>,
+}
+
+impl Profile {
+    pub(super) fn new(
+        services: Vec<ServiceProfile>,
+        waits: RemoteWaits,
+        mut parameters: Vec<Parameter>,
+    ) -> Profile {
+        parameters.extend(waits.parameters());
+        let typical = Accel::ALL.map(|accel| mean_cost(&services, accel));
+        Profile {
+            services,
+            typical,
+            waits,
+            parameters,
+        }
+    }
+
+    /// The services, in the order in which they were given.
+    pub fn services(&self) -> &[ServiceProfile] {
+        &self.services
+    }
+
+    /// The same costs for the services called `names` alone.
+    #[must_use]
+    pub fn only(mut self, names: &[&str]) -> Profile {
+        self.services
+            .retain(|it| names.contains(&it.service.name()));
+        self
+    }
+
+    /// The same costs, where the application logic of an invocation takes what `time` says of a
+    /// service, in equal parts for its CPU phases; services that it says nothing of stay as they
+    /// are.
+    #[must_use]
+    pub fn with_app_times(mut self, time: impl Fn(&str) -> Option<Time>) -> Profile {
+        for it in &mut self.services {
+            let name = it.service.name().to_owned();
+            let mut phases = it.service.cpu_phases() as u64;
+            let Some(time) = time(&name).filter(|_| phases > 0) else {
+                continue;
+            };
+            let mut left_ps = time.as_ps();
+            for phase in &mut it.phases {
+                if let PhaseProfile::Cpu(part) = phase {
+                    *part = Time::from_ps(left_ps / phases);
+                    left_ps -= part.as_ps();
+                    phases -= 1;
+                }
+            }
+            self.parameters.push(Parameter {
+                name: format!("app.{name}_ns"),
+                value: time.as_ns_f64(),
+                provenance: Provenance::Derived,
+                note: "application logic of an invocation, as the workload states it".to_owned(),
+            });
+        }
+        self
+    }
+
+    /// The service called `name`.
+    pub fn service(&self, name: &str) -> Option<&ServiceProfile> {
+        self.services.iter().find(|it| it.service.name() == name)
+    }
+
+    /// The mean cost of accelerator `accel` over all operations of all services: for operations
+    /// off the most common paths. `None` if no service uses `accel`.
+    pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
+        self.typical[accel.index()]
+    }
+
+    /// How long remote sides take.
+    pub fn waits(&self) -> &RemoteWaits {
+        &self.waits
+    }
+
+    /// The numbers that this profile rests on, with their origins.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+}
+
+fn mean_cost(services: &[ServiceProfile], accel: Accel) -> Option<Cost> {
+    let all = services.iter().flat_map(ServiceProfile::operations);
+    let costs: Vec<Cost> = all
+        .filter(|it| it.operation.accel == accel)
+        .map(|it| it.cost)
+        .collect();
+    let size_share = costs.first()?.size_share();
+    let sum_ns: f64 = costs.iter().map(|cost| cost.mean().as_ns_f64()).sum();
+    Some(Cost::new(
+        Time::from_ns_f64(sum_ns / costs.len() as f64),
+        size_share,
+    ))
+}

@@ -1,0 +1,65 @@
+//! Errors of services.
+
+use accelflow_trace::Fault;
+
+use super::place::Place;
+
+/// Why a service is impossible, or does not fit a trace memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceError {
+    /// The path does not begin with the trace that a message arrives at.
+    #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
+    Beginning(String),
+    /// A phase with no chains or too many.
+    #[error("service {service}, phase {phase}: {chains} chains; must be from 1 to 64")]
+    Chains {
+        /// The service's name.
+        service: String,
+        /// The phase, counted from 0.
+        phase: usize,
+        /// How many chains it has.
+        chains: usize,
+    },
+    /// A chain names a trace that is not in the memory.
+    #[error("{place}: there is no trace '{trace}'")]
+    UnknownTrace {
+        /// The chain.
+        place: Place,
+        /// The name.
+        trace: String,
+    },
+    /// A fact that no branch in the memory tests.
+    #[error("{place}: no branch tests the field '{field}' that is given for trace {trace}")]
+    UnknownField {
+        /// The chain.
+        place: Place,
+        /// The trace the fact is for.
+        trace: String,
+        /// The field's name.
+        field: String,
+    },
+    /// A chain begins the wrong way.
+    #[error("{place}: trace {trace} {}", if *.first {
+        "must begin with TCP, for a message starts it"
+    } else {
+        "must not begin with TCP, for the core starts it"
+    })]
+    Trigger {
+        /// The chain.
+        place: Place,
+        /// Its first trace.
+        trace: String,
+        /// Whether it is the first of the service.
+        first: bool,
+    },
+    /// The traces cannot go on.
+    #[error("{place}, trace {trace}: {fault}")]
+    Fault {
+        /// The chain.
+        place: Place,
+        /// The trace that could not go on.
+        trace: String,
+        /// Why.
+        fault: Fault,
+    },
+}

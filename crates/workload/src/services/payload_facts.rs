@@ -1,0 +1,21 @@
+//! The facts of one trace of a chain.
+
+use accelflow_trace::{Facts, Field};
+
+/// What the payload of one trace says; answers conditions without comparing names.
+#[derive(Clone, Copy, Debug)]
+pub struct PayloadFacts<'a>(&'a [Option<i64>]);
+
+impl<'a> PayloadFacts<'a> {
+    /// The facts with these values, by number of the field.
+    pub(super) fn new(values: &'a [Option<i64>]) -> PayloadFacts<'a> {
+        PayloadFacts(values)
+    }
+}
+
+impl Facts for PayloadFacts<'_> {
+    #[inline]
+    fn get(&self, field: Field<'_>) -> Option<i64> {
+        self.0.get(field.index).copied().flatten()
+    }
+}

@@ -1,0 +1,24 @@
+//! Places of chains in services.
+
+use std::fmt;
+
+/// The place of a chain in a service. Phases and chains are counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The service's name.
+    pub service: String,
+    /// The phase of the path, CPU phases included.
+    pub phase: usize,
+    /// The chain within the phase.
+    pub chain: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "service {}, phase {}, chain {}",
+            self.service, self.phase, self.chain
+        )
+    }
+}
