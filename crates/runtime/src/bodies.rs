@@ -3,7 +3,7 @@
 use accelflow_accel::{AccelError, Ensemble, Job};
 use accelflow_trace::{Accel, Transform};
 
-use crate::pools::Terms;
+use crate::terms::Terms;
 
 /// The bodies of the accelerators, as an executor calls them.
 ///

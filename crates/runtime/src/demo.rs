@@ -3,18 +3,15 @@
 //! Every run begins the connection anew: the packets that [`request`] makes can be run any
 //! number of times. The secrets are constants; nothing here protects anything.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-
 use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL};
 use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::storage::Role;
-use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::thrift::{Protocol, Schema};
-use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{AccelError, Call, Codec, Ensemble, Job, Limits, Packed, Session, messages};
 use accelflow_trace::{Accel, Format};
 
 use crate::bodies::Bodies;
+pub use crate::connection::{connection, secrets};
 use crate::error::{Cause, Failure, TraceError};
 use crate::executor::Executor;
 use crate::outcome::{Caller, Conversation, Message, Outcome};
@@ -22,43 +19,6 @@ use crate::peer::{Answers, LoopbackPeer};
 
 /// The method that the demo's client has called when an error subtrace answers it.
 pub const CALLER_METHOD: &str = "ComposePost";
-
-/// The TLS application traffic secrets of a connection: of what its client sends, of what its
-/// server sends. With them any other implementation can read and write its packets.
-pub fn secrets(number: u64) -> [[u8; 32]; 2] {
-    [1, 2].map(|direction| {
-        let mut secret = [direction; 32];
-        secret[..8].copy_from_slice(&number.to_be_bytes());
-        secret
-    })
-}
-
-/// Both ends of a connection: the client's, the server's. Equal numbers give equal connections,
-/// different ones different addresses and keys ([`secrets`]).
-///
-/// The client of number `256 * x + y` is at 10.0.x.y and the server at 10.1.x.y. Both send from
-/// TCP sequence number 1 and TLS record number 0 on.
-///
-/// # Errors
-/// None in practice; the constructors are the fallible ones that users have.
-pub fn connection(number: u64) -> Result<(Session, Session), AccelError> {
-    let [high, low] = (number as u16).to_be_bytes();
-    let port = 32_768 + (number % 28_000) as u16;
-    let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, high, low), port);
-    let server = SocketAddrV4::new(Ipv4Addr::new(10, 1, high, low), 9_090);
-    let tcp = TcpSession::new(client, server, 1, 1);
-    let [up, down] = secrets(number);
-    let tls = |write, read| TlsSession::from_secrets(CipherSuite::Aes128GcmSha256, write, read);
-    let ours = Session {
-        tls: Some(tls(&up, &down)?),
-        tcp: Some(tcp.clone()),
-    };
-    let theirs = Session {
-        tls: Some(tls(&down, &up)?),
-        tcp: Some(tcp.mirrored()),
-    };
-    Ok((ours, theirs))
-}
 
 /// The packets in which the demo's client calls `method` with the arguments that
 /// [`messages::request`] gives for `seed` and `index`: input for T1.

@@ -9,9 +9,12 @@ use accelflow_trace::{Accel, Fault, Field, Joins, Seat, Transform, Visit, Walker
 use crate::bodies::Bodies;
 use crate::caller::{ERROR_TRACES, error_reply};
 use crate::error::{Cause, Failure, TraceError};
-use crate::executor::MAX_VISITS;
 use crate::outcome::{Arrival, Conversation, Detail, Message, Outcome, Sent, Step};
 use crate::peer::Peer;
+
+/// The most that one run may visit. Every trace ends, but chains of traces that fork may be very
+/// long.
+pub const MAX_VISITS: usize = 100_000;
 
 /// An execution: the queue entry that moves from accelerator to accelerator.
 struct Execution {

@@ -11,10 +11,6 @@ use crate::execution::Run;
 use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
 
-/// The most that one run may visit. Every trace ends, but chains of traces that fork may be very
-/// long.
-pub const MAX_VISITS: usize = 100_000;
-
 /// Runs the traces of a trace memory on bytes.
 #[derive(Debug)]
 pub struct Executor<B = Ensemble> {

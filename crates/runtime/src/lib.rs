@@ -21,6 +21,7 @@
 
 mod bodies;
 mod caller;
+mod connection;
 pub mod demo;
 mod error;
 mod execution;
@@ -33,17 +34,20 @@ pub mod peer;
 mod pools;
 pub mod record;
 mod service;
+mod terms;
 pub mod trail;
 
 pub use accelflow_shaping::dispatch::Policy;
 pub use bodies::Bodies;
 pub use caller::ERROR_TRACES;
 pub use error::{Counters, Failure, TraceError, fault_reason};
-pub use executor::{Executor, MAX_VISITS};
+pub use execution::MAX_VISITS;
+pub use executor::Executor;
 pub use faults::{Fault, FaultError, FaultKind, FaultWhen, Faults};
 pub use gate::{Gate, Turn};
 pub use limit::{RunningTrace, TenantBusy, TraceLimit};
 pub use outcome::{Arrival, Caller, Conversation, Detail, Message, Outcome, Sent, Step};
 pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError};
-pub use pools::{PoolCounters, PoolError, PoolSettings, PooledBodies, Pools, Priority, Terms};
+pub use pools::{PoolCounters, PoolError, PoolSettings, PooledBodies, Pools};
 pub use service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner, run_service};
+pub use terms::{Priority, Terms};

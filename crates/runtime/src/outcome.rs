@@ -4,7 +4,7 @@ use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Call, Direction, Job, Record, Session};
 use accelflow_trace::{Accel, Format, Visit};
 
-use crate::pools::Terms;
+use crate::terms::Terms;
 
 /// The input of a run. It is borrowed, so whatever happens the caller still has it untouched.
 #[derive(Clone, Debug)]

@@ -10,8 +10,11 @@ use accelflow_accel::storage::{Operation, StorageRequest, StorageResponse, Store
 use accelflow_accel::{AccelError, Call, Direction, Ensemble, Job, Limits, Packed, Session};
 use accelflow_trace::{Accel, Format};
 
-use super::{Answers, Party, Peer, PeerError};
-use crate::demo;
+use super::answers::Answers;
+use super::error::PeerError;
+use super::interface::Peer;
+use super::parties::Party;
+use crate::connection::connection;
 
 /// Cache, database, services and HTTP servers: it decrypts and decodes what it is sent, and
 /// encodes, encrypts and frames what [`Answers`] say.
@@ -209,8 +212,7 @@ impl Peer for LoopbackPeer {
         if !self.connections.contains_key(&party) {
             // Number 0 is the demo client's.
             self.opened += 1;
-            let (ours, theirs) =
-                demo::connection(self.opened).map_err(|error| refused(&party, error))?;
+            let (ours, theirs) = connection(self.opened).map_err(|error| refused(&party, error))?;
             let ours = Some(ours);
             self.connections
                 .insert(party.clone(), Connection { ours, theirs });

@@ -1,4 +1,4 @@
-//! What an executor calls: the pools, and the core where they have no room.
+//! The bodies that an executor calls: the pools, and the core where they have no room.
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -9,8 +9,9 @@ use accelflow_trace::{Accel, Transform};
 
 use super::instance::{End, Entry, Reply};
 use super::pace::Pace;
-use super::{Pools, Terms};
+use super::workers::Pools;
 use crate::bodies::Bodies;
+use crate::terms::Terms;
 
 /// Bodies that let the pools work and wait for them; those of one executor.
 pub struct PooledBodies {

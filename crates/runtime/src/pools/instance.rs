@@ -12,7 +12,11 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::pace::{moved, since};
-use super::{MakeEnsemble, PoolCounters, PoolSettings, Terms};
+use super::settings::{PoolCounters, PoolSettings};
+use crate::terms::Terms;
+
+/// Makes the bodies of a worker.
+pub(super) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
 /// A job that waits, and where its owner waits for it.
 pub(super) struct Entry {

@@ -1,25 +1,4 @@
-//! Measuring what the steps of services cost on this machine.
-//!
-//! Method. Every service runs on its most common path, on one thread, with software bodies, for
-//! a number of message samples and repetitions of each. A cost is the wall time of the body
-//! alone by the monotonic clock, without the clock's own cost (at least 1 ns remains); peers,
-//! branches and transformations are outside. TCP's cost adds, to its framing body, the time of a
-//! `send` or `recv` of the same message on a connected pair of 127.0.0.1 sockets: for a receive
-//! the data is already there; for a send, loopback makes the kernel do the receiver's protocol
-//! work in the same call.
-//!
-//! All services are measured in one round, and all again in the next, so that what changes in the
-//! machine over seconds is in every service's costs alike. Each round has new bodies, buffers and
-//! sockets, since where they lie in memory is part of what varies from run to run, and begins with
-//! another service. In a round, a step's cost is the median, over the samples, of the medians over
-//! the repetitions; the recorded cost is the median over the rounds, and what a service's steps took
-//! together in each round is kept, as is the share of the time in which the measuring thread had no
-//! core. Nothing is dropped but [`WARM_UP_RUNS`] runs of each service before each round.
-//! Application logic is not part of this project, so its time is left open (`app_ns` is null).
-
-mod clock;
-mod socket;
-mod timed;
+//! The recorder: rounds, samples, medians.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -31,11 +10,12 @@ use accelflow_workload::profile::{
 };
 use accelflow_workload::services::Service;
 
+use super::clock::Clock;
+use super::median::{median, median_size};
+use super::timed::TimedBodies;
 use crate::executor::Executor;
 use crate::outcome::Step;
 use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
-use clock::Clock;
-use timed::TimedBodies;
 
 /// Runs of each service in each round that warm caches and allocators up and are not counted.
 pub const WARM_UP_RUNS: u32 = 3;
@@ -365,35 +345,4 @@ fn steps(run: &ServiceRun) -> impl Iterator<Item = &Step> {
 /// hold: numbers in the message may be named like a fact of another trace.
 fn place(step: &Step) -> (&str, accelflow_trace::Accel, bool, usize) {
     (&step.trace, step.accel, step.receives, step.arm)
-}
-
-/// The median; of an even number the mean of the two in the middle; of none, 0.
-fn median(samples: &mut [f64]) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    let middle = samples.len() / 2;
-    match samples.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => samples[middle],
-        _ => f64::midpoint(samples[middle - 1], samples[middle]),
-    }
-}
-
-/// The median; of an even number the lower of the two in the middle, a size that did occur.
-fn median_size(samples: &mut [u64]) -> u64 {
-    samples.sort_unstable();
-    let middle = samples.len().saturating_sub(1) / 2;
-    samples.get(middle).copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert_eq!(median_size(&mut [4, 1, 2, 3]), 2);
-        assert_eq!(median_size(&mut [9, 7, 8]), 8);
-    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use accelflow_accel::{AccelError, Direction, Ensemble, Job};
 use accelflow_trace::{Accel, Transform};
 
+use super::median::median;
 use super::socket::SocketPair;
 use crate::bodies::Bodies;
 
@@ -99,5 +100,5 @@ fn clock_cost_ns() -> f64 {
         nanoseconds(start.elapsed())
     };
     let mut samples: Vec<f64> = (0..1_001).map(|_| empty()).collect();
-    super::median(&mut samples)
+    median(&mut samples)
 }

@@ -1,0 +1,38 @@
+//! Failures of a peer.
+
+use accelflow_accel::AccelError;
+
+/// Why a peer gives no connection or no response.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// Nobody is there.
+    #[error("there is no peer for {0}")]
+    NoPeer(String),
+    /// The one connection to a party is in use.
+    #[error("the connection to {0} is in use")]
+    Busy(String),
+    /// No response came in time.
+    #[error("no response from {0} in time")]
+    Timeout(String),
+    /// The peer could not read the message, or could not write its response.
+    #[error("{party} cannot answer: {error}")]
+    Refused {
+        /// The peer.
+        party: String,
+        /// What it could not do.
+        error: AccelError,
+    },
+}
+
+impl PeerError {
+    /// A stable machine-readable name, for counters and tests.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            PeerError::NoPeer(_) => "no_peer",
+            PeerError::Busy(_) => "peer_busy",
+            PeerError::Timeout(_) => "peer_timeout",
+            PeerError::Refused { .. } => "peer_refused",
+        }
+    }
+}
