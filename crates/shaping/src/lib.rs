@@ -34,6 +34,7 @@ mod bucket;
 pub mod dispatch;
 mod error;
 mod flow;
+mod limits;
 mod parameters;
 mod registers;
 mod shaper;

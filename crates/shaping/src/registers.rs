@@ -2,6 +2,7 @@
 
 use accelflow_units::{Cycles, Frequency};
 
+use crate::limits::MAX_REGISTER;
 use crate::{Clock, ShapingError};
 
 /// What a token stands for (section 4.2: "shaping Gbps or IOPS").
@@ -50,7 +51,7 @@ pub struct Registers {
 impl Registers {
     /// The largest value of a register. 32 bits are assumed: the paper prints no width, and its
     /// largest value has 21.
-    pub const MAX: u32 = u32::MAX;
+    pub const MAX: u32 = MAX_REGISTER;
 
     /// A refill of `refill` tokens every `interval` cycles into a bucket of `bucket` tokens.
     ///
