@@ -1,8 +1,7 @@
 //! From a scenario to its outcome.
 
-use super::{
-    Kernel, KernelOutcome, Limit, Losses, Outcome, Queueing, Scaling, Scenario, Selection,
-};
+use super::outcome::{KernelOutcome, Limit, Losses, Outcome};
+use super::service::{Kernel, Queueing, Scaling, Scenario, Selection};
 use crate::ModelError;
 use crate::accelerometer::granularity::{Lucrative, Offload, bisect};
 use crate::accelerometer::point::Point;
@@ -10,7 +9,22 @@ use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSec
 use crate::accelerometer::queueing::Station;
 use crate::accelerometer::sizes::SizeCdf;
 
-pub(super) fn scenario(scenario: &Scenario) -> Result<Outcome, ModelError> {
+impl Scenario {
+    /// Evaluates the scenario.
+    ///
+    /// Where queueing and selection depend on each other (what queues decides what pays, and what
+    /// pays decides what queues), the result is their one common solution.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a value outside its range, shares that add up to more than 1, an
+    /// accelerator that cannot keep up, a value that is missing for what is asked, and a share that
+    /// differs by more than [`super::RELATION_TOLERANCE`] from what the offloads cost, where that is given.
+    pub fn evaluate(&self) -> Result<Outcome, ModelError> {
+        outcome_of(self)
+    }
+}
+
+fn outcome_of(scenario: &Scenario) -> Result<Outcome, ModelError> {
     let host = scenario.host;
     above_zero("host_cycles_per_s", host.0)?;
     if scenario.kernels.is_empty() {

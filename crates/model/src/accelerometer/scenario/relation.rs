@@ -1,6 +1,6 @@
 //! alpha C = n C_b E(g^beta): a kernel's share of the cycles is what its offloads cost.
 
-use super::{Kernel, Selection};
+use super::service::{Kernel, Selection};
 use crate::ModelError;
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 

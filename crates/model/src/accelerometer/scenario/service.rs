@@ -1,18 +1,11 @@
-//! A service with the accelerators that its kernels are offloaded to.
+//! Services, their kernels, and how these are offloaded.
 
-mod evaluate;
-mod relation;
+use crate::accelerometer::design::Design;
+use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
+use crate::accelerometer::queueing::Approximation;
+use crate::accelerometer::sizes::SizeCdf;
 
-pub use relation::RELATION_TOLERANCE;
-
-use super::design::Design;
-use super::granularity::Lucrative;
-use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
-use super::queueing::Approximation;
-use super::sizes::SizeCdf;
-use crate::ModelError;
-
-/// A service on one host, and what is offloaded from it.
+/// A service on one host, and the kernels that are offloaded from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// C: the cycles of the host in a second, for everything.
@@ -110,106 +103,4 @@ pub enum Scaling {
     Offloads,
     /// In proportion to the host's cycles for them, C_b g^beta: larger offloads carry more.
     Cycles,
-}
-
-/// What each cost adds to the host's time, as a share of its time before.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Losses {
-    /// Kernel that stays on the host because its offload would not pay.
-    pub not_offloaded: f64,
-    /// Waiting for the accelerator's own work.
-    pub accelerator: f64,
-    /// o0.
-    pub setup: f64,
-    /// L.
-    pub transfer: f64,
-    /// Q.
-    pub queue: f64,
-    /// o1.
-    pub thread_switches: f64,
-}
-
-/// What keeps the speedup of a kernel from being larger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The rest of the service (Amdahl): over nine tenths of the ideal gain is reached.
-    RestOfService,
-    /// Offloads that do not pay.
-    NotOffloaded,
-    /// The accelerator's own speed.
-    Accelerator,
-    /// Preparing offloads.
-    Setup,
-    /// Moving data.
-    Transfer,
-    /// Waiting in line.
-    Queue,
-    /// Switching threads.
-    ThreadSwitches,
-}
-
-/// What offloading one kernel comes to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelOutcome {
-    /// alpha after selection: the share of the host's cycles that is offloaded.
-    pub offloaded_share: f64,
-    /// alpha scaled the other way, by cycles, where sizes are known.
-    pub offloaded_share_by_cycles: Option<f64>,
-    /// n.
-    pub offloads: OffloadsPerSecond,
-    /// The share of the candidates that go to the accelerator.
-    pub lucrative_share: f64,
-    /// C_b as given or derived.
-    pub cycles_per_byte: Option<f64>,
-    /// L, the mean over the offloads.
-    pub transfer: MeanCycles,
-    /// Q.
-    pub queue: MeanCycles,
-    /// The accelerator's utilisation, if Q comes from a queue.
-    pub utilisation: Option<f64>,
-    /// The sizes that raise throughput: equation (2), (4) or (7).
-    pub pays_in_speedup: Option<Lucrative>,
-    /// The sizes that lower latency.
-    pub pays_in_latency: Option<Lucrative>,
-    /// C / C_S with this accelerator alone.
-    pub speedup: f64,
-    /// C / C_L with this accelerator alone; `None` if it needs an unknown A.
-    pub latency_reduction: Option<f64>,
-    /// Time that this kernel's offloads spend outside the service, as a share of C: only with a
-    /// remote accelerator whose response the host does not need, and if A is known.
-    pub outside_service: Option<f64>,
-    /// 1 / (1 - alpha): an accelerator of infinite speed without any cost.
-    pub ideal_speedup: f64,
-    /// Where the host's time goes.
-    pub losses: Losses,
-    /// What limits the speedup.
-    pub limit: Limit,
-}
-
-/// What offloading comes to for the service.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// C / C_S.
-    pub speedup: f64,
-    /// C / C_L; `None` if it needs an unknown A.
-    pub latency_reduction: Option<f64>,
-    /// 1 / (1 - the sum of all alphas).
-    pub ideal_speedup: f64,
-    /// The kernels, in the order of the scenario.
-    pub kernels: Vec<KernelOutcome>,
-}
-
-impl Scenario {
-    /// Evaluates the scenario.
-    ///
-    /// Where queueing and selection depend on each other (what queues decides what pays, and what
-    /// pays decides what queues), the result is their one common solution.
-    ///
-    /// # Errors
-    /// [`ModelError`] for a value outside its range, shares that add up to more than 1, an
-    /// accelerator that cannot keep up, a value that is missing for what is asked, and a share that
-    /// differs by more than [`RELATION_TOLERANCE`] from what the offloads cost, where that is given.
-    pub fn evaluate(&self) -> Result<Outcome, ModelError> {
-        evaluate::scenario(self)
-    }
 }

@@ -1,0 +1,10 @@
+//! A service with the accelerators that its kernels are offloaded to.
+
+mod evaluate;
+mod outcome;
+mod relation;
+mod service;
+
+pub use outcome::{KernelOutcome, Limit, Losses, Outcome};
+pub use relation::RELATION_TOLERANCE;
+pub use service::{HostCost, Kernel, Queueing, Scaling, Scenario, Selection, Transfer};
