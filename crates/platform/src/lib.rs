@@ -26,40 +26,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod accelerator;
-mod config;
 pub mod control;
 mod engine;
 mod error;
 pub mod experiments;
 mod flow;
-mod link;
+mod hardware;
 mod mechanism;
 pub mod parameters;
-mod pcie;
+mod platform;
+mod rate;
 mod results;
-mod software;
-mod storage;
 
-pub use accelerator::{Accelerator, Curve, Egress};
-pub use config::{DmaConfig, FRAME_OVERHEAD, Platform};
 pub use engine::{Action, Controller, Counters, Settings, simulate, simulate_with};
 pub use error::PlatformError;
 pub use flow::{Arrivals, Flow, Path, Sizes};
-pub use link::{Direction, Sent, Transfer};
+pub use hardware::{
+    Accelerator, Begun, Curve, Direction, Egress, Generation, Operation, Packet, PcieConfig, Sent,
+    SoftwareConfig, SoftwareRate, Storage, StorageConfig, Transfer,
+};
 pub use mechanism::{Mechanism, Order};
-pub use pcie::{Generation, Packet, PcieConfig};
+pub use platform::{DmaConfig, FRAME_OVERHEAD, Platform};
 pub use results::{Completion, FlowResult, RunResult};
-pub use software::{SoftwareConfig, SoftwareRate};
-pub use storage::{Begun, Operation, Storage, StorageConfig};
-
-use accelflow_units::Bandwidth;
-
-/// A rate in bytes a second, at least 1.
-pub(crate) fn bandwidth(bytes_per_s: f64) -> Bandwidth {
-    const LEAST: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
-        Some(rate) => rate,
-        None => unreachable!(),
-    };
-    Bandwidth::from_bytes_per_s(bytes_per_s as u64).unwrap_or(LEAST)
-}

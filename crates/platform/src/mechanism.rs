@@ -2,7 +2,7 @@
 
 use accelflow_shaping::{FlowConfig, Timing};
 
-use crate::software::{SoftwareConfig, SoftwareRate};
+use crate::hardware::{SoftwareConfig, SoftwareRate};
 use crate::{Flow, PlatformError};
 
 /// In which order the device's interface serves flows that have something to send.

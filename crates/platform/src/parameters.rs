@@ -7,7 +7,7 @@ pub use accelflow_shaping::{Parameter, Provenance};
 use crate::{Accelerator, Curve, Egress};
 
 fn gbit_per_s(rate: f64) -> Bandwidth {
-    crate::bandwidth(rate * 1e9 / 8.0)
+    crate::rate::bandwidth(rate * 1e9 / 8.0)
 }
 
 /// The IPSec accelerator of Table 1. Its times at 64 B and 256 B are those at which pattern 1 delivers

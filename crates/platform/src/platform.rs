@@ -3,10 +3,9 @@
 use accelflow_units::{Bandwidth, Bytes};
 
 use crate::PlatformError;
-use crate::accelerator::Accelerator;
 use crate::flow::{Flow, Path};
-use crate::pcie::PcieConfig;
-use crate::storage::StorageConfig;
+use crate::hardware::{Accelerator, PcieConfig, StorageConfig};
+use crate::rate::bandwidth;
 
 /// The device's DMA engines and the buffers around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +59,7 @@ impl Platform {
         Platform {
             pcie: PcieConfig::default(),
             dma: DmaConfig::default(),
-            ports: vec![crate::bandwidth(6.25e9); 2],
+            ports: vec![bandwidth(6.25e9); 2],
             accelerators,
             storage: None,
         }

@@ -2,7 +2,8 @@
 
 use accelflow_units::{Bytes, Time};
 
-use super::state::{Job, Ready, Route, Run};
+use super::run::Run;
+use super::state::{Job, Ready, Route};
 use crate::{Mechanism, Order, Path, PlatformError};
 
 /// What a message needs room in before it may pass.

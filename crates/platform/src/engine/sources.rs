@@ -3,7 +3,8 @@
 use accelflow_shaping::{FlowId, Message, Segment};
 use accelflow_units::{Bytes, Time};
 
-use super::state::{Event, FlowState, InFlight, Ready, Run};
+use super::run::Run;
+use super::state::{Event, FlowState, InFlight, Ready};
 use crate::{Arrivals, FRAME_OVERHEAD, Mechanism, Path, PlatformError};
 
 impl Run<'_> {

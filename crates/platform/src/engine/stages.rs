@@ -2,10 +2,9 @@
 
 use accelflow_units::{Bytes, Time};
 
-use super::state::{Event, Job, Route, Run};
-use crate::link::Transfer;
-use crate::pcie::Packet;
-use crate::storage::Operation;
+use super::run::Run;
+use super::state::{Event, Job, Route};
+use crate::hardware::{Operation, Packet, Transfer};
 use crate::{Egress, FRAME_OVERHEAD, Mechanism, Order, Path};
 
 impl Run<'_> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
-use crate::pcie::{Packet, PcieConfig};
+use super::pcie::{Packet, PcieConfig};
 
 /// Data or requests that wait to cross, in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::PlatformError;
+use crate::rate::bandwidth;
 
 /// A generation of PCIe: the rate of a lane and its line code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +141,7 @@ impl PcieConfig {
     pub fn bandwidth(&self) -> Bandwidth {
         let bits = self.generation.bits_per_s() * u64::from(self.lanes);
         let bytes = bits as f64 / 8.0 * (1.0 - self.link_layer_share);
-        crate::bandwidth(bytes)
+        bandwidth(bytes)
     }
 
     /// Bytes on the wire for `size` bytes in packets of one kind.

@@ -6,6 +6,7 @@ use accelflow_kernel::Stream;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::PlatformError;
+use crate::rate::bandwidth;
 
 /// An array of equal SSDs. Each has parallel units (dies); a unit does one operation at a time. The
 /// device acknowledges a write from its buffer, and programs it later: then it keeps a unit from reads
@@ -45,7 +46,7 @@ impl StorageConfig {
             write_busy: Time::from_us(2_900),
             write_buffer: 41,
             queue_depth: 1_024,
-            bandwidth: crate::bandwidth(3e9),
+            bandwidth: bandwidth(3e9),
         }
     }
 

@@ -1,0 +1,44 @@
+//! The interface between a running platform and its control plane.
+
+use accelflow_shaping::{FlowConfig, Registers, Unit};
+use accelflow_units::{Bytes, Time};
+
+use crate::Flow;
+
+/// What the hardware has counted of a flow since the controller was last called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages that were done.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// Messages that wait to be let pass.
+    pub waiting: u64,
+}
+
+/// What a controller changes while the platform runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// New registers for the limit of a flow whose tokens stand for this, which are in effect the
+    /// reconfiguration time later.
+    Write(usize, Unit, Registers),
+    /// Another flow, numbered after those that there are, and under ARCUS how it is shaped.
+    Add(Flow, Option<FlowConfig>),
+    /// A flow brings no more messages. Those that it has brought are served.
+    Remove(usize),
+    /// Another route for a flow's messages from now on: its accelerators and its DMA engine.
+    Route {
+        /// The flow.
+        flow: usize,
+        /// The accelerators, in order.
+        accelerators: Vec<usize>,
+        /// The DMA engine.
+        engine: usize,
+    },
+}
+
+/// A control plane that is called periodically.
+pub trait Controller {
+    /// What to change, given what each flow did in the period that ends `now`.
+    fn tick(&mut self, now: Time, period: Time, counters: &[Counters]) -> Vec<Action>;
+}

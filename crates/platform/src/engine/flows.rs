@@ -1,0 +1,119 @@
+//! What a control plane changes while the platform runs: registers, flows and routes.
+
+use accelflow_shaping::{FlowConfig, FlowId};
+use accelflow_units::Time;
+
+use super::controller::{Action, Controller, Counters};
+use super::run::{Run, unlimited};
+use super::state::{Event, FlowState, Route};
+use crate::{Flow, PlatformError};
+
+impl Run<'_> {
+    pub(super) fn control(
+        &mut self,
+        now: Time,
+        controller: &mut dyn Controller,
+    ) -> Result<(), PlatformError> {
+        let period = self.settings.control_period;
+        let counters = self.flows.iter_mut().map(|it| {
+            let waiting = it.queued as u64;
+            let Counters {
+                messages, bytes, ..
+            } = std::mem::take(&mut it.counters);
+            Counters {
+                messages,
+                bytes,
+                waiting,
+            }
+        });
+        let counters: Vec<Counters> = counters.collect();
+        for action in controller.tick(now, period, &counters) {
+            self.act(now, action)?;
+        }
+        self.at(now + period, Event::Control);
+        Ok(())
+    }
+
+    fn act(&mut self, now: Time, action: Action) -> Result<(), PlatformError> {
+        match action {
+            Action::Write(flow, unit, registers) => {
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.write_limit(now, FlowId(flow), unit, registers)?;
+                    self.schedule_grant();
+                }
+            }
+            Action::Add(flow, shaping) => self.add(now, &flow, shaping)?,
+            Action::Remove(flow) => {
+                let it = self.known_flow(flow)?;
+                if it.present {
+                    it.present = false;
+                    it.result.until = Some(now);
+                }
+            }
+            Action::Route {
+                flow,
+                accelerators,
+                engine,
+            } => {
+                let platform = self.platform;
+                let it = self.known_flow(flow)?;
+                let spec = Flow {
+                    accelerators: accelerators.clone(),
+                    engine,
+                    ..it.spec.clone()
+                };
+                platform.check(std::slice::from_ref(&spec))?;
+                it.spec = spec;
+                it.routes.push(Route {
+                    accelerators,
+                    engine,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn known_flow(&mut self, flow: usize) -> Result<&mut FlowState, PlatformError> {
+        let count = self.flows.len();
+        self.flows.get_mut(flow).ok_or(PlatformError::UnknownPart {
+            flow,
+            part: "flow",
+            number: flow,
+            count,
+        })
+    }
+
+    /// A flow comes while others run.
+    fn add(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        shaping: Option<FlowConfig>,
+    ) -> Result<(), PlatformError> {
+        self.platform.check(std::slice::from_ref(flow))?;
+        let number = self.flows.len();
+        match (&mut self.shaper, shaping) {
+            (Some(shaper), Some(config)) => {
+                shaper.add_flow(now, unlimited(config))?;
+            }
+            (None, _) if self.software.is_none() => {}
+            _ => {
+                return Err(PlatformError::FlowCount {
+                    mechanism: self.mechanism.name(),
+                    given: number,
+                    flows: number + 1,
+                });
+            }
+        }
+        let mut state = FlowState::new(flow, number as u64, self.settings.seed);
+        // As much service as the others have had: else it would be owed all of theirs.
+        state.finish = self.virtual_time;
+        state.due = now;
+        state.result.since = now;
+        self.flows.push(state);
+        for unit in &mut self.units {
+            unit.finish.push(unit.virtual_time);
+        }
+        self.begin_flow(now, number)
+    }
+}

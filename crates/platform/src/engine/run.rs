@@ -1,0 +1,226 @@
+//! A run: its state and its main loop.
+
+use accelflow_kernel::{Calendar, Priority, Stream};
+use accelflow_shaping::{FlowConfig, Shaper};
+use accelflow_units::{Bytes, Time};
+
+use super::controller::Controller;
+use super::settings::Settings;
+use super::slab::Slab;
+use super::state::{Event, FlowState, InFlight, Job, Station};
+use crate::hardware::{Direction, SoftwareShaper, Storage};
+use crate::{
+    Arrivals, Completion, Flow, FlowResult, Mechanism, Platform, PlatformError, RunResult,
+};
+
+/// A run on `platform`: what waits, what moves, and what has been measured.
+pub(super) struct Run<'a> {
+    pub(super) platform: &'a Platform,
+    pub(super) mechanism: &'a Mechanism,
+    pub(super) settings: &'a Settings,
+    pub(super) calendar: Calendar<Event>,
+    pub(super) flows: Vec<FlowState>,
+    pub(super) messages: Slab<InFlight>,
+    pub(super) jobs: Slab<Job>,
+    pub(super) up: Direction,
+    pub(super) down: Direction,
+    pub(super) units: Vec<Station>,
+    /// By engine: bytes asked of the host that no accelerator has taken.
+    pub(super) reading: Vec<Bytes>,
+    /// By engine: bytes of results that have not left.
+    pub(super) leaving: Vec<Bytes>,
+    pub(super) port_in: Vec<Time>,
+    pub(super) port_out: Vec<Time>,
+    pub(super) storage: Option<Storage>,
+    pub(super) commands: u32,
+    pub(super) shaper: Option<Shaper>,
+    pub(super) grant_at: Time,
+    pub(super) software: Option<SoftwareShaper>,
+    pub(super) turn: usize,
+    pub(super) virtual_time: f64,
+    pub(super) sequence: u64,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        platform: &'a Platform,
+        flows: &[Flow],
+        mechanism: &'a Mechanism,
+        settings: &'a Settings,
+    ) -> Result<Run<'a>, PlatformError> {
+        platform.check(flows)?;
+        mechanism.check(flows)?;
+        let engines = platform.dma.engines;
+        let stream = |number| Stream::new(settings.seed, number);
+        Ok(Run {
+            platform,
+            mechanism,
+            settings,
+            calendar: Calendar::new(),
+            flows: flows
+                .iter()
+                .zip(0..)
+                .map(|(flow, number)| FlowState::new(flow, number, settings.seed))
+                .collect(),
+            messages: Slab::default(),
+            jobs: Slab::default(),
+            up: Direction::new(&platform.pcie, 2 * engines),
+            down: Direction::new(&platform.pcie, engines),
+            units: vec![Station::new(flows.len()); platform.accelerators.len()],
+            reading: vec![Bytes(0); engines],
+            leaving: vec![Bytes(0); engines],
+            port_in: vec![Time::ZERO; platform.ports.len()],
+            port_out: vec![Time::ZERO; platform.ports.len()],
+            storage: platform
+                .storage
+                .map(|config| Storage::new(config, stream(1))),
+            commands: 0,
+            shaper: shaper_of(mechanism)?,
+            grant_at: Time::MAX,
+            software: match mechanism {
+                Mechanism::Software { config, rates } => {
+                    Some(SoftwareShaper::new(*config, rates.clone(), stream(2)))
+                }
+                _ => None,
+            },
+            turn: 0,
+            virtual_time: 0.0,
+            sequence: 0,
+        })
+    }
+
+    /// Runs to the end.
+    pub(super) fn finish(
+        mut self,
+        mut controller: Option<&mut dyn Controller>,
+    ) -> Result<RunResult, PlatformError> {
+        let end = self.settings.warmup + self.settings.duration;
+        self.begin(controller.is_some())?;
+        while self.calendar.peek_time().is_some_and(|time| time < end) {
+            let Some((now, event)) = self.calendar.pop() else {
+                break;
+            };
+            match event {
+                Event::Control => {
+                    if let Some(controller) = &mut controller {
+                        self.control(now, &mut **controller)?;
+                    }
+                }
+                event => self.handle(now, event)?,
+            }
+        }
+        Ok(self.result())
+    }
+
+    fn result(self) -> RunResult {
+        let flows = self.flows.into_iter().map(|flow| {
+            let result = flow.result;
+            let done = result.before + result.completions.len() as u64;
+            FlowResult {
+                under_way: result.arrived - result.dropped - done,
+                ..result
+            }
+        });
+        let flows: Vec<FlowResult> = flows.collect();
+        debug_assert_eq!(
+            flows.iter().map(|flow| flow.under_way).sum::<u64>(),
+            self.messages.live() as u64,
+            "messages are neither lost nor made"
+        );
+        RunResult {
+            flows,
+            warmup: self.settings.warmup,
+            measured: self.settings.duration,
+            up_bytes: self.up.wire_bytes(),
+            down_bytes: self.down.wire_bytes(),
+        }
+    }
+
+    pub(super) fn at(&mut self, time: Time, event: Event) {
+        self.calendar.schedule(time, Priority::NORMAL, event);
+    }
+
+    fn begin(&mut self, controlled: bool) -> Result<(), PlatformError> {
+        if self.software.is_some() {
+            self.at(Time::ZERO, Event::Round);
+        }
+        if controlled {
+            self.at(self.settings.control_period, Event::Control);
+        }
+        for flow in 0..self.flows.len() {
+            self.begin_flow(Time::ZERO, flow)?;
+        }
+        self.dispatch(Time::ZERO)
+    }
+
+    fn handle(&mut self, now: Time, event: Event) -> Result<(), PlatformError> {
+        match event {
+            Event::Arrive(flow) => self.arrive(now, flow)?,
+            Event::Send(flow) if !self.flows[flow].present => {}
+            Event::Send(flow) => self.send(now, flow)?,
+            Event::Ported(flow, message) => self.ported(now, flow, message)?,
+            Event::Round => self.round(now),
+            Event::Known(flow, message) => self.known(now, flow, message),
+            Event::Grant => self.grant(now)?,
+            Event::Released(segment) => self.released(now, segment),
+            Event::WireFree(up) => self.wire_free(now, up),
+            Event::AtHost(job, packet, size, last) => self.at_host(now, job, packet, size, last),
+            Event::AtDevice(job, size, last) => self.at_device(now, job, size, last),
+            Event::Credits(packet, size) => {
+                self.up.return_credits(packet, size);
+                self.pump_wire(now, true);
+            }
+            Event::Answered(job, size) => self.answered(now, job, size),
+            Event::Free(unit) => {
+                self.units[unit].busy = false;
+                self.start_unit(now, unit);
+            }
+            Event::Computed(job) => self.computed(now, job),
+            Event::Done(job) => self.done(now, job),
+            Event::UnitFree(device, operation) => self.unit_free(now, device, operation),
+            Event::DataReady(job) => self.data_ready(now, job),
+            Event::Control => {}
+        }
+        // Whatever happened may have made room for, or brought, something that may pass.
+        self.dispatch(now)
+    }
+
+    /// A message is done.
+    pub(super) fn complete(&mut self, now: Time, flow: usize, message: u32) {
+        let InFlight { arrived, size, .. } = self.messages.remove(message);
+        let it = &mut self.flows[flow];
+        it.counters.messages += 1;
+        it.counters.bytes += size;
+        if now < self.settings.warmup {
+            it.result.before += 1;
+        } else {
+            it.result.completions.push(Completion {
+                at: now,
+                latency: now - arrived,
+                size,
+            });
+        }
+        if let Arrivals::Closed { think, .. } = it.spec.arrivals {
+            self.at(now + think, Event::Send(flow));
+        }
+    }
+}
+
+fn shaper_of(mechanism: &Mechanism) -> Result<Option<Shaper>, PlatformError> {
+    let Mechanism::Arcus { timing, flows } = mechanism else {
+        return Ok(None);
+    };
+    let mut shaper = Shaper::new(*timing);
+    for flow in flows {
+        shaper.add_flow(Time::ZERO, unlimited(*flow))?;
+    }
+    Ok(Some(shaper))
+}
+
+/// `config` without a queue limit in the shaper: the flow's own limit holds.
+pub(super) fn unlimited(config: FlowConfig) -> FlowConfig {
+    FlowConfig {
+        queue_limit: usize::MAX,
+        ..config
+    }
+}

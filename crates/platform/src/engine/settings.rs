@@ -1,0 +1,43 @@
+//! How long a run is, and its seed.
+
+use accelflow_units::Time;
+
+use crate::PlatformError;
+
+/// The length of a run and its seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Time before the measured time.
+    pub warmup: Time,
+    /// The measured time.
+    pub duration: Time,
+    /// The seed: the same gives the same run to the bit.
+    pub seed: u64,
+    /// From one call of the controller to the next.
+    pub control_period: Time,
+}
+
+impl Settings {
+    /// A measured time of `duration` after a tenth of it, with seed 1, and a controller every 100 us.
+    pub fn lasting(duration: Time) -> Settings {
+        Settings {
+            warmup: duration / 10,
+            duration,
+            seed: 1,
+            control_period: Time::from_us(100),
+        }
+    }
+
+    /// The same with another seed.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Settings {
+        Settings { seed, ..self }
+    }
+
+    pub(super) fn check(&self) -> Result<(), PlatformError> {
+        let duration = self.duration.as_us_f64();
+        PlatformError::unless(duration > 0.0, "duration", duration, "above 0")?;
+        let period = self.control_period.as_us_f64();
+        PlatformError::unless(period > 0.0, "control period", period, "above 0")
+    }
+}

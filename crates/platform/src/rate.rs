@@ -1,0 +1,12 @@
+//! Bandwidths from floating-point rates.
+
+use accelflow_units::Bandwidth;
+
+/// A bandwidth of `bytes_per_s`, at least 1 byte a second.
+pub(crate) fn bandwidth(bytes_per_s: f64) -> Bandwidth {
+    const LEAST: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
+        Some(rate) => rate,
+        None => unreachable!(),
+    };
+    Bandwidth::from_bytes_per_s(bytes_per_s as u64).unwrap_or(LEAST)
+}
