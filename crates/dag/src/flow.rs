@@ -11,9 +11,10 @@ use accelflow_kernel::{Calendar, Priority};
 use accelflow_units::{Bytes, Time};
 
 use crate::dag::{Dag, Kind, Source};
-use crate::managed::TaskRef;
+use crate::load::Load;
+use crate::outcome::{Completions, Outcome};
 use crate::platform::{Order, Payload, Platform};
-use crate::run::{Completions, Load, Outcome};
+use crate::task_ref::TaskRef;
 
 #[derive(Clone, Copy)]
 enum Event {

@@ -21,12 +21,19 @@
 
 pub mod dag;
 mod flow;
+mod load;
 mod managed;
+mod orchestrator;
+mod outcome;
 pub mod platform;
 mod run;
 pub mod suite;
+mod task_ref;
 pub mod throughput;
 
 pub use dag::{Dag, DagError};
+pub use load::{Arrivals, Load};
+pub use orchestrator::Orchestrator;
+pub use outcome::Outcome;
 pub use platform::{Manager, Order, Payload, Platform};
-pub use run::{Arrivals, Load, Orchestrator, Outcome, simulate};
+pub use run::simulate;

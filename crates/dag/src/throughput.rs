@@ -3,8 +3,10 @@
 use accelflow_units::Time;
 
 use crate::dag::{Dag, DagError};
+use crate::load::{Arrivals, Load};
+use crate::orchestrator::Orchestrator;
 use crate::platform::Platform;
-use crate::run::{Arrivals, Load, Orchestrator, simulate};
+use crate::run::simulate;
 
 /// Graphs in flight that [`closed_loop`] tries.
 pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];

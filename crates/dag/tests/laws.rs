@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use accelflow_dag::dag::{Dag, Kind, Operation, Source};
-use accelflow_dag::{Arrivals, Load, Orchestrator, Order, Platform, simulate, suite};
+use accelflow_dag::{Arrivals, Load, Orchestrator, Order, Payload, Platform, simulate, suite};
 use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
 
@@ -140,4 +140,38 @@ fn queues_by_deadline_shorten_the_tail_and_keep_the_work() {
     let (mut fifo, mut deadline) = (run(Order::Fifo), run(Order::Deadline));
     assert_eq!(fifo.compute, deadline.compute);
     assert!(deadline.latency.percentile(99.0) < fifo.latency.percentile(99.0));
+}
+
+#[test]
+fn every_application_ends_with_queues_of_one_entry() {
+    let orders = [Order::Fifo, Order::Deadline];
+    let payloads = [Payload::InQueue, Payload::ByPointer];
+    let loads = [1, 4, 16].map(|in_flight| Load::closed(in_flight, 20));
+    let at_once = Load {
+        arrivals: Arrivals::Periodic(Time::from_ps(1)),
+        graphs: 20,
+        warmup: 0,
+    };
+    for dag in suite::all() {
+        for (order, payload) in orders.into_iter().flat_map(|o| payloads.map(|p| (o, p))) {
+            let platform = Platform {
+                queue_entries: 1,
+                adma_engines: 1,
+                order,
+                payload,
+                ..Platform::default()
+            };
+            for load in loads.iter().chain([&at_once]) {
+                let run = simulate(&dag, &platform, Orchestrator::AccelFlow, load).unwrap();
+                let case = format!("{} {order:?} {payload:?} {load:?}", dag.name());
+                assert_eq!(run.latency.count(), 20, "{case}");
+                assert_eq!(
+                    run.forwards + run.reloads,
+                    20 * dag.edges() as u64,
+                    "{case}"
+                );
+                assert!(run.overflows > 0, "{case}: the queues were never full");
+            }
+        }
+    }
 }

@@ -5,27 +5,18 @@
 //! writes its result to memory unless every consumer will read it from the scratchpad. The end of
 //! each phase is an interrupt, and the next begins when the manager has served it.
 
-mod queue;
-mod scratchpad;
-
 use std::collections::VecDeque;
 
 use accelflow_kernel::{BusyTime, Calendar, Priority};
 use accelflow_units::Time;
 
-pub(crate) use self::queue::Policy;
-use self::queue::{Ready, ReadyQueue};
-use self::scratchpad::{Room, Scratchpad};
+use super::queue::{Policy, Ready, ReadyQueue};
+use super::scratchpad::{Room, Scratchpad};
 use crate::dag::{Dag, Kind, Source};
+use crate::load::Load;
+use crate::outcome::{Completions, Outcome};
 use crate::platform::{Manager, Platform};
-use crate::run::{Completions, Load, Outcome};
-
-/// A task of one of the graphs in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TaskRef {
-    pub(crate) graph: usize,
-    pub(crate) task: usize,
-}
+use crate::task_ref::TaskRef;
 
 #[derive(Clone, Copy)]
 enum Event {

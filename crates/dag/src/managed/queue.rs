@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::TaskRef;
+use crate::task_ref::TaskRef;
 
 /// In which order ready tasks are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

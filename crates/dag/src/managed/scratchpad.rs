@@ -1,7 +1,7 @@
 //! What a unit's scratchpad holds: results that may be forwarded until their room is needed.
 
-use super::TaskRef;
 use crate::dag::Kind;
+use crate::task_ref::TaskRef;
 
 /// Slots reserved for a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

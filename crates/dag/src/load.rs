@@ -1,0 +1,72 @@
+//! How many graphs arrive, and when.
+
+use accelflow_kernel::Stream;
+use accelflow_units::Time;
+
+use crate::dag::DagError;
+
+/// When graphs arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// As many at a time: one that completes makes room for the next.
+    Closed(usize),
+    /// One every so often, as frames do.
+    Periodic(Time),
+    /// At random with this mean distance; the number is the seed.
+    Poisson(Time, u64),
+}
+
+/// How many graphs, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// When they arrive.
+    pub arrivals: Arrivals,
+    /// How many.
+    pub graphs: usize,
+    /// How many of the first to complete have no part in the latencies.
+    pub warmup: usize,
+}
+
+impl Load {
+    /// `graphs` graphs, `in_flight` at a time, all of which count.
+    pub fn closed(in_flight: usize, graphs: usize) -> Load {
+        Load {
+            arrivals: Arrivals::Closed(in_flight),
+            graphs,
+            warmup: 0,
+        }
+    }
+
+    /// # Errors
+    /// [`DagError`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at once.
+    pub(crate) fn check(&self) -> Result<(), DagError> {
+        if self.graphs <= self.warmup {
+            let allowed = format!("must be above the warm-up's {}", self.warmup);
+            return Err(DagError::new("graphs", self.graphs, allowed));
+        }
+        match self.arrivals {
+            Arrivals::Closed(0) => Err(DagError::new("in flight", 0, "must be at least 1")),
+            Arrivals::Periodic(Time::ZERO) | Arrivals::Poisson(Time::ZERO, _) => {
+                Err(DagError::new("interval", Time::ZERO, "must be above 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The times of the arrivals that are known before anything runs.
+    pub(crate) fn known_arrivals(&self) -> Vec<Time> {
+        match self.arrivals {
+            Arrivals::Closed(in_flight) => vec![Time::ZERO; in_flight.min(self.graphs)],
+            Arrivals::Periodic(interval) => (0..self.graphs as u64).map(|n| interval * n).collect(),
+            Arrivals::Poisson(mean, seed) => {
+                let mut stream = Stream::new(seed, 0);
+                let mut now = Time::ZERO;
+                let mut next = || {
+                    now += stream.exponential_time(mean);
+                    now
+                };
+                (0..self.graphs).map(|_| next()).collect()
+            }
+        }
+    }
+}

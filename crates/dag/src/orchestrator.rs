@@ -1,0 +1,32 @@
+//! The systems that are compared.
+
+/// Who decides which task runs next and moves its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orchestrator {
+    /// A manager that launches tasks in the order in which they became ready.
+    Fcfs,
+    /// A manager that launches the task of least laxity, and lets tasks whose input still is in a
+    /// scratchpad go first where nobody's deadline suffers (RELIEF, HPCA 2024).
+    Relief,
+    /// No manager: queues and dispatchers at each accelerator, and entries that wait for all of
+    /// their sources.
+    AccelFlow,
+}
+
+impl Orchestrator {
+    /// All of them.
+    pub const ALL: [Orchestrator; 3] = [
+        Orchestrator::Fcfs,
+        Orchestrator::Relief,
+        Orchestrator::AccelFlow,
+    ];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Orchestrator::Fcfs => "fcfs",
+            Orchestrator::Relief => "relief",
+            Orchestrator::AccelFlow => "accelflow",
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Results of a run.
+
+use accelflow_kernel::Samples;
+use accelflow_units::Time;
+
+use crate::dag::Kind;
+use crate::load::{Arrivals, Load};
+
+/// The results of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// From arrival to completion, of the graphs after the warm-up.
+    pub latency: Samples,
+    /// When the last graph completed.
+    pub makespan: Time,
+    /// Graphs a second over the whole run, so that filling and draining count against it: with
+    /// all graphs at hand it never exceeds the bound of the bottleneck.
+    pub throughput_per_s: f64,
+    /// Time that the units of each kind computed, by [`Kind::index`].
+    pub compute: [Time; Kind::COUNT],
+    /// Time that the manager served.
+    pub manager: Time,
+    /// Interrupts that it served.
+    pub interrupts: u64,
+    /// Inputs that came from a scratchpad or a queue instead of memory.
+    pub forwards: u64,
+    /// Inputs that came from memory though a task had made them.
+    pub reloads: u64,
+    /// Entries that found their queue full.
+    pub overflows: u64,
+}
+
+/// Completions of a run, from which rates and latencies follow.
+pub(crate) struct Completions {
+    load: Load,
+    arrived: Vec<Time>,
+    done: Vec<Time>,
+    latency: Samples,
+}
+
+impl Completions {
+    pub(crate) fn new(load: &Load) -> Completions {
+        Completions {
+            load: *load,
+            arrived: Vec::with_capacity(load.graphs),
+            done: Vec::with_capacity(load.graphs),
+            latency: Samples::with_capacity(load.graphs - load.warmup),
+        }
+    }
+
+    /// A graph arrived; its number.
+    pub(crate) fn arrive(&mut self, now: Time) -> usize {
+        self.arrived.push(now);
+        self.arrived.len() - 1
+    }
+
+    pub(crate) fn arrived(&self, graph: usize) -> Time {
+        self.arrived[graph]
+    }
+
+    /// A graph completed; whether another arrives for it.
+    pub(crate) fn complete(&mut self, now: Time, graph: usize) -> bool {
+        if self.done.len() >= self.load.warmup {
+            self.latency.record(now - self.arrived[graph]);
+        }
+        self.done.push(now);
+        matches!(self.load.arrivals, Arrivals::Closed(_)) && self.arrived.len() < self.load.graphs
+    }
+
+    pub(crate) fn outcome(self) -> Outcome {
+        let last = self.done.last().copied().unwrap_or(Time::ZERO);
+        let seconds = last.as_s_f64();
+        let completed = self.done.len() as f64;
+        Outcome {
+            latency: self.latency,
+            makespan: last,
+            throughput_per_s: if seconds > 0.0 {
+                completed / seconds
+            } else {
+                0.0
+            },
+            compute: [Time::ZERO; Kind::COUNT],
+            manager: Time::ZERO,
+            interrupts: 0,
+            forwards: 0,
+            reloads: 0,
+            overflows: 0,
+        }
+    }
+}
