@@ -26,6 +26,8 @@
 pub mod buffers;
 mod error;
 pub mod icache;
+mod load;
+mod outcome;
 pub mod pipelines;
 pub mod platform;
 mod program;
@@ -37,8 +39,10 @@ pub mod steering;
 
 pub use accelflow_model::cerebros::{Design, RpcLayer};
 pub use error::CerebrosError;
+pub use load::{Arrivals, Load};
+pub use outcome::{Group, Outcome, Queue, Saturation, Spent};
 pub use platform::Platform;
 pub use program::{Breakdown, Kind, analytic, breakdown};
-pub use run::{Arrivals, Group, Load, Outcome, Queue, Saturation, Spent, simulate};
+pub use run::simulate;
 pub use schema::Message;
 pub use steering::Steering;

@@ -8,9 +8,10 @@ use accelflow_units::{Bytes, Time};
 
 use crate::buffers::BufferManager;
 use crate::icache::InstructionCache;
+use crate::load::{Arrivals, Load};
+use crate::outcome::{Group, Outcome, Queue, Saturation, Spent};
 use crate::pipelines::Pipelines;
 use crate::program::{Builder, Kind, Program, Step};
-use crate::run::{Arrivals, Group, Load, Outcome, Queue, Saturation, Spent};
 use crate::services::Service;
 use crate::steering::{CoreSelector, Steering};
 use crate::{CerebrosError, Platform};
@@ -133,7 +134,7 @@ impl<'r> Server<'r> {
             waiting: VecDeque::new(),
             cores: (0..workers).map(|_| core()).collect(),
             busy: BusyTime::new(Time::ZERO),
-            outcome: empty(service.functions.len()),
+            outcome: Outcome::empty(service.functions.len()),
         })
     }
 
@@ -505,23 +506,4 @@ fn record(group: &mut Group, now: Time, request: &Request) {
     group.misses += request.misses;
     group.miss_free += u64::from(request.misses == 0);
     group.steered += u64::from(request.steered);
-}
-
-fn empty(functions: usize) -> Outcome {
-    Outcome {
-        all: Group::default(),
-        functions: vec![Group::default(); functions],
-        answered: 0,
-        refused: 0,
-        nacks: 0,
-        fallbacks: 0,
-        makespan: Time::ZERO,
-        throughput_rps: 0.0,
-        offered_rps: None,
-        saturated: None,
-        pipeline_utilisation: 0.0,
-        core_utilisation: 0.0,
-        buffer_peak: Bytes(0),
-        buffer_left: Bytes(0),
-    }
 }

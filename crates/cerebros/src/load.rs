@@ -1,0 +1,85 @@
+//! How many requests arrive, when, and of which kinds.
+
+use crate::CerebrosError;
+
+/// When requests arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// So many senders, each of which sends its next request when the last is answered. One sender
+    /// never waits for another.
+    Closed(usize),
+    /// At random, so many a second on average.
+    Rate(f64),
+    /// At random, at this share of the rate at which all cores are always busy.
+    Share(f64),
+}
+
+/// How many requests, when, and of which kinds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// When they arrive.
+    pub arrivals: Arrivals,
+    /// How many.
+    pub requests: usize,
+    /// How many of the first are no part of the results.
+    pub warmup: usize,
+    /// The seed of times, functions and kinds.
+    pub seed: u64,
+    /// The share of requests for functions that Cerebros does not know.
+    pub unknown: f64,
+    /// The share of requests that do not match their schema.
+    pub malformed: f64,
+}
+
+impl Load {
+    /// `requests` requests without a warm-up, all of them in order.
+    pub fn new(arrivals: Arrivals, requests: usize) -> Load {
+        Load {
+            arrivals,
+            requests,
+            warmup: 0,
+            seed: 1,
+            unknown: 0.0,
+            malformed: 0.0,
+        }
+    }
+
+    /// # Errors
+    /// [`CerebrosError`] for counts, shares and rates out of range.
+    pub(crate) fn check(&self) -> Result<(), CerebrosError> {
+        if self.requests <= self.warmup || self.requests > 100_000_000 {
+            let allowed = format!(
+                "must be above the warm-up's {} and at most 1e8",
+                self.warmup
+            );
+            return Err(CerebrosError::new("requests", self.requests, allowed));
+        }
+        let shares = [
+            ("unknown_ratio", self.unknown),
+            ("malformed_ratio", self.malformed),
+            (
+                "unknown_ratio + malformed_ratio",
+                self.unknown + self.malformed,
+            ),
+        ];
+        for (place, value) in shares {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(CerebrosError::new(place, value, "must be from 0 to 1"));
+            }
+        }
+        match self.arrivals {
+            Arrivals::Closed(0) => Err(CerebrosError::new("senders", 0, "must be at least 1")),
+            Arrivals::Rate(rate) if !(rate > 0.0 && rate <= 1e12) => Err(CerebrosError::new(
+                "rate_rps",
+                rate,
+                "must be above 0, at most 1e12",
+            )),
+            Arrivals::Share(share) if !(share > 0.0 && share <= 100.0) => Err(CerebrosError::new(
+                "load_ratio",
+                share,
+                "must be above 0, at most 100",
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Results of a run.
+
+use accelflow_kernel::Samples;
+use accelflow_units::{Bytes, Time};
+
+/// Where the time of a request went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The RPC layer as software.
+    pub software: Time,
+    /// Traversals of the chip's network for offloads.
+    pub offload: Time,
+    /// Accelerator or Cerebros at work.
+    pub accelerator: Time,
+    /// Waiting for a pipeline to be free.
+    pub queued: Time,
+    /// Waiting for the senders of nested responses, for which the NIC had no memory, to try again.
+    pub refused: Time,
+    /// The part of the five above during which a core was with the request.
+    pub on_core: Time,
+    /// Business logic.
+    pub execute: Time,
+    /// Stalled on its instructions.
+    pub stall: Time,
+}
+
+impl Spent {
+    /// The RPC layer, which is what the analytic model speaks of, without waiting.
+    pub fn rpc(&self) -> Time {
+        self.software + self.offload + self.accelerator
+    }
+
+    /// The function.
+    pub fn function(&self) -> Time {
+        self.execute + self.stall
+    }
+
+    pub(crate) fn add(&mut self, other: &Spent) {
+        self.software += other.software;
+        self.offload += other.offload;
+        self.accelerator += other.accelerator;
+        self.queued += other.queued;
+        self.refused += other.refused;
+        self.on_core += other.on_core;
+        self.execute += other.execute;
+        self.stall += other.stall;
+    }
+}
+
+/// The results of the requests of one function, or of all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// Requests that were answered, those of the warm-up left out.
+    pub requests: u64,
+    /// The sums of their times.
+    pub spent: Spent,
+    /// From the first attempt's arrival to the response's end.
+    pub latency: Samples,
+    /// What a core was occupied for: function, and RPC layer on the core.
+    pub core: Samples,
+    /// Instruction blocks that the functions missed.
+    pub misses: u64,
+    /// Requests whose function missed none.
+    pub miss_free: u64,
+    /// Requests whose core the function map had for their function.
+    pub steered: u64,
+}
+
+impl Group {
+    /// The mean of `time` over the requests; zero if there are none.
+    pub fn mean(&self, time: Time) -> f64 {
+        ratio(time.as_ps() as f64, self.requests)
+    }
+}
+
+fn ratio(sum: f64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum / count as f64 }
+}
+
+/// Where requests wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// For memory of the NIC: their senders try again, or have given up.
+    Memory,
+    /// For a pipeline of Cerebros to take their message.
+    Pipelines,
+    /// In the NIC, for a core.
+    Cores,
+    /// The same, where the cores themselves wait for the accelerator.
+    CoresForPipelines,
+}
+
+impl Queue {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Queue::Memory => "memory of the NIC",
+            Queue::Pipelines => "pipelines",
+            Queue::Cores => "cores",
+            Queue::CoresForPipelines => "cores, which wait for pipelines",
+        }
+    }
+}
+
+/// Random arrivals that the server cannot keep up with: its results are a property of the run's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saturation {
+    /// Where most of them wait.
+    pub queue: Queue,
+    /// Requests that wait when the last one arrives, or had been given up by then.
+    pub waiting: usize,
+}
+
+/// The results of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// All measured requests.
+    pub all: Group,
+    /// The same by function, in the service's order.
+    pub functions: Vec<Group>,
+    /// Answered requests, the warm-up included.
+    pub answered: u64,
+    /// Requests that were given up after the last NACK for their own message or a nested response.
+    pub refused: u64,
+    /// NACKs of the buffer manager.
+    pub nacks: u64,
+    /// Requests whose RPC layer Cerebros left to a core.
+    pub fallbacks: u64,
+    /// When the last response was sent.
+    pub makespan: Time,
+    /// Answered requests a second.
+    pub throughput_rps: f64,
+    /// Requests that arrive a second, if they arrive at random.
+    pub offered_rps: Option<f64>,
+    /// Whether they were too many.
+    pub saturated: Option<Saturation>,
+    /// The share of their time that the shared pipelines worked.
+    pub pipeline_utilisation: f64,
+    /// The share of their time that cores had a request.
+    pub core_utilisation: f64,
+    /// The most memory that messages took.
+    pub buffer_peak: Bytes,
+    /// What they still held at the end.
+    pub buffer_left: Bytes,
+}
+
+impl Outcome {
+    /// The outcome before any request of a service with so many functions.
+    pub(crate) fn empty(functions: usize) -> Outcome {
+        Outcome {
+            all: Group::default(),
+            functions: vec![Group::default(); functions],
+            answered: 0,
+            refused: 0,
+            nacks: 0,
+            fallbacks: 0,
+            makespan: Time::ZERO,
+            throughput_rps: 0.0,
+            offered_rps: None,
+            saturated: None,
+            pipeline_utilisation: 0.0,
+            core_utilisation: 0.0,
+            buffer_peak: Bytes(0),
+            buffer_left: Bytes(0),
+        }
+    }
+}
