@@ -327,30 +327,48 @@ fn social_graph() -> Service {
     }
 }
 
-fn compose_post() -> Service {
-    let rpc_blocks = 60 * KB;
-    let creator = || object(&[ID, text(16)]);
-    let mentions = || list(creator(), 5);
-    let media = || list(object(&[ID, text(5)]), 5);
-    let urls = || list(object(&[text(25), text(60)]), 5);
-    let post = || {
-        let reference = object(&[ID, Value::I32(1), ID]);
-        object(&[
-            ID,
-            creator(),
-            text(200),
-            mentions(),
-            media(),
-            urls(),
-            reference,
-        ])
-    };
-    let set = |value: Value| call("SetPart", &[text(8), value], &[Value::I64(1)]);
-    let count = || call("CountParts", &[text(13)], &[Value::I64(3)]);
-    let get = |value: Value| call("GetPart", &[text(8)], &[value]);
-    // The part that comes last reads all others, and sends the post to storage and timelines.
-    let mut last = vec![set(text(200)), count()];
-    for part in [
+fn creator() -> Value {
+    object(&[ID, text(16)])
+}
+
+fn mentions() -> Value {
+    list(creator(), 5)
+}
+
+fn media() -> Value {
+    list(object(&[ID, text(5)]), 5)
+}
+
+fn urls() -> Value {
+    list(object(&[text(25), text(60)]), 5)
+}
+
+fn post() -> Value {
+    let reference = object(&[ID, Value::I32(1), ID]);
+    object(&[
+        ID,
+        creator(),
+        text(200),
+        mentions(),
+        media(),
+        urls(),
+        reference,
+    ])
+}
+
+/// The nested calls that add one part of a post.
+fn add_part(value: Value) -> Vec<Call> {
+    vec![
+        call("SetPart", &[text(8), value], &[Value::I64(1)]),
+        call("CountParts", &[text(13)], &[Value::I64(3)]),
+    ]
+}
+
+/// The nested calls of the part that comes last: it reads all others, and sends the post to storage
+/// and timelines.
+fn add_last_part() -> Vec<Call> {
+    let mut nested = add_part(text(200));
+    let others = [
         creator(),
         text(200),
         media(),
@@ -358,24 +376,24 @@ fn compose_post() -> Service {
         urls(),
         mentions(),
         Value::I32(1),
-    ] {
-        last.push(get(part));
-    }
-    last.push(call("DeleteParts", &[text(8)], &[Value::I64(7)]));
-    last.push(call("StorePost", &[post()], &[]));
-    last.push(call("WriteUserTimeline", &[ID, ID, ID], &[]));
-    last.push(call("FanoutHomeTimelines", &[ID, ID, list(ID, 2)], &[]));
+    ];
+    nested.extend(others.map(|part| call("GetPart", &[text(8)], &[part])));
+    nested.push(call("DeleteParts", &[text(8)], &[Value::I64(7)]));
+    nested.push(call("StorePost", &[post()], &[]));
+    nested.push(call("WriteUserTimeline", &[ID, ID, ID], &[]));
+    nested.push(call("FanoutHomeTimelines", &[ID, ID, list(ID, 2)], &[]));
+    nested
+}
+
+fn compose_post() -> Service {
+    let rpc_blocks = 60 * KB;
     let parts = [
-        ("UploadText", text(200), last),
-        ("UploadCreator", creator(), vec![set(creator()), count()]),
-        ("UploadMedia", media(), vec![set(media()), count()]),
-        ("UploadUniqueId", ID, vec![set(ID), count()]),
-        ("UploadUrls", urls(), vec![set(urls()), count()]),
-        (
-            "UploadUserMentions",
-            mentions(),
-            vec![set(mentions()), count()],
-        ),
+        ("UploadText", text(200), add_last_part()),
+        ("UploadCreator", creator(), add_part(creator())),
+        ("UploadMedia", media(), add_part(media())),
+        ("UploadUniqueId", ID, add_part(ID)),
+        ("UploadUrls", urls(), add_part(urls())),
+        ("UploadUserMentions", mentions(), add_part(mentions())),
     ];
     let functions = (0..).zip(parts).map(|(n, (name, part, nested))| Function {
         call: call(name, &[part], &[]),

@@ -187,21 +187,6 @@ impl Accelerator for Gate {
 
 #[test]
 fn a_full_queue_overflows_and_then_falls_back_to_the_core() {
-    let gate = Arc::new((Mutex::new(false), Condvar::new()));
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let made = Arc::new(AtomicUsize::new(0));
-    let make = {
-        let (gate, order) = (gate.clone(), order.clone());
-        move || {
-            let mut ensemble = Ensemble::with_cores(1)?;
-            // The first one is the worker's; the others are those of cores.
-            if made.fetch_add(1, Ordering::Relaxed) == 0 {
-                let (open, order) = (gate.clone(), order.clone());
-                ensemble.replace(Box::new(Gate { open, order }));
-            }
-            Ok(ensemble)
-        }
-    };
     let settings = PoolSettings {
         workers: 1,
         queue_entries: 2,
@@ -209,7 +194,7 @@ fn a_full_queue_overflows_and_then_falls_back_to_the_core() {
         policy: Policy::Priority,
         ..PoolSettings::default()
     };
-    let pools = Arc::new(Pools::start(settings, make).expect("starts"));
+    let Gated { pools, gate, order } = Gated::start(settings);
     let ldb = Accel::Ldb.index();
     let balance = |key: u64| {
         let pools = pools.clone();
@@ -276,6 +261,7 @@ impl Gated {
         let inside = (gate.clone(), order.clone());
         let make = move || {
             let mut ensemble = Ensemble::with_cores(1)?;
+            // The first ones are the workers'; the others are those of cores.
             if made.fetch_add(1, Ordering::Relaxed) < gated {
                 let (open, order) = inside.clone();
                 ensemble.replace(Box::new(Gate { open, order }));

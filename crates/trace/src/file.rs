@@ -114,34 +114,7 @@ impl Image {
                 found: bytes[..bytes.len().min(8)].to_vec(),
             });
         }
-        let mut reader = Reader {
-            bytes,
-            at: MAGIC.len(),
-            end: bytes.len(),
-        };
-        let version = reader.u16()?;
-        if version != VERSION {
-            return Err(FileError::Version { found: version });
-        }
-        reader.reserved()?;
-        let expected = reader.u32()? as usize;
-        if expected != bytes.len() || expected < HEADER + CHECKSUM {
-            return Err(FileError::Length {
-                found: bytes.len(),
-                expected,
-            });
-        }
-        reader.end = bytes.len() - CHECKSUM;
-        let computed = crc32fast::hash(&bytes[..reader.end]);
-        let found = Reader {
-            bytes,
-            at: reader.end,
-            end: bytes.len(),
-        }
-        .u32()?;
-        if found != computed {
-            return Err(FileError::Checksum { found, computed });
-        }
+        let mut reader = Reader::of_body(bytes)?;
         let (fields, predicates) = (reader.u16()?, reader.u16()?);
         let words = reader.u16()?;
         reader.reserved()?;
@@ -203,7 +176,40 @@ struct Reader<'b> {
     end: usize,
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
+    /// A reader behind the header of a file, whose length and checksum are right.
+    fn of_body(bytes: &'b [u8]) -> Result<Reader<'b>, FileError> {
+        let mut reader = Reader {
+            bytes,
+            at: MAGIC.len(),
+            end: bytes.len(),
+        };
+        let version = reader.u16()?;
+        if version != VERSION {
+            return Err(FileError::Version { found: version });
+        }
+        reader.reserved()?;
+        let expected = reader.u32()? as usize;
+        if expected != bytes.len() || expected < HEADER + CHECKSUM {
+            return Err(FileError::Length {
+                found: bytes.len(),
+                expected,
+            });
+        }
+        reader.end = bytes.len() - CHECKSUM;
+        let computed = crc32fast::hash(&bytes[..reader.end]);
+        let found = Reader {
+            bytes,
+            at: reader.end,
+            end: bytes.len(),
+        }
+        .u32()?;
+        if found != computed {
+            return Err(FileError::Checksum { found, computed });
+        }
+        Ok(reader)
+    }
+
     fn malformed(&self, message: String) -> FileError {
         FileError::Malformed {
             at: self.at,

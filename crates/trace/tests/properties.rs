@@ -91,19 +91,10 @@ fn joined(depth: u32) -> BoxedStrategy<Nodes> {
         .boxed()
 }
 
-fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
-    let plain = vec(inner_accel(), 0..6).boxed();
-    if depth == 0 {
-        return (plain, ending(next))
-            .prop_map(|(mut n, e)| {
-                n.extend(e);
-                n
-            })
-            .boxed();
-    }
-    let arm = body(depth - 1, next.clone());
+/// A branch whose arms meet again.
+fn rejoin() -> impl Strategy<Value = Nodes> {
     let through = vec(inner_accel(), 1..5).boxed();
-    let rejoin = (
+    (
         condition(),
         through.clone(),
         prop::option::of(through),
@@ -118,7 +109,20 @@ fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
                 on_false,
                 likely: None,
             }]
-        });
+        })
+}
+
+fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
+    let plain = vec(inner_accel(), 0..6).boxed();
+    if depth == 0 {
+        return (plain, ending(next))
+            .prop_map(|(mut n, e)| {
+                n.extend(e);
+                n
+            })
+            .boxed();
+    }
+    let arm = body(depth - 1, next.clone());
     let early = (condition(), arm.clone(), any::<Option<bool>>()).prop_map(
         |(condition, mut on_true, likely)| {
             if on_true.is_empty() {
@@ -152,7 +156,7 @@ fn body(depth: u32, next: Option<String>) -> BoxedStrategy<Nodes> {
     });
     let middle = prop_oneof![
         3 => plain.clone(),
-        2 => rejoin,
+        2 => rejoin(),
         2 => early,
         1 => transformed(),
         2 => joined(1),

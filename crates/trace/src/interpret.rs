@@ -1,0 +1,164 @@
+//! An interpreter of sources: the reference that the compiled form is tested against.
+
+use std::collections::VecDeque;
+
+use crate::joins::{Joins, Seat};
+use crate::library::Library;
+use crate::source::{Node, Nodes};
+use crate::walk::Visit;
+use crate::{Accel, Condition, Field};
+
+/// Interprets the sources of `library` from the trace called `name` on, without any words.
+/// `facts` gets the name of the trace in which a condition stands, and the field.
+///
+/// # Errors
+/// The name of a trace or of a field that is missing, with what was visited before.
+pub fn interpret(
+    library: &Library,
+    name: &str,
+    facts: &dyn Fn(&str, &str) -> Option<i64>,
+) -> Result<Vec<Visit>, (String, Vec<Visit>)> {
+    let mut interpreter = Interpreter {
+        library,
+        facts,
+        visits: Vec::new(),
+        waiting: VecDeque::new(),
+        joins: Joins::default(),
+    };
+    match interpreter.run(name) {
+        Ok(()) => Ok(interpreter.visits),
+        Err(missing) => Err((missing, interpreter.visits)),
+    }
+}
+
+struct Interpreter<'l> {
+    library: &'l Library,
+    facts: &'l dyn Fn(&str, &str) -> Option<i64>,
+    visits: Vec<Visit>,
+    waiting: VecDeque<Execution>,
+    joins: Joins<()>,
+}
+
+struct Execution {
+    trace: String,
+    rest: VecDeque<Node>,
+    seat: Option<Seat>,
+    /// Whether it is at the beginning of its trace.
+    first: bool,
+}
+
+impl Interpreter<'_> {
+    fn run(&mut self, name: &str) -> Result<(), String> {
+        let mut execution = Execution {
+            trace: String::new(),
+            rest: VecDeque::new(),
+            seat: None,
+            first: true,
+        };
+        self.enter(&mut execution, name.to_owned())?;
+        self.waiting.push_back(execution);
+        while let Some(mut execution) = self.waiting.pop_front() {
+            while self.step(&mut execution)? {}
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, execution: &mut Execution, name: String) -> Result<(), String> {
+        let Some(found) = self.library.get(&name) else {
+            return Err(name);
+        };
+        self.visits.push(Visit::Enter(name.clone()));
+        execution.rest = found.source.clone().into();
+        execution.trace = name;
+        execution.first = true;
+        Ok(())
+    }
+
+    /// Interprets the next node; whether the execution goes on after it.
+    fn step(&mut self, execution: &mut Execution) -> Result<bool, String> {
+        match execution.rest.pop_front().unwrap_or(Node::Notify) {
+            Node::Accel(accel) => {
+                let receives = accel == Accel::Tcp && execution.first;
+                self.visits.push(Visit::Call { accel, receives });
+                execution.first = false;
+            }
+            Node::Transform(change) => self.visits.push(Visit::Transform(change)),
+            Node::Notify => {
+                self.visits.push(Visit::Notify);
+                return Ok(false);
+            }
+            Node::Branch {
+                condition,
+                on_true,
+                on_false,
+                ..
+            } => {
+                let arm = match self.holds(&condition, &execution.trace)? {
+                    true => on_true,
+                    false => on_false,
+                };
+                for node in arm.into_iter().rev() {
+                    execution.rest.push_front(node);
+                }
+            }
+            Node::Fork(arms) => {
+                let seat = self.joins.fork(execution.seat);
+                self.part(execution, arms, seat, Visit::Fork);
+            }
+            Node::Join(mut arms) => {
+                for arm in &mut arms {
+                    arm.push(Node::Meet);
+                    arm.extend(execution.rest.iter().cloned());
+                }
+                let [own, other] = self.joins.scatter(execution.seat).map(Some);
+                self.part(execution, arms, other, Visit::Scatter);
+                execution.seat = own;
+            }
+            Node::Meet => return Ok(self.meet(execution)),
+            Node::Tail(next) | Node::Continue(next) => self.enter(execution, next)?,
+        }
+        Ok(true)
+    }
+
+    fn holds(&self, condition: &Condition, trace: &str) -> Result<bool, String> {
+        condition.holds(&|field: Field<'_>| (self.facts)(trace, field.name))
+    }
+
+    /// Goes on with the first arm; the others wait. A fork is binary in the words: the second
+    /// execution starts the third.
+    fn part(
+        &mut self,
+        execution: &mut Execution,
+        mut arms: Vec<Nodes>,
+        seat: Option<Seat>,
+        visit: Visit,
+    ) {
+        let mut others = arms.split_off(1);
+        self.visits.push(visit);
+        let arm = match others.len() {
+            1 => others.remove(0),
+            _ => vec![Node::Fork(others)],
+        };
+        self.waiting.push_back(Execution {
+            trace: execution.trace.clone(),
+            rest: arm.into(),
+            seat,
+            first: false,
+        });
+        execution.rest = arms.pop().unwrap_or_default().into();
+    }
+
+    /// Comes to a join; whether the execution is the last to do so, and goes on.
+    fn meet(&mut self, execution: &mut Execution) -> bool {
+        let arrived = execution.seat.and_then(|seat| self.joins.arrive(seat, ()));
+        self.visits.push(match arrived {
+            Some(_) => Visit::Join,
+            None => Visit::Wait,
+        });
+        if let Some((_, outer)) = arrived {
+            execution.seat = outer;
+            return true;
+        }
+        false
+    }
+}
