@@ -1,15 +1,16 @@
-//! Who does the accelerators' work.
+//! The bodies of the accelerators as executors call them.
 
 use accelflow_accel::{AccelError, Ensemble, Job};
 use accelflow_trace::{Accel, Transform};
 
 use crate::terms::Terms;
 
-/// The bodies of the accelerators, as an executor calls them.
+/// Runs the accelerators for an executor, in software or on a device.
 ///
 /// [`Bodies::run`] and [`Bodies::transform`] leave the job as it was when they fail.
 pub trait Bodies {
-    /// A run of `trace` begins: the terms for all its steps. Bodies without queues need none.
+    /// Announces a run of `trace` and the terms of all its steps. Bodies without queues ignore
+    /// them.
     fn begin(&mut self, trace: &str, terms: Terms) {
         let _ = (trace, terms);
     }

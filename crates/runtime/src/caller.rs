@@ -1,11 +1,11 @@
-//! What error subtraces send to the caller of the service.
+//! Replies of error subtraces to the caller of the service.
 
 use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::{Call, Job};
 use serde_json::{Value, json};
 
-/// The error subtraces of the templates. They begin with Ser and answer the service's caller,
-/// whatever connection the trace before them was about.
+/// The error subtraces of the templates. They begin with Ser and answer the service's caller, not
+/// the peer of the trace before them.
 pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 
 /// `TApplicationException`'s INTERNAL_ERROR (Apache Thrift).
@@ -31,7 +31,9 @@ pub(crate) fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8
 
 fn message_of(call: &Call, job: &Job) -> String {
     let body: Option<Value> = serde_json::from_slice(&job.bytes).ok();
-    let given = body.as_ref().and_then(|it| it.get("message")?.as_str());
+    let given = body
+        .as_ref()
+        .and_then(|value| value.get("message")?.as_str());
     match call {
         Call::Storage(storage) => {
             let place = format!("{}/{}", storage.collection, storage.key);

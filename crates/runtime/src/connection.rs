@@ -6,8 +6,8 @@ use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{AccelError, Session};
 
-/// The TLS application traffic secrets of a connection: of what its client sends, of what its
-/// server sends. With them any other implementation can read and write its packets.
+/// The TLS application traffic secrets of a connection: the client's, the server's. With them any
+/// other implementation can read and write its packets.
 pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     [1, 2].map(|direction| {
         let mut secret = [direction; 32];

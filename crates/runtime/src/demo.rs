@@ -17,7 +17,7 @@ use crate::executor::Executor;
 use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 
-/// The method that the demo's client has called when an error subtrace answers it.
+/// The method that the demo's client calls, to which error subtraces reply.
 pub const CALLER_METHOD: &str = "ComposePost";
 
 /// The packets in which the demo's client calls `method` with the arguments that
@@ -46,7 +46,7 @@ pub fn request(
     Ok(job.bytes)
 }
 
-/// What a client does to call a function: the job then holds the packets and the session.
+/// Builds a client's call of a function: the returned job holds the packets and the session.
 pub(crate) fn client_request(
     ensemble: &mut Ensemble,
     session: Session,
@@ -86,9 +86,10 @@ pub fn run_trace<B: Bodies>(
     )
 }
 
-/// Runs a trace on a message of any kind. What is received (with the call of a store's response it
-/// is read as one), and replies, travel over the demo client's connection; requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces
-/// answer the demo's client, which has called [`CALLER_METHOD`].
+/// Runs a trace on a message of any kind. Received messages and replies travel over the demo
+/// client's connection (a message with the call of a store's response is read as that response);
+/// requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces answer the demo's
+/// client, which has called [`CALLER_METHOD`].
 ///
 /// # Errors
 /// As for [`Executor::run`].

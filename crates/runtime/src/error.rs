@@ -1,4 +1,4 @@
-//! Why a run ended early, and the counters of how runs end.
+//! Errors of runs, and counters of their ends.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use accelflow_trace::{Accel, DecodeError, Fault, Visit};
 
 use crate::outcome::Arrival;
 
-/// Why a trace could not run to its end. The core then does the work itself, on the same input.
+/// The error that ended a trace early. The core then does the work itself, on the same input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", self.place())]
 pub struct TraceError {
@@ -17,13 +17,12 @@ pub struct TraceError {
     pub reason: &'static str,
     /// The trace in which it happened.
     pub trace: String,
-    /// The index of the step among everything the run visited, from 0: the length of
-    /// [`Failure::visits`] for a step that could not even be found. `None` for a run that did not
-    /// begin.
+    /// The index of the step among all visits of the run, from 0; the length of [`Failure::visits`]
+    /// if the step could not be decoded. `None` for a run that did not begin.
     pub step: Option<usize>,
-    /// The accelerator that refused its input, if one did.
+    /// The accelerator that refused its input, if any.
     pub accelerator: Option<Accel>,
-    /// What is wrong: place, value, and what is allowed.
+    /// The problem: place, value, and what is allowed.
     pub message: String,
 }
 
@@ -40,13 +39,13 @@ impl TraceError {
     }
 }
 
-/// A run that ended early, with what it did before.
+/// A run that ended early: its error, and everything it did before.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
     /// Why.
     pub error: TraceError,
-    /// Everything that was visited, the step that failed last.
+    /// All visits; the last is the step that failed.
     pub visits: Vec<Visit>,
     /// The executions that had ended before, such as the notified arm of a fork.
     pub arrivals: Vec<Arrival>,
@@ -65,7 +64,7 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
     }
 }
 
-/// How the runs of an executor ended.
+/// Counts of the ends of an executor's runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Runs that reached the end of their trace.
@@ -86,7 +85,7 @@ impl Counters {
     }
 }
 
-/// Why one step failed, before the place is known.
+/// The error of one step, before its place is known.
 #[derive(Debug)]
 pub(crate) struct Cause {
     pub(crate) reason: &'static str,

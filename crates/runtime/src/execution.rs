@@ -12,15 +12,15 @@ use crate::error::{Cause, Failure, TraceError};
 use crate::outcome::{Arrival, Conversation, Detail, Message, Outcome, Sent, Step};
 use crate::peer::Peer;
 
-/// The most that one run may visit. Every trace ends, but chains of traces that fork may be very
-/// long.
+/// The largest number of visits of one run. Every trace ends, but chains of traces that fork may be
+/// very long.
 pub const MAX_VISITS: usize = 100_000;
 
 /// An execution: the queue entry that moves from accelerator to accelerator.
 struct Execution {
     job: Job,
     arm: usize,
-    /// Its place among those that a join waits for.
+    /// Its place among the executions that a join waits for.
     seat: Option<Seat>,
     connection: Connection,
     /// Whether it has called an accelerator.
@@ -29,15 +29,15 @@ struct Execution {
     sent: bool,
 }
 
-/// Whose connection the session in an execution's job is.
+/// The owner of the connection whose session is in an execution's job.
 enum Connection {
-    /// None yet: one is lent when something is to be sent.
+    /// No connection yet: the peer lends one when the execution sends.
     None,
-    /// That of the conversation.
+    /// The conversation's connection.
     Given,
-    /// One that the peer has lent for messages of this kind.
+    /// A connection that the peer has lent for messages of this kind.
     Lent(Call),
-    /// That of the service's caller.
+    /// The connection of the service's caller.
     Caller,
 }
 
@@ -66,7 +66,7 @@ fn is_empty(session: &Session) -> bool {
     session.tcp.is_none() && session.tls.is_none()
 }
 
-/// Everything that one run needs, and what it has done so far.
+/// The state of one run.
 pub(crate) struct Run<'r, B> {
     walker: Walker<'r>,
     fields: &'r [String],
@@ -78,9 +78,9 @@ pub(crate) struct Run<'r, B> {
     waiting: VecDeque<Execution>,
     joins: Joins<Execution>,
     arms: usize,
-    /// Whether anything protected by the conversation's own session may have been seen.
+    /// Whether anyone may have seen a record that the conversation's own session protected.
     exposed: bool,
-    /// How many visits there were.
+    /// The number of visits so far.
     visited: usize,
     /// The trace that is being entered.
     entering: Option<String>,
@@ -119,7 +119,8 @@ impl<'r, B: Bodies> Run<'r, B> {
         }
     }
 
-    /// The error says whether the conversation's own connection was used for good.
+    /// Runs all executions to their ends. The error tells whether the conversation's own connection
+    /// has been used irrevocably.
     pub(crate) fn follow(
         mut self,
         payload: Vec<u8>,
@@ -135,7 +136,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         Ok(self.outcome)
     }
 
-    /// Does the next thing. The error is the cause and the step's index.
+    /// Makes the next visit. The error is the cause and the step's index.
     fn visit(&mut self, trace: &'r str) -> Result<(), (Cause, usize)> {
         let step = self.visited;
         let Some(execution) = &mut self.current else {
@@ -170,7 +171,7 @@ impl<'r, B: Bodies> Run<'r, B> {
                 .map_err(|cause| cause.at(accel)),
             Visit::Transform(change) => self.transform(change),
             Visit::Fork => {
-                let seat = self.current.as_ref().and_then(|it| it.seat);
+                let seat = self.current.as_ref().and_then(|execution| execution.seat);
                 let seat = self.joins.fork(seat);
                 self.fork(seat)
             }
@@ -181,7 +182,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         done.map_err(|cause| (cause, step))
     }
 
-    /// A tail to an error subtrace turns to the service's caller; others need nothing.
+    /// Enters a trace. An error subtrace switches to the connection of the service's caller.
     fn enter(&mut self, name: &str) -> Result<(), Cause> {
         let Some(mut execution) = self.current.take() else {
             return Ok(());
@@ -189,7 +190,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         if execution.begun && ERROR_TRACES.contains(&name) {
             let Some(caller) = &mut self.conversation.caller else {
                 self.current = Some(execution);
-                let message = "it answers the service's caller, but the run was given none";
+                let message = "it answers the service's caller, but the run has none";
                 return Err(Cause::new("no_caller", message));
             };
             let (call, body) = error_reply(&caller.call, &execution.job);
@@ -231,7 +232,7 @@ impl<'r, B: Bodies> Run<'r, B> {
             self.outcome.sent.push(Sent {
                 trace: trace.to_owned(),
                 call: job.call.clone(),
-                // Those are handed over when the execution needs them no more.
+                // The packets are moved here once the execution no longer needs them.
                 bytes: match self.detail {
                     Detail::Steps => job.bytes.clone(),
                     Detail::Results => Vec::new(),
@@ -249,7 +250,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         Ok(())
     }
 
-    /// Gets a message for TCP to receive, and a connection for what is to be sent.
+    /// Gets the message that TCP receives, or a connection to send on.
     fn prepare(&mut self, accel: Accel, receives: bool) -> Result<(), Cause> {
         let Some(execution) = &mut self.current else {
             return Ok(());
@@ -308,7 +309,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         Ok(())
     }
 
-    /// As a fork; a join waits for both.
+    /// Forks; a join waits for both executions.
     fn scatter(&mut self) -> Result<(), Cause> {
         let Some(execution) = &mut self.current else {
             return Ok(());
@@ -360,8 +361,8 @@ impl<'r, B: Bodies> Run<'r, B> {
         Ok(())
     }
 
-    /// Returns an execution's session to whoever it belongs to. After an error the two ends of a
-    /// lent connection may disagree on sequence numbers, so the peer must open a new one.
+    /// Returns an execution's session to its owner. After an error the two ends of a lent
+    /// connection may disagree on sequence numbers, so the peer must open a new one.
     fn put_back(&mut self, execution: &mut Execution, intact: bool) {
         let session = std::mem::take(&mut execution.job.session);
         match std::mem::replace(&mut execution.connection, Connection::None) {
@@ -396,7 +397,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         (Box::new(failure), self.exposed)
     }
 
-    /// The trace that a step belongs to: for the entry into a trace, that trace.
+    /// The trace that a step belongs to; an entry belongs to the trace entered.
     fn place(&self, trace: &str) -> String {
         match &self.entering {
             Some(name) => name.clone(),
@@ -406,15 +407,15 @@ impl<'r, B: Bodies> Run<'r, B> {
 }
 
 impl Outcome {
-    /// The last message that was sent gets its packets, if it has no copy of them: the execution
-    /// that sent it needs them no more.
+    /// Moves the packets of the last message sent into its record, unless it has a copy: the
+    /// execution no longer needs them.
     fn hand_over(&mut self, execution: &mut Execution) {
         if let Some(sent) = self.without_packets(execution) {
             sent.bytes = std::mem::take(&mut execution.job.bytes);
         }
     }
 
-    /// As [`Outcome::hand_over`], where the execution goes on with them.
+    /// Copies them, where the execution still needs them; else as [`Outcome::hand_over`].
     fn lend(&mut self, execution: &Execution) {
         if let Some(sent) = self.without_packets(execution) {
             sent.bytes = execution.job.bytes.clone();
@@ -427,7 +428,7 @@ impl Outcome {
     }
 }
 
-/// What is told of a call that `execution` has made.
+/// The record of a call that `execution` has made.
 fn describe(
     execution: &Execution,
     trace: &str,
@@ -452,7 +453,7 @@ fn describe(
     }
 }
 
-/// What a response to `call` is read as. RPC finds out by itself.
+/// The kind of message as which a response to `call` is read. RPC finds its kind in the header.
 fn expected(call: &Call) -> Call {
     match call {
         Call::Http(http) => Call::Http(http.response(http.status)),
@@ -462,7 +463,7 @@ fn expected(call: &Call) -> Call {
     }
 }
 
-/// Calls a body and makes an error of a panic. Bodies keep no state between jobs but scratch
+/// Calls a body and turns a panic into an error. Bodies keep no state between jobs but scratch
 /// memory, which the next job overwrites, so they can go on.
 fn guard<E: Into<Cause>>(body: impl FnOnce() -> Result<(), E>) -> Result<(), Cause> {
     match catch_unwind(AssertUnwindSafe(body)) {

@@ -41,7 +41,7 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// Sets how much outcomes tell; [`Detail::Steps`] unless it is set.
+    /// Sets how much outcomes contain. Default [`Detail::Steps`].
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
@@ -51,7 +51,7 @@ impl<B: Bodies> Executor<B> {
         &self.image
     }
 
-    /// Puts another trace memory in the place of this one, after a trace was registered.
+    /// Replaces the trace memory, after a trace was registered.
     pub fn set_image(&mut self, image: Image) {
         self.image = image;
     }
@@ -61,16 +61,15 @@ impl<B: Bodies> Executor<B> {
         &mut self.bodies
     }
 
-    /// How the runs so far ended.
+    /// Counts of how runs have ended so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// Runs the trace called `name` to the end of all its executions, tails included.
     ///
-    /// # Errors
-    /// [`Failure`] with the first error of any step. A body that panics is an error like any
-    /// other (`panic`). Connections go back to `conversation` and `peer` also then; see
+    /// # Errors [`Failure`] with the first error of any step. A body that panics is an error like
+    /// any other (`panic`). Connections return to `conversation` and `peer` in either case; see
     /// [`Conversation::session`].
     pub fn run(
         &mut self,
@@ -82,11 +81,10 @@ impl<B: Bodies> Executor<B> {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// As [`Executor::run`], on `payload` in the place of the message's bytes, which are not read
-    /// and may be empty: nothing is copied.
+    /// As [`Executor::run`], but takes the bytes from `payload` instead of copying them from the
+    /// message.
     ///
-    /// # Errors
-    /// Those of [`Executor::run`]; the payload is then gone.
+    /// # Errors As [`Executor::run`]; the payload is lost.
     pub fn run_on(
         &mut self,
         name: &str,
@@ -123,7 +121,7 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// The error says whether something was sent over the conversation's own connection.
+    /// The error tells whether something was sent over the conversation's own connection.
     fn follow(
         &mut self,
         name: &str,
@@ -179,7 +177,7 @@ fn unknown_trace(name: &str, image: &Image) -> Failure {
 /// The state of a connection before a run.
 struct Bookmark {
     tcp: Option<TcpSession>,
-    /// Record sequence numbers, read and write, and what was opened ahead.
+    /// Record sequence numbers, read and write, and the message that was opened ahead.
     tls: Option<(u64, u64, Vec<u8>)>,
 }
 

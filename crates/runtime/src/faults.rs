@@ -1,9 +1,8 @@
-//! Accelerators that fail on purpose.
+//! Injected faults of accelerators.
 //!
-//! What becomes of a request whose accelerator breaks is known once it has been seen. A fault is
-//! put around the body of an accelerator and makes chosen steps fail, take long, or panic; the
-//! others are the body's own. Which steps those are depends on their number alone, counted over
-//! all ensembles that share the faults, so a run can be repeated.
+//! A fault wraps the body of an accelerator and makes chosen steps fail, take long, or panic; all
+//! other steps run normally. The choice depends on the step's number alone, counted over all
+//! ensembles that share the faults, so a run can be repeated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,23 +12,23 @@ use std::time::Duration;
 use accelflow_accel::{AccelError, Accelerator, Ensemble, Job};
 use accelflow_trace::Accel;
 
-/// What happens to a step.
+/// The effect of a fault on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It fails as a device does (`device_failed`), and the job is as it was.
+    /// The step fails as a device does (`device_failed`); the job stays as it was.
     Fail,
     /// The body panics before it has done anything.
     Panic,
-    /// It waits so long and is then done.
+    /// The step is delayed by this time, and then runs.
     Delay(Duration),
 }
 
-/// Which steps of the accelerator it happens to.
+/// The steps of the accelerator that a fault affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultWhen {
-    /// The one with this number, counted from 1.
+    /// The step with this number, counted from 1.
     Nth(u64),
-    /// This share of all, drawn by the number of the step and the seed.
+    /// A share of all steps, drawn by the step's number and the seed.
     Share {
         /// From 0 to 1.
         ratio: f64,
@@ -43,16 +42,16 @@ pub enum FaultWhen {
 pub struct Fault {
     /// The accelerator.
     pub accel: Accel,
-    /// Which of its steps.
+    /// The affected steps.
     pub when: FaultWhen,
-    /// What happens to them.
+    /// The effect.
     pub kind: FaultKind,
 }
 
-/// Why there are no such faults.
+/// Refusals of faults.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FaultError {
-    /// A share that is none.
+    /// A share outside 0 to 1.
     #[error("fault of {accel}: share = {ratio}: must be from 0 to 1")]
     Share {
         /// The accelerator.
@@ -68,7 +67,7 @@ pub enum FaultError {
     },
 }
 
-/// Faults that ensembles share. Without any, bodies are what they were.
+/// Faults that ensembles share.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<[Armed]>);
 
@@ -79,12 +78,12 @@ struct Armed {
 }
 
 impl Faults {
-    /// Whether there are none.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Faults in the order in which they are looked at: a step meets all that are meant for it.
+    /// Faults in the order in which they apply: a step meets every fault that is meant for it.
     ///
     /// # Errors
     /// [`FaultError`].
@@ -106,12 +105,12 @@ impl Faults {
         Ok(Faults(faults.iter().map(armed).collect()))
     }
 
-    /// The ensemble with the faults around its bodies.
+    /// Wraps the bodies of an ensemble with the faults.
     #[must_use]
     pub fn around(&self, ensemble: Ensemble) -> Ensemble {
         ensemble.wrapped(|body| {
             let kind = body.kind();
-            match self.0.iter().any(|it| it.fault.accel == kind) {
+            match self.0.iter().any(|armed| armed.fault.accel == kind) {
                 true => Box::new(Faulty {
                     faults: self.clone(),
                     body,
@@ -123,7 +122,7 @@ impl Faults {
 }
 
 impl Armed {
-    /// Whether the next step is one of those.
+    /// Whether the next step is affected.
     fn strikes(&self) -> bool {
         let number = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
         match self.fault.when {
@@ -158,7 +157,12 @@ impl Accelerator for Faulty {
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         let kind = self.kind();
-        for armed in self.faults.0.iter().filter(|it| it.fault.accel == kind) {
+        for armed in self
+            .faults
+            .0
+            .iter()
+            .filter(|armed| armed.fault.accel == kind)
+        {
             if !armed.strikes() {
                 continue;
             }

@@ -5,18 +5,18 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What the first in line is told.
+/// The answer to the first thread of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn<T> {
-    /// It passes.
+    /// The thread passes.
     Pass(T),
-    /// It waits until the state was changed, or until this time, and asks again.
+    /// The thread waits until the state has changed, or until this time, and asks again.
     Wait(Option<Instant>),
 }
 
-/// A state, and a line of threads that wait for it to let them pass.
+/// A state, and a queue of threads that wait for the state to let them pass.
 ///
-/// Only the first in line is woken, so that a long line costs those who pass nothing.
+/// Only the first thread is woken, so a long queue does not slow those that pass.
 #[derive(Default)]
 pub struct Gate<S> {
     inner: Mutex<Inner<S>>,
@@ -25,7 +25,7 @@ pub struct Gate<S> {
 #[derive(Default)]
 struct Inner<S> {
     state: S,
-    line: VecDeque<Arc<Condvar>>,
+    queue: VecDeque<Arc<Condvar>>,
 }
 
 impl<S> fmt::Debug for Gate<S> {
@@ -37,17 +37,17 @@ impl<S> fmt::Debug for Gate<S> {
 }
 
 impl<S> Gate<S> {
-    /// A gate nobody waits at.
+    /// A gate without waiting threads.
     pub fn new(state: S) -> Gate<S> {
-        let line = VecDeque::new();
+        let queue = VecDeque::new();
         Gate {
-            inner: Mutex::new(Inner { state, line }),
+            inner: Mutex::new(Inner { state, queue }),
         }
     }
 
-    /// Waits to be the first, and then until `attempt` lets it pass; `None` if that is not by
-    /// `until`. `attempt` is called again after each change of the state, and when the time has
-    /// come that it gave.
+    /// Waits to be first, and then until `attempt` lets this thread pass; `None` after the time
+    /// `until`. `attempt` is called again after each change of the state, and at the time that it
+    /// returned.
     pub fn pass<T>(
         &self,
         until: Option<Instant>,
@@ -57,7 +57,7 @@ impl<S> Gate<S> {
         let mut me = None;
         loop {
             let mut wake = until;
-            let first = match (&me, inner.line.front()) {
+            let first = match (&me, inner.queue.front()) {
                 (None, None) => true,
                 (Some(me), Some(front)) => Arc::ptr_eq(me, front),
                 _ => false,
@@ -78,7 +78,7 @@ impl<S> Gate<S> {
             }
             let place = me.get_or_insert_with(|| {
                 let place = Arc::<Condvar>::default();
-                inner.line.push_back(place.clone());
+                inner.queue.push_back(place.clone());
                 place
             });
             inner = match wake {
@@ -92,7 +92,7 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Changes the state, and lets the first in line ask again.
+    /// Changes the state, and lets the first thread ask again.
     pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
         let mut inner = self.lock();
         let done = change(&mut inner.state);
@@ -100,9 +100,9 @@ impl<S> Gate<S> {
         done
     }
 
-    /// How many threads wait.
+    /// The number of waiting threads.
     pub fn waiting(&self) -> usize {
-        self.lock().line.len()
+        self.lock().queue.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<S>> {
@@ -111,24 +111,24 @@ impl<S> Gate<S> {
 }
 
 impl<S> Inner<S> {
-    /// Takes a thread out of the line, which may have a new first then.
+    /// Removes a thread from the queue, and wakes the first.
     fn leave(&mut self, me: Option<&Arc<Condvar>>) {
         if let Some(me) = me {
-            self.line.retain(|other| !Arc::ptr_eq(other, me));
+            self.queue.retain(|other| !Arc::ptr_eq(other, me));
         }
         self.wake();
     }
 
     fn wake(&self) {
-        if let Some(first) = self.line.front() {
+        if let Some(first) = self.queue.front() {
             first.notify_one();
         }
     }
 }
 
-fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
+fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }

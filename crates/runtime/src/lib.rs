@@ -1,10 +1,10 @@
 //! Executes traces on real bytes.
 //!
 //! [`Executor`] follows a registered trace with the facts it reads from the message, calls the
-//! software bodies of [`accelflow_accel`], and hands what ends to the core. Where a trace waits
-//! for a response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
-//! SocialNetwork services in this process. [`run_service`] drives the whole path of a service,
-//! and [`record`](record::record) measures what each step costs.
+//! software bodies of [`accelflow_accel`], and hands results to the core. Where a trace waits for a
+//! response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
+//! SocialNetwork services in this process. [`run_service`] drives the whole path of a service, and
+//! [`record`](record::record) measures what each step costs.
 //!
 //! ```
 //! use accelflow_runtime::{Executor, demo};

@@ -1,4 +1,4 @@
-//! How many traces of one tenant may run at once.
+//! A limit on the traces that one tenant runs at once.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,8 +6,8 @@ use std::time::Instant;
 use crate::gate::{Gate, Turn};
 
 /// The limit that keeps a tenant from hoarding accelerators: "if a counter for a tenant reaches a
-/// threshold N, no new trace for the tenant can be initiated" (AccelFlow, section IV.D). Who asks
-/// for more waits in the order of asking, or is told.
+/// threshold N, no new trace for the tenant can be initiated" (AccelFlow, section IV.D). Further
+/// requests wait in the order of their arrival, or are refused.
 #[derive(Clone, Debug)]
 pub struct TraceLimit {
     gate: Arc<Gate<Running>>,
@@ -20,15 +20,15 @@ struct Running {
     peak: usize,
 }
 
-/// A tenant's traces that may run do run.
+/// Refusal of a further trace: the tenant runs as many as its limit allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{most} traces of the tenant run: no further one starts before one of them ends")]
+#[error("the tenant runs {most} traces, its limit: another can start when one of them ends")]
 pub struct TenantBusy {
     /// The limit.
     pub most: usize,
 }
 
-/// A trace of the tenant; dropping it ends it.
+/// A running trace of a tenant; dropping this value ends it.
 #[derive(Debug)]
 pub struct RunningTrace {
     gate: Arc<Gate<Running>>,
@@ -46,10 +46,9 @@ impl TraceLimit {
         }
     }
 
-    /// Starts a trace once one may start.
+    /// Waits until a trace may start, and starts it.
     ///
-    /// # Errors
-    /// [`TenantBusy`] if none may by `until`; with a time that is over, at once.
+    /// # Errors [`TenantBusy`] if none may start by `until`; at once if that time has passed.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let mut most = 0;
         let begun = self.gate.pass(until, |running| {
@@ -69,22 +68,22 @@ impl TraceLimit {
         }
     }
 
-    /// Replaces the limit. Traces that run stay, and those that wait may start.
+    /// Replaces the limit. Running traces go on; waiting ones may start.
     pub fn set_most(&self, most: usize) {
         self.gate.change(|running| running.most = most);
     }
 
-    /// Traces that run now.
+    /// The number of running traces.
     pub fn running(&self) -> usize {
         self.gate.change(|running| running.now)
     }
 
-    /// The most that ever ran at once.
+    /// The largest number of traces that ran at once.
     pub fn peak(&self) -> usize {
         self.gate.change(|running| running.peak)
     }
 
-    /// Threads that wait to start one.
+    /// The number of threads that wait to start a trace.
     pub fn waiting(&self) -> usize {
         self.gate.waiting()
     }

@@ -1,4 +1,4 @@
-//! What a run is given and what it gives back.
+//! Inputs and results of runs.
 
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Call, Direction, Job, Record, Session};
@@ -6,23 +6,23 @@ use accelflow_trace::{Accel, Format, Visit};
 
 use crate::terms::Terms;
 
-/// The input of a run. It is borrowed, so whatever happens the caller still has it untouched.
+/// The input of a run. It is borrowed: a failed run leaves it untouched.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    /// For a trace that begins with TCP the packets received, for any other application data.
+    /// The received packets for a trace that begins with TCP, application data for any other.
     pub bytes: &'a [u8],
-    /// Whether the bytes are what TCP and Decr would have made of the packets: these have nothing
-    /// left to do. It counts on connections with TLS.
+    /// Whether the bytes are already decrypted, so that TCP and Decr have nothing left to do. Used
+    /// for connections with TLS.
     pub opened: bool,
     /// The format of application data.
     pub format: Format,
-    /// What kind of message it is. A received RPC message needs none: its header says it.
+    /// The kind of message. A received RPC message needs none: its header tells.
     pub call: Call,
-    /// What the bytes are, if they are a record in the place of its JSON text.
+    /// The type of the record, if the bytes are one instead of JSON text.
     pub record: Option<Record>,
     /// The key that an affinity balancer hashes.
     pub affinity: u64,
-    /// How its steps are treated where they queue.
+    /// Tenant, priority and deadline.
     pub terms: Terms,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The plaintext of such packets, which a core has opened.
+    /// The plaintext of received packets that a core has decrypted.
     pub fn opened(bytes: &'a [u8]) -> Message<'a> {
         Message {
             opened: true,
@@ -70,7 +70,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The connections that a run may use, and gets back when it ends.
+/// The connections that a run may use. They return here when it ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
     /// The connection of the message that the run begins with. Without one, a message that is
@@ -79,7 +79,7 @@ pub struct Conversation {
     /// A run that fails before it has sent anything over it, or notified a core, leaves it as it
     /// was.
     pub session: Session,
-    /// Whom error subtraces answer.
+    /// The client that error subtraces answer.
     pub caller: Option<Caller>,
 }
 
@@ -88,29 +88,29 @@ pub struct Conversation {
 pub struct Caller {
     /// The request it made.
     pub call: ThriftCall,
-    /// The connection with it. After a run that failed within an error subtrace it is of no use
-    /// any more: records may have been protected that were never sent.
+    /// The connection with it. It is unusable after a run that failed within an error subtrace:
+    /// records may have been encrypted that were never sent.
     pub session: Session,
 }
 
-/// How much runs tell of what they did.
+/// The detail of outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Everything.
     #[default]
     Steps,
-    /// The results alone: no visits and no steps, neither of runs that fail; and the packets of an
-    /// execution that ends with sending are not copied into its arrival.
+    /// The results alone: no visits and no steps, also of failed runs; the packets of an execution
+    /// that ends with sending are not copied into its arrival.
     Results,
 }
 
-/// What a run did.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What each execution ended with, in order of their ends: one, and one more for each fork.
-    /// Of the arms of a join one goes on; the others end there with nothing of their own.
+    /// The end of each execution, in order: one, and one more for each fork. Arms that wait at a
+    /// join have no arrival of their own.
     pub arrivals: Vec<Arrival>,
-    /// Everything in order, the arms of forks one after another; empty with [`Detail::Results`].
+    /// All visits in order, the arms of forks one after another; empty with [`Detail::Results`].
     pub visits: Vec<Visit>,
     /// The accelerator calls in order; empty with [`Detail::Results`].
     pub steps: Vec<Step>,
@@ -119,7 +119,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What the core that began the run is notified with: the end of the first execution.
+    /// The end of the first execution, of which the core that began the run is notified.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
@@ -130,12 +130,12 @@ impl Outcome {
     }
 }
 
-/// The end of one execution: what the core finds when it is notified.
+/// The end of one execution, of which the core is notified.
 #[derive(Debug)]
 pub struct Arrival {
     /// The trace that ended.
     pub trace: String,
-    /// Which execution: 0 for the first, then one number for each that a fork started.
+    /// The number of the execution: 0 for the first, then one for each fork.
     pub arm: usize,
     /// The payload, the facts and the core that LdB chose. The session has gone back to where it
     /// came from.
@@ -147,7 +147,7 @@ pub struct Arrival {
 pub struct Sent {
     /// The trace that sent it.
     pub trace: String,
-    /// What it is.
+    /// Its kind.
     pub call: Call,
     /// Its packets.
     pub bytes: Vec<u8>,
@@ -156,21 +156,21 @@ pub struct Sent {
 /// One accelerator call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The trace it stands in.
+    /// The trace that makes the call.
     pub trace: String,
     /// The accelerator.
     pub accel: Accel,
     /// Whether it is a TCP that receives.
     pub receives: bool,
-    /// Which way the message travelled.
+    /// The direction of the message.
     pub direction: Direction,
     /// The execution that made the call: 0 for the first, then one number for each that a fork
     /// started.
     pub arm: usize,
-    /// The size of what it read.
+    /// Bytes read.
     pub input_bytes: usize,
-    /// The size of what it wrote; for LdB, which writes nothing, of what it passed on.
+    /// Bytes written; for LdB, which writes nothing, bytes passed on.
     pub output_bytes: usize,
-    /// The facts known after it, of those that some branch in the trace memory reads.
+    /// The facts known after the call that branches in the trace memory read.
     pub facts: Vec<(String, i64)>,
 }

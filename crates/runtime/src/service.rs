@@ -244,7 +244,7 @@ impl Invocation<'_> {
         let outcome = executor.run(chain.entry(), &message, &mut conversation, self.peer);
         self.connection = conversation.session;
         let outcome = outcome?;
-        if let Some(Call::Thrift(call)) = outcome.result().map(|it| &it.job.call) {
+        if let Some(Call::Thrift(call)) = outcome.result().map(|arrival| &arrival.job.call) {
             self.call = Some(call.clone());
         }
         Ok(outcome)
@@ -335,7 +335,7 @@ fn write_operation(chain: usize, chains: usize) -> Operation {
     }
 }
 
-/// `T8` for `T8+Cmp`.
+/// The template of a trace: `T8` for `T8+Cmp`.
 fn template(entry: &str) -> &str {
     entry.split('+').next().unwrap_or(entry)
 }
@@ -397,7 +397,7 @@ impl Contents {
 
     fn document_bytes(&self) -> Vec<u8> {
         let document = self.document.as_ref();
-        document.map_or_else(Vec::new, |it| it.value.to_string().into_bytes())
+        document.map_or_else(Vec::new, |document| document.value.to_string().into_bytes())
     }
 
     fn stored(&self, operation: Operation) -> Result<(Vec<u8>, Call), AccelError> {

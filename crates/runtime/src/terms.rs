@@ -1,4 +1,4 @@
-//! Terms of a run where its steps queue.
+//! Tenant, priority and deadline of a run.
 
 use std::time::Instant;
 
@@ -14,12 +14,12 @@ pub enum Priority {
     High,
 }
 
-/// Tenant, priority and deadline of a run: how its steps are treated where they queue.
+/// Tenant, priority and deadline of a run. Queues treat its steps accordingly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Whose run it is.
+    /// The tenant that the run belongs to.
     pub tenant: u16,
-    /// How urgent it is, under [`crate::Policy::Priority`].
+    /// The urgency of the run, under [`crate::Policy::Priority`].
     pub priority: Priority,
     /// The deadline of the run. It is soft: a step that misses it is counted, and done all the same.
     pub due: Option<Instant>,

@@ -1,5 +1,5 @@
-//! What one request does at a service between its arrival and its answer: application logic, and
-//! the chains of traces that its handler starts.
+//! A request's work at a service between arrival and answer: application logic, and the chains of
+//! traces that its handler starts.
 //!
 //! A server opens a trail on the thread that calls a handler ([`follow`]); whoever runs traces for
 //! that handler adds them ([`add`]). Chains that run at the same time on other threads are
@@ -35,7 +35,7 @@ impl Trail {
     }
 }
 
-/// A part of a handler's work.
+/// A phase of a handler's work.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
     /// Application logic, by the processor time that its thread used.
@@ -44,19 +44,19 @@ pub enum TrailPhase {
     Chains(Vec<TrailChain>),
 }
 
-/// A chain of traces with what its steps cost.
+/// A chain of traces with the costs of its steps.
 #[derive(Clone, Debug)]
 pub struct TrailChain {
     /// The accelerator calls in order.
     pub steps: Vec<Step>,
-    /// In nanoseconds, one for each step: time in the body, for TCP also the processor time of
-    /// the system calls.
+    /// Costs in nanoseconds, one for each step: time in the body, for TCP also the processor time
+    /// of the system calls.
     pub costs_ns: Vec<f64>,
-    /// By the trace that received it, how long each response was waited for.
+    /// The waits for responses, by the trace that received them.
     pub waits: Vec<(String, Duration)>,
 }
 
-/// What the operating system did for a message and its response.
+/// Times in the operating system for a message and its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
     /// Processor time of sending.
@@ -67,12 +67,12 @@ pub struct Exchange {
     pub wait: Duration,
 }
 
-/// Measures exchanges, if somebody wants to know.
+/// Measures exchanges while switched on.
 #[derive(Debug, Default)]
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Starts to note exchanges, or stops.
+    /// Switches measuring on or off.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
@@ -82,7 +82,7 @@ impl Exchanges {
         self.0.take().unwrap_or_default()
     }
 
-    /// Sends over `socket` and then receives; both are clocked if that is wanted.
+    /// Sends over `socket` and then receives; measures both if switched on.
     ///
     /// # Errors
     /// Those of `send` and `receive`.
@@ -162,7 +162,7 @@ thread_local! {
     static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
 }
 
-/// Whether what this thread does is kept: whether it is worth measuring.
+/// Whether a trail is open on this thread, so that measuring is worthwhile.
 pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
@@ -182,8 +182,8 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Says that application logic ends here and `chain`, measured from `begun` on this thread's
-/// processor clock, comes next.
+/// Ends the present phase of application logic and adds `chain`, which began at `begun` on this
+/// thread's processor clock.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
@@ -228,7 +228,7 @@ fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// Bodies that note what each successful call took, if somebody wants to know.
+/// Bodies that measure each successful call while switched on.
 #[derive(Debug)]
 pub struct Clocked<B> {
     inner: B,
@@ -244,7 +244,7 @@ impl<B> Clocked<B> {
         }
     }
 
-    /// Starts to note costs, or stops.
+    /// Switches measuring on or off.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }

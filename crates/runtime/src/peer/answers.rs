@@ -1,4 +1,4 @@
-//! What a [`LoopbackPeer`](super::LoopbackPeer) answers.
+//! The answers of a [`LoopbackPeer`](super::LoopbackPeer).
 
 use accelflow_accel::Codec;
 use accelflow_workload::services::Chain;
@@ -16,17 +16,17 @@ pub struct Answers {
     pub cache: CacheAnswer,
     /// Reads of the database.
     pub database: DatabaseAnswer,
-    /// Why writes fail, if they do.
+    /// The exception with which writes fail, if they do.
     pub write_exception: Option<String>,
     /// Remote procedure calls.
     pub rpc: RpcAnswer,
     /// HTTP requests.
     pub http: HttpAnswer,
-    /// What compressed data are compressed with.
+    /// The codec of compressed data.
     pub codec: Codec,
 }
 
-/// How the cache answers a read.
+/// The cache's answer to a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAnswer {
     /// Whether it has the key.
@@ -45,7 +45,7 @@ impl Default for CacheAnswer {
     }
 }
 
-/// How the database answers a read.
+/// The database's answer to a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseAnswer {
     /// Whether it has the document.
@@ -67,7 +67,7 @@ impl Default for DatabaseAnswer {
     }
 }
 
-/// How services answer remote procedure calls.
+/// The services' answer to a remote procedure call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RpcAnswer {
     /// Whether the reply is compressed.
@@ -76,7 +76,7 @@ pub struct RpcAnswer {
     pub exception: Option<String>,
 }
 
-/// How HTTP servers answer.
+/// The HTTP servers' answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     /// The status.

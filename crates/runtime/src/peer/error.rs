@@ -2,11 +2,11 @@
 
 use accelflow_accel::AccelError;
 
-/// Why a peer gives no connection or no response.
+/// The failure of a peer to give a connection or a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// Nobody is there.
+    /// There is no such peer.
     #[error("there is no peer for {0}")]
     NoPeer(String),
     /// The one connection to a party is in use.
@@ -20,7 +20,7 @@ pub enum PeerError {
     Refused {
         /// The peer.
         party: String,
-        /// What it could not do.
+        /// The error of reading or writing.
         error: AccelError,
     },
 }

@@ -1,4 +1,4 @@
-//! What an execution asks of its peers.
+//! The interface of peers to executions.
 
 use accelflow_accel::{Call, Session};
 
@@ -17,7 +17,7 @@ pub trait Peer {
     /// [`PeerError`] if there is no such connection.
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError>;
 
-    /// Takes a connection back; `None` if it is of no use any more, after an error on it.
+    /// Takes a connection back; `None` if an error made it unusable.
     fn take_back(&mut self, call: &Call, session: Option<Session>);
 
     /// Takes the packets of a message of kind `call` and returns those of its response.

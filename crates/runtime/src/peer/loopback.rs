@@ -16,11 +16,11 @@ use super::interface::Peer;
 use super::parties::Party;
 use crate::connection::connection;
 
-/// Cache, database, services and HTTP servers: it decrypts and decodes what it is sent, and
-/// encodes, encrypts and frames what [`Answers`] say.
+/// Cache, database, services and HTTP servers in one peer. It decrypts and decodes requests, and
+/// encodes, encrypts and frames the [`Answers`].
 #[derive(Debug)]
 pub struct LoopbackPeer {
-    /// What it answers.
+    /// The answers.
     pub answers: Answers,
     ensemble: Ensemble,
     limits: Limits,
@@ -29,7 +29,7 @@ pub struct LoopbackPeer {
     requests: Vec<StorageRequest>,
 }
 
-/// Both ends of a connection. Ours is away while it is lent.
+/// Both ends of a connection. `ours` is `None` while it is lent.
 #[derive(Debug)]
 struct Connection {
     ours: Option<Session>,
@@ -52,12 +52,12 @@ impl LoopbackPeer {
         })
     }
 
-    /// What cache and database were asked since the last call of this function, in order.
+    /// Takes the requests to cache and database since the last call, in order.
     pub fn take_storage_requests(&mut self) -> Vec<StorageRequest> {
         std::mem::take(&mut self.requests)
     }
 
-    /// Answers on the other end of a connection: from packets to packets.
+    /// Answers request packets with response packets on the other end of a connection.
     fn answer(
         &mut self,
         call: &Call,

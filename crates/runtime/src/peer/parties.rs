@@ -1,4 +1,4 @@
-//! Who there is to talk to.
+//! The parties that messages are exchanged with.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accelflow_accel::Call;
 use accelflow_accel::storage::Operation;
 
-/// Whom messages of a kind are exchanged with: one connection each.
+/// The party that messages of a kind are exchanged with. Each has one connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
     /// The database cache.
@@ -17,7 +17,7 @@ pub enum Party {
     Service(Arc<str>),
     /// The HTTP server of this name.
     Host(Arc<str>),
-    /// Nobody knows: the message has no kind.
+    /// Unknown, since the message has no kind.
     Unknown,
 }
 

@@ -13,10 +13,10 @@ use super::workers::Pools;
 use crate::bodies::Bodies;
 use crate::terms::Terms;
 
-/// Bodies that let the pools work and wait for them; those of one executor.
+/// The bodies of one executor: they hand steps to the pools and wait for the results.
 pub struct PooledBodies {
     pools: Arc<Pools>,
-    /// What does a step that finds no room.
+    /// The bodies of the core, for steps that find no room.
     core: Ensemble,
     reply: Arc<Reply>,
     terms: Terms,

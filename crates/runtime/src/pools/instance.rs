@@ -18,22 +18,22 @@ use crate::terms::Terms;
 /// Makes the bodies of a worker.
 pub(super) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// A job that waits, and where its owner waits for it.
+/// A waiting job, and the slot in which its owner waits for the result.
 pub(super) struct Entry {
     pub(super) job: Job,
     pub(super) reply: Arc<Reply>,
     pub(super) terms: Terms,
-    /// When the step is to have ended; [`Time::MAX`] without a deadline.
+    /// The deadline of the step; [`Time::MAX`] for none.
     pub(super) due: Time,
 }
 
-/// How a step ended.
+/// The end of a step.
 pub(super) enum End {
     Done(Result<(), AccelError>),
     Panicked(Box<dyn Any + Send>),
 }
 
-/// Where one executor waits: it has one job at a time.
+/// The slot in which one executor waits; it has one job at a time.
 #[derive(Default)]
 pub(super) struct Reply {
     slot: Mutex<Option<(Job, End)>>,
@@ -62,7 +62,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What threads share of an instance.
+/// The part of an instance that threads share.
 pub(super) struct Instance {
     accel: Accel,
     settings: PoolSettings,
@@ -84,13 +84,13 @@ pub(super) struct Instance {
 struct Queues {
     input: InputQueue<Entry>,
     overflow: InputQueue<Entry>,
-    /// For each worker, when what it does is expected to end.
+    /// For each worker, the expected end of its step.
     running: Vec<Option<Time>>,
     closed: bool,
 }
 
 impl Queues {
-    /// Takes the next entry; its place goes to one that overflowed.
+    /// Takes the next entry, and moves one from the overflow area into its place.
     fn pop(&mut self, elements: Elements, now: Time) -> Option<dispatch::Entry<Entry>> {
         let entry = self.input.pop()?;
         if let Some(next) = self.overflow.pop() {
@@ -223,7 +223,7 @@ impl Instance {
         }
     }
 
-    /// Counts a step that has ended, and learns from it.
+    /// Counts a step that has ended, and updates the mean time.
     fn count(&self, begun: Instant, due: Time) {
         let ended = Instant::now();
         let spent = since(begun, ended);
@@ -239,7 +239,7 @@ impl Instance {
     }
 }
 
-/// What a worker does, to the end of the pools.
+/// The loop of a worker, until the pools end.
 pub(super) fn work(
     instance: &Instance,
     element: usize,
@@ -256,8 +256,11 @@ pub(super) fn work(
             }
             Err(payload) => {
                 instance.panics.fetch_add(1, Ordering::Relaxed);
-                // Whatever state the panic left behind, nobody sees it.
-                if let Some(new) = make().ok().and_then(|it| of_kind(it, instance.accel)) {
+                // The new body shares no state with the one that panicked.
+                if let Some(new) = make()
+                    .ok()
+                    .and_then(|ensemble| of_kind(ensemble, instance.accel))
+                {
                     body = new;
                 }
                 End::Panicked(payload)

@@ -1,9 +1,9 @@
 //! Deadlines of steps.
 //!
 //! Software assigns a deadline to each step, relative to the start of the execution, and a step
-//! that ends early passes its slack on (AccelFlow, section IV.C). As in the simulated server, what
-//! is left until the run is due is divided over its steps in proportion to the work that each is
-//! expected to be. The simulator knows that work; here it is learned from the runs before.
+//! that ends early passes its slack on (AccelFlow, section IV.C). As in the simulated server, the
+//! time left until the run's deadline is divided over its steps in proportion to their expected
+//! work. The simulator knows that work; here it is learned from earlier runs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -44,14 +44,14 @@ impl TraceWork {
     }
 }
 
-/// How one run keeps to its deadline.
+/// The pace of one run towards its deadline.
 #[derive(Debug)]
 pub(super) struct Pace {
     epoch: Instant,
     trace: String,
     due: Time,
-    /// The deadline of the step before, and what the next adds for each unit of its work; `None`
-    /// as long as nothing is known of the trace.
+    /// The deadline of the step before, and the time that each unit of work adds; `None` until the
+    /// trace's work is known.
     step: Option<(Time, f64)>,
     work: Time,
 }
@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// A run of `trace` begins; what the one before was is learned.
+    /// Begins a run of `trace`, and learns the work of the run before.
     pub(super) fn begin(&mut self, trace: &str, due: Option<Instant>, known: &TraceWork) {
         if self.due < Time::MAX && self.work > Time::ZERO {
             known.learn(&self.trace, self.work);
@@ -108,7 +108,7 @@ impl Pace {
 /// The time from `epoch` to `at`; zero for what was before.
 pub(super) fn since(epoch: Instant, at: Instant) -> Time {
     let ns = at.saturating_duration_since(epoch).as_nanos();
-    // 2^64 ps are 213 days, and a deadline beyond them is none.
+    // 2^64 ps are 213 days; a deadline beyond counts as none.
     Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX).min(u64::MAX / 1_000))
 }
 

@@ -18,7 +18,7 @@ pub struct PoolSettings {
     pub queue_entries: usize,
     /// Entries of the overflow area behind each queue. Default 64, an assumption of this project.
     pub overflow_entries: usize,
-    /// In which order a queue is worked off. Default first in, first out, as in the paper.
+    /// The order in which a queue is served. Default first in, first out, as in the paper.
     pub policy: Policy,
 }
 
@@ -58,7 +58,7 @@ pub enum PoolError {
     /// The bodies could not be made.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// The system has no thread left.
+    /// The system refuses another thread.
     #[error("worker thread: {0}")]
     Thread(#[from] io::Error),
 }
@@ -70,16 +70,16 @@ pub struct PoolCounters {
     pub done: u64,
     /// Of those, steps that had to wait in the overflow area first.
     pub overflowed: u64,
-    /// Times that a step found an instance full and tried the next one.
+    /// Attempts that found an instance full and went on to the next one.
     pub retried: u64,
-    /// Steps that a core did, since queue and overflow area of every instance were full.
+    /// Steps done by a core, since queue and overflow area of every instance were full.
     pub full: u64,
     /// Steps in which the body panicked. The worker goes on with a new body.
     pub panics: u64,
     /// Steps that changed places with an earlier one to meet their deadline.
     pub exchanged: u64,
-    /// Steps that had a deadline, and those of them that ended after it.
+    /// Steps that had a deadline.
     pub with_deadline: u64,
-    /// See `with_deadline`.
+    /// Steps that ended after their deadline.
     pub late: u64,
 }

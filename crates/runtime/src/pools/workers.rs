@@ -71,7 +71,7 @@ impl Pools {
         Ok(pools)
     }
 
-    /// What each pool did, in the order of [`Accel::ALL`].
+    /// The counters of each accelerator's pools, in the order of [`Accel::ALL`].
     pub fn counters(&self) -> [PoolCounters; Accel::COUNT] {
         Accel::ALL.map(|accel| {
             let at = accel.index();
@@ -87,14 +87,14 @@ impl Pools {
         })
     }
 
-    /// Jobs that wait now, in the order of [`Accel::ALL`].
+    /// The number of waiting jobs of each accelerator, in the order of [`Accel::ALL`].
     pub fn waiting(&self) -> [usize; Accel::COUNT] {
         let of = |accel: Accel| self.instances[accel.index()].iter();
         Accel::ALL.map(|accel| of(accel).map(|instance| instance.waiting()).sum())
     }
 
-    /// Gives the entry to the instance with the least to do, or else to the next with room; back
-    /// if there is none.
+    /// Gives the entry to the least loaded instance, or to the next with room; returns it if all
+    /// are full.
     pub(super) fn push(&self, accel: Accel, mut entry: Entry) -> Result<(), Box<Entry>> {
         let at = accel.index();
         let instances = &self.instances[at];

@@ -1,4 +1,4 @@
-//! Whether the measuring thread ran all the time.
+//! A check that the measuring thread ran all the time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     wall: Duration,
-    /// What the thread has run for.
+    /// Time for which the thread ran.
     ran: Duration,
 }
 
@@ -33,8 +33,8 @@ impl Clock {
         self.ran += now.ran.saturating_sub(since.ran);
     }
 
-    /// The share of the intervals in which the thread did not run. It waits for nobody itself, so
-    /// others had its core.
+    /// The share of the intervals in which the thread did not run. It never waits itself, so other
+    /// threads had its core.
     pub(super) fn waited_ratio(&self) -> f64 {
         if self.wall.is_zero() {
             return 0.0;

@@ -17,10 +17,10 @@ use crate::executor::Executor;
 use crate::outcome::Step;
 use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
 
-/// Runs of each service in each round that warm caches and allocators up and are not counted.
+/// Uncounted runs of each service in each round, which warm up caches and allocators.
 pub const WARM_UP_RUNS: u32 = 3;
 
-/// What to record.
+/// Options of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
     /// The seed of the message contents.
@@ -31,7 +31,7 @@ pub struct RecordOptions {
     pub repetitions: u32,
     /// How often all services are measured, one after the other; at least 1.
     pub rounds: u32,
-    /// What is measured on; [`machine`] tells.
+    /// The machine, as [`machine`] describes it.
     pub machine: String,
     /// The date, as `YYYY-MM-DD`.
     pub date: String,
@@ -51,10 +51,10 @@ impl RecordOptions {
     }
 }
 
-/// How far a recording is.
+/// The progress of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// The service that is being run.
+    /// The service that is running.
     pub service: &'a str,
     /// Invocations done, of all services.
     pub done: u64,
@@ -62,13 +62,13 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// Why there is no recording.
+/// Errors of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Nothing to measure.
+    /// A count of zero.
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
-    /// The callback said so.
+    /// The callback ended the recording.
     #[error("interrupted")]
     Interrupted,
     /// The loopback sockets failed.
@@ -133,7 +133,7 @@ pub fn record(
     let samples = each * u64::from(options.rounds);
     let both = services.iter().zip(found);
     recording.services = both
-        .map(|(it, found)| found.recorded(it, samples))
+        .map(|(step, found)| found.recorded(step, samples))
         .collect();
     Ok(recording)
 }
@@ -242,10 +242,10 @@ impl<'o> Recorder<'o> {
     }
 }
 
-/// What was measured of one service.
+/// Measurements of one service.
 #[derive(Default)]
 struct Found {
-    /// The first run, whose steps every other must have.
+    /// The first run; all others must have its steps.
     reference: Option<ServiceRun>,
     steps: Vec<Measured>,
     round_costs_ns: Vec<f64>,
@@ -283,7 +283,7 @@ impl Found {
                 samples: 0,
             },
             PhaseRun::Chains(chains) => {
-                RecordedPhase::Chains(chains.iter().map(|it| chain(&it.steps)).collect())
+                RecordedPhase::Chains(chains.iter().map(|steps| chain(&steps.steps)).collect())
             }
         });
         RecordedService {
@@ -298,7 +298,7 @@ impl Found {
     }
 }
 
-/// What was measured of one step.
+/// Measurements of one step.
 #[derive(Clone, Default)]
 struct Measured {
     /// By message sample and round.
@@ -311,7 +311,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Ends a round: what the step took in it.
+    /// Ends a round; returns the step's cost in it.
     fn end_round(&mut self) -> f64 {
         let cost = median(&mut std::mem::take(&mut self.cost_ns));
         self.round_costs_ns.push(cost);
@@ -341,8 +341,8 @@ fn steps(run: &ServiceRun) -> impl Iterator<Item = &Step> {
     chains.flat_map(|chain| &chain.steps)
 }
 
-/// What must be the same in every run. Facts that branches read decide it, and more would not
-/// hold: numbers in the message may be named like a fact of another trace.
+/// The part of a step that must be the same in every run. Other facts may differ: numbers in the
+/// message may have the name of a fact of another trace.
 fn place(step: &Step) -> (&str, accelflow_trace::Accel, bool, usize) {
     (&step.trace, step.accel, step.receives, step.arm)
 }

@@ -1,4 +1,4 @@
-//! What a real TCP socket costs.
+//! Costs of a real TCP socket.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -51,13 +51,13 @@ impl SocketPair {
         Ok(spent)
     }
 
-    /// The time that `recv` takes for a message of `bytes` bytes which is already there.
+    /// The time that `recv` takes for a message of `bytes` bytes that has already arrived.
     pub(super) fn receive(&mut self, bytes: usize) -> io::Result<Duration> {
         let mut spent = Duration::ZERO;
         for piece in pieces(bytes) {
             let piece = &mut self.buffer[..piece];
             self.remote.write_all(piece)?;
-            // Waits until the data has come, and leaves it there.
+            // Waits until data has arrived, without reading it.
             self.local.peek(&mut [0])?;
             let start = Instant::now();
             self.local.read_exact(piece)?;

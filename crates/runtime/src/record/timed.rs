@@ -35,7 +35,7 @@ impl TimedBodies {
         })
     }
 
-    /// The costs of the calls since the last time, in order, or what the sockets said.
+    /// Takes the costs of the calls since the last time, in order, or the error of the sockets.
     pub(super) fn take(&mut self) -> io::Result<Vec<f64>> {
         let costs = std::mem::take(&mut self.costs_ns);
         match self.socket_error.take() {
