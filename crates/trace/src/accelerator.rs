@@ -25,7 +25,7 @@ pub enum Accel {
     Cmp = 7,
     /// Decompression.
     Dcmp = 8,
-    /// Load balancing: picks the core that is given the result.
+    /// Load balancing: picks the core that gets the result.
     Ldb = 9,
 }
 

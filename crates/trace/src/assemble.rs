@@ -1,4 +1,4 @@
-//! Parts into words, once every name has an address.
+//! The assembler: parts into words, once every name has an address.
 
 use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
 use crate::link_error::LinkError;
@@ -6,7 +6,7 @@ use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, Instruction, PositionMark, Word};
 use crate::{Condition, PredicateError};
 
-/// What an assembler needs to know of the memory around a word.
+/// Addresses and predicates of the memory around a word.
 pub(crate) trait Symbols {
     fn address(&self, name: &str) -> Result<AtmAddress, LinkError>;
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError>;
@@ -106,8 +106,8 @@ impl Assembler<'_> {
         self.sequence(on_false, exit)
     }
 
-    /// The arms of a join one behind the other, and where they meet, unless each `ends` with a link
-    /// to the part that begins there.
+    /// Assembles the arms of a join, one behind the other, and their meeting point, unless each arm
+    /// `ends` with a link to the part that begins there.
     fn join(&mut self, arms: &[Nodes], ends: bool) -> Result<(), LinkError> {
         let last = arms.len().saturating_sub(1);
         let lengths = arms.iter().enumerate();

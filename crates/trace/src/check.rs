@@ -1,8 +1,8 @@
-//! What a trace may and may not say.
+//! Checks of sources.
 //!
-//! The impossible is an error: nothing can follow LdB (it hands the result to a core), nothing but
-//! an end can follow a TCP that sends, nothing can follow an end. A pair of accelerators outside
-//! Table I is a warning: the paper's own T6 has one (Dcmp to Cmp).
+//! Impossible traces are errors: nothing can follow LdB (it hands the result to a core), nothing
+//! but an end can follow a TCP that sends, nothing can follow an end. A pair of accelerators
+//! outside Table I is a warning: the paper's own T6 has one (Dcmp to Cmp).
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use crate::limits::{MAX_DEPTH, MAX_NAME_CHARS, MAX_NODES};
 use crate::source::{Node, Nodes, ends};
 use crate::{Accel, Transform};
 
-/// Why a trace cannot exist.
+/// Errors of an impossible trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// A name that is not one.
+    /// A string that cannot be a name.
     #[error(
         "'{0}' is not a trace name: 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     Name(String),
-    /// A tail to what cannot be registered, such as a part that the compiler made.
+    /// A tail to a name that cannot be registered, such as that of a part that the compiler made.
     #[error(
         "tail '{0}' names no trace: a name is 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     TailName(String),
-    /// Nothing to do.
+    /// An empty trace.
     #[error("the trace is empty; it must begin with an accelerator")]
     Empty,
     /// A first node that no core can enqueue.
@@ -63,7 +63,7 @@ pub enum CheckError {
     /// Something but an accelerator after a join.
     #[error("only an accelerator can follow a join, for its arms meet in an input queue: not {0}")]
     AfterJoin(String),
-    /// A meeting point that the compiler did not put there.
+    /// A meeting point that the compiler did not write.
     #[error("the arms of a join can meet only at the beginning of a part")]
     Meet,
     /// Too deep.
@@ -102,7 +102,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// How a sequence of nodes is entered.
+/// The way in which a sequence of nodes is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// By a core's Enqueue, a message or a tail: position 0 of a trace.
@@ -120,10 +120,9 @@ pub fn is_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "_+-".contains(c))
 }
 
-/// Checks `nodes` and returns what is unusual about them.
+/// Checks `nodes` and returns warnings about them.
 ///
-/// # Errors
-/// [`CheckError`] for the first thing that cannot be.
+/// # Errors [`CheckError`] for the first impossible node.
 pub fn check(nodes: &[Node], role: Role) -> Result<Vec<Warning>, CheckError> {
     let total = measure(nodes, 0)?;
     if total > MAX_NODES {
@@ -165,7 +164,7 @@ fn measure(nodes: &[Node], depth: usize) -> Result<usize, CheckError> {
     })
 }
 
-/// What a path did last before it reaches a node.
+/// The last action of a path before it reaches a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Before {
     /// Nothing: the trace starts here.
@@ -356,7 +355,7 @@ fn require_no_join(before: &BTreeSet<Before>, next: &str) -> Result<(), CheckErr
     }
 }
 
-/// How paths leave nodes other than by running off their end.
+/// The ways in which paths leave nodes other than by running off their end.
 #[derive(Clone, Copy, Default)]
 struct Exits {
     ends: bool,

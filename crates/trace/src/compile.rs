@@ -1,5 +1,5 @@
-//! Sources into parts that each fit a word, by the rules of AccelFlow section IV.A: split where
-//! the paths diverge, move the rarer arm out, chain through the trace memory.
+//! The compiler: sources into parts that each fit a word, by the rules of AccelFlow, section IV.A:
+//! split where the paths diverge, move the rarer arm out, chain through the trace memory.
 
 use crate::source::{Node, Nodes, ends};
 use crate::word::NIBBLES;
@@ -9,7 +9,7 @@ use crate::word::NIBBLES;
 pub struct Part {
     /// The trace's name for the first part, `NAME.1`, `NAME.2` ... for the others.
     pub name: String,
-    /// What the word holds, with names where it will have addresses.
+    /// The nodes of the word, with names in the place of addresses.
     pub nodes: Nodes,
 }
 
@@ -29,14 +29,14 @@ pub(crate) fn split(name: &str, nodes: &[Node]) -> Vec<Part> {
     splitter.parts
 }
 
-/// Where a path goes that runs off the end of a node sequence.
+/// The continuation of a path that runs off the end of a node sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The trace ends there, and so does the word: no end is needed.
     Last,
     /// The trace ends there, but other code stands behind.
     End,
-    /// It falls through to what stands behind.
+    /// It falls through to the code behind.
     Fall,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn join_arm(arm: &[Node], index: usize, last: usize, ends: bool) -> u
     }
 }
 
-/// Where a true arm leads that runs off its end.
+/// The continuation of a true arm that runs off its end.
 pub(crate) fn true_exit(on_false: &[Node], exit: Exit) -> Exit {
     match exit {
         Exit::Last if !on_false.is_empty() => Exit::End,
@@ -116,8 +116,8 @@ pub(crate) fn leave(on_true: &[Node], on_false: &[Node], exit: Exit) -> usize {
     }
 }
 
-/// Where arm `index` of a fork of `arms` leads: nothing follows a fork, but its arms stand one
-/// behind the other.
+/// The continuation of arm `index` of a fork of `arms`: nothing follows a fork, but its arms stand
+/// one behind the other.
 pub(crate) fn arm_exit(index: usize, arms: usize, fork: Exit) -> Exit {
     if index + 1 == arms && fork == Exit::Last {
         Exit::Last
@@ -141,8 +141,8 @@ fn runs_off(nodes: &[Node], exit: Exit) -> bool {
     }
 }
 
-/// Leaves out the notification that stands last in a word, where its end says the same: keeping to
-/// one of the two spellings makes disassembly exact. The nodes get no longer.
+/// Leaves out a notification at the end of a word, where the end itself means the same: with one
+/// spelling only, disassembly is exact. The nodes get no longer.
 fn imply_last_notification(nodes: &mut Nodes) {
     while nodes.len() > 1 && nodes.last() == Some(&Node::Notify) {
         nodes.pop();
@@ -189,7 +189,7 @@ impl Splitter<'_> {
             *arm = vec![part];
             return;
         }
-        // What follows a join says where its arms meet, so it stays with it.
+        // The nodes after a join tell where its arms meet, so they stay with it.
         let fits = |keep: &usize| {
             !matches!(nodes[*keep - 1], Node::Join(_) | Node::Meet)
                 && size(&nodes[..*keep], Exit::Fall) + LINK <= NIBBLES

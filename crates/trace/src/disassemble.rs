@@ -1,10 +1,10 @@
-//! Words back into sources.
+//! The disassembler: words back into sources.
 
 use crate::PredicateTable;
 use crate::source::{Node, Nodes, ends};
 use crate::word::{AtmAddress, DecodeError, Instruction, NIBBLES, PositionMark, Word};
 
-/// Why a word has no source.
+/// Errors of a word that has no source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unstructured {
     /// Nibbles without meaning.
@@ -13,7 +13,7 @@ pub enum Unstructured {
     /// Jumps that do not nest.
     #[error("the jump, branch or fork at position {0} does not nest with the others")]
     Jump(usize),
-    /// Nibbles that nothing reaches.
+    /// Unreachable nibbles.
     #[error("the nibbles from position {0} on can never run")]
     Unreachable(usize),
     /// A predicate that the table does not have or that is no condition.

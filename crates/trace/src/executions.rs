@@ -1,5 +1,6 @@
-//! How the parts of traces lead to one another: into how many executions forks multiply along a
-//! chain of tails, and that the arms of each join meet, all at the same place.
+//! Analysis of how parts of traces lead to one another: the number of executions into which forks
+//! multiply along a chain of tails, and a check that the arms of each join meet, all at the same
+//! place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use crate::compile::Part;
 use crate::link_error::LinkError;
 use crate::source::Node;
 
-/// What runs from a part, or from a sequence in it, on.
+/// The executions from a part, or from a sequence in it, on.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     /// The most executions at a time.
@@ -19,7 +20,7 @@ pub(crate) struct Summary {
     ends: bool,
     /// The parts that paths lead to where the arms of a join meet around the whole.
     meets: BTreeSet<String>,
-    /// Whether it forks what meets.
+    /// Whether it forks executions that meet.
     forks: bool,
 }
 
@@ -34,7 +35,7 @@ impl Summary {
         }
     }
 
-    /// One way or the other.
+    /// Combines alternatives.
     fn or(mut self, other: &Summary) -> Summary {
         self.executions = self.executions.max(other.executions);
         self.falls |= other.falls;
@@ -44,7 +45,7 @@ impl Summary {
         self
     }
 
-    /// One after the other: whether the second runs is up to the first.
+    /// Combines a sequence: the second part may run after the first.
     fn then(self, next: &Summary) -> Summary {
         let falls = next.falls;
         Summary {
@@ -56,8 +57,7 @@ impl Summary {
 
 /// A summary of each part, by name. `parts` must not contain cycles.
 ///
-/// # Errors
-/// [`LinkError::Memory`] for a join that cannot be, which the compiler does not write.
+/// # Errors [`LinkError::Memory`] for an impossible join, which the compiler does not write.
 pub(crate) fn summaries(parts: &[Part]) -> Result<BTreeMap<&str, Summary>, LinkError> {
     let mut reader = Reader {
         by_name: parts.iter().map(|p| (p.name.as_str(), p)).collect(),
@@ -130,7 +130,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What arms that run at the same time do together.
+    /// Combines arms that run at the same time.
     fn arms(&self, arms: &[Vec<Node>]) -> Result<Summary, LinkError> {
         let mut arms = arms.iter().map(|arm| self.sequence(arm));
         let first = arms.next().unwrap_or_else(|| Ok(Summary::empty()))?;

@@ -14,7 +14,7 @@ pub const VERSION: u16 = 1;
 const HEADER: usize = 24;
 const CHECKSUM: usize = 4;
 
-/// Why bytes are not a trace file.
+/// Errors of bytes that are not a trace file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// Not a trace file at all.
@@ -52,7 +52,7 @@ pub enum FileError {
     Malformed {
         /// Offset in the file.
         at: usize,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// A predicate that no condition compiles to.
@@ -177,7 +177,8 @@ struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// A reader behind the header of a file, whose length and checksum are right.
+    /// A reader behind the version and length of a file, after checking version, length and
+    /// checksum.
     fn of_body(bytes: &'b [u8]) -> Result<Reader<'b>, FileError> {
         let mut reader = Reader {
             bytes,

@@ -1,5 +1,4 @@
-//! Who waits for whom at joins: what everything that executes traces has to keep beside
-//! [`step`](crate::step).
+//! Open joins: the state that every executor of traces keeps beside [`step`](crate::step).
 
 /// The place of an execution among those that a join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,9 +8,9 @@ pub struct Seat {
     pub arm: u8,
 }
 
-/// The joins of one run that are open: some of their arms have not come.
+/// The open joins of one run: those whose arms have not all arrived.
 ///
-/// `T` is what an arm brings.
+/// `T` is the value that an arm brings.
 #[derive(Clone, Debug)]
 pub struct Joins<T> {
     joins: Vec<Open<T>>,
@@ -22,7 +21,7 @@ pub struct Joins<T> {
 struct Open<T> {
     /// The place that the execution before the scatter has in the join around it.
     outer: Option<Seat>,
-    /// By arm, what it has brought.
+    /// The values brought, by arm.
     arms: Vec<Option<T>>,
 }
 
@@ -36,7 +35,8 @@ impl<T> Default for Joins<T> {
 }
 
 impl<T> Joins<T> {
-    /// Opens a join at a scatter, where an execution with the place `outer` becomes two: theirs.
+    /// Opens a join at a scatter, where an execution with the place `outer` becomes two. Returns
+    /// their places.
     pub fn scatter(&mut self, outer: Option<Seat>) -> [Seat; 2] {
         let open = Open {
             outer,
@@ -55,7 +55,7 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| Seat { join, arm })
     }
 
-    /// The place of an execution that one with the place `seat` forks.
+    /// Returns the place of an execution forked by one with the place `seat`.
     pub fn fork(&mut self, seat: Option<Seat>) -> Option<Seat> {
         let join = seat?.join;
         let arms = &mut self.joins[join as usize].arms;
@@ -64,8 +64,8 @@ impl<T> Joins<T> {
         Some(Seat { join, arm })
     }
 
-    /// An execution has come to its join. If it is the last, what all have brought, in the order
-    /// of their places, and the place of the one that goes on.
+    /// Notes that an execution has reached its join. If it is the last, returns the values of all,
+    /// in the order of their places, and the place of the execution that goes on.
     pub fn arrive(&mut self, seat: Seat, brings: T) -> Option<(Vec<T>, Option<Seat>)> {
         let open = &mut self.joins[seat.join as usize];
         open.arms[usize::from(seat.arm)] = Some(brings);
@@ -78,7 +78,7 @@ impl<T> Joins<T> {
         Some((all.into_iter().flatten().collect(), outer))
     }
 
-    /// What arms have brought to joins that will not be completed.
+    /// Takes the values at joins that will not be completed.
     pub fn into_waiting(self) -> Vec<T> {
         let arms = self.joins.into_iter().flat_map(|open| open.arms);
         arms.flatten().collect()

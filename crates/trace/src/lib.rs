@@ -3,8 +3,8 @@
 //! trace its meaning.
 //!
 //! A trace is a short program of accelerator calls with branches on payload fields, format
-//! transformations, forks and a tail to the next trace. This crate knows nothing of time, bytes
-//! on a wire, or threads: whoever executes a trace asks [`step`] what comes next.
+//! transformations, forks and a tail to the next trace. This crate knows nothing of time, bytes on
+//! a wire, or threads: an executor of traces asks [`step`] what comes next.
 //!
 //! ```
 //! use accelflow_trace::{Library, Walker, source};

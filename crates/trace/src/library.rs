@@ -7,7 +7,7 @@ use crate::link::link;
 use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 
-/// Why a trace cannot be added to a library.
+/// Refusals of a trace by a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// The trace itself is impossible.
@@ -15,7 +15,7 @@ pub enum RegisterError {
     Check {
         /// The trace.
         trace: String,
-        /// What is wrong with it.
+        /// The problem.
         error: CheckError,
     },
     /// Another trace has the name.
@@ -23,7 +23,7 @@ pub enum RegisterError {
     Duplicate(String),
 }
 
-/// A registered trace: its source, its parts, and what is unusual about it.
+/// A registered trace: its source, its parts, and warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
     /// The name.
@@ -108,8 +108,8 @@ impl Library {
         link(parts)
     }
 
-    /// Lays out the trace called `name` and those that its tails lead to, and no others: what is
-    /// wrong with the others does not matter.
+    /// Lays out the trace called `name` and those that its tails lead to, and no others, so errors
+    /// of other traces do not matter.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -118,7 +118,7 @@ impl Library {
         let mut next = 0;
         while let Some(&trace) = reached.get(next) {
             for tail in tails(&trace.source) {
-                let known = reached.iter().any(|it| it.name == tail);
+                let known = reached.iter().any(|trace| trace.name == tail);
                 reached.extend(self.get(tail).filter(|_| !known));
             }
             next += 1;

@@ -1,4 +1,4 @@
-//! How large the parts of a trace program may be.
+//! Limits of the parts of a trace program.
 
 /// The deepest nesting of branches and forks in a source.
 pub const MAX_DEPTH: usize = 16;

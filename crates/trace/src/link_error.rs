@@ -6,7 +6,7 @@ use crate::disassemble::Unstructured;
 use crate::limits::MAX_EXECUTIONS;
 use crate::word::{DecodeError, MAX_WORDS};
 
-/// Why traces that are possible one by one cannot be linked.
+/// Errors of linking traces that are correct one by one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// A tail to nothing.
@@ -16,9 +16,9 @@ pub enum LinkError {
     UnknownTail {
         /// The trace.
         trace: String,
-        /// What its tail names.
+        /// The name in its tail.
         tail: String,
-        /// The names that exist.
+        /// The registered names.
         known: String,
     },
     /// A chain of traces that returns to itself.

@@ -18,11 +18,11 @@ pub enum Node {
     /// Test the output of the accelerator before, and continue with one of two arms; after the
     /// arm, with what follows the branch.
     Branch {
-        /// What is tested.
+        /// The condition.
         condition: Condition,
         /// Run if the condition holds; may be empty.
         on_true: Nodes,
-        /// Run if it does not; may be empty.
+        /// Run if the condition does not hold; may be empty.
         on_false: Nodes,
         /// Which arm the author expects. The compiler moves the other one out of the word first
         /// when the trace does not fit.
@@ -32,11 +32,10 @@ pub enum Node {
     Transform(Transform),
     /// Run all arms in parallel; each ends on its own, so nothing may follow a fork.
     Fork(Vec<Nodes>),
-    /// Run all arms in parallel and go on, at the accelerator that follows, when all have come: it
-    /// is given the data of all, in the order of the arms.
+    /// Run all arms in parallel and go on, at the accelerator that follows, when all have arrived:
+    /// it gets the data of all, in the order of the arms.
     Join(Vec<Nodes>),
-    /// Here the arms of a join meet that stands in another part. Written by the compiler when it
-    /// splits a trace.
+    /// The meeting point of a join in another part. Written by the compiler when it splits a trace.
     Meet,
     /// End this trace and load the named one from the trace memory. If that one begins with TCP,
     /// it waits there for a message.
@@ -51,13 +50,13 @@ pub enum Node {
 /// A malformed part of a trace's source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// Not an accelerator.
+    /// An unknown accelerator.
     #[error(transparent)]
     Accelerator(#[from] UnknownAccelerator),
-    /// Not a format.
+    /// An unknown format.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
-    /// Not a condition.
+    /// A malformed condition.
     #[error(transparent)]
     Condition(#[from] ConditionError),
     /// A transformation that changes nothing.
@@ -111,7 +110,7 @@ pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
 
-/// Arms that run in parallel until all have come to what follows: "if an input queue entry needs
+/// Arms that run in parallel until all have reached the next node: "if an input queue entry needs
 /// data from multiple source accelerators, the dispatcher marks the entry as ready when all data
 /// has arrived" (AccelFlow, section IV.A).
 pub fn join(arms: Vec<Nodes>) -> Node {
@@ -140,7 +139,7 @@ impl Node {
             Node::Branch {
                 on_true, on_false, ..
             } => ends(on_true) && ends(on_false),
-            // What the compiler has split goes on in another part.
+            // A split trace goes on in another part.
             Node::Join(arms) => arms.iter().all(|arm| ends(arm)),
             Node::Accel(_) | Node::Transform(_) | Node::Meet => false,
         }

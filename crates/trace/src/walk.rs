@@ -8,7 +8,7 @@ use crate::step::{Action, Fault, Link, step};
 use crate::word::{AtmAddress, PositionMark};
 use crate::{Accel, Facts, Transform};
 
-/// Something that an execution does.
+/// An action of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visit {
     /// Enter the trace of this name.
@@ -23,9 +23,9 @@ pub enum Visit {
     },
     /// Change the payload's format.
     Transform(Transform),
-    /// Start a second execution, which is followed after this one has ended.
+    /// Start a second execution, which the walk follows after this one has ended.
     Fork,
-    /// The same, and a join waits for both.
+    /// Start a second execution; a join waits for both.
     Scatter,
     /// Wait at a join for others: this execution has ended, and the last of them goes on.
     Wait,
@@ -80,7 +80,7 @@ impl<'i> Walker<'i> {
         Some(self.image.name(cursor.trace))
     }
 
-    /// The next thing the execution does, given what is known of the payload now; `None` when
+    /// Makes the next step of the execution, given the facts known of the payload now; `None` when
     /// everything has ended.
     ///
     /// # Errors

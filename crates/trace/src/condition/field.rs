@@ -9,7 +9,7 @@ pub struct Field<'a> {
     pub name: &'a str,
 }
 
-/// What a branch can see of a payload: integer fields by name.
+/// The integer fields of a payload, by name.
 pub trait Facts {
     /// The value of `field`, or `None` if the payload has no such field.
     fn get(&self, field: Field<'_>) -> Option<i64>;

@@ -23,7 +23,7 @@ pub struct Predicate {
     ops: Vec<Op>,
 }
 
-/// Why a condition or an operation list cannot be a predicate.
+/// Refusals of a condition or an operation list as a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredicateError {
     /// More than [`MAX_OPS`] operations.
