@@ -61,24 +61,24 @@ const AZURE_STATES: [(f64, f64); 8] = [
     (4.140072409, 14.0),
 ];
 
-/// Why arrivals cannot be generated.
+/// Refusals of an arrival process.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalsError {
-    /// The rate is no usable number.
+    /// A rate out of range.
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A modulation has no states.
     #[error("a modulation without states: at least one is needed")]
     NoStates,
-    /// A state's multiplier is no usable number.
+    /// A state's multiplier out of range.
     #[error("state {state}: rate multiplier {value} must be finite and not negative")]
     Multiplier {
         /// The state, counted from 0.
         state: usize,
-        /// What was given.
+        /// The value as given.
         value: f64,
     },
-    /// A state's weight is no usable number.
+    /// A state's weight out of range.
     #[error("state {state}: weight {value} must be finite and at least 0.0001 of all weights")]
     Weight {
         /// The state, counted from 0.
@@ -269,7 +269,7 @@ impl Modulation {
     }
 }
 
-/// What decides when requests arrive.
+/// A process of arrivals.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalProcess {
     /// Independent exponential gaps.
@@ -289,7 +289,7 @@ pub enum ArrivalProcess {
 }
 
 impl ArrivalProcess {
-    /// The same process with `factor` times the rate; given times stay as they are.
+    /// The same process at `factor` times the rate; given times stay as they are.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> ArrivalProcess {
         match self {
@@ -397,7 +397,7 @@ impl Iterator for Arrivals {
                     *multiplier = modulation.draw(stream);
                     *left_ps = stream.exponential(modulation.dwell.as_ps() as f64);
                 }
-                // Both are zero if the state is silent and the growth is, too.
+                // Both are zero if the state is silent and the growth is zero.
                 let rest_ps = if growth_ps > 0.0 {
                     growth_ps / *multiplier
                 } else {

@@ -1,6 +1,6 @@
-//! What the server is asked to do: services as paths of traces ([`services`]), suites of them with
-//! their rates ([`suites`]), when requests arrive ([`arrivals`]), what an operation costs on a core ([`profile`]) and how large messages
-//! are ([`sizes`]).
+//! The workload of the server: services as paths of traces ([`services`]), suites of them with
+//! their rates ([`suites`]), when requests arrive ([`arrivals`]), costs of operations on a core
+//! ([`profile`]) and sizes of messages ([`sizes`]).
 //!
 //! Nothing here runs or times anything; the simulator and the runtime read it.
 

@@ -25,7 +25,7 @@ pub enum Suite {
     Serverless,
 }
 
-/// How a suite's rate is shared among its services.
+/// The division of a suite's rate among its services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RateShares {
     /// All services have the same rate.
@@ -36,15 +36,15 @@ pub enum RateShares {
     Azure,
 }
 
-/// A name that stands for nothing.
+/// An unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} '{name}'; known are {known}")]
 pub struct UnknownName {
-    /// What was asked for.
+    /// The name as given.
     pub what: &'static str,
     /// The name.
     pub name: String,
-    /// The names that there are.
+    /// The known names.
     pub known: String,
 }
 
@@ -52,11 +52,11 @@ pub struct UnknownName {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rates {shares} are not those of {suite}; allowed are {allowed}")]
 pub struct WrongRates {
-    /// What was asked for.
+    /// The rates as given.
     pub shares: RateShares,
-    /// For this suite.
+    /// The suite.
     pub suite: Suite,
-    /// What the suite has.
+    /// The rates that the suite has.
     pub allowed: String,
 }
 
@@ -115,8 +115,8 @@ impl Suite {
         }
     }
 
-    /// How long the application logic of one invocation of `service` takes, where the suite says so
-    /// itself; elsewhere each CPU phase takes what the costs' profile says.
+    /// The time of the application logic of one invocation of `service`, if the suite states it;
+    /// otherwise it comes from the profile.
     pub fn app_time(self, service: &str) -> Option<Time> {
         match self {
             Suite::Serverless => serverless_app_time(service),
@@ -136,7 +136,7 @@ impl Suite {
         }
     }
 
-    /// What the rate of `service` is to be multiplied by; the mean over the suite's services is 1.
+    /// The factor on the rate of `service`; the mean over the suite's services is 1.
     ///
     /// # Errors
     /// [`WrongRates`] for rates of services that the suite does not have.
@@ -144,9 +144,9 @@ impl Suite {
         let share = match (shares, self) {
             (RateShares::Equal, _) => Some(1.0),
             (RateShares::Alibaba, Suite::SocialNetwork) => {
-                let mean = ALIBABA_RATES_RPS.iter().map(|it| it.1).sum::<f64>() / 8.0;
-                let rate = ALIBABA_RATES_RPS.iter().find(|it| it.0 == service);
-                rate.map(|it| it.1 / mean)
+                let mean = ALIBABA_RATES_RPS.iter().map(|entry| entry.1).sum::<f64>() / 8.0;
+                let rate = ALIBABA_RATES_RPS.iter().find(|entry| entry.0 == service);
+                rate.map(|entry| entry.1 / mean)
             }
             (RateShares::Azure, Suite::Serverless) => serverless_rate_share(service),
             _ => None,
@@ -184,11 +184,15 @@ fn named<T: Copy>(
     all: &[T],
     of: impl Fn(T) -> &'static str,
 ) -> Result<T, UnknownName> {
-    let found = all.iter().copied().find(|it| of(*it) == name);
+    let found = all.iter().copied().find(|known| of(*known) == name);
     found.ok_or_else(|| UnknownName {
         what,
         name: name.to_owned(),
-        known: all.iter().map(|it| of(*it)).collect::<Vec<_>>().join(", "),
+        known: all
+            .iter()
+            .map(|known| of(*known))
+            .collect::<Vec<_>>()
+            .join(", "),
     })
 }
 

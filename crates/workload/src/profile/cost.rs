@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Time};
 
 use super::{Parameter, Provenance};
 
-/// What an operation costs on a core, as a function of the size of the payload.
+/// The cost of an operation on a core, as a function of the size of the payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     mean: Time,
@@ -34,8 +34,8 @@ impl Cost {
         self.size_share
     }
 
-    /// The cost for a payload of `size`, where payloads are `mean_size` on average. A `mean_size`
-    /// of zero says nothing about sizes, so the mean cost is returned.
+    /// The cost for a payload of `size`, where payloads are `mean_size` on average. With a
+    /// `mean_size` of zero, the mean cost.
     #[inline]
     pub fn at(self, size: Bytes, mean_size: Bytes) -> Time {
         if mean_size == Bytes(0) {
@@ -50,9 +50,9 @@ impl Cost {
 /// Measured payload sizes of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// What the accelerator reads.
+    /// Bytes that the accelerator reads.
     pub input: Bytes,
-    /// What it writes.
+    /// Bytes that it writes.
     pub output: Bytes,
 }
 

@@ -22,13 +22,13 @@ const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
 /// The most rounds that a calibration may have.
 const MAX_ROUNDS: usize = 1_000;
 
-/// What a recording does not say.
+/// The values that a recording does not contain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
     /// [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
-    /// How long remote sides take; by default [`RemoteWaits::short`].
+    /// The waits for remote sides; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
 }
 
@@ -46,8 +46,8 @@ impl Profile {
     ///
     /// Services of the recording that `services` does not have are left aside.
     ///
-    /// A CPU phase that was not measured takes what makes application logic the paper's 20.7 % of
-    /// the service's time, in equal parts of the service's CPU phases.
+    /// CPU phases that were not measured share the time that makes application logic the paper's
+    /// 20.7 % of the service's time.
     ///
     /// # Errors
     /// [`RecordingError`] if the recording lacks one of `services` or has one twice, if operations
@@ -66,7 +66,7 @@ impl Profile {
             let recorded = recording
                 .services
                 .iter()
-                .find(|it| it.service == service.name());
+                .find(|recorded| recorded.service == service.name());
             let reader = Reader {
                 recorded: recorded.ok_or_else(|| missing(service, recording))?,
                 options,
@@ -96,7 +96,10 @@ fn check_names(recording: &Recording) -> Result<(), RecordingError> {
     let services = &recording.services;
     for (index, recorded) in services.iter().enumerate() {
         let name = &recorded.service;
-        if services[..index].iter().any(|it| it.service == *name) {
+        if services[..index]
+            .iter()
+            .any(|recorded| recorded.service == *name)
+        {
             return Err(RecordingError::DuplicateService(name.clone()));
         }
     }
@@ -121,7 +124,7 @@ fn check_calibration(recorded: &RecordedService) -> Result<(), RecordingError> {
     }
     let (least, most) = (*COSTS_NS.start(), *COSTS_NS.end());
     let costs = calibration.round_costs_ns.iter();
-    if let Some(&cost) = costs.into_iter().find(|&it| !COSTS_NS.contains(it)) {
+    if let Some(&cost) = costs.into_iter().find(|&cost| !COSTS_NS.contains(cost)) {
         return Err(wrong("round_costs_ns", cost, least, most));
     }
     match calibration.waited_ratio {
@@ -131,7 +134,11 @@ fn check_calibration(recorded: &RecordedService) -> Result<(), RecordingError> {
 }
 
 fn missing(service: &Service, recording: &Recording) -> RecordingError {
-    let names: Vec<&str> = recording.services.iter().map(|it| &*it.service).collect();
+    let names: Vec<&str> = recording
+        .services
+        .iter()
+        .map(|recorded| &*recorded.service)
+        .collect();
     let found = match names.is_empty() {
         true => "none".to_owned(),
         false => names.join(", "),
@@ -195,7 +202,7 @@ impl Reader<'_> {
     fn unmeasured_app_time(&self, profile: &ServiceProfile) -> Time {
         let tax_ns: f64 = profile
             .operations()
-            .map(|it| it.cost.mean().as_ns_f64())
+            .map(|operation| operation.cost.mean().as_ns_f64())
             .sum();
         let app = PAPER_SHARES[ShareKind::App as usize];
         let tax = PAPER_SHARES.iter().sum::<f64>() - app;
@@ -277,8 +284,9 @@ impl Reader<'_> {
                 }
                 (operation, step) => {
                     let end = || "the end of the chain".to_owned();
-                    let found =
-                        step.map_or_else(end, |it| format!("{} in {}", it.accelerator, it.trace));
+                    let found = step.map_or_else(end, |step| {
+                        format!("{} in {}", step.accelerator, step.trace)
+                    });
                     return Err(path_error(
                         spot,
                         operation.map_or_else(end, describe),
@@ -330,7 +338,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The phases' times. (Those of operations are in the profile itself, all measured.)
+    /// The parameters of the phases' times. (Those of operations are in the profile itself, all
+    /// measured.)
     fn parameters(&self, profile: &ServiceProfile, recording: &Recording) -> Vec<Parameter> {
         let name = &self.recorded.service;
         let mut list = vec![Parameter {

@@ -1,4 +1,4 @@
-//! What operations and application logic cost on a core, and how long remote sides take.
+//! Costs of operations and application logic on a core, and waits for remote sides.
 //!
 //! A [`Profile`] comes from the paper's shares ([`Profile::paper`]) or from a recording of the
 //! runtime ([`Profile::from_recording`]). All costs are times on one core of the server; what an

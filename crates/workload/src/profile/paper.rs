@@ -9,7 +9,7 @@ use super::waits::RemoteWaits;
 use super::{Parameter, Provenance};
 use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
-/// What the paper's breakdown tells apart.
+/// The kinds of work in the paper's breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShareKind {
     /// The TCP stack, either way.
@@ -71,7 +71,7 @@ impl ShareKind {
 /// Provenance: paper, section III, Q1. The printed shares add up to 99.9 %.
 pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.207];
 
-/// What the printed mean shares are means of.
+/// The reading of the printed mean shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
     /// Of the services' shares: the mean of Fig. 1's normalised bars, "on average, an invocation
@@ -83,21 +83,21 @@ pub enum Averaging {
     Time,
 }
 
-/// What [`Profile::paper`] leaves to its caller.
+/// The options of [`Profile::paper`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaperOptions {
-    /// What a TCP operation costs on a core. All other costs scale with it.
+    /// The cost of a TCP operation on a core. All other costs scale with it.
     ///
     /// Provenance: assumed. The default of 20 us is in "tens of us", which is all that the paper
     /// says of the time of operations; a search for parameters that explain the paper's latencies
     /// found 7 us.
     pub tcp_cost: Time,
-    /// What the shares are means of; by default, of the services' shares.
+    /// The reading of the mean shares; by default, means of the services' shares.
     pub averaging: Averaging,
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
     /// [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
-    /// How long remote sides take; by default [`RemoteWaits::short`].
+    /// The waits for remote sides; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
 }
 
@@ -112,24 +112,24 @@ impl Default for PaperOptions {
     }
 }
 
-/// Why the paper's shares give no costs.
+/// Errors of deriving costs from the paper's shares.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperProfileError {
     /// A service is wrong.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The time of TCP cannot be zero, and beyond a second it is no operation.
+    /// A time of TCP of zero or beyond a second.
     #[error("tcp_cost = {} ns: must be more than 0 and at most 1e9", .0.as_ns_f64())]
     TcpCost(Time),
-    /// A share of size that is none.
+    /// A share of size outside 0 to 1.
     #[error("size_shares[{accel}] = {value}: must be from 0 to 1")]
     SizeShare {
         /// The accelerator.
         accel: Accel,
-        /// What was given.
+        /// The value as given.
         value: f64,
     },
-    /// Shares tell nothing of a kind of work that no service does.
+    /// A kind of work that no service does, for which a share gives no cost.
     #[error("no service has any {} operations, of which the paper prints a share", .0.name())]
     NoOperations(ShareKind),
 }
@@ -207,8 +207,9 @@ impl Profile {
 pub fn shares(profile: &Profile, averaging: Averaging) -> [f64; 7] {
     let times = profile.services().iter().map(|service| {
         let mut of = [0.0; 7];
-        for it in service.operations() {
-            of[ShareKind::of(it.operation.accel) as usize] += it.cost.mean().as_ns_f64();
+        for operation in service.operations() {
+            of[ShareKind::of(operation.operation.accel) as usize] +=
+                operation.cost.mean().as_ns_f64();
         }
         of[ShareKind::App as usize] = service.app_time().as_ns_f64();
         of
@@ -229,7 +230,7 @@ fn check(options: &PaperOptions) -> Result<(), PaperProfileError> {
     Ok(())
 }
 
-/// How many operations of each kind, and CPU phases, the walks of a service have.
+/// The number of operations of each kind, and of CPU phases, in the walks of a service.
 fn count(phases: &[PhaseWalk]) -> [f64; 7] {
     let mut of = [0.0; 7];
     for phase in phases {
@@ -243,8 +244,9 @@ fn count(phases: &[PhaseWalk]) -> [f64; 7] {
     of
 }
 
-/// How often the costs are corrected. Each round multiplies the distance from the printed shares
-/// by less than 0.1 for the eight services; from the twelfth on, nothing but rounding is left.
+/// The number of corrections of the costs. Each round multiplies the distance from the printed
+/// shares by less than 0.1 for the eight services; from the twelfth on, nothing but rounding is
+/// left.
 const ROUNDS: usize = 64;
 
 /// The cost of one operation of each kind, up to a common factor, that gives the paper's shares:

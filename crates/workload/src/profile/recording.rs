@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::services::ServiceError;
 
-/// What the member `format` of a recording says.
+/// The value of a recording's member `format`.
 pub const FORMAT: &str = "accelflow-recording";
 
 /// The version of the format that this crate writes.
@@ -21,7 +21,7 @@ pub const READ_VERSIONS: [u32; 3] = [1, 2, 3];
 /// The most different requests that a service of a recording may have.
 pub const MAX_REQUESTS: usize = 4_096;
 
-/// What the runtime measured.
+/// A recording of the runtime's measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
@@ -29,9 +29,9 @@ pub struct Recording {
     pub format: String,
     /// One of [`READ_VERSIONS`].
     pub version: u32,
-    /// What was measured on: processor, clock, system.
+    /// The machine: processor, clock, system.
     pub machine: String,
-    /// When, as `YYYY-MM-DD`.
+    /// The date, as `YYYY-MM-DD`.
     pub date: String,
     /// The services.
     pub services: Vec<RecordedService>,
@@ -43,33 +43,32 @@ pub struct Recording {
 pub struct RecordedService {
     /// The service's short name.
     pub service: String,
-    /// How its costs were measured, if by a calibration and not from requests that came.
+    /// The calibration that measured its costs; none if they come from served requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     /// Its phases, as in the service's path.
     pub phases: Vec<RecordedPhase>,
-    /// What requests said that were recorded one by one, on whatever path; none if they were not.
+    /// Requests that were recorded one by one, on whatever path, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
 }
 
-/// How the costs of a service were measured, and how much they vary.
+/// The calibration of a service's costs, and their variation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// What its steps took together, in nanoseconds: in each round the sum of what each of them
-    /// took in that round.
+    /// The sum of its steps' costs in each round, in nanoseconds.
     pub round_costs_ns: Vec<f64>,
     /// The share of the time in which the measuring thread did not run, as others had its core;
-    /// `None` where the system does not tell.
+    /// `None` if the system does not report it.
     pub waited_ratio: Option<f64>,
 }
 
-/// Requests whose payloads said the same.
+/// Requests with the same facts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedRequest {
-    /// How many of them there were.
+    /// The number of such requests.
     pub count: u64,
     /// By phase and chain of the service's path, by trace and field. Phases of application logic
     /// have no chains.
@@ -84,7 +83,7 @@ pub enum RecordedPhase {
     Cpu {
         /// The median core time in nanoseconds; `None` if it was not measured.
         app_ns: Option<f64>,
-        /// From how many invocations.
+        /// The number of invocations measured.
         samples: u64,
     },
     /// Parallel chains.
@@ -100,7 +99,7 @@ pub struct RecordedChain {
     pub steps: Vec<RecordedStep>,
 }
 
-/// Which way a message travels.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -114,7 +113,7 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedStep {
-    /// The trace it stands in.
+    /// The trace that makes the call.
     pub trace: String,
     /// The accelerator, by the paper's name.
     pub accelerator: String,
@@ -124,16 +123,16 @@ pub struct RecordedStep {
     pub input_bytes: u64,
     /// The median size of what it wrote.
     pub output_bytes: u64,
-    /// What branches can see of the output.
+    /// The facts of the output that branches can test.
     #[serde(default)]
     pub facts: BTreeMap<String, i64>,
     /// The median core time in nanoseconds.
     pub cost_ns: f64,
-    /// From how many calls.
+    /// The number of calls measured.
     pub samples: u64,
 }
 
-/// Where in a recording something is wrong. All but the service are counted from 0.
+/// The place of an error in a recording. All but the service are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The service.
@@ -159,7 +158,7 @@ impl fmt::Display for Spot {
     }
 }
 
-/// Why a recording cannot be used.
+/// Refusals of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read.
@@ -173,41 +172,41 @@ pub enum RecordingError {
     /// The text is not JSON of this form; the message has line and column.
     #[error("not a recording: {0}")]
     Json(#[from] serde_json::Error),
-    /// The JSON is of another kind.
+    /// JSON of another format.
     #[error("format '{0}': must be 'accelflow-recording'")]
     Format(String),
-    /// The file is of another version.
+    /// A file of an unknown version.
     #[error("version {0} of the recording format is unknown; known are 1, 2 and 3")]
     Version(u32),
-    /// Something in a file of a version that does not have it.
+    /// A member in a file of a version that does not have it.
     #[error(
         "service {service}: '{member}' is of version {since}, the recording of version {version}"
     )]
     Early {
         /// The service.
         service: String,
-        /// What it has.
+        /// The member.
         member: &'static str,
         /// The first version that has it.
         since: u32,
         /// The version of the recording.
         version: u32,
     },
-    /// A calibration that is none.
+    /// A calibration with a value out of range.
     #[error("service {service}, calibration: {member} = {value}: must be from {least} to {most}")]
     Calibration {
         /// The service.
         service: String,
         /// The member.
         member: &'static str,
-        /// What it is.
+        /// The value.
         value: f64,
-        /// The least that it may be.
+        /// The smallest allowed value.
         least: f64,
-        /// The most.
+        /// The largest allowed value.
         most: f64,
     },
-    /// Requests were asked for.
+    /// Requests are needed, and the recording has none.
     #[error("service {0}: the recording has no requests that facts could be taken from")]
     NoRequests(String),
     /// Too many requests.
@@ -215,17 +214,17 @@ pub enum RecordingError {
     TooManyRequests {
         /// The service.
         service: String,
-        /// How many there are.
+        /// The number of requests.
         count: usize,
     },
-    /// A request that is none.
+    /// A request with a count out of range.
     #[error("service {service}, request {request}: count = {count}: must be from 1 to 1e12")]
     RequestCount {
         /// The service.
         service: String,
         /// The request, counted from 0.
         request: usize,
-        /// What it is.
+        /// The value.
         count: u64,
     },
     /// A request with another path.
@@ -235,9 +234,9 @@ pub enum RecordingError {
         service: String,
         /// The request, counted from 0.
         request: usize,
-        /// What the service's path has.
+        /// The service's path.
         expected: String,
-        /// What the request has.
+        /// The request's path.
         found: String,
     },
     /// A request that the traces cannot serve.
@@ -245,21 +244,21 @@ pub enum RecordingError {
     Request {
         /// The request, counted from 0.
         request: usize,
-        /// Why not, and where.
+        /// The error and its place.
         error: ServiceError,
     },
-    /// A service that was asked for.
+    /// A service that the recording lacks.
     #[error("service {service} is missing from the recording, which has {found}")]
     MissingService {
         /// Its name.
         service: String,
-        /// Those that are there.
+        /// The services that the recording has.
         found: String,
     },
-    /// A service that is there twice.
+    /// A service that is in the recording twice.
     #[error("service {0} is in the recording twice")]
     DuplicateService(String),
-    /// An accelerator that is none.
+    /// An unknown accelerator.
     #[error(
         "{spot}: unknown accelerator '{name}'; known are TCP, Encr, Decr, RPC, Ser, Dser, Cmp, \
              Dcmp, LdB"
@@ -270,17 +269,17 @@ pub enum RecordingError {
         /// Its name.
         name: String,
     },
-    /// A cost that is none.
+    /// A cost out of range.
     #[error("{spot}: {member} = {value}: must be from 0.001 to 1e12")]
     Cost {
         /// Where.
         spot: Spot,
         /// `cost_ns` or `app_ns`.
         member: &'static str,
-        /// What it is.
+        /// The value.
         value: f64,
     },
-    /// A measurement of nothing.
+    /// A measurement without samples.
     #[error("{0}: samples = 0: must be at least 1")]
     NoSamples(Spot),
     /// The recording took another path than the service's.
@@ -290,7 +289,7 @@ pub enum RecordingError {
         spot: Spot,
         /// What the service's path has.
         expected: String,
-        /// What the recording has.
+        /// The recording's path.
         found: String,
     },
     /// The service itself is wrong.
@@ -322,14 +321,14 @@ impl Recording {
         Recording::from_json(&text)
     }
 
-    /// Reads the text of a recording. What it says is checked against services when it becomes a
+    /// Reads the text of a recording. Its contents are checked against services when it becomes a
     /// profile.
     ///
     /// # Errors
     /// [`RecordingError::Json`], [`RecordingError::Format`], [`RecordingError::Version`],
     /// [`RecordingError::Early`].
     pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
-        // The version comes first: another version may well have other members.
+        // The version is checked first: another version may have other members.
         #[derive(Deserialize)]
         struct Header {
             format: String,
@@ -344,7 +343,11 @@ impl Recording {
         }
         let recording: Recording = serde_json::from_str(text)?;
         let version = recording.version;
-        match recording.services.iter().find_map(|it| it.early(version)) {
+        match recording
+            .services
+            .iter()
+            .find_map(|service| service.early(version))
+        {
             Some(error) => Err(error),
             None => Ok(recording),
         }
@@ -360,7 +363,7 @@ impl Recording {
 }
 
 impl RecordedService {
-    /// What it has that a recording of `version` does not.
+    /// A member that a recording of `version` does not have.
     fn early(&self, version: u32) -> Option<RecordingError> {
         let found = [
             ("requests", 2, !self.requests.is_empty()),

@@ -1,4 +1,4 @@
-//! What recorded requests said, checked against their service.
+//! Recorded requests, checked against their service.
 
 use std::ops::RangeInclusive;
 
@@ -7,10 +7,11 @@ use accelflow_trace::Image;
 use super::recording::{MAX_REQUESTS, RecordedRequest, RecordedService, RecordingError};
 use crate::services::{RecordedRequests, Service};
 
-/// How many equal requests there may be: more than any server is asked in a day.
+/// The allowed counts of equal requests: more than any server gets in a day.
 const COUNTS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 
-/// The requests of `recorded`, which are to `service`; traces of `image` can serve each of them.
+/// The requests of `recorded`, checked: they are to `service`, and traces of `image` can serve each
+/// of them.
 pub(super) fn read(
     recorded: &RecordedService,
     service: &Service,
@@ -23,17 +24,21 @@ pub(super) fn read(
         return Err(RecordingError::TooManyRequests { service, count });
     }
     let mut requests = RecordedRequests::default();
-    for (request, it) in recorded.requests.iter().enumerate() {
-        if !COUNTS.contains(&it.count) {
-            let (service, count) = (name(), it.count);
+    for (request, recorded_request) in recorded.requests.iter().enumerate() {
+        if !COUNTS.contains(&recorded_request.count) {
+            let (service, count) = (name(), recorded_request.count);
             return Err(RecordingError::RequestCount {
                 service,
                 request,
                 count,
             });
         }
-        check_path(it, service, request)?;
-        requests.add(it.count, service, facts(it).into_iter());
+        check_path(recorded_request, service, request)?;
+        requests.add(
+            recorded_request.count,
+            service,
+            facts(recorded_request).into_iter(),
+        );
     }
     for (request, (_, variant)) in requests.variants().enumerate() {
         let error = |error| RecordingError::Request { request, error };
@@ -58,7 +63,7 @@ fn facts(request: &RecordedRequest) -> Vec<(usize, usize, &str, &str, i64)> {
 }
 
 fn check_path(
-    it: &RecordedRequest,
+    recorded: &RecordedRequest,
     service: &Service,
     request: usize,
 ) -> Result<(), RecordingError> {
@@ -68,7 +73,7 @@ fn check_path(
         expected,
         found,
     };
-    let (path, found) = (service.path(), &it.facts);
+    let (path, found) = (service.path(), &recorded.facts);
     if path.len() != found.len() {
         let phases = |count| format!("{count} phases");
         return Err(error(phases(path.len()), phases(found.len())));

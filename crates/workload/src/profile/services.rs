@@ -13,7 +13,7 @@ use crate::services::{Operation, RecordedRequests, Service};
 pub struct OperationProfile {
     /// The accelerator call.
     pub operation: Operation,
-    /// What it costs on a core.
+    /// Its cost on a core.
     pub cost: Cost,
     /// Its sizes, if they were measured; else they are drawn from [`crate::sizes`].
     pub payload: Option<Payload>,
@@ -79,8 +79,8 @@ impl ServiceProfile {
         let Some(PhaseProfile::Traces(chains)) = self.phases.get(phase) else {
             return None;
         };
-        chains.get(chain)?.iter().find(|it| {
-            let call = &it.operation;
+        chains.get(chain)?.iter().find(|operation| {
+            let call = &operation.operation;
             call.accel == accel && call.receives == receives && call.trace == trace
         })
     }
@@ -97,8 +97,9 @@ impl ServiceProfile {
     /// The core time of one invocation without accelerators: application logic and all
     /// operations, each at its mean cost.
     pub fn core_time(&self) -> Time {
-        self.operations()
-            .fold(self.app_time(), |sum, it| sum + it.cost.mean())
+        self.operations().fold(self.app_time(), |sum, operation| {
+            sum + operation.cost.mean()
+        })
     }
 }
 
@@ -136,23 +137,23 @@ impl Profile {
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
-            .retain(|it| names.contains(&it.service.name()));
+            .retain(|service| names.contains(&service.service.name()));
         self
     }
 
-    /// The same costs, where the application logic of an invocation takes what `time` says of a
-    /// service, in equal parts for its CPU phases; services that it says nothing of stay as they
-    /// are.
+    /// The same costs, but with the application logic of each service at the time that `time`
+    /// returns, in equal parts for its CPU phases; services for which it returns `None` stay as
+    /// they are.
     #[must_use]
     pub fn with_app_times(mut self, time: impl Fn(&str) -> Option<Time>) -> Profile {
-        for it in &mut self.services {
-            let name = it.service.name().to_owned();
-            let mut phases = it.service.cpu_phases() as u64;
+        for profile in &mut self.services {
+            let name = profile.service.name().to_owned();
+            let mut phases = profile.service.cpu_phases() as u64;
             let Some(time) = time(&name).filter(|_| phases > 0) else {
                 continue;
             };
             let mut left_ps = time.as_ps();
-            for phase in &mut it.phases {
+            for phase in &mut profile.phases {
                 if let PhaseProfile::Cpu(part) = phase {
                     *part = Time::from_ps(left_ps / phases);
                     left_ps -= part.as_ps();
@@ -171,7 +172,9 @@ impl Profile {
 
     /// The service called `name`.
     pub fn service(&self, name: &str) -> Option<&ServiceProfile> {
-        self.services.iter().find(|it| it.service.name() == name)
+        self.services
+            .iter()
+            .find(|profile| profile.service.name() == name)
     }
 
     /// The mean cost of accelerator `accel` over all operations of all services: for operations
@@ -180,7 +183,7 @@ impl Profile {
         self.typical[accel.index()]
     }
 
-    /// How long remote sides take.
+    /// The waits for remote sides.
     pub fn waits(&self) -> &RemoteWaits {
         &self.waits
     }
@@ -194,8 +197,8 @@ impl Profile {
 fn mean_cost(services: &[ServiceProfile], accel: Accel) -> Option<Cost> {
     let all = services.iter().flat_map(ServiceProfile::operations);
     let costs: Vec<Cost> = all
-        .filter(|it| it.operation.accel == accel)
-        .map(|it| it.cost)
+        .filter(|operation| operation.operation.accel == accel)
+        .map(|operation| operation.cost)
         .collect();
     let size_share = costs.first()?.size_share();
     let sum_ns: f64 = costs.iter().map(|cost| cost.mean().as_ns_f64()).sum();

@@ -1,4 +1,4 @@
-//! How many messages of a request do not come in time, in closed form.
+//! The number of a request's messages that time out, in closed form.
 
 use accelflow_trace::Image;
 use accelflow_units::Time;
@@ -28,9 +28,12 @@ pub fn timeouts_per_request(
         // The request itself is not awaited.
         let chains = walk.chains().iter().filter(|_| phase > 0);
         let in_time_ln = |chain: &ChainWalk| -> f64 {
-            let awaited = chain.operations.iter().filter(|it| it.receives);
+            let awaited = chain
+                .operations
+                .iter()
+                .filter(|operation| operation.receives);
             awaited
-                .map(|it| (-waits.distribution(&it.trace).exceeds(timeout)).ln_1p())
+                .map(|operation| (-waits.distribution(&operation.trace).exceeds(timeout)).ln_1p())
                 .sum()
         };
         let of_chains: Vec<f64> = chains.map(in_time_ln).collect();

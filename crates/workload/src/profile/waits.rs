@@ -1,4 +1,4 @@
-//! How long a trace that begins with a receiving TCP waits for its message.
+//! Waits of traces that begin with a receiving TCP.
 
 use accelflow_kernel::attribute_unit;
 use accelflow_units::Time;
@@ -23,10 +23,10 @@ pub struct RemoteWaits {
 }
 
 impl WaitDistribution {
-    /// The largest spread that is of use: the 99th percentile is 10 thousand times the median.
+    /// The largest spread: the 99th percentile is 10 thousand times the median.
     pub const MAX_SIGMA: f64 = 4.0;
 
-    /// The same wait always.
+    /// A constant wait.
     pub const fn constant(wait: Time) -> WaitDistribution {
         WaitDistribution {
             median: wait,
@@ -85,7 +85,7 @@ impl WaitDistribution {
 }
 
 impl RemoteWaits {
-    /// 5 us for everything: remote sides on the same rack that do next to nothing.
+    /// 5 us for everything: remote sides on the same rack that do hardly any work.
     ///
     /// Provenance: assumed. The paper prints no remote times, and its shares of tax and logic add
     /// up to the whole execution, so they leave remote time out.
@@ -163,12 +163,12 @@ impl RemoteWaits {
         self
     }
 
-    /// How long the trace called `trace` waits; the median, if waits are drawn.
+    /// The wait of the trace called `trace`; the median, if waits are drawn.
     pub fn of(&self, trace: &str) -> Time {
         self.distribution(trace).median
     }
 
-    /// How the waits of the trace called `trace` are distributed.
+    /// The distribution of the waits of the trace called `trace`.
     pub fn distribution(&self, trace: &str) -> WaitDistribution {
         self.by_trace
             .iter()
@@ -177,19 +177,22 @@ impl RemoteWaits {
     }
 
     pub(super) fn parameters(&self) -> impl Iterator<Item = Parameter> + '_ {
-        let named = self.by_trace.iter().map(|(name, it)| (name.as_str(), *it));
+        let named = self
+            .by_trace
+            .iter()
+            .map(|(name, wait)| (name.as_str(), *wait));
         named
             .chain([("other", self.other)])
-            .flat_map(|(trace, it)| {
+            .flat_map(|(trace, wait)| {
                 let median = Parameter {
                     name: format!("remote_wait.{trace}_ns"),
-                    value: it.median.as_ns_f64(),
+                    value: wait.median.as_ns_f64(),
                     provenance: self.provenance,
                     note: self.note.to_owned(),
                 };
-                let sigma = (it.sigma > 0.0).then(|| Parameter {
+                let sigma = (wait.sigma > 0.0).then(|| Parameter {
                     name: format!("remote_wait_sigma.{trace}"),
-                    value: it.sigma,
+                    value: wait.sigma,
                     provenance: Provenance::Derived,
                     note: "log-normal; ln(longest / median) of 20 captured spans over 1.867"
                         .to_owned(),

@@ -4,7 +4,7 @@ use accelflow_trace::Fault;
 
 use super::place::Place;
 
-/// Why a service is impossible, or does not fit a trace memory.
+/// Errors of a service that is impossible, or does not fit a trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// The path does not begin with the trace that a message arrives at.
@@ -38,7 +38,7 @@ pub enum ServiceError {
         /// The field's name.
         field: String,
     },
-    /// A chain begins the wrong way.
+    /// A chain that begins with the wrong accelerator.
     #[error("{place}: trace {trace} {}", if *.first {
         "must begin with TCP, for a message starts it"
     } else {
@@ -52,7 +52,7 @@ pub enum ServiceError {
         /// Whether it is the first of the service.
         first: bool,
     },
-    /// The traces cannot go on.
+    /// A trace that cannot go on.
     #[error("{place}, trace {trace}: {fault}")]
     Fault {
         /// The chain.

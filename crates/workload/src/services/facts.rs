@@ -1,4 +1,4 @@
-//! The facts of a chain as a table that a simulator can ask on every step.
+//! The facts of a chain as a table, for lookups on every step of a simulation.
 
 use accelflow_trace::{AtmAddress, Image};
 
@@ -86,14 +86,14 @@ impl ChainFacts {
         Ok(self)
     }
 
-    /// Where the chain begins.
+    /// The address at which the chain begins.
     pub fn entry(&self) -> AtmAddress {
         self.entry
     }
 
-    /// What the payload of request number `request` says in the trace that begins at `trace`: a
-    /// function of the arguments alone, so the same in every system. Without odds and recorded
-    /// requests it is what [`ChainFacts::of`] says.
+    /// The facts of request number `request` in the trace that begins at `trace`: a function of the
+    /// arguments alone, so the same in every system. Without odds and recorded requests, the facts
+    /// of [`ChainFacts::of`].
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
         let common = match self.recorded.of(seed, request) {
@@ -103,8 +103,9 @@ impl ChainFacts {
         self.odds.of(common, trace, self.fields, seed, request)
     }
 
-    /// What the payload says on the most common path in the trace that begins at `trace` (the
-    /// address of its first word, also while a later word of it executes). Nothing for an address outside the memory.
+    /// The facts on the most common path in the trace that begins at `trace` (the address of its
+    /// first word, also while a later word of it executes). No facts for an address outside the
+    /// memory.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
         self.row(&self.table, trace)

@@ -5,7 +5,7 @@ use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
 use super::payload_facts::PayloadFacts;
 
-/// How probable it is that a field is 1, by what it is on the most common path.
+/// The probability that a field is 1, by its value on the most common path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
     /// Where the most common path has 1.
@@ -14,15 +14,15 @@ pub struct Odds {
     pub where_zero: f64,
 }
 
-/// Odds that are no probabilities.
+/// Odds outside 0 to 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("odds of {trace}.{field}: {value} is no probability; allowed is 0 to 1")]
+#[error("odds of {trace}.{field}: {value}: must be from 0 to 1")]
 pub struct OddsError {
     /// The trace.
     pub trace: String,
     /// The field.
     pub field: String,
-    /// What was given.
+    /// The value as given.
     pub value: f64,
 }
 
@@ -69,8 +69,7 @@ impl FactOdds {
 
     /// The same, where `field` of the payload of `trace` has the odds `odds`.
     ///
-    /// # Errors
-    /// [`OddsError`] for a number that is no probability.
+    /// # Errors [`OddsError`] for a number outside 0 to 1.
     pub fn with(mut self, trace: &str, field: &str, odds: Odds) -> Result<FactOdds, OddsError> {
         let valid = |value: &f64| (0.0..=1.0).contains(value);
         if let Some(value) = [odds.where_one, odds.where_zero]
@@ -83,15 +82,19 @@ impl FactOdds {
                 value,
             });
         }
-        self.known.retain(|it| it.0 != trace || it.1 != field);
+        self.known
+            .retain(|known| known.0 != trace || known.1 != field);
         self.known.push((trace.to_owned(), field.to_owned(), odds));
         Ok(self)
     }
 
     /// The odds of `field` in `trace`, if they are stated.
     pub fn of(&self, trace: &str, field: &str) -> Option<Odds> {
-        let found = self.known.iter().find(|it| it.0 == trace && it.1 == field);
-        found.map(|it| it.2)
+        let found = self
+            .known
+            .iter()
+            .find(|known| known.0 == trace && known.1 == field);
+        found.map(|known| known.2)
     }
 }
 
@@ -103,7 +106,7 @@ pub(super) struct OddsTable {
     place: u64,
 }
 
-/// What the payload of one trace of one request says.
+/// The facts of one trace of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnFacts<'a> {
     common: PayloadFacts<'a>,
@@ -112,7 +115,7 @@ pub struct DrawnFacts<'a> {
     key: (u64, u64, u64),
 }
 
-/// What keeps draws of facts apart from other attributes of a request.
+/// Separates draws of facts from other attributes of a request.
 const KIND: u64 = 0xFAC7 << 48;
 
 impl OddsTable {

@@ -1,4 +1,4 @@
-//! What the branches of a chain can do, and how many of a suite's sequences branch.
+//! The ways through the branches of a chain, and the share of a suite's sequences that branch.
 //!
 //! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
 //! involvement" and how many of them have a conditional. A *sequence* is read here as a step
@@ -127,7 +127,7 @@ pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, Serv
         let entry = chain.entry().split('+').next().unwrap_or(chain.entry());
         if found
             .iter()
-            .any(|(phase, it)| *phase == place.phase && it.entry == entry)
+            .any(|(phase, sequence)| *phase == place.phase && sequence.entry == entry)
         {
             continue;
         }
@@ -151,7 +151,10 @@ pub fn branching_share(services: &[Service], image: &Image) -> Result<f64, Servi
     for service in services {
         let sequences = sequences(service, image)?;
         all += sequences.len();
-        branching += sequences.iter().filter(|it| it.conditionals > 0).count();
+        branching += sequences
+            .iter()
+            .filter(|sequence| sequence.conditionals > 0)
+            .count();
     }
     Ok(if all == 0 {
         0.0

@@ -2,7 +2,7 @@
 
 use accelflow_trace::{Facts, Field};
 
-/// What the payload of one trace says; answers conditions without comparing names.
+/// The facts of one trace. Conditions are tested without comparing names.
 #[derive(Clone, Copy, Debug)]
 pub struct PayloadFacts<'a>(&'a [Option<i64>]);
 

@@ -4,17 +4,17 @@ use accelflow_kernel::attribute;
 
 use super::service::{Chain, Phase, Service};
 
-/// What the requests to a service said that were recorded: one of them is drawn for each request
-/// that is simulated, so facts that go together stay together.
+/// The recorded requests to a service. One of them is drawn for each simulated request, so facts
+/// that go together stay together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
     variants: Vec<(u64, Service)>,
 }
 
 impl RecordedRequests {
-    /// `count` more requests in which the payloads say what `facts` does, as (phase, chain, trace,
-    /// field, value), and otherwise what they say in `service`. Phases and chains that the service
-    /// does not have are ignored.
+    /// Adds `count` requests with the facts of `service`, replaced where `facts` has others, as
+    /// (phase, chain, trace, field, value). Phases and chains that the service does not have are
+    /// ignored.
     pub fn add<'f>(
         &mut self,
         count: u64,
@@ -24,25 +24,27 @@ impl RecordedRequests {
         let mut variant = service.clone();
         for (phase, chain, trace, field, value) in facts {
             if let Some(Phase::Traces(chains)) = variant.path.get_mut(phase)
-                && let Some(it) = chains.get_mut(chain)
+                && let Some(chain) = chains.get_mut(chain)
             {
-                *it = it.clone().with(trace, field, value);
+                *chain = chain.clone().with(trace, field, value);
             }
         }
         self.variants.push((count, variant));
     }
 
-    /// How many requests there are.
+    /// The number of requests.
     pub fn count(&self) -> u64 {
         self.variants.iter().map(|(count, _)| count).sum()
     }
 
-    /// The service as each of them took it, with how many did.
+    /// The service with the facts of each variant, and the number of requests of that variant.
     pub fn variants(&self) -> impl Iterator<Item = (u64, &Service)> {
-        self.variants.iter().map(|(count, it)| (*count, it))
+        self.variants
+            .iter()
+            .map(|(count, service)| (*count, service))
     }
 
-    /// One chain as each of them took it, with how many did.
+    /// One chain with the facts of each variant, and the number of requests of that variant.
     pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
         self.variants().filter_map(move |(count, service)| {
             let chains = service.path().get(phase)?.chains();
@@ -59,8 +61,7 @@ pub(super) struct RecordedTables {
     tables: Vec<Vec<Option<i64>>>,
 }
 
-/// The attribute of a request that says which recorded request it is like: of the request alone,
-/// so that all of its chains are like those of the same one.
+/// The attribute of a request that picks its recorded request: the same for all of its chains.
 const LIKE: u64 = 0x11CE << 48;
 
 impl RecordedTables {

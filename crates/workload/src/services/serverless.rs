@@ -31,7 +31,7 @@ pub const AZURE_SEXTILES: [(f64, f64); 6] = [
     (14577.0, 56.529861),
 ];
 
-/// What Azure's durations are multiplied by: one thousandth.
+/// The factor on Azure's durations: one thousandth.
 ///
 /// Provenance: assumed. Azure's durations are those of whole functions in their language runtimes
 /// (median 0.4 s): beside them the tax of some 0.1 ms vanishes, and with it every difference between
@@ -64,14 +64,14 @@ pub fn serverless() -> Result<Vec<Service>, ServiceError> {
     FUNCTIONS.iter().map(function).collect()
 }
 
-/// How long the function called `name` computes in one invocation, all its CPU phases together.
+/// The computation time of one invocation of the function called `name`, all CPU phases together.
 pub fn serverless_app_time(name: &str) -> Option<Time> {
     let index = FUNCTIONS.iter().position(|function| function.0 == name)?;
     let milliseconds = AZURE_SEXTILES[index].0 * DURATION_SCALE;
     Some(Time::from_ns_f64(milliseconds * 1e6))
 }
 
-/// How often the function called `name` is invoked, over the mean of the six.
+/// The invocation rate of the function called `name`, over the mean of the six.
 pub fn serverless_rate_share(name: &str) -> Option<f64> {
     let index = FUNCTIONS.iter().position(|function| function.0 == name)?;
     let mean = AZURE_SEXTILES.iter().map(|part| part.1).sum::<f64>() / 6.0;

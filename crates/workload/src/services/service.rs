@@ -6,7 +6,7 @@ use super::place::Place;
 /// The most chains that one phase may start at once.
 pub const MAX_PARALLEL_CHAINS: usize = 64;
 
-/// A service: what one invocation does, in order.
+/// A service: the phases of one invocation, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     name: String,
@@ -30,7 +30,7 @@ pub struct Chain {
     facts: Vec<Fact>,
 }
 
-/// What the payload of a trace says.
+/// A fact of a trace's payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fact {
     trace: String,
@@ -82,7 +82,7 @@ impl Service {
         &self.path
     }
 
-    /// How many phases run application logic.
+    /// The number of phases of application logic.
     pub fn cpu_phases(&self) -> usize {
         self.path
             .iter()
@@ -102,16 +102,19 @@ impl Service {
     /// The chains with their places, in order.
     pub fn chains(&self) -> impl Iterator<Item = (Place, &Chain)> + '_ {
         self.path.iter().enumerate().flat_map(move |(phase, part)| {
-            part.chains().iter().enumerate().map(move |(chain, it)| {
-                (
-                    Place {
-                        service: self.name.clone(),
-                        phase,
-                        chain,
-                    },
-                    it,
-                )
-            })
+            part.chains()
+                .iter()
+                .enumerate()
+                .map(move |(chain, traces)| {
+                    (
+                        Place {
+                            service: self.name.clone(),
+                            phase,
+                            chain,
+                        },
+                        traces,
+                    )
+                })
         })
     }
 }
@@ -145,8 +148,8 @@ impl Chain {
         }
     }
 
-    /// The same chain where the payload of `trace` says `value` in `field`. A later value for the
-    /// same field replaces an earlier one.
+    /// The same chain with `value` in `field` of the payload of `trace`. A later value for the same
+    /// field replaces an earlier one.
     pub fn with(mut self, trace: &str, field: &str, value: i64) -> Chain {
         self.facts
             .retain(|fact| fact.trace != trace || fact.field != field);
@@ -163,7 +166,7 @@ impl Chain {
         &self.entry
     }
 
-    /// What the payload of `trace` says in `field`, if this chain says so.
+    /// The value of `field` in the payload of `trace`, if this chain states it.
     ///
     /// For use on every step of a simulation, resolve a chain once into [`ChainFacts`].
     pub fn fact(&self, trace: &str, field: &str) -> Option<i64> {

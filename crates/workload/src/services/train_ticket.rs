@@ -17,7 +17,7 @@ use super::chains::{http, path, receive, write};
 use super::error::ServiceError;
 use super::service::{Phase, Service};
 
-/// What a span tree holds.
+/// A span of a span tree.
 #[derive(Clone, Copy)]
 enum Step {
     /// A call by HTTP.

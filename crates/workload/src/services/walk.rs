@@ -1,4 +1,4 @@
-//! What an invocation of a service visits, found by walking its traces.
+//! The visits of an invocation of a service, found by walking its traces.
 
 use accelflow_trace::{Accel, Image, Visit, Walker};
 
@@ -10,7 +10,7 @@ use super::service::{Chain, Phase, Service};
 /// One accelerator call of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The trace the call stands in.
+    /// The trace that makes the call.
     pub trace: String,
     /// The accelerator.
     pub accel: Accel,
@@ -21,7 +21,7 @@ pub struct Operation {
     pub arm: usize,
 }
 
-/// What a chain visits. The arms of forks follow one another, as a [`Walker`] visits them.
+/// The visits of a chain. The arms of forks follow one another, as a [`Walker`] visits them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainWalk {
     /// The traces in the order of entry.
@@ -30,7 +30,7 @@ pub struct ChainWalk {
     pub operations: Vec<Operation>,
 }
 
-/// What a phase visits.
+/// The visits of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PhaseWalk {
     /// Application logic.
@@ -39,7 +39,7 @@ pub enum PhaseWalk {
     Traces(Vec<ChainWalk>),
 }
 
-/// What an invocation of a service takes.
+/// Counts of an invocation of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// All accelerator calls: the last column of Table IV.
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// Counts what an invocation of `service` takes with the traces of `image`.
+/// Counts the calls of an invocation of `service` with the traces of `image`.
 ///
 /// # Errors
 /// As for [`Service::walk`].
@@ -99,13 +99,13 @@ impl Service {
             phases.push(match part {
                 Phase::Cpu => PhaseWalk::Cpu,
                 Phase::Traces(chains) => {
-                    let walks = chains.iter().enumerate().map(|(chain, it)| {
+                    let walks = chains.iter().enumerate().map(|(chain, traces)| {
                         let place = Place {
                             service: self.name().to_owned(),
                             phase,
                             chain,
                         };
-                        walk_chain(it, place, image)
+                        walk_chain(traces, place, image)
                     });
                     PhaseWalk::Traces(walks.collect::<Result<_, _>>()?)
                 }
@@ -116,7 +116,7 @@ impl Service {
 }
 
 fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, ServiceError> {
-    // Names every wrong name before the walk, also those that the walk would not meet.
+    // Refuses every wrong name before the walk, also those that the walk would not meet.
     ChainFacts::resolve(chain, &place, image)?;
     let unknown = |place: &Place| ServiceError::UnknownTrace {
         place: place.clone(),

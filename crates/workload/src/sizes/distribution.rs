@@ -8,7 +8,7 @@ pub const MAX_SIZE: Bytes = Bytes(1 << 40);
 /// Sizes with their probabilities.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
-    /// Always the same.
+    /// A fixed size.
     Fixed(Bytes),
     /// Between the given quantiles, evenly spread.
     Quantiles(QuantileTable),
@@ -35,7 +35,7 @@ pub enum SizeError {
         /// The last probability.
         last: f64,
     },
-    /// A point that goes back.
+    /// A point that decreases.
     #[error("point {0} of the quantile table: probability and size must not decrease")]
     Order(usize),
     /// A size beyond [`MAX_SIZE`].
@@ -44,7 +44,7 @@ pub enum SizeError {
     /// A cut below the smallest size.
     #[error("a cut at {} bytes leaves nothing: the smallest size is {}", .cut.get(), .min.get())]
     Cut {
-        /// Where it was to be cut.
+        /// The cut.
         cut: Bytes,
         /// The smallest size.
         min: Bytes,
@@ -80,7 +80,7 @@ impl QuantileTable {
         })
     }
 
-    /// A table of a buckets' cumulative shares, below the first of which sizes begin at 1 byte.
+    /// A table of buckets' cumulative shares. Sizes in the first bucket begin at 1 byte.
     pub(super) fn of_buckets(buckets: &[(f64, u64)]) -> QuantileTable {
         let mut points = vec![(0.0, 1)];
         points.extend_from_slice(buckets);

@@ -1,4 +1,4 @@
-//! How large messages are.
+//! Sizes of messages.
 //!
 //! A [`SizeDistribution`] is a number or a table of quantiles; [`PayloadSizes`] has one for every
 //! message of a service, and draws from a hash of the request's number, so that all systems that

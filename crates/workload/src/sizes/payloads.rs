@@ -9,7 +9,7 @@ use accelflow_units::Bytes;
 use super::distribution::{QuantileTable, SizeDistribution};
 use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
 
-/// Where [`SizePreset::Fleet`] is cut: 64 KiB, which 95 % of the fleet's calls do not exceed.
+/// The cut of [`SizePreset::Fleet`]: 64 KiB, which 95 % of the fleet's calls do not exceed.
 ///
 /// Provenance: assumed. AccelFlow's payloads have "a long tail with a few tens of KB".
 pub const FLEET_CUT: Bytes = Bytes::from_kib(64);
@@ -27,12 +27,12 @@ pub enum SizePreset {
     HyperCompressBench,
 }
 
-/// A name that is no preset.
+/// An unknown name of a preset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown sizes '{0}'; known are socialnetwork, fleet, fleet_whole, hypercompressbench")]
 pub struct UnknownPreset(pub String);
 
-/// Which message of a request.
+/// The place of a message in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessagePlace {
     /// The phase of the service's path, counted from 0.
@@ -87,7 +87,7 @@ impl FromStr for SizePreset {
 }
 
 impl MessagePlace {
-    /// What keeps draws of sizes apart from other attributes of a request.
+    /// Separates draws of sizes from other attributes of a request.
     const KIND: u64 = 0x512E << 48;
 
     fn index(self) -> u64 {
