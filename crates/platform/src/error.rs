@@ -1,8 +1,8 @@
-//! What the platform refuses.
+//! Errors of the platform.
 
 use accelflow_shaping::ShapingError;
 
-/// A value, a flow or a promise that cannot be.
+/// A refused value, flow or promise.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlatformError {
     /// A number outside what its parameter may be.
@@ -12,7 +12,7 @@ pub enum PlatformError {
         name: &'static str,
         /// The value as given.
         value: f64,
-        /// What would do.
+        /// The allowed values.
         allowed: &'static str,
     },
     /// A flow that names a part which the platform does not have.
@@ -26,7 +26,7 @@ pub enum PlatformError {
         part: &'static str,
         /// The number as given.
         number: usize,
-        /// How many there are.
+        /// The number of such parts.
         count: usize,
     },
     /// A flow whose path lacks a part that it leads through.
@@ -59,30 +59,30 @@ pub enum PlatformError {
         name: String,
         /// The accelerator.
         accelerator: String,
-        /// What it asked for, in gigabits a second.
+        /// The rate asked for, in gigabits a second.
         asked: f64,
         /// What the accelerator could still promise to this flow, in gigabits a second.
         left: f64,
     },
-    /// A flow that asks for an accelerator by a name that none has.
+    /// A request for an unknown accelerator.
     #[error("flow '{name}': unknown accelerator '{accelerator}'; known are {known}")]
     UnknownAccelerator {
         /// The flow.
         name: String,
         /// The accelerator as given.
         accelerator: String,
-        /// The names that there are.
+        /// The known names.
         known: String,
     },
-    /// A flow that is to pass an accelerator, and names none.
-    #[error("flow '{name}': its path is {path}, which needs an accelerator; storage is none")]
+    /// A flow whose path needs an accelerator, and that names the storage.
+    #[error("flow '{name}': its path is {path}, which needs an accelerator, not storage")]
     NeedsAccelerator {
         /// The flow.
         name: String,
         /// The path.
         path: &'static str,
     },
-    /// A flow whose policy is a promise, and that does not say what of.
+    /// A flow whose policy is a promise, and that has no SLO.
     #[error("flow '{name}': its policy is {policy}, which needs an SLO")]
     NeedsSlo {
         /// The flow.
@@ -99,7 +99,7 @@ pub enum PlatformError {
     /// A flow that was never registered, or has been released.
     #[error("flow '{0}': there is no flow of this name")]
     UnknownFlow(String),
-    /// What the shaper refuses.
+    /// An error of the shaper.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }

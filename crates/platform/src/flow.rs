@@ -1,4 +1,4 @@
-//! Flows: whose messages, along which path, how large and how often.
+//! Flows: paths, sizes and arrivals of messages.
 
 use accelflow_kernel::Stream;
 use accelflow_units::{Bytes, Time};
@@ -56,7 +56,7 @@ impl Path {
 /// Sizes of a flow's messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// All the same.
+    /// All of one size.
     Fixed(Bytes),
     /// Each drawn by weight.
     Mix(Vec<(Bytes, f64)>),
@@ -67,13 +67,13 @@ impl Sizes {
         match self {
             Sizes::Fixed(size) => *size,
             Sizes::Mix(sizes) => {
-                let total: f64 = sizes.iter().map(|it| it.1).sum();
+                let total: f64 = sizes.iter().map(|size| size.1).sum();
                 let mut left = stream.uniform() * total;
-                let drawn = sizes.iter().find(|it| {
-                    left -= it.1;
+                let drawn = sizes.iter().find(|size| {
+                    left -= size.1;
                     left < 0.0
                 });
-                drawn.or(sizes.last()).map_or(Bytes(1), |it| it.0)
+                drawn.or(sizes.last()).map_or(Bytes(1), |size| size.0)
             }
         }
     }
@@ -83,8 +83,12 @@ impl Sizes {
         match self {
             Sizes::Fixed(size) => size.get() as f64,
             Sizes::Mix(sizes) => {
-                let total: f64 = sizes.iter().map(|it| it.1).sum();
-                sizes.iter().map(|it| it.0.get() as f64 * it.1).sum::<f64>() / total
+                let total: f64 = sizes.iter().map(|size| size.1).sum();
+                sizes
+                    .iter()
+                    .map(|size| size.0.get() as f64 * size.1)
+                    .sum::<f64>()
+                    / total
             }
         }
     }
@@ -95,7 +99,8 @@ impl Sizes {
         let good = match self {
             Sizes::Fixed(size) => in_range(*size),
             Sizes::Mix(sizes) => {
-                let each = |it: &(Bytes, f64)| in_range(it.0) && it.1.is_finite() && it.1 > 0.0;
+                let each =
+                    |size: &(Bytes, f64)| in_range(size.0) && size.1.is_finite() && size.1 > 0.0;
                 !sizes.is_empty() && sizes.iter().all(each)
             }
         };
@@ -103,10 +108,10 @@ impl Sizes {
     }
 }
 
-/// When a flow's messages come.
+/// The arrivals of a flow's messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// As many as its queue takes: there is always a next one.
+    /// A backlog: the queue is always full.
     Backlogged,
     /// At exponential intervals of this mean.
     Poisson(Time),
@@ -148,7 +153,7 @@ impl Arrivals {
         Arrivals::Poisson(Time::from_s_f64(1.0 / rate))
     }
 
-    /// From one arrival, or burst, so long after the flow's beginning, to the next.
+    /// The time from one arrival or burst, `since` after the flow's beginning, to the next.
     pub(crate) fn next(self, since: Time, stream: &mut Stream) -> Option<Time> {
         match self {
             Arrivals::Poisson(mean) => Some(stream.exponential_time(mean)),
@@ -202,8 +207,8 @@ pub struct Flow {
     pub sizes: Sizes,
     /// Arrivals.
     pub arrivals: Arrivals,
-    /// Messages that may wait at its start; what comes beyond is dropped, or for closed arrivals and
-    /// a backlog does not come.
+    /// Messages that may wait at its start. Further ones are dropped; with closed arrivals or a
+    /// backlog, none come.
     pub queue_limit: usize,
     /// For priority scheduling: lower goes first.
     pub priority: u8,

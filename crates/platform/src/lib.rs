@@ -5,9 +5,9 @@
 //! * [`Platform`] is the hardware: a PCIe link packet by packet with its credits, DMA engines,
 //!   accelerators, Ethernet ports, storage.
 //! * [`Flow`] is one VM's traffic on one [`Path`].
-//! * [`Mechanism`] is who lets what pass when: nobody, the host's software, a scheduler on the device,
-//!   or ARCUS's shaper, which is `accelflow-shaping`.
-//! * [`simulate`] runs them; [`RunResult`] is what came of it.
+//! * [`Mechanism`] is the way of sharing: no shaping, the host's software, a scheduler on the
+//!   device, or ARCUS's shaper, which is `accelflow-shaping`.
+//! * [`simulate`] runs them; [`RunResult`] has the results.
 //! * [`control`] is the control plane: profiles, admission, planning, Algorithm 1.
 //! * [`experiments`] are the paper's, ours beside theirs.
 //!

@@ -5,7 +5,7 @@ use accelflow_shaping::{FlowConfig, Timing};
 use crate::hardware::{SoftwareConfig, SoftwareRate};
 use crate::{Flow, PlatformError};
 
-/// In which order the device's interface serves flows that have something to send.
+/// The order in which the device's interface serves flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// In turns, message by message, or by bursts of [`crate::DmaConfig::burst`] if messages are larger.
@@ -16,7 +16,7 @@ pub enum Order {
     WeightedFair,
 }
 
-/// How accelerators are shared.
+/// A way to share accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mechanism {
     /// `Host_noTS`: queues for each flow, and turns.
@@ -33,7 +33,7 @@ pub enum Mechanism {
     Software {
         /// The thread.
         config: SoftwareConfig,
-        /// What each flow may have.
+        /// The limit of each flow.
         rates: Vec<SoftwareRate>,
     },
     /// ARCUS: a hardware queue and token bucket for each flow, and turns among what they let pass.

@@ -1,4 +1,4 @@
-//! The values that experiments rest on, and where they come from.
+//! The values that experiments rest on, with their origins.
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 

@@ -1,4 +1,4 @@
-//! What a platform consists of.
+//! Platforms: a host and its device.
 
 use accelflow_units::{Bandwidth, Bytes};
 
@@ -12,7 +12,8 @@ use crate::rate::bandwidth;
 pub struct DmaConfig {
     /// Engines; packets of different engines take turns on the link.
     pub engines: usize,
-    /// Bytes that an engine may have asked the host for and that no accelerator has taken.
+    /// The largest number of bytes that an engine has requested from the host and no accelerator
+    /// has taken.
     pub read_window: Bytes,
     /// The most that an engine moves for one flow before it looks at the others: the share of the
     /// on-board buffer that a flow's message is streamed through.
@@ -50,7 +51,7 @@ pub struct Platform {
     pub storage: Option<StorageConfig>,
 }
 
-/// Bytes that a frame takes on an Ethernet beside what is in it: preamble 8, check sequence 4, gap 12.
+/// Bytes of an Ethernet frame beside its contents: preamble 8, check sequence 4, gap 12.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {
@@ -90,7 +91,7 @@ impl Platform {
         Ok(())
     }
 
-    fn check_parts(&self, flow: usize, it: &Flow) -> Result<(), PlatformError> {
+    fn check_parts(&self, flow: usize, spec: &Flow) -> Result<(), PlatformError> {
         let exists = |part, number: usize, count: usize| match number < count {
             true => Ok(()),
             false => Err(PlatformError::UnknownPart {
@@ -100,17 +101,17 @@ impl Platform {
                 count,
             }),
         };
-        exists("DMA engine", it.engine, self.dma.engines)?;
-        for &accelerator in &it.accelerators {
+        exists("DMA engine", spec.engine, self.dma.engines)?;
+        for &accelerator in &spec.accelerators {
             exists("accelerator", accelerator, self.accelerators.len())?;
         }
-        if let Some(port) = it.port {
+        if let Some(port) = spec.port {
             exists("port", port, self.ports.len())?;
         }
-        let path = it.path.name();
+        let path = spec.path.name();
         let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
-        match it.path {
-            Path::InlineTx if it.port.is_none() => incomplete("a port"),
+        match spec.path {
+            Path::InlineTx if spec.port.is_none() => incomplete("a port"),
             path if path.uses_storage() && self.storage.is_none() => incomplete("storage"),
             _ => Ok(()),
         }

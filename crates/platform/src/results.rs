@@ -1,26 +1,26 @@
-//! What a run amounted to.
+//! Results of a run.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// A message that is done.
+/// A completed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// When it was done.
+    /// The time of its completion.
     pub at: Time,
-    /// How long it took from its arrival: at the port for a message from the network, in the flow's
-    /// queue for all others.
+    /// The time from its arrival: at the port for a message from the network, in the flow's queue
+    /// for all others.
     pub latency: Time,
     /// Its size as it came.
     pub size: Bytes,
 }
 
-/// What became of a flow.
+/// The results of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowResult {
     /// Messages that came in the whole run.
     pub arrived: u64,
-    /// Of these, dropped for want of room.
+    /// Of these, messages dropped since the queue was full.
     pub dropped: u64,
     /// Of these, still under way at the end.
     pub under_way: u64,
@@ -37,7 +37,10 @@ pub struct FlowResult {
 impl FlowResult {
     /// Bytes of the measured messages.
     pub fn bytes(&self) -> u64 {
-        self.completions.iter().map(|it| it.size.get()).sum()
+        self.completions
+            .iter()
+            .map(|completion| completion.size.get())
+            .sum()
     }
 
     /// The nearest-rank percentile of the measured latencies, from 0 to 100; `None` without messages.
@@ -47,7 +50,10 @@ impl FlowResult {
 
     /// The measured latencies.
     pub fn latencies(&self) -> Samples {
-        self.completions.iter().map(|it| it.latency).collect()
+        self.completions
+            .iter()
+            .map(|completion| completion.latency)
+            .collect()
     }
 
     /// Messages a second over each `count` successive messages.
@@ -56,27 +62,28 @@ impl FlowResult {
             .completions
             .iter()
             .step_by(count.max(1))
-            .map(|it| it.at);
+            .map(|completion| completion.at);
         let ends: Vec<Time> = ends.collect();
-        let rate = |it: &[Time]| count as f64 / it[1].saturating_sub(it[0]).as_s_f64().max(1e-12);
+        let rate =
+            |ends: &[Time]| count as f64 / ends[1].saturating_sub(ends[0]).as_s_f64().max(1e-12);
         ends.windows(2).map(rate).collect()
     }
 
     /// Gigabits a second in each slice of `width` from `from` on, and the latencies of each.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
-        for it in &self.completions {
-            let number = it.at.saturating_sub(from).as_ps() / width.as_ps().max(1);
+        for completion in &self.completions {
+            let number = completion.at.saturating_sub(from).as_ps() / width.as_ps().max(1);
             if let Some(slice) = slices.get_mut(number as usize) {
-                slice.0 += it.size.get() as f64 * 8.0 / width.as_ns_f64();
-                slice.1.record(it.latency);
+                slice.0 += completion.size.get() as f64 * 8.0 / width.as_ns_f64();
+                slice.1.record(completion.latency);
             }
         }
         slices
     }
 }
 
-/// What became of all flows.
+/// The results of all flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// By flow.
@@ -97,15 +104,15 @@ impl RunResult {
         self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
     }
 
-    /// From when to when of the measured time a flow was there.
+    /// The part of the measured time in which a flow was there.
     fn presence(&self, flow: usize) -> (Time, Time) {
-        let it = &self.flows[flow];
-        let until = it.until.unwrap_or(Time::MAX);
+        let result = &self.flows[flow];
+        let until = result.until.unwrap_or(Time::MAX);
         let end = self.warmup + self.measured;
-        (it.since.max(self.warmup), until.min(end))
+        (result.since.max(self.warmup), until.min(end))
     }
 
-    /// How long of the measured time a flow was there.
+    /// The length of that part.
     pub fn present(&self, flow: usize) -> Time {
         let (from, to) = self.presence(flow);
         to.saturating_sub(from)
@@ -114,10 +121,10 @@ impl RunResult {
     /// A flow's throughput in gigabits a second while it was there, of the measured time; `None` if it
     /// never was.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
-        let it = &self.flows[flow];
+        let result = &self.flows[flow];
         let (from, to) = self.presence(flow);
         let there = self.present(flow);
-        let done = it.completions.iter();
+        let done = result.completions.iter();
         let bytes: u64 = done
             .filter(|done| (from..=to).contains(&done.at))
             .map(|done| done.size.get())

@@ -314,7 +314,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     };
     assert_eq!(
         manager.register(call).unwrap_err().to_string(),
-        "flow 'call': its path is function_call, which needs an accelerator; storage is none"
+        "flow 'call': its path is function_call, which needs an accelerator, not storage"
     );
 }
 

@@ -6,26 +6,26 @@ use accelflow_units::{Bytes, Time};
 use super::{ProfileTable, Rate, registers_for};
 use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError};
 
-/// What kind of promise a flow has (section 6).
+/// The kind of promise to a flow (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
-    /// Always: it is admitted only into [`Policy::RESERVED_SHARE`] of the capacity, so that what the
-    /// profile cannot see does not break it.
+    /// The SLO always: the flow is admitted only into [`Policy::RESERVED_SHARE`] of the capacity,
+    /// as headroom for effects outside the profile.
     Reserved,
-    /// Almost always, for as long as it is registered: it may fill the capacity.
+    /// The SLO almost always while it is registered: it may fill the capacity.
     OnDemand,
     /// The SLO always; and `factor` times as much for `allowance` in each `window`, from what others
     /// leave.
     ManagedBurst {
-        /// How much more, at least 1.
+        /// The factor, at least 1.
         factor: f64,
-        /// For how long in a window.
+        /// The time of bursts in a window.
         allowance: Time,
         /// The window.
         window: Time,
     },
-    /// Nothing: what others leave, however much or little. It needs no SLO; one that it has is what it
-    /// hopes for, and neither counted nor a limit.
+    /// No promise: the flow gets what others leave. It needs no SLO; an SLO that it has is a wish,
+    /// neither counted nor a limit.
     Opportunistic,
 }
 
@@ -69,28 +69,28 @@ impl Policy {
     }
 }
 
-/// A place where an accelerator can be reached.
+/// A route to an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteEntry {
     /// The accelerator's number on the platform; none for the storage alone.
     pub accelerator: Option<usize>,
-    /// The DMA engine that leads to it.
+    /// The DMA engine on the route.
     pub engine: usize,
 }
 
-/// An entry of the AccTable: an accelerator by name, and where it is.
+/// An entry of the AccTable: an accelerator by name, and its routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccEntry {
-    /// What requests call it.
+    /// The name that requests use.
     pub name: String,
-    /// Where it is, once or more often.
+    /// Its routes, one or more.
     pub routes: Vec<RouteEntry>,
 }
 
-/// A flow that asks to be admitted.
+/// A request to admit a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Its name, unlike all others.
+    /// Its unique name.
     pub name: String,
     /// Its VM.
     pub vm: usize,
@@ -100,7 +100,7 @@ pub struct Request {
     pub path: Path,
     /// The size of its messages.
     pub size: Bytes,
-    /// Its SLO, which only opportunistic flows may lack.
+    /// Its SLO; optional for opportunistic flows alone.
     pub slo: Option<Rate>,
     /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
     pub also: Option<Rate>,
@@ -109,7 +109,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// What it asks to be promised, or hopes for, in gigabits a second; none without an SLO.
+    /// The rate that it asks for, in gigabits a second; `None` without an SLO.
     pub fn asked_gbit_per_s(&self) -> Option<f64> {
         let slo = self.slo.map(|rate| rate.gbit_per_s(self.size));
         let also = self.also.map(|rate| rate.gbit_per_s(self.size));
@@ -120,7 +120,7 @@ impl Request {
         }
     }
 
-    /// What the tokens of its first limit stand for.
+    /// The unit of its first limit's tokens.
     pub fn unit(&self) -> Unit {
         match self.slo {
             Some(rate) if self.policy != Policy::Opportunistic => rate.unit(),
@@ -151,35 +151,35 @@ impl Request {
 /// A row of the PerFlowStatusTable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowStatus {
-    /// What was asked for.
+    /// The request.
     pub request: Request,
-    /// Where it goes.
+    /// Its route.
     pub route: RouteEntry,
     /// The largest piece that its messages are cut to.
     pub segment: Bytes,
     /// Its registers.
     pub registers: Registers,
-    /// Those of its second limit.
+    /// The registers of its second limit.
     pub also: Option<Registers>,
-    /// The rate that they are set to, in gigabits a second.
+    /// The rate that the registers are set to, in gigabits a second.
     pub shaped_gbit_per_s: f64,
-    /// What it last got, in gigabits a second; none before it was first measured.
+    /// The rate last measured, in gigabits a second; `None` before the first measurement.
     pub measured_gbit_per_s: Option<f64>,
 }
 
 impl FlowStatus {
-    /// What it was promised, in gigabits a second; none for an opportunistic flow.
+    /// The promised rate, in gigabits a second; `None` for an opportunistic flow.
     pub fn slo_gbit_per_s(&self) -> Option<f64> {
         let promised = self.request.policy != Policy::Opportunistic;
         promised.then(|| self.request.asked_gbit_per_s()).flatten()
     }
 
-    /// What a profile sees of it: its path, and the size of what reaches the accelerator.
+    /// Its kind in a profile: its path, and the size of the pieces that reach the accelerator.
     pub(super) fn kind(&self) -> (Path, Bytes) {
         (self.request.path, self.segment.min(self.request.size))
     }
 
-    /// What the platform runs: the flow with these arrivals, and how it is shaped.
+    /// The flow for the platform with these arrivals, and its shaping.
     pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
         let request = &self.request;
         let flow = Flow::new(request.vm, request.path, request.size, arrivals);
@@ -201,14 +201,14 @@ impl FlowStatus {
         (flow, shaping)
     }
 
-    /// Its limits: what tokens stand for, and registers.
+    /// Its limits: unit of the tokens, and registers.
     pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
         let unit = self.request.unit();
         let also = self.also.map(|registers| (unit.other(), registers));
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// What the SLO takes of the capacity that can be promised.
+    /// The part of the capacity that the promise takes, in gigabits a second.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }
@@ -222,7 +222,7 @@ pub struct Manager {
     flows: Vec<FlowStatus>,
 }
 
-/// What requests call the way to the storage that passes no accelerator.
+/// The name in requests of the route to the storage that passes no accelerator.
 pub const STORAGE: &str = "storage";
 
 impl Manager {
@@ -231,16 +231,19 @@ impl Manager {
     /// platform's storage is there as [`STORAGE`].
     pub fn new(platform: Platform) -> Manager {
         let mut accelerators: Vec<AccEntry> = Vec::new();
-        for (accelerator, it) in platform.accelerators.iter().enumerate() {
+        for (accelerator, part) in platform.accelerators.iter().enumerate() {
             let engine = 0;
             let route = RouteEntry {
                 accelerator: Some(accelerator),
                 engine,
             };
-            match accelerators.iter_mut().find(|entry| entry.name == it.name) {
+            match accelerators
+                .iter_mut()
+                .find(|entry| entry.name == part.name)
+            {
                 Some(entry) => entry.routes.push(route),
                 None => accelerators.push(AccEntry {
-                    name: it.name.clone(),
+                    name: part.name.clone(),
                     routes: vec![route],
                 }),
             }
@@ -288,7 +291,11 @@ impl Manager {
     /// [`PlatformError::DuplicateFlow`] and [`PlatformError::OutOfRange`].
     pub fn register(&mut self, request: Request) -> Result<&FlowStatus, PlatformError> {
         request.check()?;
-        if self.flows.iter().any(|it| it.request.name == request.name) {
+        if self
+            .flows
+            .iter()
+            .any(|flow| flow.request.name == request.name)
+        {
             return Err(PlatformError::DuplicateFlow(request.name));
         }
         let routes = self.routes(&request)?;
@@ -307,19 +314,19 @@ impl Manager {
         Ok(&self.flows[self.flows.len() - 1])
     }
 
-    /// Forgets a flow: its share is free.
+    /// Removes a flow and frees its share.
     ///
     /// # Errors
     /// [`PlatformError::UnknownFlow`].
     pub fn release(&mut self, name: &str) -> Result<FlowStatus, PlatformError> {
-        let found = self.flows.iter().position(|it| it.request.name == name);
+        let found = self.flows.iter().position(|flow| flow.request.name == name);
         let unknown = || PlatformError::UnknownFlow(name.to_owned());
         let released = self.flows.remove(found.ok_or_else(unknown)?);
         self.share_rest(released.route)?;
         Ok(released)
     }
 
-    /// The route with most left, if what is left there is enough.
+    /// The route with the most capacity left, if that is enough.
     fn admit(
         &mut self,
         request: &Request,
@@ -332,12 +339,12 @@ impl Manager {
                 name: request.name.clone(),
                 accelerator: request.accelerator.clone(),
                 asked,
-                left: most.map_or(0.0, |it| it.1),
+                left: most.map_or(0.0, |found| found.1),
             }),
         }
     }
 
-    /// The route with most left for one more opportunistic flow.
+    /// The route with the most capacity left for one more opportunistic flow.
     fn roomiest(
         &mut self,
         request: &Request,
@@ -347,11 +354,11 @@ impl Manager {
         for route in routes {
             let left = self.room(request, route)?;
             let left = left / (1 + self.opportunistic_on(route).len()) as f64;
-            if best.is_none_or(|it| left > it.1) {
+            if best.is_none_or(|found| left > found.1) {
                 best = Some((route, left));
             }
         }
-        best.map(|it| it.0)
+        best.map(|found| found.0)
             .ok_or_else(|| self.unknown_accelerator(request))
     }
 
@@ -363,7 +370,7 @@ impl Manager {
         let mut best: Option<(RouteEntry, f64)> = None;
         for route in routes {
             let left = self.room(request, route)?;
-            if best.is_none_or(|it| left > it.1) {
+            if best.is_none_or(|found| left > found.1) {
                 best = Some((route, left));
             }
         }
@@ -377,7 +384,7 @@ impl Manager {
         if rest.is_empty() {
             return Ok(());
         }
-        let free = self.unused(route, |_, it| it.counted_gbit_per_s())?;
+        let free = self.unused(route, |_, flow| flow.counted_gbit_per_s())?;
         for number in rest {
             let part = self.part_of_rest(number, free)?;
             self.reshape(number, part)?;
@@ -390,18 +397,18 @@ impl Manager {
     /// # Errors
     /// What the platform refuses.
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
-        let it = self.flows[number].clone();
-        let mut routes = self.routes(&it.request)?;
-        routes.retain(|route| *route != it.route);
-        let most = self.most_left(&it.request, routes)?;
+        let status = self.flows[number].clone();
+        let mut routes = self.routes(&status.request)?;
+        routes.retain(|route| *route != status.route);
+        let most = self.most_left(&status.request, routes)?;
         Ok(most
-            .filter(|most| it.counted_gbit_per_s() <= most.1)
+            .filter(|most| status.counted_gbit_per_s() <= most.1)
             .map(|most| most.0))
     }
 
-    /// What the platform runs: the flows with these arrivals, and ARCUS with their registers.
+    /// The flows for the platform with these arrivals, and ARCUS with their registers.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
-        let each = self.flows.iter().map(|it| it.deployed(arrivals(it)));
+        let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();
         (flows, Mechanism::arcus(shaping))
     }
@@ -410,14 +417,14 @@ impl Manager {
         let found = self
             .accelerators
             .iter()
-            .find(|it| it.name == request.accelerator);
+            .find(|entry| entry.name == request.accelerator);
         found
-            .map(|it| it.routes.clone())
+            .map(|entry| entry.routes.clone())
             .ok_or_else(|| self.unknown_accelerator(request))
     }
 
     fn unknown_accelerator(&self, request: &Request) -> PlatformError {
-        let known = self.accelerators.iter().map(|it| it.name.as_str());
+        let known = self.accelerators.iter().map(|entry| entry.name.as_str());
         PlatformError::UnknownAccelerator {
             name: request.name.clone(),
             accelerator: request.accelerator.clone(),
@@ -425,7 +432,7 @@ impl Manager {
         }
     }
 
-    /// What a profile sees of a flow on this route.
+    /// The kind of a flow on this route, as a profile sees it.
     pub(super) fn kind(&self, request: &Request, route: RouteEntry) -> (Path, Bytes) {
         let segment = self.segment(route.accelerator, request.size);
         (request.path, segment.min(request.size))
@@ -440,14 +447,15 @@ impl Manager {
         let curve = &self.profiles.platform().accelerators[accelerator].curve;
         let whole = curve.gbit_per_s(size);
         let sizes = (10..26).map(|power| Bytes(1 << power));
-        let mut good = sizes.filter(|it| *it < size && curve.gbit_per_s(*it) >= 0.97 * whole);
+        let mut good =
+            sizes.filter(|smaller| *smaller < size && curve.gbit_per_s(*smaller) >= 0.97 * whole);
         good.next().unwrap_or(size)
     }
 
     fn plan(&mut self, request: Request, route: RouteEntry) -> Result<FlowStatus, PlatformError> {
         let segment = self.segment(route.accelerator, request.size);
         let promised = match request.policy {
-            // Until the rest is shared out, which is at once.
+            // Until the rest of the capacity is divided, which happens at once.
             Policy::Opportunistic => None,
             _ => request.asked_gbit_per_s(),
         };
@@ -469,9 +477,10 @@ impl Manager {
 
     /// Sets a flow's rate to `gbit_per_s`: its new registers.
     pub(super) fn reshape(&mut self, number: usize, gbit_per_s: f64) -> Result<(), PlatformError> {
-        let it = &mut self.flows[number];
-        (it.registers, it.also) = registers_of(&it.request, it.segment, gbit_per_s)?;
-        it.shaped_gbit_per_s = gbit_per_s;
+        let status = &mut self.flows[number];
+        (status.registers, status.also) =
+            registers_of(&status.request, status.segment, gbit_per_s)?;
+        status.shaped_gbit_per_s = gbit_per_s;
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! ARCUS's control plane (section 4.3): what is learned beforehand, who is let in, with which
-//! registers, and what is changed while they run.
+//! ARCUS's control plane (section 4.3): profiles, admission, planning of registers, and adjustment
+//! while flows run.
 
 mod manager;
 mod profile;

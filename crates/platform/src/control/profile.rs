@@ -8,22 +8,22 @@ use crate::{
     Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, simulate,
 };
 
-/// A flow as a context sees it.
+/// A flow in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     /// Its path.
     pub path: Path,
-    /// The size of what reaches the accelerator: of messages, or of the segments that they are cut to.
+    /// The size of the pieces that reach the accelerator: messages or segments.
     pub size: Bytes,
     /// Its part of the traffic of the context, in thousandths, at least 10: to watch a smaller one
     /// takes long, and tells little.
     pub permille: u32,
 }
 
-/// Which flows share an accelerator, and how.
+/// A context: the flows that share an accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
-    /// The accelerator's number; none if the flows go to the storage and nowhere else.
+    /// The accelerator's number; `None` if the flows go to the storage alone.
     pub accelerator: Option<usize>,
     /// The DMA engine.
     pub engine: usize,
@@ -37,11 +37,11 @@ impl Context {
         engine: usize,
         flows: &[(Path, Bytes, f64)],
     ) -> Context {
-        let total: f64 = flows.iter().map(|it| it.2).sum();
-        let pattern = |it: &(Path, Bytes, f64)| Pattern {
-            path: it.0,
-            size: it.1,
-            permille: (it.2 / total * 1_000.0).round().max(10.0) as u32,
+        let total: f64 = flows.iter().map(|flow| flow.2).sum();
+        let pattern = |flow: &(Path, Bytes, f64)| Pattern {
+            path: flow.0,
+            size: flow.1,
+            permille: (flow.2 / total * 1_000.0).round().max(10.0) as u32,
         };
         let mut patterns: Vec<Pattern> = flows.iter().map(pattern).collect();
         patterns.sort();
@@ -54,16 +54,16 @@ impl Context {
 
     /// The flows as a profile runs them, each with a backlog.
     fn flows(&self) -> Vec<Flow> {
-        let flow = |(vm, it): (usize, &Pattern)| {
-            let flow = Flow::new(vm, it.path, it.size, Arrivals::Backlogged);
+        let flow = |(vm, pattern): (usize, &Pattern)| {
+            let flow = Flow::new(vm, pattern.path, pattern.size, Arrivals::Backlogged);
             let flow = Flow {
                 queue_limit: 64,
-                port: (it.path == Path::InlineTx).then_some(0),
+                port: (pattern.path == Path::InlineTx).then_some(0),
                 ..flow
             };
             flow.through(self.accelerator.as_slice())
                 .by_engine(self.engine)
-                .with_weight(f64::from(it.permille))
+                .with_weight(f64::from(pattern.permille))
         };
         self.patterns.iter().enumerate().map(flow).collect()
     }
@@ -74,7 +74,7 @@ impl Context {
     }
 }
 
-/// What a context delivers.
+/// The capacity of a context.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// Gigabits a second of all flows in the proportions of the context, each of which always has
@@ -82,12 +82,12 @@ pub struct Capacity {
     pub gbit_per_s: f64,
 }
 
-/// Whether a context keeps promises (section 4.3: the 1-bit tag).
+/// The tag of a context: whether it keeps promises (section 4.3, 1 bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// It can deliver them all.
+    /// It can deliver all promises.
     SloFriendly,
-    /// It cannot: to be avoided.
+    /// It cannot, and is to be avoided.
     SloViolating,
 }
 
@@ -101,14 +101,14 @@ impl Tag {
     }
 }
 
-/// Profiles of a platform, by simulation: all that were asked for, or were prepared.
+/// Profiles of a platform, made by simulation ahead of time or on demand.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
     entries: BTreeMap<Context, Capacity>,
 }
 
-/// How long a context is watched at least: many round trips.
+/// The shortest simulation of a context: many round trips.
 const WATCHED: Time = Time::from_us(200);
 /// The same with storage, whose writes keep a unit for milliseconds: after as long until its buffers
 /// are as full as they become.
@@ -137,7 +137,7 @@ impl ProfileTable {
         &self.platform
     }
 
-    /// The contexts that have been profiled, with what they deliver.
+    /// The profiled contexts and their capacities.
     pub fn entries(&self) -> impl Iterator<Item = (&Context, &Capacity)> {
         self.entries.iter()
     }
@@ -167,7 +167,7 @@ impl ProfileTable {
         Ok(())
     }
 
-    /// What a context delivers, from the table or else profiled now.
+    /// The capacity of a context, from the table or else profiled now.
     ///
     /// # Errors
     /// What [`Platform::check`] refuses.
@@ -192,7 +192,7 @@ impl ProfileTable {
         })
     }
 
-    /// What each flow of a context gets if nobody shapes, in gigabits a second: with turns by message.
+    /// The rates of a context's flows without shaping, in gigabits a second: turns go by message.
     ///
     /// # Errors
     /// What [`Platform::check`] refuses.
@@ -206,7 +206,10 @@ impl ProfileTable {
         let order = Order::WeightedFair;
         let buffer = 1 << 16;
         let fair = self.watch(context, &Mechanism::Panic { order, buffer })?;
-        let shares = context.patterns.iter().map(|it| f64::from(it.permille));
+        let shares = context
+            .patterns
+            .iter()
+            .map(|pattern| f64::from(pattern.permille));
         let total: f64 = shares.clone().sum();
         let limits = rates(&fair)
             .zip(shares)
@@ -218,7 +221,7 @@ impl ProfileTable {
     /// Runs a context until each flow has passed enough.
     fn watch(&self, context: &Context, mechanism: &Mechanism) -> Result<RunResult, PlatformError> {
         let flows = context.flows();
-        let (warmup, least) = match flows.iter().any(|it| it.path.uses_storage()) {
+        let (warmup, least) = match flows.iter().any(|flow| flow.path.uses_storage()) {
             true => (WATCHED_STORAGE, WATCHED_STORAGE),
             false => (WATCHED / 10, WATCHED),
         };
@@ -230,7 +233,7 @@ impl ProfileTable {
                 ..Settings::lasting(duration)
             };
             let result = simulate(&self.platform, &flows, mechanism, &settings)?;
-            let passed = result.flows.iter().map(|it| it.completions.len());
+            let passed = result.flows.iter().map(|flow| flow.completions.len());
             let (total, fewest) = (passed.clone().sum::<usize>(), passed.min().unwrap_or(0));
             let most = if fewest >= ENOUGH.1 { ENOUGH.0 } else { MOST };
             if fewest >= MESSAGES || 2 * total > most || duration >= longest {
@@ -247,13 +250,13 @@ impl ProfileTable {
 /// Gigabits a second of each flow, from its first measured message to its last: whole messages, whatever
 /// part of one the measured time begins and ends with.
 fn rates(result: &RunResult) -> impl Iterator<Item = f64> {
-    result.flows.iter().map(|it| {
-        let [Some(first), Some(last)] = [it.completions.first(), it.completions.last()] else {
+    result.flows.iter().map(|flow| {
+        let [Some(first), Some(last)] = [flow.completions.first(), flow.completions.last()] else {
             return 0.0;
         };
         let time = last.at.saturating_sub(first.at).as_ns_f64();
         match time > 0.0 {
-            true => (it.bytes() - first.size.get()) as f64 * 8.0 / time,
+            true => (flow.bytes() - first.size.get()) as f64 * 8.0 / time,
             false => 0.0,
         }
     })

@@ -1,11 +1,11 @@
-//! From a promised rate to registers.
+//! Registers for promised rates.
 
 use accelflow_shaping::{Clock, Registers, Unit};
 use accelflow_units::Bytes;
 
 use crate::PlatformError;
 
-/// What a flow is promised.
+/// A promised rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// Gigabits a second.
@@ -15,7 +15,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// What a token stands for.
+    /// The unit of a token.
     pub const fn unit(self) -> Unit {
         match self {
             Rate::GbitPerS(_) => Unit::Bytes,
@@ -45,7 +45,7 @@ impl Rate {
 const SHORTEST_CYCLES: u64 = 64;
 /// Intervals that the planner looks at.
 const LONGEST_CYCLES: u64 = 65_536;
-/// How far the rate may be from the one asked for.
+/// The largest relative deviation from the rate asked for.
 const TOLERANCE: f64 = 1e-4;
 
 /// Registers for `rate` in messages or segments of at most `largest` bytes, at `clock`: the shortest
@@ -73,7 +73,7 @@ pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registe
     let mut intervals = SHORTEST_CYCLES..=LONGEST_CYCLES;
     let nearest =
         || (SHORTEST_CYCLES..=LONGEST_CYCLES).min_by(|a, b| error(*a).total_cmp(&error(*b)));
-    let close = intervals.find(|it| error(*it) <= TOLERANCE);
+    let close = intervals.find(|interval| error(*interval) <= TOLERANCE);
     let interval = close.or_else(nearest).unwrap_or(SHORTEST_CYCLES);
     let refill = (per_cycle * interval as f64).round().max(1.0) as u64;
     let cost = match rate.unit() {

@@ -1,4 +1,4 @@
-//! What a route has left, for a promise and beside all promises.
+//! The capacity that is left on a route, for a promise and beside all promises.
 
 use accelflow_units::Bytes;
 
@@ -13,13 +13,13 @@ type Traffic = (Path, Bytes, f64);
 /// cannot be zero.
 const TRICKLE: f64 = 0.001;
 
-/// A newcomer beside flows that were promised something.
+/// A new flow beside flows with promises.
 struct Beside {
     route: RouteEntry,
     /// Path and size of the newcomer's traffic.
     kind: (Path, Bytes),
     others: Vec<Traffic>,
-    /// What the others were promised, in gigabits a second.
+    /// The promises of the others, in gigabits a second.
     promised: f64,
     /// The share of the capacity that may be promised.
     share: f64,
@@ -68,7 +68,7 @@ impl Manager {
         let beside = Beside {
             route,
             kind: self.kind(request, route),
-            promised: others.iter().map(|it| it.2).sum(),
+            promised: others.iter().map(|flow| flow.2).sum(),
             others,
             share: request.policy.admitted_share(),
         };
@@ -126,13 +126,13 @@ impl Manager {
         })
     }
 
-    /// The flows on a route that were promised something, without the one of this name.
+    /// The flows with promises on a route, without the one of this name.
     fn promised_on(&self, route: RouteEntry, but: &str) -> Vec<Traffic> {
         let mut flows = Vec::new();
-        for it in self.flows().iter().filter(|it| it.route == route) {
-            let promised = it.counted_gbit_per_s();
-            if promised > 0.0 && it.request.name != but {
-                let (path, size) = it.kind();
+        for flow in self.flows().iter().filter(|flow| flow.route == route) {
+            let promised = flow.counted_gbit_per_s();
+            if promised > 0.0 && flow.request.name != but {
+                let (path, size) = flow.kind();
                 add(&mut flows, (path, size, promised));
             }
         }
@@ -144,7 +144,7 @@ impl Manager {
         Ok(self.profiles().capacity(&context)?.gbit_per_s)
     }
 
-    /// What a flow could have if it were alone on its route, in gigabits a second.
+    /// The rate of a flow alone on its route, in gigabits a second.
     pub(super) fn alone(
         &mut self,
         (path, size): (Path, Bytes),
@@ -187,9 +187,9 @@ impl Manager {
     ) -> Result<f64, PlatformError> {
         let mut free = self.usable(route)?;
         for number in 0..self.flows().len() {
-            let it = &self.flows()[number];
-            if it.route == route && it.request.policy != Policy::Opportunistic {
-                let (rate, kind) = (used(number, it), it.kind());
+            let status = &self.flows()[number];
+            if status.route == route && status.request.policy != Policy::Opportunistic {
+                let (rate, kind) = (used(number, status), status.kind());
                 free -= rate / self.alone(kind, route)?;
             }
         }
@@ -199,26 +199,29 @@ impl Manager {
     /// What an opportunistic flow has if so much of its route is left, in gigabits a second: equal parts
     /// for all of them.
     pub(super) fn part_of_rest(&mut self, number: usize, free: f64) -> Result<f64, PlatformError> {
-        let it = &self.flows()[number];
-        let (kind, route) = (it.kind(), it.route);
+        let status = &self.flows()[number];
+        let (kind, route) = (status.kind(), status.route);
         let part = free / self.opportunistic_on(route).len().max(1) as f64;
         Ok(part.max(TRICKLE) * self.alone(kind, route)?)
     }
 
     /// The numbers of the opportunistic flows of a route.
     pub(super) fn opportunistic_on(&self, route: RouteEntry) -> Vec<usize> {
-        let is_rest =
-            |it: &FlowStatus| it.route == route && it.request.policy == Policy::Opportunistic;
+        let is_rest = |status: &FlowStatus| {
+            status.route == route && status.request.policy == Policy::Opportunistic
+        };
         let all = self.flows().iter().enumerate();
-        all.filter(|it| is_rest(it.1)).map(|it| it.0).collect()
+        all.filter(|flow| is_rest(flow.1))
+            .map(|flow| flow.0)
+            .collect()
     }
 }
 
 /// Adds traffic to the entry of its kind.
-fn add(flows: &mut Vec<Traffic>, it: Traffic) {
-    let same = |other: &&mut Traffic| (other.0, other.1) == (it.0, it.1);
+fn add(flows: &mut Vec<Traffic>, traffic: Traffic) {
+    let same = |other: &&mut Traffic| (other.0, other.1) == (traffic.0, traffic.1);
     match flows.iter_mut().find(same) {
-        Some(entry) => entry.2 += it.2,
-        None => flows.push(it),
+        Some(entry) => entry.2 += traffic.2,
+        None => flows.push(traffic),
     }
 }

@@ -1,4 +1,4 @@
-//! Algorithm 1, while flows run, come and go.
+//! Algorithm 1: adjustment while flows run, come and go.
 
 use accelflow_units::Time;
 
@@ -6,24 +6,24 @@ use super::manager::{FlowStatus, Manager, Policy, Request, RouteEntry};
 use super::verdict::TOLERANCE;
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
-/// The weight of the latest period in what a flow is measured at: periods hold few large messages.
+/// The weight of the latest period in a flow's measured rate: periods hold few large messages.
 const SMOOTHING: f64 = 0.25;
 /// Changes of a rate that are worth a write.
 const WORTH: f64 = 0.02;
-/// The most that a rate is raised above the SLO to make up for what was missed.
+/// The largest factor by which a rate is raised above the SLO to make up for a shortfall.
 const CATCH_UP: f64 = 1.05;
 
-/// What the runtime is asked for while flows run.
+/// Commands to the runtime while flows run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// A flow with these arrivals, to be admitted or refused.
+    /// Registers a flow with these arrivals.
     Register(Request, Arrivals),
-    /// A flow, by its name, to be taken away: what it was promised is free, though what it has brought
-    /// is still served.
+    /// Releases the flow of this name: its share is free, and messages that it has brought are
+    /// still served.
     Release(String),
 }
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The flow was admitted: its row of the table of flows, as it was then. On the platform it is
@@ -42,11 +42,11 @@ pub struct Decision {
     pub at: Time,
     /// The name of the flow.
     pub name: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What the runtime remembers of a flow.
+/// The runtime's state of a flow.
 #[derive(Clone, Debug)]
 struct Seat {
     /// Its number on the platform.
@@ -58,7 +58,7 @@ struct Seat {
     violations: u64,
 }
 
-/// The runtime of one server: a control plane and what it remembers of its flows.
+/// The runtime of one server: a control plane, and the state of its flows.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     manager: Manager,
@@ -88,7 +88,7 @@ impl Runtime {
     /// one call are carried out in the order of their times, and those of one time as they were given.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
-        let place = self.commands.partition_point(|it| it.0 <= time);
+        let place = self.commands.partition_point(|command| command.0 <= time);
         self.commands.insert(place, (time, command));
         self
     }
@@ -106,7 +106,9 @@ impl Runtime {
     /// The same of the flow of this name, which must be registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
         let flows = self.manager.flows();
-        let place = flows.iter().position(|it| it.request.name == name)?;
+        let place = flows
+            .iter()
+            .position(|status| status.request.name == name)?;
         Some(self.seats[place].violations)
     }
 
@@ -115,17 +117,17 @@ impl Runtime {
         &self.decisions
     }
 
-    /// Who came and went when, for a run without this runtime: what admission let in, and nothing of
-    /// what Algorithm 1 did for it.
+    /// The arrivals and departures of flows, to repeat a run without this runtime: with the same
+    /// admissions, but without Algorithm 1.
     pub fn timetable(&self) -> Timetable {
         Timetable {
             changes: self.changes.clone(),
         }
     }
 
-    /// Carries out what is due, if the platform has `flows` flows.
+    /// Carries out the commands that are due, if the platform has `flows` flows.
     fn obey(&mut self, now: Time, mut flows: usize) -> Vec<Action> {
-        let due = self.commands.partition_point(|it| it.0 <= now);
+        let due = self.commands.partition_point(|command| command.0 <= now);
         let commands: Vec<(Time, Command)> = self.commands.drain(..due).collect();
         let mut actions = Vec::new();
         for (_, command) in commands {
@@ -152,9 +154,10 @@ impl Runtime {
         }
         let comings = actions
             .iter()
-            .filter(|it| matches!(it, Action::Add(..) | Action::Remove(_)));
+            .filter(|action| matches!(action, Action::Add(..) | Action::Remove(_)));
         let comings: Vec<Action> = comings.cloned().collect();
-        self.changes.extend(comings.into_iter().map(|it| (now, it)));
+        self.changes
+            .extend(comings.into_iter().map(|action| (now, action)));
         actions
     }
 
@@ -178,7 +181,7 @@ impl Runtime {
 
     fn release(&mut self, name: &str) -> Result<(Outcome, Vec<Action>), PlatformError> {
         let flows = self.manager.flows();
-        let place = flows.iter().position(|it| it.request.name == name);
+        let place = flows.iter().position(|status| status.request.name == name);
         let route = self.manager.release(name)?.route;
         let flow = self.seats.remove(place.unwrap_or_default()).flow;
         let mut actions = vec![Action::Remove(flow)];
@@ -189,13 +192,14 @@ impl Runtime {
     /// Registers of the opportunistic flows of a route, which share what is left there.
     fn rest_of(&self, route: RouteEntry, but: Option<usize>) -> Vec<Action> {
         let here = self.manager.flows().iter().zip(&self.seats);
-        let rest = here.filter(|(it, seat)| {
-            it.route == route
-                && it.request.policy == Policy::Opportunistic
+        let rest = here.filter(|(status, seat)| {
+            status.route == route
+                && status.request.policy == Policy::Opportunistic
                 && Some(seat.flow) != but
         });
-        rest.flat_map(|(it, seat)| {
-            it.limits()
+        rest.flat_map(|(status, seat)| {
+            status
+                .limits()
                 .map(|(unit, registers)| Action::Write(seat.flow, unit, registers))
         })
         .collect()
@@ -243,30 +247,30 @@ impl Runtime {
     /// own promise is counted whole.
     fn unused(&mut self, flow: usize) -> Result<f64, PlatformError> {
         let route = self.manager.flows()[flow].route;
-        self.manager.unused(route, |number, it| {
-            let promised = it.counted_gbit_per_s();
+        self.manager.unused(route, |number, status| {
+            let promised = status.counted_gbit_per_s();
             match number == flow {
                 true => promised,
-                false => it.measured_gbit_per_s.unwrap_or(promised),
+                false => status.measured_gbit_per_s.unwrap_or(promised),
             }
         })
     }
 
     /// The same in gigabits a second of the flow.
     fn spare(&mut self, flow: usize) -> Result<f64, PlatformError> {
-        let it = &self.manager.flows()[flow];
-        let (kind, route) = (it.kind(), it.route);
+        let status = &self.manager.flows()[flow];
+        let (kind, route) = (status.kind(), status.route);
         Ok(self.unused(flow)? * self.manager.alone(kind, route)?)
     }
 
     /// Lines 4, 5 and 17 to 21 for one flow.
     fn adjust(&mut self, flow: usize, now: Time, period: Time, counters: Counters) -> Vec<Action> {
-        let it = &self.manager.flows()[flow];
-        let (slo, shaped) = (it.counted_gbit_per_s(), it.shaped_gbit_per_s);
-        let measured = it.measured_gbit_per_s.unwrap_or(0.0);
-        // A sender whose queue runs dry is not kept from its SLO by us.
+        let status = &self.manager.flows()[flow];
+        let (slo, shaped) = (status.counted_gbit_per_s(), status.shaped_gbit_per_s);
+        let measured = status.measured_gbit_per_s.unwrap_or(0.0);
+        // A sender whose queue runs dry limits itself.
         let waiting = counters.waiting > 1;
-        // An opportunistic flow was promised nothing, and nothing is not missed.
+        // An opportunistic flow has no promise to miss.
         let violated = waiting && measured < slo * (1.0 - TOLERANCE);
         let mut actions = Vec::new();
         self.violations += u64::from(violated);
@@ -299,10 +303,10 @@ impl Controller for Runtime {
     fn tick(&mut self, now: Time, period: Time, counters: &[Counters]) -> Vec<Action> {
         let of = |seat: &Seat| counters.get(seat.flow).copied().unwrap_or_default();
         let settled = self.manager.flows_mut().iter_mut().zip(&self.seats);
-        for (it, seat) in settled.filter(|it| !it.1.new) {
+        for (status, seat) in settled.filter(|status| !status.1.new) {
             let now = of(seat).bytes.get() as f64 * 8.0 / period.as_ns_f64();
-            let before = it.measured_gbit_per_s.unwrap_or(now);
-            it.measured_gbit_per_s = Some(before + SMOOTHING * (now - before));
+            let before = status.measured_gbit_per_s.unwrap_or(now);
+            status.measured_gbit_per_s = Some(before + SMOOTHING * (now - before));
         }
         let mut actions = Vec::new();
         for flow in 0..self.seats.len() {
@@ -336,7 +340,7 @@ pub struct Timetable {
 
 impl Controller for Timetable {
     fn tick(&mut self, now: Time, _period: Time, _counters: &[Counters]) -> Vec<Action> {
-        let due = self.changes.partition_point(|it| it.0 <= now);
-        self.changes.drain(..due).map(|it| it.1).collect()
+        let due = self.changes.partition_point(|change| change.0 <= now);
+        self.changes.drain(..due).map(|change| change.1).collect()
     }
 }

@@ -8,16 +8,16 @@ use crate::RunResult;
 /// How far below its SLO a flow may be: the paper's 1 %.
 pub(super) const TOLERANCE: f64 = 0.01;
 
-/// What a run shows of a flow's promise.
+/// The verdict of a run on a flow's promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It got its SLO, to within a hundredth.
+    /// Kept: the flow got its SLO, to within a hundredth.
     Kept,
-    /// It got less, by more than what was still under way could be.
+    /// Missed: it got less, by more than the messages still under way.
     Below,
-    /// Neither: a message more or less is more than a hundredth of what it was promised in this time.
+    /// Undecided: one message is more than a hundredth of the promise in this time.
     TooShort,
-    /// It was promised nothing.
+    /// No promise.
     NoPromise,
 }
 
@@ -67,7 +67,11 @@ impl FlowStatus {
         let message = self.request.size.get() as f64 * 8.0 / slo;
         let flow = &run.flows[number];
         let first = match flow.since > run.warmup {
-            true => flow.completions.iter().map(|it| it.latency).min(),
+            true => flow
+                .completions
+                .iter()
+                .map(|completion| completion.latency)
+                .min(),
             false => None,
         };
         message + first.map_or(0.0, Time::as_ns_f64)

@@ -1,4 +1,4 @@
-//! Which flow's message passes next, and whether there is room for it.
+//! The arbiter: chooses the flow whose message passes next, and checks that there is room for it.
 
 use accelflow_units::{Bytes, Time};
 
@@ -6,7 +6,7 @@ use super::run::Run;
 use super::state::{Job, Ready, Route};
 use crate::{Mechanism, Order, Path, PlatformError};
 
-/// What a message needs room in before it may pass.
+/// The resource in which a message needs room before it may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     /// The window of reads of an engine.
@@ -20,16 +20,16 @@ enum Room {
 }
 
 impl Run<'_> {
-    /// Lets pass what there is room for. A flow whose turn it is and that lacks room keeps the flows
-    /// behind it from the same room: else small messages would pass large ones for ever.
+    /// Dispatches messages while there is room. A flow whose turn it is and that lacks room keeps
+    /// the flows behind it from the same room: else small messages would pass large ones for ever.
     pub(super) fn dispatch(&mut self, now: Time) -> Result<(), PlatformError> {
         while let Some(flow) = self.choose() {
             let burst = self.platform.dma.burst;
-            let it = &mut self.flows[flow];
-            let Some(head) = it.ready.front_mut() else {
+            let state = &mut self.flows[flow];
+            let Some(head) = state.ready.front_mut() else {
                 break;
             };
-            let size = piece(it.spec.path, head.left, burst);
+            let size = piece(state.spec.path, head.left, burst);
             let Ready {
                 message,
                 basis,
@@ -39,13 +39,13 @@ impl Run<'_> {
             head.left = head.left.beyond(size);
             let whole = head.left == Bytes(0);
             if whole {
-                it.ready.pop_front();
-                it.queued -= usize::from(last);
+                state.ready.pop_front();
+                state.queued -= usize::from(last);
             }
             let job = Job {
                 flow,
                 message,
-                route: (it.routes.len() - 1) as u32,
+                route: (state.routes.len() - 1) as u32,
                 stage: 0,
                 size,
                 data: size,
@@ -81,9 +81,9 @@ impl Run<'_> {
                 candidates.sort_by_key(|flow| (flow + count - self.turn) % count);
             }
             Order::Priority => candidates.sort_by_key(|flow| {
-                let it = &self.flows[*flow];
-                let sequence = it.ready.front().map_or(0, |head| head.sequence);
-                (it.spec.priority, sequence)
+                let state = &self.flows[*flow];
+                let sequence = state.ready.front().map_or(0, |head| head.sequence);
+                (state.spec.priority, sequence)
             }),
             Order::WeightedFair => candidates.sort_by(|a, b| {
                 let start = |flow: &usize| self.flows[*flow].finish.max(self.virtual_time);
@@ -103,21 +103,21 @@ impl Run<'_> {
     fn charge(&mut self, flow: usize, size: Bytes) {
         let count = self.flows.len();
         self.turn = (flow + 1) % count;
-        let it = &mut self.flows[flow];
-        let start = it.finish.max(self.virtual_time);
-        it.finish = start + size.get() as f64 / it.spec.weight;
+        let state = &mut self.flows[flow];
+        let start = state.finish.max(self.virtual_time);
+        state.finish = start + size.get() as f64 / state.spec.weight;
         self.virtual_time = start;
     }
 
     fn need(&self, flow: usize) -> (Room, Bytes) {
-        let it = &self.flows[flow];
-        let left = it.ready.front().map_or(Bytes(0), |head| head.left);
-        let size = piece(it.spec.path, left, self.platform.dma.burst);
+        let state = &self.flows[flow];
+        let left = state.ready.front().map_or(Bytes(0), |head| head.left);
+        let size = piece(state.spec.path, left, self.platform.dma.burst);
         let Route {
             accelerators,
             engine,
-        } = &it.routes[it.routes.len() - 1];
-        let room = match (it.spec.path, accelerators.first()) {
+        } = &state.routes[state.routes.len() - 1];
+        let room = match (state.spec.path, accelerators.first()) {
             (path, _) if path.reads_host() => Room::Reads(*engine),
             (path, _) if path.uses_storage() => Room::Commands,
             (_, Some(first)) => Room::Input(*first),
@@ -136,14 +136,17 @@ impl Run<'_> {
             ),
             Room::Egress(engine) => fits(self.leaving[engine], self.platform.dma.egress),
             Room::Commands => {
-                let limit = self.platform.storage.map_or(0, |it| it.queue_depth);
+                let limit = self
+                    .platform
+                    .storage
+                    .map_or(0, |storage| storage.queue_depth);
                 self.commands < limit
             }
         }
     }
 }
 
-/// How much of what is left of a message passes at once.
+/// The part of a message's rest that passes at once.
 fn piece(path: Path, left: Bytes, burst: Bytes) -> Bytes {
     match path.uses_storage() {
         true => left,

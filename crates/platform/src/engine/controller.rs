@@ -5,18 +5,18 @@ use accelflow_units::{Bytes, Time};
 
 use crate::Flow;
 
-/// What the hardware has counted of a flow since the controller was last called.
+/// The hardware's counters of a flow since the last call of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Messages that were done.
+    /// Completed messages.
     pub messages: u64,
     /// Their bytes.
     pub bytes: Bytes,
-    /// Messages that wait to be let pass.
+    /// Messages that wait to pass.
     pub waiting: u64,
 }
 
-/// What a controller changes while the platform runs.
+/// A change that a controller makes while the platform runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// New registers for the limit of a flow whose tokens stand for this, which are in effect the
@@ -39,6 +39,6 @@ pub enum Action {
 
 /// A control plane that is called periodically.
 pub trait Controller {
-    /// What to change, given what each flow did in the period that ends `now`.
+    /// Returns changes, given the counters of each flow in the period that ends `now`.
     fn tick(&mut self, now: Time, period: Time, counters: &[Counters]) -> Vec<Action>;
 }

@@ -15,11 +15,11 @@ impl Run<'_> {
         controller: &mut dyn Controller,
     ) -> Result<(), PlatformError> {
         let period = self.settings.control_period;
-        let counters = self.flows.iter_mut().map(|it| {
-            let waiting = it.queued as u64;
+        let counters = self.flows.iter_mut().map(|flow| {
+            let waiting = flow.queued as u64;
             let Counters {
                 messages, bytes, ..
-            } = std::mem::take(&mut it.counters);
+            } = std::mem::take(&mut flow.counters);
             Counters {
                 messages,
                 bytes,
@@ -44,10 +44,10 @@ impl Run<'_> {
             }
             Action::Add(flow, shaping) => self.add(now, &flow, shaping)?,
             Action::Remove(flow) => {
-                let it = self.known_flow(flow)?;
-                if it.present {
-                    it.present = false;
-                    it.result.until = Some(now);
+                let state = self.known_flow(flow)?;
+                if state.present {
+                    state.present = false;
+                    state.result.until = Some(now);
                 }
             }
             Action::Route {
@@ -56,15 +56,15 @@ impl Run<'_> {
                 engine,
             } => {
                 let platform = self.platform;
-                let it = self.known_flow(flow)?;
+                let state = self.known_flow(flow)?;
                 let spec = Flow {
                     accelerators: accelerators.clone(),
                     engine,
-                    ..it.spec.clone()
+                    ..state.spec.clone()
                 };
                 platform.check(std::slice::from_ref(&spec))?;
-                it.spec = spec;
-                it.routes.push(Route {
+                state.spec = spec;
+                state.routes.push(Route {
                     accelerators,
                     engine,
                 });

@@ -13,7 +13,7 @@ use crate::{
     Arrivals, Completion, Flow, FlowResult, Mechanism, Platform, PlatformError, RunResult,
 };
 
-/// A run on `platform`: what waits, what moves, and what has been measured.
+/// A run on `platform`: its queues, its messages in flight, and its measurements.
 pub(super) struct Run<'a> {
     pub(super) platform: &'a Platform,
     pub(super) mechanism: &'a Mechanism,
@@ -181,26 +181,26 @@ impl<'a> Run<'a> {
             Event::DataReady(job) => self.data_ready(now, job),
             Event::Control => {}
         }
-        // Whatever happened may have made room for, or brought, something that may pass.
+        // The event may have made room, or brought a message that may pass.
         self.dispatch(now)
     }
 
-    /// A message is done.
+    /// Completes a message.
     pub(super) fn complete(&mut self, now: Time, flow: usize, message: u32) {
         let InFlight { arrived, size, .. } = self.messages.remove(message);
-        let it = &mut self.flows[flow];
-        it.counters.messages += 1;
-        it.counters.bytes += size;
+        let state = &mut self.flows[flow];
+        state.counters.messages += 1;
+        state.counters.bytes += size;
         if now < self.settings.warmup {
-            it.result.before += 1;
+            state.result.before += 1;
         } else {
-            it.result.completions.push(Completion {
+            state.result.completions.push(Completion {
                 at: now,
                 latency: now - arrived,
                 size,
             });
         }
-        if let Arrivals::Closed { think, .. } = it.spec.arrivals {
+        if let Arrivals::Closed { think, .. } = state.spec.arrivals {
             self.at(now + think, Event::Send(flow));
         }
     }

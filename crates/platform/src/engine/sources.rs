@@ -1,4 +1,5 @@
-//! From a sender to what may pass: arrivals, ports, the host's software, the shaper.
+//! The way of a message from its sender to the arbiter: arrivals, ports, the host's software, the
+//! shaper.
 
 use accelflow_shaping::{FlowId, Message, Segment};
 use accelflow_units::{Bytes, Time};
@@ -41,13 +42,13 @@ impl Run<'_> {
     }
 
     fn schedule_arrival(&mut self, now: Time, flow: usize) {
-        let it = &mut self.flows[flow];
-        let since = it.due.saturating_sub(it.result.since);
-        let Some(pause) = it.spec.arrivals.next(since, &mut it.times) else {
+        let state = &mut self.flows[flow];
+        let since = state.due.saturating_sub(state.result.since);
+        let Some(pause) = state.spec.arrivals.next(since, &mut state.times) else {
             return;
         };
-        it.due += pause;
-        let due = it.due;
+        state.due += pause;
+        let due = state.due;
         let port = self.incoming_port(flow);
         let free = port.map_or(Time::ZERO, |port| self.port_in[port]);
         self.at(due.max(free).max(now), Event::Arrive(flow));
@@ -55,9 +56,9 @@ impl Run<'_> {
 
     /// A message comes to its port, or to its queue.
     pub(super) fn send(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
-        let it = &mut self.flows[flow];
-        let size = it.spec.sizes.draw(&mut it.sizes);
-        it.result.arrived += 1;
+        let state = &mut self.flows[flow];
+        let size = state.spec.sizes.draw(&mut state.sizes);
+        state.result.arrived += 1;
         let sequence = self.sequence;
         self.sequence += 1;
         let message = InFlight {
@@ -85,9 +86,16 @@ impl Run<'_> {
         flow: usize,
         message: u32,
     ) -> Result<(), PlatformError> {
-        let it = self.messages.remove(message);
+        let arrived = self.messages.remove(message);
         self.flows[flow].in_port = false;
-        self.enqueue(now, flow, InFlight { arrived: now, ..it })?;
+        self.enqueue(
+            now,
+            flow,
+            InFlight {
+                arrived: now,
+                ..arrived
+            },
+        )?;
         self.top_up(now, flow)
     }
 
@@ -114,17 +122,17 @@ impl Run<'_> {
     }
 
     /// A message is in its flow's queue, or dropped.
-    fn enqueue(&mut self, now: Time, flow: usize, it: InFlight) -> Result<(), PlatformError> {
+    fn enqueue(&mut self, now: Time, flow: usize, message: InFlight) -> Result<(), PlatformError> {
         if self.is_full(flow) {
             self.flows[flow].result.dropped += 1;
             return Ok(());
         }
-        let number = self.messages.insert(it);
+        let number = self.messages.insert(message);
         self.flows[flow].queued += 1;
         let host_side = spec_is_host_side(self.flows[flow].spec.path);
         match &mut self.shaper {
             Some(shaper) => {
-                let (tag, size) = (u64::from(number), it.size);
+                let (tag, size) = (u64::from(number), message.size);
                 shaper.offer(now, FlowId(flow), Message { tag, size })?;
                 self.schedule_grant();
             }
@@ -144,8 +152,8 @@ impl Run<'_> {
                 let shared = self
                     .flows
                     .iter()
-                    .filter(|it| it.spec.path == Path::InlineRx);
-                shared.map(|it| it.queued).sum::<usize>() >= *buffer
+                    .filter(|flow| flow.spec.path == Path::InlineRx);
+                shared.map(|flow| flow.queued).sum::<usize>() >= *buffer
             }
             // A client whose ring is full has nowhere to send: its message is not lost.
             _ => *queued >= spec.queue_limit && !matches!(spec.arrivals, Arrivals::Closed { .. }),
@@ -164,7 +172,8 @@ impl Run<'_> {
         });
     }
 
-    /// A round of the software thread: it lets go what the buckets allow, one message after the other.
+    /// A round of the software thread: it releases the messages that the buckets allow, one after
+    /// the other.
     pub(super) fn round(&mut self, now: Time) {
         let Some(mut software) = self.software.take() else {
             return;

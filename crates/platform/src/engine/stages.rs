@@ -1,4 +1,4 @@
-//! From the interface to the end: link, accelerators, ports, storage.
+//! The way of a job from the arbiter to its end: link, accelerators, ports, storage.
 
 use accelflow_units::{Bytes, Time};
 
@@ -99,8 +99,8 @@ impl Run<'_> {
     }
 
     pub(super) fn answered(&mut self, now: Time, job: u32, left: Bytes) {
-        let it = *self.jobs.get(job);
-        let engine = self.route(&it).engine;
+        let state = *self.jobs.get(job);
+        let engine = self.route(&state).engine;
         let packet = Packet::Completion;
         self.down.push(
             engine,
@@ -114,24 +114,24 @@ impl Run<'_> {
     }
 
     pub(super) fn at_device(&mut self, now: Time, job: u32, size: Bytes, _last: bool) {
-        let it = self.jobs.get(job);
-        it.coming = it.coming.beyond(size);
-        if it.coming == Bytes(0) {
+        let state = self.jobs.get(job);
+        state.coming = state.coming.beyond(size);
+        if state.coming == Bytes(0) {
             self.enter(now, job);
         }
     }
 
     /// A job's data is on the device, or through an accelerator: on to the next, or out.
     fn enter(&mut self, now: Time, job: u32) {
-        let it = *self.jobs.get(job);
-        match self.route(&it).accelerators.get(it.stage).copied() {
+        let state = *self.jobs.get(job);
+        match self.route(&state).accelerators.get(state.stage).copied() {
             Some(unit) => {
                 self.units[unit].queue.push_back(job);
                 self.start_unit(now, unit);
             }
             None => {
-                if it.stage == 0 {
-                    self.give_back(&it);
+                if state.stage == 0 {
+                    self.give_back(&state);
                 }
                 self.leave(now, job);
             }
@@ -170,18 +170,18 @@ impl Run<'_> {
         let share = job.data.get() as f64 / job.basis.get().max(1) as f64;
         let busy = accelerator.curve.busy(job.basis).scale(share);
         let latency = accelerator.latency;
-        let it = &mut self.units[unit];
-        it.queue.remove(place);
-        it.busy = true;
-        it.virtual_time = it.virtual_time.max(it.finish[job.flow]);
-        it.finish[job.flow] = it.virtual_time + job.data.get() as f64 / weight;
+        let station = &mut self.units[unit];
+        station.queue.remove(place);
+        station.busy = true;
+        station.virtual_time = station.virtual_time.max(station.finish[job.flow]);
+        station.finish[job.flow] = station.virtual_time + job.data.get() as f64 / weight;
         if job.stage == 0 {
             self.give_back(&job);
         }
-        let it = self.jobs.get(number);
-        it.basis = basis;
-        it.data = data;
-        it.stage += 1;
+        let state = self.jobs.get(number);
+        state.basis = basis;
+        state.data = data;
+        state.stage += 1;
         self.at(now + busy, Event::Free(unit));
         self.at(now + busy + latency, Event::Computed(number));
     }
@@ -195,11 +195,11 @@ impl Run<'_> {
         let queue = self.units[unit].queue.iter().copied().enumerate();
         let keyed = queue.map(|(place, number)| {
             let flow = self.jobs.peek(number).flow;
-            let it = &self.units[unit];
+            let station = &self.units[unit];
             let key = match order {
                 Order::RoundRobin => 0.0,
                 Order::Priority => f64::from(self.flows[flow].spec.priority),
-                Order::WeightedFair => it.finish[flow].max(it.virtual_time),
+                Order::WeightedFair => station.finish[flow].max(station.virtual_time),
             };
             (key, place, number)
         });
@@ -207,7 +207,8 @@ impl Run<'_> {
         first.map(|(_, place, number)| (place, number))
     }
 
-    /// What an accelerator makes of a job. A digest is of the message, so its last burst brings it.
+    /// The output of an accelerator for a job. A digest is of the message, so its last burst brings
+    /// it.
     fn output(&self, unit: usize, job: &Job, input: Bytes) -> Bytes {
         let accelerator = &self.platform.accelerators[unit];
         let called = self.flows[job.flow].spec.path == Path::FunctionCall;
@@ -221,7 +222,7 @@ impl Run<'_> {
         }
     }
 
-    /// Gives back the room that a job was dispatched into.
+    /// Releases the room that a job was dispatched into.
     fn give_back(&mut self, job: &Job) {
         let Route {
             accelerators,
@@ -247,23 +248,23 @@ impl Run<'_> {
 
     /// A job's result goes out.
     fn leave(&mut self, now: Time, job: u32) {
-        let it = *self.jobs.get(job);
-        let engine = self.route(&it).engine;
-        if it.reserved == Bytes(0) && it.stage == 0 {
-            self.leaving[engine] += it.data;
-            self.jobs.get(job).reserved = it.data;
+        let state = *self.jobs.get(job);
+        let engine = self.route(&state).engine;
+        if state.reserved == Bytes(0) && state.stage == 0 {
+            self.leaving[engine] += state.data;
+            self.jobs.get(job).reserved = state.data;
         }
-        let spec = &self.flows[it.flow].spec;
+        let spec = &self.flows[state.flow].spec;
         match (spec.path, spec.port) {
-            _ if it.data == Bytes(0) => self.finish_job(now, job),
+            _ if state.data == Bytes(0) => self.finish_job(now, job),
             (Path::InlineTx, Some(port)) => {
-                let wire = self.platform.ports[port].transfer(it.data + FRAME_OVERHEAD);
+                let wire = self.platform.ports[port].transfer(state.data + FRAME_OVERHEAD);
                 let sent = self.port_out[port].max(now) + wire;
                 self.port_out[port] = sent;
                 self.at(sent, Event::Done(job));
             }
             (Path::StorageRead, _) => self.finish_job(now, job),
-            _ => self.push_up(now, engine, job, Packet::Write, it.data),
+            _ => self.push_up(now, engine, job, Packet::Write, state.data),
         }
     }
 
@@ -273,15 +274,15 @@ impl Run<'_> {
     }
 
     fn release_egress(&mut self, now: Time, job: u32) {
-        let it = *self.jobs.get(job);
+        let state = *self.jobs.get(job);
         let Route {
             accelerators,
             engine,
-        } = self.route(&it);
+        } = self.route(&state);
         let (engine, last) = (*engine, accelerators.last().copied());
-        self.leaving[engine] = self.leaving[engine].beyond(it.reserved);
+        self.leaving[engine] = self.leaving[engine].beyond(state.reserved);
         self.jobs.get(job).reserved = Bytes(0);
-        if it.reserved > Bytes(0) && last.is_some() {
+        if state.reserved > Bytes(0) && last.is_some() {
             for unit in 0..self.units.len() {
                 self.start_unit(now, unit);
             }
@@ -314,7 +315,11 @@ impl Run<'_> {
     }
 
     fn begin_storage(&mut self, now: Time, device: usize) {
-        while let Some(begun) = self.storage.as_mut().and_then(|it| it.begin(device, now)) {
+        while let Some(begun) = self
+            .storage
+            .as_mut()
+            .and_then(|storage| storage.begin(device, now))
+        {
             self.at(begun.done, Event::UnitFree(device, begun.operation));
         }
     }
@@ -331,7 +336,7 @@ impl Run<'_> {
             let ready = self
                 .storage
                 .as_mut()
-                .map_or(now, |it| it.send(device, size, now));
+                .map_or(now, |storage| storage.send(device, size, now));
             self.at(ready, Event::DataReady(job));
         }
         self.begin_storage(now, device);

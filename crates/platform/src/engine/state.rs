@@ -10,7 +10,7 @@ use super::controller::Counters;
 use crate::hardware::{Operation, Packet};
 use crate::{Flow, FlowResult};
 
-/// What happens. Numbers are of flows, jobs, messages, accelerators and devices.
+/// An event. Numbers are of flows, jobs, messages, accelerators and devices.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// The next message, or burst, of a flow comes.
@@ -63,7 +63,7 @@ pub(super) struct InFlight {
     pub(super) whole: bool,
 }
 
-/// Something that may pass: a message, what is left of one, or a segment.
+/// A unit that may pass: a message, the rest of one, or a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready {
     pub(super) message: u32,
@@ -95,7 +95,7 @@ pub(super) struct Job {
     pub(super) reserved: Bytes,
 }
 
-/// Where a flow's messages go.
+/// The route of a flow's messages.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
     pub(super) accelerators: Vec<usize>,
@@ -115,7 +115,7 @@ pub(super) struct FlowState {
     pub(super) queued: usize,
     /// A message of this flow is in the port.
     pub(super) in_port: bool,
-    /// What the host's software holds.
+    /// Messages that the host's software holds.
     pub(super) held: VecDeque<u32>,
     pub(super) ready: VecDeque<Ready>,
     /// Virtual finish time of weighted fair order.

@@ -40,8 +40,8 @@ pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
     let arcus = Course::of(&platform, &arcus, seed)?;
     let mut rows = Vec::new();
     for (phase, slices) in PHASES {
-        for it in [&panic, &arcus] {
-            rows.extend(phase_rows(it, phase, slices.clone()));
+        for result in [&panic, &arcus] {
+            rows.extend(phase_rows(result, phase, slices.clone()));
         }
     }
     rows.extend(ratio_rows(&panic, &arcus));
@@ -128,7 +128,7 @@ fn phase_rows(course: &Course, phase: &str, slices: std::ops::Range<usize>) -> V
     let latencies = course.latencies(slices.clone());
     let mean = latencies.mean_ps().unwrap_or(0.0) / 1e6;
     let p99 = p99_us(latencies);
-    let late = |it: &&Samples| p99_us(Samples::clone(it)) > SLO_US;
+    let late = |samples: &&Samples| p99_us(Samples::clone(samples)) > SLO_US;
     let late = course.tiny[slices.clone()].iter().filter(late).count() as f64;
     let rate = course.large[slices.clone()].iter().sum::<f64>() / slices.len() as f64;
     let silent = Paper::Silent(());
@@ -177,7 +177,7 @@ fn ratio_rows(panic: &Course, arcus: &Course) -> Vec<Row> {
     let times = |slices: &std::ops::Range<usize>| {
         panic.p99_us(slices.clone()) / arcus.p99_us(slices.clone())
     };
-    let each = (0..SLICES).map(|it| times(&(it..it + 1)));
+    let each = (0..SLICES).map(|slice| times(&(slice..slice + 1)));
     let most = each.fold(0.0, f64::max);
     let why = "Which accelerator, how large the bursts and how deep the baseline's buffers are is not \
                printed.";
@@ -217,12 +217,13 @@ fn curves(course: &Course) -> Vec<Series> {
         series(
             "1500 B",
             "Gbit/s",
-            rate.map(|it| (at(it.0), *it.1)).collect(),
+            rate.map(|slice| (at(slice.0), *slice.1)).collect(),
         ),
         series(
             "64 B 99th percentile",
             "us",
-            tail.map(|it| (at(it.0), p99_us(it.1.clone()))).collect(),
+            tail.map(|slice| (at(slice.0), p99_us(slice.1.clone())))
+                .collect(),
         ),
     ]
 }

@@ -21,7 +21,10 @@ pub(super) fn fig3(seed: u64) -> Result<Report, PlatformError> {
     for (pattern, (size1, size2)) in (1..).zip(patterns) {
         let points = pattern_points(size1, size2, seed)?;
         for (vm, pick) in [(1, 0), (2, 1)] {
-            let curve = points.iter().map(|it| (it.0, it.1[pick])).collect();
+            let curve = points
+                .iter()
+                .map(|point| (point.0, point.1[pick]))
+                .collect();
             series.push(throughput(format!("CaseT_pattern{pattern} VM{vm}"), curve));
         }
         shares.push(points);
@@ -95,9 +98,9 @@ fn pattern_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
 
 /// Where VM1 and VM2 get the same, between the loads around it; none if one is always ahead.
 fn fair(points: &[(f64, [f64; 2])]) -> Option<f64> {
-    points.windows(2).find_map(|it| {
-        let [a, b] = [share(&it[0]) - 0.5, share(&it[1]) - 0.5];
-        (a >= 0.0 && b < 0.0).then(|| it[0].0 + (it[1].0 - it[0].0) * a / (a - b))
+    points.windows(2).find_map(|pair| {
+        let [a, b] = [share(&pair[0]) - 0.5, share(&pair[1]) - 0.5];
+        (a >= 0.0 && b < 0.0).then(|| pair[0].0 + (pair[1].0 - pair[0].0) * a / (a - b))
     })
 }
 

@@ -30,11 +30,16 @@ fn settings(seed: u64) -> Settings {
 /// Panel (a): throughput against message size.
 fn curves() -> Vec<Series> {
     let sizes = || (5..=14).map(|power| 1 << power);
-    let of = |it: Accelerator| Series {
+    let of = |accelerator: Accelerator| Series {
         points: sizes()
-            .map(|size: u32| (f64::from(size), it.curve.gbit_per_s(Bytes(size.into()))))
+            .map(|size: u32| {
+                (
+                    f64::from(size),
+                    accelerator.curve.gbit_per_s(Bytes(size.into())),
+                )
+            })
             .collect(),
-        name: it.name,
+        name: accelerator.name,
         x: "message bytes",
         y: "Gbit/s",
         ..Series::default()
@@ -62,7 +67,7 @@ fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
     };
     let points = [1, 2, 4, 8, 12, 16].map(total).into_iter();
     let points = points.collect::<Result<Vec<_>, _>>()?;
-    let most = points.last().map_or(f64::NAN, |it| it.1);
+    let most = points.last().map_or(f64::NAN, |point| point.1);
     let rows = points[..4].iter().map(|(count, total)| {
         let paper = match *count as u32 {
             1 => Paper::Is(1.0),
@@ -108,12 +113,12 @@ fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
             ..Series::default()
         });
     }
-    let fair = series[0].points.iter().find(|it| it.0 == 16.0);
+    let fair = series[0].points.iter().find(|point| point.0 == 16.0);
     let row = Row::new(
         "",
         "16 flows of 1 KB over 4 of 4 KB",
         "times",
-        fair.map_or(f64::NAN, |it| it.1),
+        fair.map_or(f64::NAN, |point| point.1),
         Paper::Is(1.0),
     );
     Ok((series, row))
@@ -126,24 +131,24 @@ fn share(
     (first, second): (Path, Path),
 ) -> Result<f64, PlatformError> {
     let flow = |vm, path, size| {
-        let it = Flow::new(vm, path, Bytes(size), Arrivals::Backlogged);
+        let flow = Flow::new(vm, path, Bytes(size), Arrivals::Backlogged);
         Flow {
             port: (path == Path::InlineTx).then_some(0),
-            ..it
+            ..flow
         }
     };
     let mut flows = vec![flow(0, first, 1_024); count];
     flows.extend(vec![flow(1, second, 4_096); 4]);
     let result = simulate(platform, &flows, &Mechanism::NoShaping, &settings(seed))?;
-    let of = |range: std::ops::Range<usize>| range.map(|it| result.gbit_per_s(it)).sum::<f64>();
+    let of = |range: std::ops::Range<usize>| range.map(|flow| result.gbit_per_s(flow)).sum::<f64>();
     Ok(of(0..count) / of(count..count + 4))
 }
 
 /// What crosses the link in each direction for a byte of input: where accelerators interfere.
 fn egress_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
-    let row = |it: Accelerator| {
-        let what = format!("{}, bytes up for a byte down", it.name);
-        let platform = Platform::prototype(vec![it]);
+    let row = |accelerator: Accelerator| {
+        let what = format!("{}, bytes up for a byte down", accelerator.name);
+        let platform = Platform::prototype(vec![accelerator]);
         let flow = Flow::new(0, Path::FunctionCall, Bytes(4_096), Arrivals::Backlogged);
         let result = simulate(&platform, &[flow], &Mechanism::NoShaping, &settings(seed))?;
         let ratio = result.up_bytes.get() as f64 / result.down_bytes.get() as f64;

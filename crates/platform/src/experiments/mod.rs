@@ -1,7 +1,7 @@
-//! The paper's experiments, ours beside theirs.
+//! The paper's experiments: our results beside the paper's.
 //!
-//! All of them run on the one set of values of [`crate::parameters`]. What an experiment states itself
-//! is its load: who sends what, along which path, under which mechanism.
+//! All of them run on the one set of values of [`crate::parameters`]. An experiment states only its
+//! load: the flows, their paths, and the mechanism.
 
 mod bursts;
 mod case_studies;
@@ -16,7 +16,7 @@ pub use report::{Experiment, Paper, Report, Row, Series};
 
 use crate::PlatformError;
 
-/// What an experiment is called, what it shows, and how it is run.
+/// All experiments: name, description, and function.
 pub const EXPERIMENTS: [Experiment; 9] = [
     Experiment {
         name: "fig3",
@@ -95,7 +95,9 @@ pub fn replicate(
 }
 
 fn find(name: &str) -> Option<&'static Experiment> {
-    EXPERIMENTS.iter().find(|it| it.name == name)
+    EXPERIMENTS
+        .iter()
+        .find(|experiment| experiment.name == name)
 }
 
 fn named(experiment: &Experiment, seed: u64, replications: u64, report: Report) -> Report {

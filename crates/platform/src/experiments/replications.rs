@@ -1,4 +1,4 @@
-//! Several seeds of an experiment, and how sure their means are.
+//! Replications of an experiment with several seeds, and confidence intervals of the means.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,8 +40,9 @@ pub(super) fn replicate(
     let mut done = done
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by_key(|it| it.0);
-    let reports: Result<Vec<Report>, PlatformError> = done.into_iter().map(|it| it.1).collect();
+    done.sort_by_key(|numbered| numbered.0);
+    let reports: Result<Vec<Report>, PlatformError> =
+        done.into_iter().map(|numbered| numbered.1).collect();
     Ok(merged(&reports?))
 }
 
@@ -50,14 +51,16 @@ fn merged(reports: &[Report]) -> Report {
         return Report::default();
     };
     let rows = first.rows.iter().filter_map(|row| {
-        let same = |it: &&Row| (it.system, &it.what) == (row.system, &row.what);
-        let all = reports.iter().map(|it| it.rows.iter().find(same));
+        let same = |other: &&Row| (other.system, &other.what) == (row.system, &row.what);
+        let all = reports.iter().map(|report| report.rows.iter().find(same));
         // A number that one run does not have would be the mean of the others.
         let all: Option<Vec<&Row>> = all.collect();
         all.map(|all| row_of(&all))
     });
     let series = first.series.iter().enumerate().map(|(number, _)| {
-        let all = reports.iter().filter_map(|it| it.series.get(number));
+        let all = reports
+            .iter()
+            .filter_map(|report| report.series.get(number));
         series_of(&all.collect::<Vec<&Series>>())
     });
     Report {
@@ -69,7 +72,7 @@ fn merged(reports: &[Report]) -> Report {
 
 fn estimate(values: &[f64]) -> (f64, Option<f64>) {
     match ConfidenceInterval::of(values) {
-        Some(it) => (it.mean, Some(it.half_width)),
+        Some(interval) => (interval.mean, Some(interval.half_width)),
         None => (values.first().copied().unwrap_or(f64::NAN), None),
     }
 }
@@ -77,13 +80,13 @@ fn estimate(values: &[f64]) -> (f64, Option<f64>) {
 /// The mean, with the reason that runs give for their difference: most of them, or any if the mean itself is
 /// off by more than a quarter.
 fn row_of(all: &[&Row]) -> Row {
-    let values: Vec<f64> = all.iter().map(|it| it.ours).collect();
+    let values: Vec<f64> = all.iter().map(|row| row.ours).collect();
     let (ours, half_width) = estimate(&values);
     let far = match all[0].paper {
         Paper::Is(paper) => (ours - paper).abs() > 0.25 * paper.abs(),
         _ => false,
     };
-    let mut reasons = all.iter().map(|it| it.why).filter(|it| !it.is_empty());
+    let mut reasons = all.iter().map(|row| row.why).filter(|row| !row.is_empty());
     let why = match far || 2 * reasons.clone().count() > all.len() {
         true => reasons.next().unwrap_or_default(),
         false => "",
@@ -97,12 +100,19 @@ fn row_of(all: &[&Row]) -> Row {
 }
 
 fn series_of(all: &[&Series]) -> Series {
-    let count = all.iter().map(|it| it.points.len()).min().unwrap_or(0);
+    let count = all
+        .iter()
+        .map(|series| series.points.len())
+        .min()
+        .unwrap_or(0);
     let mut points = Vec::with_capacity(count);
     let mut half_widths = Vec::new();
     for number in 0..count {
-        let [x, y] = [|it: &(f64, f64)| it.0, |it: &(f64, f64)| it.1].map(|pick| {
-            let values: Vec<f64> = all.iter().map(|it| pick(&it.points[number])).collect();
+        let [x, y] = [|point: &(f64, f64)| point.0, |point: &(f64, f64)| point.1].map(|pick| {
+            let values: Vec<f64> = all
+                .iter()
+                .map(|series| pick(&series.points[number]))
+                .collect();
             estimate(&values)
         });
         points.push((x.0, y.0));

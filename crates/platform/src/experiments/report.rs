@@ -1,4 +1,4 @@
-//! What an experiment reports.
+//! Reports of experiments.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::PlatformError;
 pub struct Experiment {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub title: &'static str,
     /// Seeds that its numbers are means over, unless another number is asked for: two where nothing is drawn
     /// and no seed changes anything, which two show.
@@ -18,7 +18,7 @@ pub struct Experiment {
     pub run: fn(u64) -> Result<Report, PlatformError>,
 }
 
-/// What the paper's text says of a number.
+/// The paper's value of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Paper {
@@ -40,7 +40,7 @@ pub enum Paper {
 pub struct Row {
     /// The system, if the row is of one.
     pub system: &'static str,
-    /// What it is.
+    /// Its description.
     pub what: String,
     /// Its unit; empty for a ratio.
     pub unit: &'static str,
@@ -50,7 +50,7 @@ pub struct Row {
     pub half_width: Option<f64>,
     /// The paper's.
     pub paper: Paper,
-    /// Why the two differ; empty if they hardly do.
+    /// The reason for a difference; empty if there is hardly any.
     pub why: &'static str,
 }
 
@@ -101,11 +101,11 @@ impl Row {
 /// Points of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// What the curve is of.
+    /// The curve's name.
     pub name: String,
-    /// What the first numbers are.
+    /// The quantity of the x axis.
     pub x: &'static str,
-    /// What the second numbers are.
+    /// The quantity of the y axis.
     pub y: &'static str,
     /// The points; of several replications the means.
     pub points: Vec<(f64, f64)>,

@@ -38,9 +38,9 @@ fn runs(seed: u64) -> Result<Vec<(&'static str, RunResult)>, PlatformError> {
     let software = |config| Mechanism::Software {
         config,
         rates: rates
-            .map(|it| SoftwareRate {
-                unit: it.unit(),
-                per_s: it.tokens_per_s(),
+            .map(|limit| SoftwareRate {
+                unit: limit.unit(),
+                per_s: limit.tokens_per_s(),
             })
             .to_vec(),
     };
@@ -50,14 +50,19 @@ fn runs(seed: u64) -> Result<Vec<(&'static str, RunResult)>, PlatformError> {
         Mechanism::arcus(shaped),
     ];
     let settings = Settings::lasting(Time::from_us(250_000)).seeded(seed);
-    let run = |it: &Mechanism| Ok((it.name(), simulate(&platform, &flows, it, &settings)?));
+    let run = |mechanism: &Mechanism| {
+        Ok((
+            mechanism.name(),
+            simulate(&platform, &flows, mechanism, &settings)?,
+        ))
+    };
     mechanisms.iter().map(run).collect()
 }
 
 /// Deviations from the SLO, sorted.
 fn deviations(result: &RunResult, vm: usize) -> Vec<f64> {
     let rates = result.flows[vm].rates_of(SAMPLE);
-    let mut all: Vec<f64> = rates.iter().map(|it| it / SLOS[vm] - 1.0).collect();
+    let mut all: Vec<f64> = rates.iter().map(|rate| rate / SLOS[vm] - 1.0).collect();
     all.sort_by(f64::total_cmp);
     all
 }
@@ -103,7 +108,7 @@ pub(super) fn fig6(seed: u64) -> Result<Report, PlatformError> {
                 x: "operations/s",
                 y: "share of samples",
                 points: points
-                    .map(|it| (slo * (1.0 + percentile(&all, it)), it / 100.0))
+                    .map(|percent| (slo * (1.0 + percentile(&all, percent)), percent / 100.0))
                     .collect(),
                 ..Series::default()
             });

@@ -47,7 +47,7 @@ pub(super) fn fig8(seed: u64) -> Result<Report, PlatformError> {
             shaped(half, kib * 1_024, 4_096)?,
         ];
         let arcus = run(kib, &Mechanism::arcus(flows))?;
-        let values = [&unshaped, &arcus].map(|it| [it.gbit_per_s(0), it.gbit_per_s(1)]);
+        let values = [&unshaped, &arcus].map(|result| [result.gbit_per_s(0), result.gbit_per_s(1)]);
         for (curve, value) in curves.iter_mut().zip(values.concat()) {
             curve.push((kib as f64, value / capacity));
         }
@@ -72,11 +72,15 @@ fn fig8_rows(curves: &[Vec<(f64, f64)>]) -> Vec<Row> {
     let lost = |share: f64| 1.0 - share / 0.5;
     let large = curves[0]
         .iter()
-        .filter(|it| it.0 > 4.0)
-        .map(|it| lost(it.1));
-    let (least, most) = large.fold((f64::MAX, f64::MIN), |(a, b), it| (a.min(it), b.max(it)));
-    let of_arcus = || curves[2].iter().chain(&curves[3]).map(|it| it.1);
-    let worst = of_arcus().fold(0.0, |worst: f64, it| worst.max((it / 0.5 - 1.0).abs()));
+        .filter(|point| point.0 > 4.0)
+        .map(|point| lost(point.1));
+    let (least, most) = large.fold((f64::MAX, f64::MIN), |(a, b), share| {
+        (a.min(share), b.max(share))
+    });
+    let of_arcus = || curves[2].iter().chain(&curves[3]).map(|point| point.1);
+    let worst = of_arcus().fold(0.0, |worst: f64, share| {
+        worst.max((share / 0.5 - 1.0).abs())
+    });
     let none = "Host_noTS";
     vec![
         Row::new(

@@ -1,10 +1,10 @@
-//! Accelerators as traffic sees them: how fast for which size, and how much comes out.
+//! Accelerators, by their speed for each message size and the size of their output.
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::PlatformError;
 
-/// How long a message keeps an accelerator busy, against its size.
+/// The time for which a message keeps an accelerator busy, by its size.
 ///
 /// Rates are then non-linear in the size, each in its own way (section 5.3.1, Fig. 7(a): three types
 /// of curve, of which the text prints no values).
@@ -64,7 +64,10 @@ impl Curve {
                 let grows = points
                     .windows(2)
                     .all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1);
-                let good = grows && points.iter().all(|it| it.0 > Bytes(0) && it.1 > Time::ZERO);
+                let good = grows
+                    && points
+                        .iter()
+                        .all(|point| point.0 > Bytes(0) && point.1 > Time::ZERO);
                 let count = points.len() as f64;
                 let allowed = "one or more points of growing size and time, none of them zero";
                 PlatformError::unless(
@@ -92,7 +95,7 @@ fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
     }
 }
 
-/// How much comes out of an accelerator (section 2: R, egress over ingress bandwidth).
+/// The size of an accelerator's output (section 2: R, egress over ingress bandwidth).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Egress {
     /// R times what goes in, rounded up: 1 for a cipher, below 1 for compression, above for
@@ -117,12 +120,12 @@ impl Egress {
 pub struct Accelerator {
     /// Its name in the control plane's tables.
     pub name: String,
-    /// How long messages keep it busy.
+    /// The time for which messages keep it busy.
     pub curve: Curve,
-    /// What comes out of it.
+    /// The size of its output.
     pub egress: Egress,
-    /// What it returns to a host that called it, if that is less than what an inline path passes on:
-    /// an accelerator that checks a payload has nothing to send back but the verdict.
+    /// The size of its result for a host that called it, if that is less than the output on an
+    /// inline path: an accelerator that checks a payload has nothing to send back but the verdict.
     pub call_egress: Option<Egress>,
     /// From the end of a message's time in its first stage to its result: the depth of the pipeline.
     pub latency: Time,
@@ -143,7 +146,7 @@ impl Accelerator {
         }
     }
 
-    /// Checks what a caller may have set.
+    /// Checks the values.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`].

@@ -9,7 +9,7 @@ use super::pcie::{Packet, PcieConfig};
 /// Data or requests that wait to cross, in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// What the owner recognizes it by.
+    /// The owner's tag.
     pub tag: u32,
     /// The kind of its packets.
     pub packet: Packet,
@@ -114,7 +114,7 @@ impl Direction {
         self.busy = false;
     }
 
-    /// Gives back what a packet took of the receiver's buffer.
+    /// Returns the credits of a packet.
     pub fn return_credits(&mut self, packet: Packet, size: Bytes) {
         match packet {
             Packet::Write => {

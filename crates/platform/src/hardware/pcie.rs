@@ -1,4 +1,4 @@
-//! What a PCIe link is, and what its framing leaves of it.
+//! A PCIe link, and the bandwidth that its framing leaves.
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
@@ -103,7 +103,7 @@ impl Default for PcieConfig {
 }
 
 impl PcieConfig {
-    /// Checks what a caller may have set.
+    /// Checks the values.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`], which names the field.
@@ -137,7 +137,7 @@ impl PcieConfig {
         )
     }
 
-    /// What transaction packets have of one direction.
+    /// The bandwidth of one direction for transaction packets.
     pub fn bandwidth(&self) -> Bandwidth {
         let bits = self.generation.bits_per_s() * u64::from(self.lanes);
         let bytes = bits as f64 / 8.0 * (1.0 - self.link_layer_share);

@@ -1,4 +1,4 @@
-//! Shaping in the host's software, with a thread that other work takes the core from.
+//! Shaping in the host's software, by a thread that other work interrupts.
 
 use accelflow_kernel::Stream;
 use accelflow_shaping::Unit;
@@ -6,17 +6,18 @@ use accelflow_units::{Bytes, Time};
 
 use crate::PlatformError;
 
-/// What becomes of a flow under software shaping.
+/// The limit of a flow under software shaping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareRate {
-    /// What a token is.
+    /// The unit of a token.
     pub unit: Unit,
     /// Tokens a second.
     pub per_s: f64,
 }
 
-/// How the thread shapes. [`SoftwareConfig::REFLEX`] and [`SoftwareConfig::FIRECRACKER`] are the
-/// paper's two baselines in kind; neither paper's shaper is reproduced in detail.
+/// The configuration of the shaping thread. [`SoftwareConfig::REFLEX`] and
+/// [`SoftwareConfig::FIRECRACKER`] are the paper's two baselines in kind; neither paper's shaper is
+/// reproduced in detail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareConfig {
     /// Its name in reports.
@@ -26,7 +27,7 @@ pub struct SoftwareConfig {
     /// The most that a bucket holds, as the time in which it would fill. What an interrupted thread
     /// does not collect beyond it is lost.
     pub bucket: Time,
-    /// What the thread spends on a message.
+    /// The thread's time for a message.
     pub per_message: Time,
     /// From a message's release by the thread until the device knows of it.
     pub latency: Time,
@@ -55,7 +56,7 @@ impl SoftwareConfig {
         ..SoftwareConfig::REFLEX
     };
 
-    /// Checks what a caller may have set.
+    /// Checks the values.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`].
@@ -110,8 +111,8 @@ impl SoftwareShaper {
         }
     }
 
-    /// Spends what a message costs, if any token is there: the last message of a round may leave a
-    /// debt, so that a bucket smaller than a message still lets it pass.
+    /// Spends the cost of a message, if the bucket has any token: the last message of a round may
+    /// leave a debt, so that a bucket smaller than a message still lets it pass.
     pub(crate) fn spend(&mut self, flow: usize, size: Bytes) -> bool {
         let enough = self.tokens[flow] > 0.0;
         if enough {

@@ -1,4 +1,4 @@
-//! A RAID-0 of SSDs in simulated time: reads that writes get in the way of.
+//! A RAID-0 of SSDs in simulated time, in which writes delay reads.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl StorageConfig {
         }
     }
 
-    /// Checks what a caller may have set.
+    /// Checks the values.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`].
@@ -91,14 +91,14 @@ pub enum Operation {
     Program,
 }
 
-/// Something that begins: the device does it until `done`.
+/// An operation that begins; the device is busy with it until `done`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
     /// The device.
     pub device: usize,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// When it has done it.
+    /// Its end.
     pub done: Time,
 }
 
@@ -130,7 +130,7 @@ impl Storage {
         }
     }
 
-    /// Where the next operation goes.
+    /// Picks a device for the next operation.
     pub fn pick(&mut self) -> usize {
         self.stream.below(u64::from(self.config.devices)) as usize
     }
@@ -140,26 +140,27 @@ impl Storage {
         self.devices[device].waiting.push_back(Operation::Read(tag));
     }
 
-    /// Takes a write into the buffer: when it is acknowledged, or `None` if it has to wait for room.
+    /// Takes a write into the buffer; returns the time of its acknowledgement, or `None` if it
+    /// waits for room.
     pub fn write(&mut self, device: usize, tag: u32, now: Time) -> Option<Time> {
-        let it = &mut self.devices[device];
-        if it.buffered >= self.config.write_buffer {
-            it.blocked.push_back(tag);
+        let ssd = &mut self.devices[device];
+        if ssd.buffered >= self.config.write_buffer {
+            ssd.blocked.push_back(tag);
             return None;
         }
-        it.buffered += 1;
-        it.waiting.push_back(Operation::Program);
+        ssd.buffered += 1;
+        ssd.waiting.push_back(Operation::Program);
         Some(now + self.config.write_ack)
     }
 
     /// The next operation that a free unit of `device` begins; `None` if all are busy or none waits.
     pub fn begin(&mut self, device: usize, now: Time) -> Option<Begun> {
-        let it = &mut self.devices[device];
-        if it.busy >= self.config.units {
+        let ssd = &mut self.devices[device];
+        if ssd.busy >= self.config.units {
             return None;
         }
-        let operation = it.waiting.pop_front()?;
-        it.busy += 1;
+        let operation = ssd.waiting.pop_front()?;
+        ssd.busy += 1;
         let busy = match operation {
             Operation::Program => self.config.write_busy,
             Operation::Read(_) => {
@@ -180,22 +181,22 @@ impl Storage {
     /// Frees the unit of an operation. A program makes room in the buffer: the tag and the time of the
     /// acknowledgement of a write that waited for it.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
-        let it = &mut self.devices[device];
-        it.busy -= 1;
+        let ssd = &mut self.devices[device];
+        ssd.busy -= 1;
         if operation != Operation::Program {
             return None;
         }
-        it.buffered -= 1;
-        let tag = it.blocked.pop_front()?;
+        ssd.buffered -= 1;
+        let tag = ssd.blocked.pop_front()?;
         self.write(device, tag, now)
             .map(|acknowledged| (tag, acknowledged))
     }
 
     /// When the data of a read is through the device's own link.
     pub fn send(&mut self, device: usize, size: Bytes, now: Time) -> Time {
-        let it = &mut self.devices[device];
-        it.link_free = it.link_free.max(now) + self.config.bandwidth.transfer(size);
-        it.link_free
+        let ssd = &mut self.devices[device];
+        ssd.link_free = ssd.link_free.max(now) + self.config.bandwidth.transfer(size);
+        ssd.link_free
     }
 }
 
