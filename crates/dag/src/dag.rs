@@ -2,13 +2,13 @@
 
 use accelflow_units::{Bytes, Time};
 
-/// A request that cannot be simulated.
+/// A refused input of a simulation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place} = {value}: {allowed}")]
 pub struct DagError {
-    /// What is wrong.
+    /// The name of the value.
     pub place: String,
-    /// Its value.
+    /// The value.
     pub value: String,
     /// What is allowed, as a clause that can follow the value.
     pub allowed: String,
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-/// What a task computes on an image of 128 x 128, or a matrix of that size.
+/// The computation of a task on an image or matrix of 128 x 128.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Non-maximum suppression of gradients along their direction.
@@ -114,7 +114,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The accelerator that does it.
+    /// The kind of accelerator that computes it.
     pub const fn kind(self) -> Kind {
         match self {
             Operation::CannyNonMax => Kind::CannyNonMax,
@@ -162,7 +162,7 @@ impl Operation {
     }
 }
 
-/// Where a task's input comes from.
+/// The source of a task's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Memory: raw data, weights, convolution kernels.
@@ -174,14 +174,14 @@ pub enum Source {
 /// One task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What it computes.
+    /// Its computation.
     pub operation: Operation,
     /// Its inputs, in the order in which they are loaded.
     pub sources: Vec<Source>,
 }
 
 impl Task {
-    /// How many of its inputs are other tasks' results.
+    /// The number of its inputs that are other tasks' results.
     pub fn parents(&self) -> usize {
         let of_task = |source: &&Source| matches!(source, Source::Task(_));
         self.sources.iter().filter(of_task).count()
@@ -210,9 +210,8 @@ impl Dag {
 
     /// Adds a task and returns its number.
     ///
-    /// # Errors
-    /// [`DagError`] for a source that is not an earlier task, which also makes cycles impossible,
-    /// and for anything but one or two sources: the accelerators have two inputs.
+    /// # Errors [`DagError`] for a source that is not an earlier task, which also makes cycles
+    /// impossible, and unless there are one or two sources: the accelerators have two inputs.
     pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, DagError> {
         let number = self.tasks.len();
         if !(1..=2).contains(&sources.len()) {
@@ -259,7 +258,7 @@ impl Dag {
         &self.children[task]
     }
 
-    /// How many results of tasks are inputs of others.
+    /// The number of results that are inputs of other tasks.
     pub fn edges(&self) -> usize {
         self.children.iter().map(Vec::len).sum()
     }

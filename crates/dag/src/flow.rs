@@ -46,7 +46,7 @@ struct Entry {
     exists: bool,
     /// It is in the overflow area, from which it has to be fetched.
     overflowed: bool,
-    /// Sources whose data is not there.
+    /// Sources whose data has not arrived.
     missing: usize,
 }
 
@@ -181,7 +181,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Hands `transfer` to an A-DMA engine, when one is free.
+    /// Hands `transfer` to an A-DMA engine, now or when one is free.
     fn transfer(&mut self, now: Time, transfer: Transfer) {
         if self.idle_engines == 0 {
             self.transfers.push_back(transfer);
@@ -212,7 +212,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The data of one source of `task` is there.
+    /// Delivers the data of one source of `task`.
     fn deliver(&mut self, now: Time, task: TaskRef) {
         let entry = &mut self.graphs[task.graph].entries[task.task];
         entry.missing -= 1;
@@ -221,7 +221,9 @@ impl Engine<'_> {
         }
     }
 
-    /// All data of `task` is there: it is ready, or is fetched from the overflow area first.
+    /// Makes a task ready whose data is complete, after a fetch if it is in the overflow area. A
+    /// fetched entry counts in the queue even if that is full: no entry ever waits for room, so
+    /// queues of any size cannot deadlock.
     fn complete(&mut self, now: Time, task: TaskRef) {
         let kind = self.kind(task);
         let entry = &mut self.graphs[task.graph].entries[task.task];
@@ -245,7 +247,7 @@ impl Engine<'_> {
         let ready = &mut self.accelerators[kind.index()].ready;
         let place = match self.platform.order {
             Order::Fifo => ready.len(),
-            // All have the same time from arrival to deadline, and arrive in order.
+            // All graphs have the same time from arrival to deadline, and arrive in order.
             Order::Deadline => ready.partition_point(|other| other.graph <= task.graph),
         };
         ready.insert(place, task);
@@ -328,7 +330,7 @@ impl Engine<'_> {
         self.schedule(done, Event::Dispatched(Transfer { duration, to }));
     }
 
-    /// One task of `graph` has ended.
+    /// Notes that one task of `graph` has ended.
     fn end(&mut self, now: Time, graph: usize) {
         self.graphs[graph].open -= 1;
         if self.graphs[graph].open == 0 {

@@ -1,4 +1,4 @@
-//! How many graphs arrive, and when.
+//! The load: how many graphs arrive, and when.
 
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
@@ -8,22 +8,22 @@ use crate::dag::DagError;
 /// When graphs arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// As many at a time: one that completes makes room for the next.
+    /// This many in flight: the next arrives when one completes.
     Closed(usize),
-    /// One every so often, as frames do.
+    /// At this interval, as frames do.
     Periodic(Time),
-    /// At random with this mean distance; the number is the seed.
+    /// At random (Poisson) with this mean interval and this seed.
     Poisson(Time, u64),
 }
 
-/// How many graphs, and when.
+/// The number of graphs, and their arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// When they arrive.
     pub arrivals: Arrivals,
     /// How many.
     pub graphs: usize,
-    /// How many of the first to complete have no part in the latencies.
+    /// Completions at the beginning that do not count in the latencies.
     pub warmup: usize,
 }
 

@@ -1,12 +1,12 @@
 //! The systems that are compared.
 
-/// Who decides which task runs next and moves its data.
+/// The system that decides which task runs next, and moves its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orchestrator {
     /// A manager that launches tasks in the order in which they became ready.
     Fcfs,
     /// A manager that launches the task of least laxity, and lets tasks whose input still is in a
-    /// scratchpad go first where nobody's deadline suffers (RELIEF, HPCA 2024).
+    /// scratchpad go first if no deadline suffers (RELIEF, HPCA 2024).
     Relief,
     /// No manager: queues and dispatchers at each accelerator, and entries that wait for all of
     /// their sources.

@@ -11,14 +11,14 @@ use crate::load::{Arrivals, Load};
 pub struct Outcome {
     /// From arrival to completion, of the graphs after the warm-up.
     pub latency: Samples,
-    /// When the last graph completed.
+    /// The time at which the last graph completed.
     pub makespan: Time,
     /// Graphs a second over the whole run, so that filling and draining count against it: with
     /// all graphs at hand it never exceeds the bound of the bottleneck.
     pub throughput_per_s: f64,
     /// Time that the units of each kind computed, by [`Kind::index`].
     pub compute: [Time; Kind::COUNT],
-    /// Time that the manager served.
+    /// Time for which the manager was busy.
     pub manager: Time,
     /// Interrupts that it served.
     pub interrupts: u64,
@@ -30,7 +30,7 @@ pub struct Outcome {
     pub overflows: u64,
 }
 
-/// Completions of a run, from which rates and latencies follow.
+/// The completions of a run, for rates and latencies.
 pub(crate) struct Completions {
     load: Load,
     arrived: Vec<Time>,
@@ -48,7 +48,7 @@ impl Completions {
         }
     }
 
-    /// A graph arrived; its number.
+    /// Notes the arrival of a graph; returns its number.
     pub(crate) fn arrive(&mut self, now: Time) -> usize {
         self.arrived.push(now);
         self.arrived.len() - 1
@@ -58,7 +58,7 @@ impl Completions {
         self.arrived[graph]
     }
 
-    /// A graph completed; whether another arrives for it.
+    /// Notes the completion of a graph; whether another arrives for it.
     pub(crate) fn complete(&mut self, now: Time, graph: usize) -> bool {
         if self.done.len() >= self.load.warmup {
             self.latency.record(now - self.arrived[graph]);

@@ -1,4 +1,4 @@
-//! What "maximum throughput" may mean, and its bound.
+//! Readings of "maximum throughput", and its bound.
 
 use accelflow_units::Time;
 
@@ -13,7 +13,7 @@ pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];
 /// Steps of the search for the highest rate: it is found to 1 part in 4,096 of the bound.
 const STEPS: u32 = 12;
 
-/// How long the measurements are.
+/// The length of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
     /// Graphs of a run, the warm-up included.
@@ -31,7 +31,7 @@ impl Default for Length {
     }
 }
 
-/// Graphs a second if the bottleneck's units did nothing but compute: no orchestrator is faster.
+/// Graphs a second if the bottleneck's units always computed: no orchestrator is faster.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()
@@ -63,7 +63,7 @@ pub fn closed_loop(
     Ok(best)
 }
 
-/// How graphs arrive in [`within_deadline`].
+/// The arrivals of graphs in [`within_deadline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// At equal distances, as frames do.

@@ -39,7 +39,7 @@ enum Phase {
     Spilling(usize),
 }
 
-/// How an input comes to a unit.
+/// The way of an input to a unit.
 #[derive(Clone, Copy)]
 enum Input {
     /// By a transfer of this duration, from a scratchpad whose result is then read if any.
@@ -270,7 +270,7 @@ impl<'r> Engine<'r> {
         true
     }
 
-    /// How each input of `task` comes to `unit`, and the unit's slots that already hold one.
+    /// The slots of `unit` that already hold an input of `task`, and the way of each input.
     fn inputs(&self, unit: usize, task: TaskRef) -> (Vec<usize>, Vec<Input>) {
         let mut in_place = Vec::new();
         let mut inputs = Vec::new();
@@ -280,7 +280,7 @@ impl<'r> Engine<'r> {
                 Source::Memory(_) => None,
                 Source::Task(from) => self.graphs[task.graph].place[from],
             };
-            // A unit that keeps results apart from inputs does not read its own results.
+            // A unit with separate room for results does not read its own results.
             let apart = |(from, _): &(usize, usize)| {
                 *from != unit || self.units[unit].scratchpad.is_shared()
             };
@@ -447,7 +447,7 @@ impl<'r> Engine<'r> {
     }
 }
 
-/// What the manager expects of each task: its computation, and its data to and from memory.
+/// The manager's estimate of each task's time: its computation, and its data to and from memory.
 fn estimates(dag: &Dag, platform: &Platform) -> Vec<Time> {
     let estimate = |task: &crate::dag::Task| {
         let loads: Time = task

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use crate::task_ref::TaskRef;
 
-/// In which order ready tasks are launched.
+/// The order in which ready tasks are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// As they became ready.
     Fcfs,
-    /// By least laxity, with promotion of tasks whose input is at hand.
+    /// By least laxity, with promotion of tasks whose input is in a scratchpad.
     Relief,
 }
 
