@@ -11,7 +11,7 @@ pub struct BufferManager {
 }
 
 impl BufferManager {
-    /// All of `capacity` free.
+    /// A free memory of `capacity`.
     pub fn new(capacity: Bytes) -> BufferManager {
         BufferManager {
             capacity,
@@ -20,7 +20,7 @@ impl BufferManager {
         }
     }
 
-    /// Takes `bytes`, or nothing: then the sender gets a NACK.
+    /// Reserves `bytes` and returns true, or reserves nothing, and the sender gets a NACK.
     pub fn reserve(&mut self, bytes: Bytes) -> bool {
         let free = self.capacity.get() - self.used.get();
         if bytes.get() > free {
@@ -31,18 +31,18 @@ impl BufferManager {
         true
     }
 
-    /// Gives back what [`BufferManager::reserve`] took.
+    /// Releases bytes that [`BufferManager::reserve`] reserved.
     pub fn release(&mut self, bytes: Bytes) {
         debug_assert!(bytes <= self.used, "released more than was reserved");
         self.used = Bytes(self.used.get().saturating_sub(bytes.get()));
     }
 
-    /// What is taken now.
+    /// The bytes reserved now.
     pub fn used(&self) -> Bytes {
         self.used
     }
 
-    /// The most that was ever taken.
+    /// The largest number of bytes ever reserved.
     pub fn peak(&self) -> Bytes {
         self.peak
     }

@@ -1,12 +1,12 @@
 //! The one error of this crate.
 
-/// What cannot be: a parameter, a load or a message.
+/// A refused parameter, load or message.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place} = {value}: {allowed}")]
 pub struct CerebrosError {
-    /// What is wrong.
+    /// The name of the value.
     pub place: String,
-    /// Its value.
+    /// The value.
     pub value: String,
     /// What is allowed, as a clause that can follow the value.
     pub allowed: String,

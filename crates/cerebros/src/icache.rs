@@ -23,7 +23,7 @@ impl InstructionCache {
         }
     }
 
-    /// Fetches the block; whether it missed.
+    /// Fetches the block; returns whether it missed.
     pub fn fetch(&mut self, block: u32) -> bool {
         let index = block as usize % self.sets.len();
         let set = &mut self.sets[index];
@@ -38,7 +38,7 @@ impl InstructionCache {
         true
     }
 
-    /// Fetches the blocks in order; how many missed.
+    /// Fetches the blocks in order; returns the number of misses.
     pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
         blocks.map(|block| u64::from(self.fetch(block))).sum()
     }

@@ -5,12 +5,12 @@ use crate::CerebrosError;
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// So many senders, each of which sends its next request when the last is answered. One sender
-    /// never waits for another.
+    /// This many senders, each of which sends its next request when the last is answered. One
+    /// sender never waits for another.
     Closed(usize),
-    /// At random, so many a second on average.
+    /// At random (Poisson), this many a second on average.
     Rate(f64),
-    /// At random, at this share of the rate at which all cores are always busy.
+    /// At random (Poisson), at this share of the rate at which all cores are always busy.
     Share(f64),
 }
 
@@ -19,9 +19,9 @@ pub enum Arrivals {
 pub struct Load {
     /// When they arrive.
     pub arrivals: Arrivals,
-    /// How many.
+    /// The number of requests.
     pub requests: usize,
-    /// How many of the first are no part of the results.
+    /// Requests at the beginning that do not count in the results.
     pub warmup: usize,
     /// The seed of times, functions and kinds.
     pub seed: u64,

@@ -3,7 +3,7 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// Where the time of a request went.
+/// The times of a request, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The RPC layer as software.
@@ -12,9 +12,9 @@ pub struct Spent {
     pub offload: Time,
     /// Accelerator or Cerebros at work.
     pub accelerator: Time,
-    /// Waiting for a pipeline to be free.
+    /// Waiting for a free pipeline.
     pub queued: Time,
-    /// Waiting for the senders of nested responses, for which the NIC had no memory, to try again.
+    /// Waiting for nested responses to be sent again, for which the NIC had no memory.
     pub refused: Time,
     /// The part of the five above during which a core was with the request.
     pub on_core: Time,
@@ -25,7 +25,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// The RPC layer, which is what the analytic model speaks of, without waiting.
+    /// The RPC layer without waiting, as in the analytic model.
     pub fn rpc(&self) -> Time {
         self.software + self.offload + self.accelerator
     }
@@ -56,13 +56,13 @@ pub struct Group {
     pub spent: Spent,
     /// From the first attempt's arrival to the response's end.
     pub latency: Samples,
-    /// What a core was occupied for: function, and RPC layer on the core.
+    /// The time for which a core was occupied: function, and RPC layer on the core.
     pub core: Samples,
     /// Instruction blocks that the functions missed.
     pub misses: u64,
     /// Requests whose function missed none.
     pub miss_free: u64,
-    /// Requests whose core the function map had for their function.
+    /// Requests steered to a core that the function map names for their function.
     pub steered: u64,
 }
 
@@ -77,16 +77,16 @@ fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// Where requests wait.
+/// The place where requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// For memory of the NIC: their senders try again, or have given up.
+    /// At their senders, for memory of the NIC: they are sent again, or given up.
     Memory,
     /// For a pipeline of Cerebros to take their message.
     Pipelines,
     /// In the NIC, for a core.
     Cores,
-    /// The same, where the cores themselves wait for the accelerator.
+    /// In the NIC, for a core, where the cores themselves wait for the accelerator.
     CoresForPipelines,
 }
 
@@ -102,10 +102,10 @@ impl Queue {
     }
 }
 
-/// Random arrivals that the server cannot keep up with: its results are a property of the run's length.
+/// A load that the server cannot keep up with, so that the results depend on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// Where most of them wait.
+    /// The place where most requests wait.
     pub queue: Queue,
     /// Requests that wait when the last one arrives, or had been given up by then.
     pub waiting: usize,
@@ -130,9 +130,9 @@ pub struct Outcome {
     pub makespan: Time,
     /// Answered requests a second.
     pub throughput_rps: f64,
-    /// Requests that arrive a second, if they arrive at random.
+    /// Arrivals a second, for random arrivals.
     pub offered_rps: Option<f64>,
-    /// Whether they were too many.
+    /// The saturation, if the load was too high.
     pub saturated: Option<Saturation>,
     /// The share of their time that the shared pipelines worked.
     pub pipeline_utilisation: f64,
@@ -140,7 +140,7 @@ pub struct Outcome {
     pub core_utilisation: f64,
     /// The most memory that messages took.
     pub buffer_peak: Bytes,
-    /// What they still held at the end.
+    /// The memory that messages still held at the end.
     pub buffer_left: Bytes,
 }
 

@@ -10,12 +10,12 @@ pub struct Pipelines {
     tasks: u64,
 }
 
-/// When a task runs.
+/// The time of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// When a pipeline takes it.
+    /// Its start.
     pub start: Time,
-    /// When it is done.
+    /// Its end.
     pub end: Time,
 }
 

@@ -1,4 +1,4 @@
-//! What a request makes the NIC, the pipelines and a core do under a design (section 6.1).
+//! The work of a request for NIC, pipelines and core under a design (section 6.1).
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use crate::schema::{TypeSchema, header, header_wire};
 use crate::services::{Call, Function, Service, first_field_replaced};
 use crate::{CerebrosError, Message, Platform};
 
-/// What a request is to Cerebros.
+/// The kind of a request, as Cerebros sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A call of a function that is in the schema map.
     Known,
-    /// A call of a function that is not: its request and response are left to the core.
+    /// A call of an unknown function: its request and response are left to the core.
     Unknown,
     /// A request that its function's schema does not match: the core finds that out too, and
     /// answers with an exception.
     Malformed,
 }
 
-/// One thing that a core does, or waits for.
+/// One step of a core's work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     /// A part of the RPC layer as software, whose instructions these are.
@@ -38,10 +38,10 @@ pub(crate) enum Step {
     Function(u32, u32),
 }
 
-/// What happens to a request of one function and kind.
+/// The steps of a request of one function and kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// What the NIC reserves for it.
+    /// The memory that the NIC reserves for it.
     pub(crate) reserve: Bytes,
     /// The pipelines' work before a core is chosen.
     pub(crate) received: Option<Time>,
@@ -49,7 +49,7 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// The pipelines' work after the core is done.
     pub(crate) sent: Option<Time>,
-    /// Whether the core does what Cerebros could not.
+    /// Whether the core falls back to software for Cerebros.
     pub(crate) fallback: bool,
 }
 
@@ -135,7 +135,7 @@ pub struct Breakdown {
     pub nested_cycles: f64,
 }
 
-/// What the layer of one request to `function` costs a core without any accelerator.
+/// The costs of the RPC layer of one request to `function` on a core without any accelerator.
 pub fn breakdown(platform: &Platform, function: &Function) -> Breakdown {
     let costs = Costs::new(platform);
     let all = transfers(function);
@@ -194,7 +194,7 @@ impl Builder<'_> {
         let own_fallback = full && (kind == Kind::Unknown || !matches || !fits);
         let all = transfers(f);
         let nested = &all[1..all.len() - 1];
-        let outgrown = matches && nested.iter().any(|it| it.incoming && !self.fits(it));
+        let outgrown = matches && nested.iter().any(|call| call.incoming && !self.fits(call));
         let fallback = own_fallback || full && outgrown;
         let received = full.then(|| {
             let payload = if kind == Kind::Unknown {

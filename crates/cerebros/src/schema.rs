@@ -209,7 +209,7 @@ fn varint(n: u64) -> u64 {
     u64::from((64 - n.leading_zeros()).div_ceil(7).max(1))
 }
 
-/// What a payload costs whoever transforms it.
+/// The work of transforming a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Fields, elements of containers and their headers: the parallel sub-tasks of the schema.
@@ -296,7 +296,7 @@ impl TypeSchema {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Bytes of schemata for so many messages at a time, with a split schema and with a whole one
+    /// Bytes of schemata for this many messages at a time, with a split schema and with a whole one
     /// for each (section 4.3: the split "roughly halves" it).
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let column = self.type_bytes().get();

@@ -38,12 +38,12 @@ const SATURATED_ONE_IN: usize = 20;
 /// Pipelines that are busy for this share of the time are what cores wait for.
 const PIPELINES_BUSY: f64 = 0.95;
 
-/// Where a request is.
+/// The place of a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     /// On its way to the NIC for the first time.
     Coming,
-    /// Without memory at the NIC, to come again or given up.
+    /// At its sender, since the NIC has no memory: to be sent again, or given up.
     NoMemory,
     /// With a pipeline, which takes it at this time.
     Pipeline(Time),
@@ -245,7 +245,7 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// Whether more requests wait, while the last one arrives, than a burst brings.
+    /// The saturation, if more requests wait when the last one arrives than a burst brings.
     fn saturation(&self, now: Time) -> Option<Saturation> {
         let Arrivals::Rate(_) = self.load.arrivals else {
             return None;
@@ -263,7 +263,7 @@ impl<'r> Server<'r> {
         if waiting <= SATURATED_BACKLOG.max(self.load.requests / SATURATED_ONE_IN) {
             return None;
         }
-        // Memory runs out because of those that wait elsewhere, unless hardly anybody does.
+        // Memory runs out because of requests that wait elsewhere, unless hardly any do.
         let queue = if memory > 0 && pipelines.max(cores) < self.cores.len() {
             Queue::Memory
         } else if pipelines >= cores {
@@ -276,7 +276,7 @@ impl<'r> Server<'r> {
         Some(Saturation { queue, waiting })
     }
 
-    /// Memory for a message of the request, or none at all.
+    /// Reserves memory for a message of the request; whether there was enough.
     fn reserve(&mut self, request: usize, bytes: Bytes) -> bool {
         let there = self.buffers.reserve(bytes);
         let request = &mut self.requests[request];
@@ -290,7 +290,7 @@ impl<'r> Server<'r> {
         there
     }
 
-    /// When the sender of a message that was not taken tries again; `None` if it does not.
+    /// The time at which the sender of a refused message tries again; `None` if it gives up.
     fn retry(&self, now: Time, request: usize) -> Option<Time> {
         let again = self.requests[request].attempts as f64 <= self.platform.retries;
         again.then(|| now + Time::from_ns_f64(self.platform.retry_after_ns))
@@ -306,8 +306,8 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// The response of a nested call has come for the last time and found no memory: the request cannot
-    /// be answered.
+    /// Gives up a request: the response of its nested call was sent for the last time and found no
+    /// memory.
     fn abandon(&mut self, now: Time, core: usize, request: usize) {
         self.cores[core].running = None;
         self.busy.end(now);
@@ -413,7 +413,8 @@ impl<'r> Server<'r> {
         end
     }
 
-    /// A part of the function: its share of the cycles and of the passes through its blocks.
+    /// Executes a part of the function: its share of the cycles and of the passes through its
+    /// blocks.
     fn execute(&mut self, now: Time, core: usize, request: usize, part: u32, of: u32) -> Time {
         let function = &self.service.functions[self.requests[request].function];
         let blocks: u64 = function.footprint.iter().map(|r| r.len() as u64).sum();
@@ -445,7 +446,7 @@ impl<'r> Server<'r> {
         now + execute + stall
     }
 
-    /// The core is done with the request; Cerebros may have its response to send.
+    /// Ends the core's work on the request; Cerebros may have to send its response.
     fn leave(&mut self, now: Time, core: usize, request: usize) {
         self.cores[core].running = None;
         self.busy.end(now);

@@ -11,7 +11,7 @@ use crate::CerebrosError;
 use crate::schema::Type::{self, Text};
 use crate::schema::{Message, Value};
 
-/// A call: what goes there and what comes back.
+/// A call: its arguments and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The name in the header.
@@ -25,7 +25,7 @@ pub struct Call {
 /// A function of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// How it is called.
+    /// The call.
     pub call: Call,
     /// Its share of the requests, in relation to those of the service's other functions.
     pub popularity: f64,
@@ -33,7 +33,7 @@ pub struct Function {
     pub execute_cycles: f64,
     /// Blocks of instructions that it runs, in order.
     pub footprint: Vec<Range<u32>>,
-    /// How often a request runs through them.
+    /// The number of times that a request runs through them.
     pub passes: u32,
     /// The calls that it nests, one after another.
     pub nested: Vec<Call>,

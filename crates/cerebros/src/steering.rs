@@ -1,17 +1,17 @@
-//! Which core gets a request (section 4.3): the function map and the selection of a core.
+//! The choice of a core for a request (section 4.3), and the function map.
 
 use std::collections::VecDeque;
 
-/// How the NIC chooses among the cores that are available.
+/// The NIC's choice among available cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// The one with the fewest requests.
+    /// The core with the fewest requests.
     LeastLoaded,
-    /// The same among those that have just run the function, if there are any.
+    /// The core with the fewest requests among those that have just run the function, if any.
     Affinity,
 }
 
-/// What the NIC knows of the cores.
+/// The NIC's state of the cores.
 #[derive(Clone, Debug)]
 pub struct CoreSelector {
     /// Requests that each core has.
@@ -24,7 +24,7 @@ pub struct CoreSelector {
     next: usize,
 }
 
-/// What [`CoreSelector::select`] chose.
+/// The choice of [`CoreSelector::select`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
     /// The core.
@@ -66,7 +66,7 @@ impl CoreSelector {
         Some(Selected { core, affine })
     }
 
-    /// A request of `core` is done.
+    /// Notes that a request of `core` is done.
     pub fn complete(&mut self, core: usize) {
         debug_assert!(self.outstanding[core] > 0, "core {core} has no request");
         self.outstanding[core] = self.outstanding[core].saturating_sub(1);
