@@ -23,8 +23,8 @@ pub fn simulate(
         return Err(DagError::new("tasks", 0, "must be at least 1"));
     }
     Ok(match orchestrator {
-        Orchestrator::Fcfs => managed::run(dag, platform, managed::Policy::Fcfs, load),
-        Orchestrator::Relief => managed::run(dag, platform, managed::Policy::Relief, load),
+        Orchestrator::Fcfs => managed::run(dag, platform, managed::LaunchOrder::Fcfs, load),
+        Orchestrator::Relief => managed::run(dag, platform, managed::LaunchOrder::Relief, load),
         Orchestrator::AccelFlow => flow::run(dag, platform, load),
     })
 }

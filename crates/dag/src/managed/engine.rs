@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use accelflow_kernel::{BusyTime, Calendar, Priority};
 use accelflow_units::Time;
 
-use super::queue::{Policy, Ready, ReadyQueue};
+use super::queue::{LaunchOrder, Ready, ReadyQueue};
 use super::scratchpad::{Room, Scratchpad};
 use crate::dag::{Dag, Kind, Source};
 use crate::load::Load;
@@ -69,7 +69,7 @@ struct Graph {
 struct Engine<'r> {
     dag: &'r Dag,
     platform: &'r Platform,
-    policy: Policy,
+    policy: LaunchOrder,
     calendar: Calendar<Event>,
     units: Vec<Unit>,
     queues: [ReadyQueue; Kind::COUNT],
@@ -86,7 +86,7 @@ struct Engine<'r> {
     reloads: u64,
 }
 
-pub(crate) fn run(dag: &Dag, platform: &Platform, policy: Policy, load: &Load) -> Outcome {
+pub(crate) fn run(dag: &Dag, platform: &Platform, policy: LaunchOrder, load: &Load) -> Outcome {
     let mut engine = Engine::new(dag, platform, policy, load);
     for at in load.known_arrivals() {
         engine
@@ -112,7 +112,7 @@ pub(crate) fn run(dag: &Dag, platform: &Platform, policy: Policy, load: &Load) -
 }
 
 impl<'r> Engine<'r> {
-    fn new(dag: &'r Dag, platform: &'r Platform, policy: Policy, load: &Load) -> Engine<'r> {
+    fn new(dag: &'r Dag, platform: &'r Platform, policy: LaunchOrder, load: &Load) -> Engine<'r> {
         let unit = |kind: Kind| Unit {
             kind,
             phase: Phase::Idle,
@@ -396,7 +396,7 @@ impl<'r> Engine<'r> {
             let available = self.available(kind);
             let queue = &mut self.queues[kind.index()];
             match self.policy {
-                Policy::Relief if queue.may_promote(&entry, available, instant) => {
+                LaunchOrder::Relief if queue.may_promote(&entry, available, instant) => {
                     queue.promote(entry);
                 }
                 policy => queue.push(policy, entry),

@@ -5,4 +5,4 @@ mod queue;
 mod scratchpad;
 
 pub(crate) use engine::run;
-pub(crate) use queue::Policy;
+pub(crate) use queue::LaunchOrder;

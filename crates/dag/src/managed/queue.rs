@@ -6,7 +6,7 @@ use crate::task_ref::TaskRef;
 
 /// The order in which ready tasks are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
+pub(crate) enum LaunchOrder {
     /// As they became ready.
     Fcfs,
     /// By least laxity, with promotion of tasks whose input is in a scratchpad.
@@ -43,10 +43,10 @@ impl ReadyQueue {
         self.0.iter().take(count).any(|ready| ready.task == task)
     }
 
-    pub(crate) fn push(&mut self, policy: Policy, entry: Ready) {
+    pub(crate) fn push(&mut self, policy: LaunchOrder, entry: Ready) {
         let place = match policy {
-            Policy::Fcfs => self.0.len(),
-            Policy::Relief => self
+            LaunchOrder::Fcfs => self.0.len(),
+            LaunchOrder::Relief => self
                 .0
                 .partition_point(|other| other.promoted || other.must_start <= entry.must_start),
         };
@@ -96,7 +96,10 @@ mod tests {
 
     #[test]
     fn fcfs_keeps_the_order_and_relief_sorts_by_laxity() {
-        for (policy, expected) in [(Policy::Fcfs, [0, 1, 2]), (Policy::Relief, [1, 2, 0])] {
+        for (policy, expected) in [
+            (LaunchOrder::Fcfs, [0, 1, 2]),
+            (LaunchOrder::Relief, [1, 2, 0]),
+        ] {
             let mut queue = ReadyQueue::default();
             for (task, must_start) in [(0, 30), (1, 10), (2, 20)] {
                 queue.push(policy, entry(task, 1, must_start));
@@ -108,7 +111,7 @@ mod tests {
     #[test]
     fn a_task_passes_others_only_as_far_as_their_laxity_goes() {
         let mut queue = ReadyQueue::default();
-        queue.push(Policy::Relief, entry(0, 1, 100));
+        queue.push(LaunchOrder::Relief, entry(0, 1, 100));
         // At 60 the waiting task has a laxity of 40.
         assert!(queue.may_promote(&entry(1, 40, 200), 1, 60));
         assert!(!queue.may_promote(&entry(1, 41, 200), 1, 60));
@@ -120,9 +123,9 @@ mod tests {
     #[test]
     fn no_more_are_promoted_than_there_are_units() {
         let mut queue = ReadyQueue::default();
-        queue.push(Policy::Relief, entry(0, 1, 1_000));
+        queue.push(LaunchOrder::Relief, entry(0, 1, 1_000));
         queue.promote(entry(1, 1, 2_000));
-        queue.push(Policy::Relief, entry(2, 1, 0));
+        queue.push(LaunchOrder::Relief, entry(2, 1, 0));
         assert_eq!(order(&queue), [1, 2, 0]);
         assert!(!queue.may_promote(&entry(3, 1, 2_000), 1, -9_000));
         assert!(queue.may_promote(&entry(3, 1, 2_000), 2, -9_000));
