@@ -1,4 +1,4 @@
-//! How many requests arrive, when, and of which kinds.
+//! The load: how many requests arrive, when, and of which kinds.
 
 use crate::CerebrosError;
 
@@ -14,7 +14,7 @@ pub enum Arrivals {
     Share(f64),
 }
 
-/// How many requests, when, and of which kinds.
+/// The number, arrivals and kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// When they arrive.

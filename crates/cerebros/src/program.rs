@@ -215,8 +215,8 @@ impl Builder<'_> {
         })
     }
 
-    /// What the core does from the request to the response. A message that does not match is
-    /// answered at once.
+    /// The core's steps from the request to the response. A message that does not match is answered
+    /// at once.
     fn steps(&self, all: &[Transfer<'_>], fallback: bool, matches: bool) -> Vec<Step> {
         let (mut steps, last) = (Vec::new(), all.len() - 1);
         let parts = (all.len() / 2) as u32;
@@ -250,8 +250,8 @@ impl Builder<'_> {
         steps
     }
 
-    /// What the NIC reserves for a message that comes in: for its header and payload, and for what the
-    /// payload becomes.
+    /// The memory that the NIC reserves for an incoming message: for its header and payload, and
+    /// for the deserialized payload.
     fn reservation(&self, transfer: &Transfer<'_>) -> Bytes {
         let wire = header_wire(transfer.name) + transfer.payload.wire();
         self.platform.reservation(wire)

@@ -91,8 +91,7 @@ impl Service {
         )
     }
 
-    /// # Errors
-    /// [`CerebrosError`] for a service without functions or with shares that cannot be.
+    /// # Errors [`CerebrosError`] for a service without functions or with shares out of range.
     pub fn check(&self) -> Result<(), CerebrosError> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);
@@ -174,9 +173,9 @@ fn region(rpc_blocks: u32, from: u32, kilobytes: u32) -> Range<u32> {
     rpc_blocks + from * KB..rpc_blocks + (from + kilobytes) * KB
 }
 
-/// Where the six functions of USR have their instructions: F0 and F1, which register users, more than
-/// 90 KB each, of which they share a driver's 30 KB, the hashing that F2 consists of, and code of F3 and
-/// F4. Together the six have 140 KB.
+/// The instructions of USR's six functions: F0 and F1, which register users, more than 90 KB each,
+/// of which they share a driver's 30 KB, the hashing that F2 consists of, and code of F3 and F4.
+/// Together the six have 140 KB.
 fn user_footprints(rpc_blocks: u32) -> [Vec<Range<u32>>; 6] {
     let at = |from, kilobytes| region(rpc_blocks, from, kilobytes);
     let (driver, own0, own1) = (at(0, 30), at(30, 4), at(34, 4));
@@ -191,7 +190,7 @@ fn user_footprints(rpc_blocks: u32) -> [Vec<Range<u32>>; 6] {
     ]
 }
 
-/// What the six functions are called by, and what they nest.
+/// The calls of the six functions, and the calls that they nest.
 fn user_calls() -> [(Call, Vec<Call>); 6] {
     let person = [text(10), text(10), text(16), text(16)];
     let stored = call("StoreUser", &[object(&person), ID, text(32), text(64)], &[]);

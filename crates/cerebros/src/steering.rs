@@ -20,7 +20,7 @@ pub struct CoreSelector {
     recent: Vec<VecDeque<usize>>,
     slots: usize,
     depth: usize,
-    /// Where the search for a core starts, so that equals take turns.
+    /// The core at which the search starts, so that equals take turns.
     next: usize,
 }
 

@@ -21,7 +21,7 @@ pub enum Arrivals {
 pub struct Load {
     /// When they arrive.
     pub arrivals: Arrivals,
-    /// How many.
+    /// The number of graphs.
     pub graphs: usize,
     /// Completions at the beginning that do not count in the latencies.
     pub warmup: usize,

@@ -9,8 +9,8 @@ use crate::{flow, managed};
 
 /// Runs `dag` as often as `load` says on `platform`.
 ///
-/// # Errors
-/// [`DagError`] for a graph without tasks and for a platform or load that cannot be.
+/// # Errors [`DagError`] for a graph without tasks, and for a platform or load with a value out of
+/// range.
 pub fn simulate(
     dag: &Dag,
     platform: &Platform,

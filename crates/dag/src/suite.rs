@@ -15,7 +15,7 @@ use crate::dag::{Dag, Operation, Source};
 
 /// Frames at 60 a second.
 const FRAME: Time = Time::from_us(16_667);
-/// What the suite grants the recurrent networks.
+/// The suite's deadline for the recurrent networks.
 const RECURRENT: Time = Time::from_us(7_000);
 const RAW: Source = Source::Memory(Bytes(130 * 130));
 const MATRIX: Source = Source::Memory(Bytes::from_kib(64));
@@ -27,7 +27,7 @@ const ITERATIONS: usize = 5;
 /// Time steps of the recurrent networks.
 const STEPS: usize = 8;
 
-/// What the statistics of RELIEF's release say of an application, run alone.
+/// The statistics in RELIEF's release of an application that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
     /// The application.

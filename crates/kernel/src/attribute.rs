@@ -1,4 +1,4 @@
-//! Request attributes by number, not by order.
+//! Random attributes of requests, by number and not by order of draws.
 
 /// 64 random bits that are a pure function of `seed`, `request` and `index`.
 ///

@@ -1,4 +1,4 @@
-//! A discrete-event kernel: what happens next, by whose dice, and what it amounted to.
+//! A discrete-event kernel: the order of events, random numbers, and statistics.
 //!
 //! Three parts, none of which knows what is simulated:
 //!

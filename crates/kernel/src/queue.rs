@@ -1,4 +1,4 @@
-//! What every queue of pending events promises.
+//! The contract of every queue of pending events.
 
 use accelflow_units::Time;
 

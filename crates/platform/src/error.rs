@@ -36,7 +36,7 @@ pub enum PlatformError {
         flow: usize,
         /// The path.
         path: &'static str,
-        /// What is missing.
+        /// The missing part.
         needs: &'static str,
     },
     /// A mechanism that has settings for a different number of flows.
@@ -61,7 +61,7 @@ pub enum PlatformError {
         accelerator: String,
         /// The rate asked for, in gigabits a second.
         asked: f64,
-        /// What the accelerator could still promise to this flow, in gigabits a second.
+        /// The largest promise that the accelerator has left for this flow, in gigabits a second.
         left: f64,
     },
     /// A request for an unknown accelerator.

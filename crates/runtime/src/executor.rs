@@ -193,7 +193,7 @@ impl Bookmark {
         }
     }
 
-    /// Sequence numbers of records that never left may be used again: nobody saw the ciphertext.
+    /// Sequence numbers of records that never left may be used again: no one saw the ciphertext.
     fn restore(self, session: &mut Session) {
         session.tcp = self.tcp;
         if let (Some(tls), Some((read, write, ahead))) = (&mut session.tls, self.tls) {

@@ -27,7 +27,7 @@ pub struct ServiceRun {
     pub response: Option<Vec<u8>>,
 }
 
-/// What a phase did.
+/// The results of a phase.
 #[derive(Debug)]
 pub enum PhaseRun {
     /// Application logic, which is not part of this project: nothing was run.
@@ -46,7 +46,7 @@ impl PhaseRun {
     }
 }
 
-/// Why a service could not be run.
+/// Errors of running a service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceRunError {
     /// A service without messages.
@@ -66,7 +66,7 @@ pub enum ServiceRunError {
         phase: usize,
         /// The chain in the phase, counted from 0.
         chain: usize,
-        /// What is missing.
+        /// The reason.
         why: String,
     },
     /// A trace that could not run to its end.
@@ -78,7 +78,7 @@ pub enum ServiceRunError {
         phase: usize,
         /// The chain in the phase, counted from 0.
         chain: usize,
-        /// Where and why, with what was done before.
+        /// The error and its place, with everything done before.
         failure: Box<Failure>,
     },
     /// The client could not make its request or read its response.
@@ -169,7 +169,7 @@ impl ServiceRunner {
         })
     }
 
-    /// What the client makes of the last message that a chain of the last phase sent.
+    /// Reads, as the client, the last message that a chain of the last phase sent.
     fn read_reply(
         &mut self,
         session: Session,
@@ -199,7 +199,7 @@ struct Invocation<'a> {
     connection: Session,
     /// The client's request, once received.
     call: Option<ThriftCall>,
-    /// How many nested functions were called.
+    /// The number of nested functions called so far.
     calls: usize,
 }
 

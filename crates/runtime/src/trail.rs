@@ -1,9 +1,9 @@
 //! A request's work at a service between arrival and answer: application logic, and the chains of
 //! traces that its handler starts.
 //!
-//! A server opens a trail on the thread that calls a handler ([`follow`]); whoever runs traces for
-//! that handler adds them ([`add`]). Chains that run at the same time on other threads are
-//! collected there ([`collect`]) and added together ([`add_parallel`]). Where no trail is open,
+//! A server opens a trail on the thread that calls a handler ([`follow`]); the code that runs
+//! traces for that handler adds them ([`add`]). Chains that run at the same time on other threads
+//! are collected there ([`collect`]) and added together ([`add_parallel`]). Where no trail is open,
 //! nothing is kept and no clock is read.
 
 use std::cell::RefCell;

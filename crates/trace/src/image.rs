@@ -52,7 +52,7 @@ impl Image {
         &self.predicates
     }
 
-    /// Where the trace called `name` begins.
+    /// The address at which the trace called `name` begins.
     pub fn entry(&self, name: &str) -> Option<AtmAddress> {
         AtmAddress::new(self.names.iter().position(|n| n == name)?).filter(|_| is_name(name))
     }
@@ -130,7 +130,7 @@ impl Image {
     }
 }
 
-/// How one word leads to another.
+/// The kind of an edge from one word to another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edge {
     /// By a tail, to the beginning of a trace.

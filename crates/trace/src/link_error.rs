@@ -42,7 +42,7 @@ pub enum LinkError {
     Predicate {
         /// The trace.
         trace: String,
-        /// What is wrong.
+        /// The problem.
         error: PredicateError,
     },
     /// A part that does not fit its word: a bug of the compiler, never of the input.
@@ -61,7 +61,7 @@ pub enum LinkError {
     Decode {
         /// The word's name.
         word: String,
-        /// What is wrong.
+        /// The problem.
         error: DecodeError,
     },
     /// Jumps that no source compiles to.

@@ -7,7 +7,7 @@
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};
 
-/// What the dispatcher is to do next.
+/// The dispatcher's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Move the entry to the input queue of this accelerator.
@@ -17,13 +17,13 @@ pub enum Action {
     /// Start a second execution of this word at `arm` on a copy of the payload. If a join waits for
     /// the first, it waits for the second as well.
     Fork {
-        /// Where the second execution starts.
+        /// The position at which the second execution starts.
         arm: PositionMark,
     },
     /// Start a second execution of this word at `arm` on a copy of the payload, and open a join
     /// that waits for both.
     Scatter {
-        /// Where the second execution starts.
+        /// The position at which the second execution starts.
         arm: PositionMark,
     },
     /// Wait for the other executions that the join waits for: one goes on, with the payloads of
@@ -40,7 +40,7 @@ pub enum Action {
     Notify,
 }
 
-/// How a loaded word relates to the one before it.
+/// The relation of a loaded word to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// A new trace: if it begins with TCP, it is parked there until a message arrives.
@@ -52,16 +52,16 @@ pub enum Link {
 /// The outcome of [`step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// Where to read next in this word. After [`Action::LoadAtm`] reading starts anew at
+    /// The position to read next in this word. After [`Action::LoadAtm`] reading starts anew at
     /// [`PositionMark::START`] of the loaded word.
     pub next: PositionMark,
     /// Branches that were resolved on the way, for the cost of the dispatcher.
     pub branches: u8,
 }
 
-/// Why a trace cannot go on; the core takes over.
+/// An error for which a trace cannot go on; the core takes over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Nibbles that mean nothing.

@@ -11,7 +11,7 @@ use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
 pub struct Template {
     /// The trace's name.
     pub name: &'static str,
-    /// What Table II says about it.
+    /// Its description in Table II.
     pub about: &'static str,
     source: fn() -> Result<Nodes, SourceError>,
 }
@@ -26,7 +26,7 @@ impl Template {
     }
 }
 
-/// Why the templates could not be registered: a library that already uses their names.
+/// An error of registering the templates: the library already uses their names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// A source is malformed.

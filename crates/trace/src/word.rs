@@ -33,7 +33,7 @@ const OP_TAIL: u8 = 0xD;
 const OP_JUMP: u8 = 0xE;
 const OP_CONTINUE: u8 = 0xF;
 
-/// What stands in the place of a transformation's number, which none has.
+/// A nibble that is no transformation's number.
 const SCATTER: u8 = 0xC;
 const JOIN: u8 = 0xF;
 
@@ -95,7 +95,7 @@ pub enum Instruction {
     Branch {
         /// Index in the predicate table.
         predicate: u8,
-        /// Where to continue if it does not hold.
+        /// The position to continue at if it does not hold.
         otherwise: PositionMark,
     },
     /// Change the payload's format.
@@ -115,13 +115,13 @@ pub enum Instruction {
     Continue(AtmAddress),
 }
 
-/// Why nibbles are not an instruction.
+/// Errors of nibbles that are no instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// An operand nibble without meaning.
     #[error("unknown {what} nibble {nibble:#x} at position {at}")]
     UnknownNibble {
-        /// What the nibble should name.
+        /// The kind of thing that the nibble should name.
         what: &'static str,
         /// The nibble.
         nibble: u8,
@@ -134,9 +134,9 @@ pub enum DecodeError {
     /// A target that is not ahead.
     #[error("the instruction at position {at} goes back to position {to}")]
     Backward {
-        /// Where the instruction stands.
+        /// The position of the instruction.
         at: usize,
-        /// Where it leads.
+        /// The position that it leads to.
         to: usize,
     },
 }

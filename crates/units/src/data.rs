@@ -21,7 +21,7 @@ impl Bytes {
         self.0
     }
 
-    /// What exceeds `limit`, or zero.
+    /// The part that exceeds `limit`, or zero.
     pub const fn beyond(self, limit: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(limit.0))
     }
@@ -74,7 +74,7 @@ impl Bandwidth {
         self.0
     }
 
-    /// How long `size` takes at this rate, rounded up to a picosecond.
+    /// The time for `size` at this rate, rounded up to a picosecond.
     pub fn transfer(self, size: Bytes) -> Time {
         const PS_PER_S: u64 = 1_000_000_000_000;
         if let Some(product) = size.0.checked_mul(PS_PER_S) {

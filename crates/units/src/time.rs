@@ -132,7 +132,7 @@ impl fmt::Display for Time {
 pub struct Cycles(pub u64);
 
 impl Cycles {
-    /// How long these cycles last at `clock`, rounded up to a picosecond.
+    /// The time of these cycles at `clock`, rounded up to a picosecond.
     pub fn at(self, clock: Frequency) -> Time {
         let ps = (u128::from(self.0) * u128::from(PS_PER_S)).div_ceil(u128::from(clock.0));
         Time(u64::try_from(ps).unwrap_or(u64::MAX))

@@ -22,7 +22,7 @@ pub const MIN_DWELL: Time = Time::from_us(100);
 /// The smallest probability that a state of a modulation may have.
 pub const MIN_PROBABILITY: f64 = 1e-4;
 
-/// How long a rate lasts on average in [`Modulation::alibaba`], unless stated otherwise: 14.4 ms.
+/// The default mean time for which a rate lasts in [`Modulation::alibaba`]: 14.4 ms.
 ///
 /// Provenance: assumed. The rates are per minute and show nothing of what happens inside a minute;
 /// 14.4 ms is the dwell time of [`Modulation::short_bursts`].
@@ -83,7 +83,7 @@ pub enum ArrivalsError {
     Weight {
         /// The state, counted from 0.
         state: usize,
-        /// What was given.
+        /// The value as given.
         value: f64,
     },
     /// The multipliers would change the mean rate.
@@ -105,7 +105,7 @@ pub enum ArrivalsError {
     },
 }
 
-/// How the rate of a Markov-modulated Poisson process varies about its mean.
+/// The variation of a Markov-modulated Poisson process's rate about its mean.
 ///
 /// The rate holds for an exponentially distributed time of mean *dwell*; then a state is drawn, by
 /// weight and independently of the last one (which may be drawn again). So the weights are the
@@ -281,7 +281,7 @@ pub enum ArrivalProcess {
     Bursty {
         /// Mean requests per second over a long time.
         rate_rps: f64,
-        /// How the rate varies about that mean.
+        /// The variation of the rate about that mean.
         modulation: Modulation,
     },
     /// Given times, in order.

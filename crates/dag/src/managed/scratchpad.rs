@@ -1,4 +1,4 @@
-//! What a unit's scratchpad holds: results that may be forwarded until their room is needed.
+//! A unit's scratchpad: results that may be forwarded until their room is needed.
 
 use crate::dag::Kind;
 use crate::task_ref::TaskRef;
@@ -108,8 +108,7 @@ impl Scratchpad {
         }
     }
 
-    /// Whether nothing is lost with a slot: nobody reads its result, and memory has it or nobody
-    /// wants it.
+    /// Whether a slot may be taken: its result has no reader, and is in memory or no longer needed.
     fn may_be_taken(&self, slot: usize) -> bool {
         match self.slots[slot] {
             Slot::Free => true,
@@ -123,7 +122,7 @@ impl Scratchpad {
         }
     }
 
-    /// The oldest result that only this scratchpad holds and nobody is reading.
+    /// The oldest result that only this scratchpad holds and that has no reader.
     pub(crate) fn oldest_unwritten(&self, in_place: &[usize]) -> Option<usize> {
         let unwritten = |slot: &usize| match self.slots[*slot] {
             Slot::Result {

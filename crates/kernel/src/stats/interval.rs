@@ -1,4 +1,4 @@
-//! How sure a mean is.
+//! Confidence intervals of means.
 
 /// A 95 % confidence interval for a mean, from independent observations, such as replications.
 #[derive(Clone, Copy, Debug, PartialEq)]

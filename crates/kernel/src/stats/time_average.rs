@@ -82,7 +82,7 @@ impl TimeAverage {
     }
 }
 
-/// How long a pool of servers was busy, in server-seconds.
+/// The busy time of a pool of servers, in server-seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: TimeAverage,

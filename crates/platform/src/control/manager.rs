@@ -394,8 +394,7 @@ impl Manager {
 
     /// Another route of a flow that has room for it beside what was promised there (line 18).
     ///
-    /// # Errors
-    /// What the platform refuses.
+    /// # Errors As [`Platform::check`].
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
         let status = self.flows[number].clone();
         let mut routes = self.routes(&status.request)?;

@@ -145,8 +145,7 @@ impl ProfileTable {
     /// Profiles every single flow and every pair of equal shares of these paths and sizes on one
     /// accelerator: the offline sweep.
     ///
-    /// # Errors
-    /// What [`Platform::check`] refuses.
+    /// # Errors As [`Platform::check`].
     pub fn sweep(
         &mut self,
         accelerator: usize,
@@ -169,8 +168,7 @@ impl ProfileTable {
 
     /// The capacity of a context, from the table or else profiled now.
     ///
-    /// # Errors
-    /// What [`Platform::check`] refuses.
+    /// # Errors As [`Platform::check`].
     pub fn capacity(&mut self, context: &Context) -> Result<Capacity, PlatformError> {
         if let Some(known) = self.entries.get(context) {
             return Ok(*known);
@@ -182,8 +180,7 @@ impl ProfileTable {
 
     /// Whether a context delivers `total` gigabits a second in its proportions.
     ///
-    /// # Errors
-    /// What [`Platform::check`] refuses.
+    /// # Errors As [`Platform::check`].
     pub fn tag(&mut self, context: &Context, total: f64) -> Result<Tag, PlatformError> {
         let capacity = self.capacity(context)?.gbit_per_s;
         Ok(match total <= capacity {
@@ -194,8 +191,7 @@ impl ProfileTable {
 
     /// The rates of a context's flows without shaping, in gigabits a second: turns go by message.
     ///
-    /// # Errors
-    /// What [`Platform::check`] refuses.
+    /// # Errors As [`Platform::check`].
     pub fn unshaped(&self, context: &Context) -> Result<Vec<f64>, PlatformError> {
         let turns = self.watch(context, &Mechanism::NoShaping)?;
         Ok(rates(&turns).collect())

@@ -30,9 +30,9 @@ struct Beside {
 struct Point {
     /// The part, in percent.
     percent: u32,
-    /// What the newcomer then has if the others have what they were promised, in gigabits a second.
+    /// The newcomer's rate if the others get their promises, in gigabits a second.
     gbit_per_s: f64,
-    /// How much of what the mixture delivers that takes.
+    /// The share of the mixture's capacity that this takes.
     load: f64,
 }
 
@@ -56,9 +56,10 @@ impl Manager {
         Ok(best)
     }
 
-    /// The same on one route: with how large a part of the traffic the route delivers what it would have
-    /// been promised to, by search among whole percents of it, and between two of them in proportion.
-    /// What is asked for is admitted up to there: a larger promise never fits where a smaller did not.
+    /// The same on one route: with how large a part of the traffic the route delivers what it would
+    /// have been promised to, by search among whole percents of it, and between two of them in
+    /// proportion. Requests are admitted up to there: a larger promise never fits where a smaller
+    /// did not.
     pub(super) fn room(
         &mut self,
         request: &Request,
@@ -153,9 +154,9 @@ impl Manager {
         self.capacity_of(route, &[(path, size, 1.0)])
     }
 
-    /// What all flows of a route may use of it, where using it means to have what one could have alone:
-    /// the headroom of [`Policy::RESERVED_SHARE`] is left free, and what the planned mixture loses against
-    /// flows one after the other.
+    /// The share of a route that its flows may use together; a flow's use is its rate over its rate
+    /// alone. Not usable are the headroom of [`Policy::RESERVED_SHARE`], and the loss of the
+    /// planned mixture against flows one after the other.
     pub(super) fn usable(&mut self, route: RouteEntry) -> Result<f64, PlatformError> {
         let mut flows = self.promised_on(route, "");
         let (mut load, mut promised) = (0.0, 0.0);
@@ -178,8 +179,8 @@ impl Manager {
         Ok(Policy::RESERVED_SHARE * delivered.min(1.0))
     }
 
-    /// What is left of a route if the flows that were promised something use so much of it as `used` says
-    /// in gigabits a second, as a share like that of [`Manager::usable`].
+    /// The share of a route that is left beside the flows with promises, whose use in gigabits a
+    /// second is `used`; a share like that of [`Manager::usable`].
     pub(super) fn unused(
         &mut self,
         route: RouteEntry,
@@ -196,8 +197,8 @@ impl Manager {
         Ok(free.max(0.0))
     }
 
-    /// What an opportunistic flow has if so much of its route is left, in gigabits a second: equal parts
-    /// for all of them.
+    /// The rate of an opportunistic flow if this share of its route is left, in gigabits a second:
+    /// equal parts for all of them.
     pub(super) fn part_of_rest(&mut self, number: usize, free: f64) -> Result<f64, PlatformError> {
         let status = &self.flows()[number];
         let (kind, route) = (status.kind(), status.route);

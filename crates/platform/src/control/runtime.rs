@@ -205,8 +205,8 @@ impl Runtime {
         .collect()
     }
 
-    /// What the flow should be shaped to, in gigabits a second. What the others leave of its route is
-    /// asked for only where it matters.
+    /// The rate to shape the flow to, in gigabits a second. The rest of its route is computed only
+    /// where it matters.
     fn target(
         &mut self,
         flow: usize,
@@ -284,7 +284,7 @@ impl Runtime {
                 engine,
             });
         }
-        // What cannot be profiled was refused when the flow came.
+        // Flows that cannot be profiled were refused at registration.
         let target = self.target(flow, now, period, waiting);
         let mut target = target.unwrap_or(shaped);
         if violated && actions.is_empty() && measured > 0.0 {

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use super::FlowStatus;
 use crate::RunResult;
 
-/// How far below its SLO a flow may be: the paper's 1 %.
+/// The allowed shortfall of a flow: the paper's 1 %.
 pub(super) const TOLERANCE: f64 = 0.01;
 
 /// The verdict of a run on a flow's promise.
@@ -34,7 +34,8 @@ impl Verdict {
 }
 
 impl FlowStatus {
-    /// What `run`, in which the flow always had something to send and has this number, shows of its promise.
+    /// The verdict of `run` on the promise of this flow, which has this number and always had
+    /// something to send.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(slo) = self.slo_gbit_per_s() else {
             return Verdict::NoPromise;
@@ -53,8 +54,8 @@ impl FlowStatus {
         }
     }
 
-    /// How long a flow has to be there for `run` to show its promise: a hundred times as long as a message
-    /// takes at its SLO, and as its first was under way. None without a promise.
+    /// The time for which a flow must be present for a verdict: a hundred times the time of a
+    /// message at its SLO, and the latency of its first message. `None` without a promise.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s()?;
         let needed = self.unseen_ns(slo, run, number) / TOLERANCE;

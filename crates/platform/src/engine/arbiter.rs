@@ -59,7 +59,8 @@ impl Run<'_> {
             in_flight.whole = job.last;
             self.charge(flow, size);
             self.depart(now, job);
-            // Under PANIC the room that it leaves is for anybody's next message, its own last.
+            // Under PANIC, the next message of any flow may take the room that it leaves; the
+            // flow's own comes last.
             let others = match self.mechanism {
                 Mechanism::Panic { .. } => self.flows.len() - 1,
                 _ => 0,

@@ -1,4 +1,4 @@
-//! What a control plane changes while the platform runs: registers, flows and routes.
+//! Changes by a control plane while the platform runs: registers, flows and routes.
 
 use accelflow_shaping::{FlowConfig, FlowId};
 use accelflow_units::Time;

@@ -17,8 +17,7 @@ pub use settings::Settings;
 
 /// Runs `flows` on `platform` under `mechanism`.
 ///
-/// # Errors
-/// What [`Platform::check`] and the mechanism refuse.
+/// # Errors As [`Platform::check`], and for a mechanism that does not fit the flows.
 pub fn simulate(
     platform: &Platform,
     flows: &[Flow],
@@ -29,10 +28,9 @@ pub fn simulate(
     Run::new(platform, flows, mechanism, settings)?.finish(None)
 }
 
-/// The same with a control plane.
+/// Runs `flows` on `platform` under `mechanism` with a control plane.
 ///
-/// # Errors
-/// The same, and what the shaper refuses of the controller's registers.
+/// # Errors As [`simulate`], and for registers of the controller that the shaper refuses.
 pub fn simulate_with(
     platform: &Platform,
     flows: &[Flow],

@@ -1,4 +1,4 @@
-//! How long a run is, and its seed.
+//! Settings of a run.
 
 use accelflow_units::Time;
 

@@ -21,7 +21,7 @@ const CALMER: Time = Time::from_us(200);
 /// Slices before that, and those from where the paper says that both systems are alike.
 const PHASES: [(&str, std::ops::Range<usize>); 2] =
     [("first 200 us", 0..20), ("from 380 us", 38..SLICES)];
-/// What VM1's 99th percentile is to stay within.
+/// The SLO of VM1's 99th percentile.
 const SLO_US: f64 = 1.0;
 
 /// Bursts of 64 B, which must be through within 1 us, beside 1500 B promised 32 Gbit/s. VM2 sends
@@ -53,7 +53,7 @@ pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
     })
 }
 
-/// What both VMs got in each slice, over all episodes.
+/// The results of both VMs in each slice, over all episodes.
 struct Course {
     name: &'static str,
     /// Latencies of VM1.
@@ -170,7 +170,7 @@ fn phase_rows(course: &Course, phase: &str, slices: std::ops::Range<usize>) -> V
     ]
 }
 
-/// How much longer VM1's tail is without shaping.
+/// The ratio of VM1's tail without shaping to its tail with it.
 fn ratio_rows(panic: &Course, arcus: &Course) -> Vec<Row> {
     let row = |what: &str, ours, paper| Row::new("Arcus", what, "times", ours, paper);
     let [(_, first), (_, last)] = PHASES;

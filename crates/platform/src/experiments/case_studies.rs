@@ -96,7 +96,7 @@ fn pattern_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
     rows
 }
 
-/// Where VM1 and VM2 get the same, between the loads around it; none if one is always ahead.
+/// The load at which VM1 and VM2 get the same, interpolated; `None` if one is always ahead.
 fn fair(points: &[(f64, [f64; 2])]) -> Option<f64> {
     points.windows(2).find_map(|pair| {
         let [a, b] = [share(&pair[0]) - 0.5, share(&pair[1]) - 0.5];

@@ -20,7 +20,7 @@ pub(super) fn fig11(seed: u64) -> Result<Report, PlatformError> {
     })
 }
 
-/// What each key-value user is promised, in operations a second. The paper prints none.
+/// The promise to each key-value user, in operations a second. The paper prints none.
 const KEY_VALUE_SLO: f64 = 8e6;
 
 /// Panel (a): two users of MICA with values of 64 B and 256 B, encrypted and authenticated, beside a
@@ -42,7 +42,7 @@ fn key_value_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
         Mechanism::arcus(vec![
             shaped(promised, 64, 4_096)?,
             shaped(promised, 256, 4_096)?,
-            // What is left of the accelerator beside both.
+            // The rest of the accelerator beside both.
             shaped(Rate::GbitPerS(8.0), 1_500, 4_096)?,
         ]),
     ];
@@ -176,10 +176,10 @@ const SOFTWARE: (f64, f64) = (161.7, 5.23);
 const OFFLOADED: (f64, f64) = (231.2, 2.15);
 /// Cores of ARCUS's own software (section 5.4).
 const RUNTIME_CORES: f64 = 0.175;
-/// What a thread compresses at once.
+/// Bytes that a thread compresses at once.
 const BLOCK: Bytes = Bytes::from_kib(64);
 
-/// Why the rows of cores agree.
+/// The reason why the rows of cores agree.
 const FROM_THE_SAME_ROW: &str = "No prediction: what a megabyte costs a core with the accelerator is \
      computed from the row that this is compared with (2.15 cores, of which ARCUS's own software has \
      0.175, at 231.2 MB/s). It shows how far our throughput is from the paper's.";

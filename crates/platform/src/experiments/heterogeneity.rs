@@ -144,7 +144,7 @@ fn share(
     Ok(of(0..count) / of(count..count + 4))
 }
 
-/// What crosses the link in each direction for a byte of input: where accelerators interfere.
+/// The traffic on the link in each direction for a byte of input: the cause of interference.
 fn egress_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     let row = |accelerator: Accelerator| {
         let what = format!("{}, bytes up for a byte down", accelerator.name);

@@ -80,9 +80,9 @@ impl Row {
         Row { why, ..self }
     }
 
-    /// How far ours is from the paper's: relative to the paper's, or, for what is a share of
-    /// something (no unit, the paper's below 1), the difference itself. Zero inside a range, `None` if
-    /// the paper does not say.
+    /// The difference of ours from the paper's: relative to the paper's, or, for what is a share of
+    /// something (no unit, the paper's below 1), the difference itself. Zero inside a range, `None`
+    /// if the paper does not say.
     pub fn difference(&self) -> Option<f64> {
         let nearest = match self.paper {
             Paper::Is(value) => value,
@@ -118,7 +118,7 @@ pub struct Series {
 pub struct Report {
     /// The experiment.
     pub name: &'static str,
-    /// What it is.
+    /// Its title.
     pub title: &'static str,
     /// The seed that it ran with, the first of several replications.
     pub seed: u64,

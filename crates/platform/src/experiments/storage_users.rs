@@ -10,7 +10,7 @@ use crate::{
     SoftwareRate, StorageConfig, simulate,
 };
 
-/// What the users are promised, in operations a second.
+/// The promises to the users, in operations a second.
 const SLOS: [f64; 2] = [300e3, 200e3];
 /// Their requests under way: a little above what the rates need of the SSD's latency, in proportion.
 const CLIENTS: [u32; 2] = [21, 14];

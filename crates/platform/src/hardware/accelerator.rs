@@ -31,7 +31,7 @@ pub enum Curve {
 }
 
 impl Curve {
-    /// How long a message of `size` keeps the accelerator busy.
+    /// The time for which a message of `size` keeps the accelerator busy.
     pub fn busy(&self, size: Bytes) -> Time {
         match self {
             Curve::Saturating { setup, peak } => *setup + peak.transfer(size),

@@ -28,7 +28,7 @@ pub struct Sent {
     pub size: Bytes,
     /// Whether its transfer has no other.
     pub last: bool,
-    /// How long it occupies the wire.
+    /// The time for which it occupies the wire.
     pub wire: Time,
 }
 

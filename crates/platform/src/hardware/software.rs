@@ -124,7 +124,7 @@ impl SoftwareShaper {
         enough
     }
 
-    /// How long until the thread's next round, after it has worked for `worked`.
+    /// The time until the thread's next round, after it has worked for `worked`.
     pub(crate) fn pause(&mut self, worked: Time) -> Time {
         let round = self.config.period + worked;
         let odds = round.as_s_f64() / self.config.interrupted_every.as_s_f64();

@@ -23,7 +23,7 @@ pub struct StorageConfig {
     pub read_sigma: f64,
     /// From a write to its acknowledgement, if the buffer has room.
     pub write_ack: Time,
-    /// How long a buffered write keeps a unit.
+    /// The time for which a buffered write keeps a unit.
     pub write_busy: Time,
     /// Writes that the buffer of one SSD takes.
     pub write_buffer: u32,

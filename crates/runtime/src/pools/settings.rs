@@ -49,7 +49,7 @@ impl PoolSettings {
     }
 }
 
-/// Why the pools cannot start.
+/// Errors of starting the pools.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// No instances, workers or queue entries.

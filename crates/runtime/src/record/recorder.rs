@@ -25,11 +25,11 @@ pub const WARM_UP_RUNS: u32 = 3;
 pub struct RecordOptions {
     /// The seed of the message contents.
     pub seed: u64,
-    /// How many different messages each service is run on; at least 1.
+    /// The number of different messages for each service; at least 1.
     pub samples: u32,
-    /// How often each message is run in each round; at least 1.
+    /// The number of runs of each message in each round; at least 1.
     pub repetitions: u32,
-    /// How often all services are measured, one after the other; at least 1.
+    /// The number of rounds, each of which measures all services; at least 1.
     pub rounds: u32,
     /// The machine, as [`machine`] describes it.
     pub machine: String,

@@ -92,7 +92,7 @@ fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// What an interval of the clock shows when nothing happens in it: the median of many.
+/// The clock's own cost: the median of many empty intervals.
 fn clock_cost_ns() -> f64 {
     let empty = || {
         let start = Instant::now();

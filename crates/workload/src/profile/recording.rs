@@ -166,7 +166,7 @@ pub enum RecordingError {
     Read {
         /// The file.
         path: String,
-        /// Why not.
+        /// The reason.
         error: std::io::Error,
     },
     /// The text is not JSON of this form; the message has line and column.
@@ -287,7 +287,7 @@ pub enum RecordingError {
     Path {
         /// Where.
         spot: Spot,
-        /// What the service's path has.
+        /// The service's path.
         expected: String,
         /// The recording's path.
         found: String,

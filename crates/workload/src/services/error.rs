@@ -17,7 +17,7 @@ pub enum ServiceError {
         service: String,
         /// The phase, counted from 0.
         phase: usize,
-        /// How many chains it has.
+        /// The number of its chains.
         chains: usize,
     },
     /// A chain names a trace that is not in the memory.

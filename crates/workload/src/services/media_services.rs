@@ -82,7 +82,7 @@ fn composing() -> Result<Vec<Service>, ServiceError> {
     ])
 }
 
-/// What a complete review goes through.
+/// The steps of a complete review.
 fn storing() -> Result<Vec<Service>, ServiceError> {
     let put = |entry| Phase::one(write(entry));
     Ok(vec![

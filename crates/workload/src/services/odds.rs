@@ -8,9 +8,9 @@ use super::payload_facts::PayloadFacts;
 /// The probability that a field is 1, by its value on the most common path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
-    /// Where the most common path has 1.
+    /// The probability where the most common path has 1.
     pub where_one: f64,
-    /// Where the most common path has 0.
+    /// The probability where the most common path has 0.
     pub where_zero: f64,
 }
 
