@@ -7,6 +7,7 @@
 //! (`tests/test_native.py` compares the two).
 
 mod accelerometer;
+mod arcus;
 mod cerebros;
 mod chip;
 mod client;
@@ -23,7 +24,6 @@ mod scope;
 mod server;
 mod services;
 mod shaping;
-mod sharing;
 mod simulation;
 mod tenants;
 mod trace;
@@ -83,7 +83,7 @@ mod _native {
     use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};
 
     #[pymodule_export]
-    use crate::sharing::{arcus_experiment, arcus_experiments, arcus_plan};
+    use crate::arcus::{arcus_experiment, arcus_experiments, arcus_plan};
 
     #[pymodule_export]
     use crate::simulation::{

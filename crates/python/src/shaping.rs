@@ -147,6 +147,6 @@ pub(crate) fn arcus_parameters() -> String {
             "source": it.source,
         })
     };
-    let platform = accelflow_platform::parameters::PARAMETERS;
+    let platform = accelflow_arcus::parameters::PARAMETERS;
     Value::from_iter(PARAMETERS.iter().chain(&platform).map(row)).to_string()
 }

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::control::{
+use accelflow_arcus::control::{
     Context, Manager, Policy, ProfileTable, Rate, Request, Runtime, Tag, Verdict, registers_for,
 };
-use accelflow_platform::parameters::{compression, datapath, ipsec};
-use accelflow_platform::{
+use accelflow_arcus::parameters::{compression, datapath, ipsec};
+use accelflow_arcus::{
     Accelerator, Arrivals, Curve, Mechanism, Path, Platform, PlatformError, Settings, simulate,
     simulate_with,
 };

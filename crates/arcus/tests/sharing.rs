@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::{
+use accelflow_arcus::{
     Accelerator, Action, Arrivals, Controller, Counters, Curve, Flow, Mechanism, Operation, Order,
     Path, Platform, PlatformError, RunResult, Settings, Sizes, SoftwareConfig, SoftwareRate,
     StorageConfig, simulate, simulate_with,
@@ -278,7 +278,7 @@ fn storage_units_are_parallel_and_writes_keep_them() {
     let mut storage = StorageConfig::paper(1);
     (storage.units, storage.read_sigma, storage.write_buffer) = (2, 0.0, 1);
     let stream = accelflow_kernel::Stream::new(1, 1);
-    let mut array = accelflow_platform::Storage::new(storage, stream);
+    let mut array = accelflow_arcus::Storage::new(storage, stream);
     for tag in 0..3 {
         array.read(0, tag);
     }

@@ -1,10 +1,10 @@
 //! Fig. 3's four patterns under other readings of what the paper leaves open, as a table in Markdown:
-//! `cargo run --release -p accelflow-platform --example fig3_readings`.
+//! `cargo run --release -p accelflow-arcus --example fig3_readings`.
 
 use std::error::Error;
 
-use accelflow_platform::parameters::ipsec;
-use accelflow_platform::{Arrivals, Flow, Mechanism, Order, Path, Platform, Settings, simulate};
+use accelflow_arcus::parameters::ipsec;
+use accelflow_arcus::{Arrivals, Flow, Mechanism, Order, Path, Platform, Settings, simulate};
 use accelflow_units::{Bytes, Time};
 
 /// Sizes of VM1 and VM2 in the four patterns of Table 1.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::{
+use accelflow_arcus::{
     Accelerator, Arrivals, Curve, Direction, Flow, Generation, Mechanism, Packet, Path, PcieConfig,
     Platform, Settings, Transfer, simulate,
 };
@@ -195,8 +195,8 @@ fn a_link_that_cannot_be_is_refused() {
 
 #[test]
 fn the_table_of_parameters_has_the_values_that_are_used() {
-    use accelflow_platform::parameters::{PARAMETERS, datapath, ipsec};
-    use accelflow_platform::{SoftwareConfig, StorageConfig};
+    use accelflow_arcus::parameters::{PARAMETERS, datapath, ipsec};
+    use accelflow_arcus::{SoftwareConfig, StorageConfig};
     let of = |key| PARAMETERS.iter().find(|it| it.key == key).unwrap().value;
     let (pcie, dma) = (PcieConfig::default(), Platform::prototype(Vec::new()).dma);
     let storage = StorageConfig::paper(1);

@@ -12,7 +12,7 @@
 //! * [`experiments`] are the paper's, ours beside theirs.
 //!
 //! ```
-//! use accelflow_platform::{Accelerator, Arrivals, Curve, Flow, Mechanism, Path, Platform, Settings, simulate};
+//! use accelflow_arcus::{Accelerator, Arrivals, Curve, Flow, Mechanism, Path, Platform, Settings, simulate};
 //! use accelflow_units::{Bandwidth, Bytes, Time};
 //!
 //! let peak = Bandwidth::from_bytes_per_s(5_000_000_000).ok_or("a rate")?;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::experiments::{EXPERIMENTS, Paper, Report, Row, Series, replicate, run};
+use accelflow_arcus::experiments::{EXPERIMENTS, Paper, Report, Row, Series, replicate, run};
 
 fn report(name: &str) -> Report {
     run(name, 1).unwrap().unwrap()

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::{
+use accelflow_arcus::{
     Accelerator, Arrivals, Curve, Egress, FRAME_OVERHEAD, Flow, Mechanism, Path, Platform,
     Settings, StorageConfig, simulate,
 };

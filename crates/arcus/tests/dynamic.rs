@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_platform::control::{
+use accelflow_arcus::control::{
     Command, Manager, Outcome, Policy, Rate, Request, Runtime, STORAGE,
 };
-use accelflow_platform::parameters::{ipsec, synthetic};
-use accelflow_platform::{
+use accelflow_arcus::parameters::{ipsec, synthetic};
+use accelflow_arcus::{
     Action, Arrivals, Controller, Counters, Flow, Mechanism, Order, Path, Platform, PlatformError,
     RunResult, Settings, StorageConfig, simulate_with,
 };

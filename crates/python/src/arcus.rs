@@ -1,10 +1,10 @@
 //! Tenants who share accelerators, for `accelflow.arcus`: experiments and plans.
 
-use accelflow_platform::control::{
+use accelflow_arcus::control::{
     Command, FlowStatus, Manager, Outcome, Policy, Rate, Request, Runtime, Verdict,
 };
-use accelflow_platform::experiments::{self, EXPERIMENTS, Report};
-use accelflow_platform::{
+use accelflow_arcus::experiments::{self, EXPERIMENTS, Report};
+use accelflow_arcus::{
     Accelerator, Arrivals, Mechanism, Path, Platform, PlatformError, RunResult, Settings,
     StorageConfig, parameters, simulate_with,
 };
