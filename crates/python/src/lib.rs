@@ -12,13 +12,13 @@ mod cerebros;
 mod chip;
 mod client;
 mod comparison;
-mod dag;
 mod errors;
 mod execution;
 mod json;
 mod operations;
 mod promise;
 mod recording;
+mod relief_suite;
 mod rpc_processor;
 mod scope;
 mod server;
@@ -56,7 +56,7 @@ mod _native {
     use crate::client::{PyCancel, PyClient, PyGrpcClient, PyHttpClient};
 
     #[pymodule_export]
-    use crate::dag::relief_suite;
+    use crate::relief_suite::relief_suite;
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, CallError, DeclaredError, TraceError};

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_dag::dag::{Dag, Kind, Operation, Source};
-use accelflow_dag::{Arrivals, Load, Orchestrator, Order, Payload, Platform, simulate, suite};
+use accelflow_relief_suite::dag::{Dag, Kind, Operation, Source};
+use accelflow_relief_suite::{
+    Arrivals, Load, Orchestrator, Order, Payload, Platform, simulate, suite,
+};
 use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_dag::platform::PARAMETERS;
-use accelflow_dag::suite::{self, Release};
-use accelflow_dag::throughput::{self, Length, Pattern};
-use accelflow_dag::{
+use accelflow_relief_suite::platform::PARAMETERS;
+use accelflow_relief_suite::suite::{self, Release};
+use accelflow_relief_suite::throughput::{self, Length, Pattern};
+use accelflow_relief_suite::{
     Dag, DagError, Load, Manager, Orchestrator, Order, Payload, Platform, simulate,
 };
 use accelflow_units::Time;

@@ -2,18 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_dag::suite::{self, RELEASE, Release};
-use accelflow_dag::throughput::{self, Length, Pattern};
-use accelflow_dag::{Dag, Orchestrator, Platform, throughput::IN_FLIGHT};
+use accelflow_relief_suite::suite::{self, RELEASE, Release};
+use accelflow_relief_suite::throughput::{self, Length, Pattern};
+use accelflow_relief_suite::{Dag, Orchestrator, Platform, throughput::IN_FLIGHT};
 use accelflow_units::Time;
 
 fn suite() -> impl Iterator<Item = (Dag, Release)> {
     suite::all().into_iter().zip(RELEASE)
 }
 
-fn alone(dag: &Dag, orchestrator: Orchestrator) -> accelflow_dag::Outcome {
-    let load = accelflow_dag::Load::closed(1, 1);
-    accelflow_dag::simulate(dag, &Platform::default(), orchestrator, &load).unwrap()
+fn alone(dag: &Dag, orchestrator: Orchestrator) -> accelflow_relief_suite::Outcome {
+    let load = accelflow_relief_suite::Load::closed(1, 1);
+    accelflow_relief_suite::simulate(dag, &Platform::default(), orchestrator, &load).unwrap()
 }
 
 fn within(ours: f64, theirs: f64, share: f64) -> bool {
@@ -140,15 +140,16 @@ fn a_higher_rate_than_the_one_found_misses_deadlines_and_that_one_does_not() {
         let p99 = |rate: f64| {
             let interval = Time::from_s_f64(1.0 / rate);
             let arrivals = match pattern {
-                Pattern::Periodic => accelflow_dag::Arrivals::Periodic(interval),
-                Pattern::Poisson(seed) => accelflow_dag::Arrivals::Poisson(interval, seed),
+                Pattern::Periodic => accelflow_relief_suite::Arrivals::Periodic(interval),
+                Pattern::Poisson(seed) => accelflow_relief_suite::Arrivals::Poisson(interval, seed),
             };
-            let load = accelflow_dag::Load {
+            let load = accelflow_relief_suite::Load {
                 arrivals,
                 graphs: 120,
                 warmup: 10,
             };
-            let run = accelflow_dag::simulate(&dag, &platform, Orchestrator::AccelFlow, &load);
+            let run =
+                accelflow_relief_suite::simulate(&dag, &platform, Orchestrator::AccelFlow, &load);
             run.unwrap().latency.percentile(99.0).unwrap()
         };
         assert!(p99(rate) <= dag.deadline());

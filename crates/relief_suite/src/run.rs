@@ -5,7 +5,7 @@ use crate::load::Load;
 use crate::orchestrator::Orchestrator;
 use crate::outcome::Outcome;
 use crate::platform::Platform;
-use crate::{flow, managed};
+use crate::{accelflow, managed};
 
 /// Runs `dag` as often as `load` says on `platform`.
 ///
@@ -25,6 +25,6 @@ pub fn simulate(
     Ok(match orchestrator {
         Orchestrator::Fcfs => managed::run(dag, platform, managed::LaunchOrder::Fcfs, load),
         Orchestrator::Relief => managed::run(dag, platform, managed::LaunchOrder::Relief, load),
-        Orchestrator::AccelFlow => flow::run(dag, platform, load),
+        Orchestrator::AccelFlow => accelflow::run(dag, platform, load),
     })
 }

@@ -10,17 +10,18 @@
 //! Results are a function of the arguments, to the bit.
 //!
 //! ```
-//! use accelflow_dag::{Load, Orchestrator, Platform, simulate, suite};
+//! use accelflow_relief_suite::{Load, Orchestrator, Platform, simulate, suite};
 //!
 //! let canny = suite::canny();
 //! let alone = Load::closed(1, 1);
 //! let run = simulate(&canny, &Platform::default(), Orchestrator::Relief, &alone)?;
 //! assert!(run.makespan > canny.compute_of(canny.bottleneck()));
-//! # Ok::<(), accelflow_dag::DagError>(())
+//! # Ok::<(), accelflow_relief_suite::DagError>(())
 //! ```
 
+mod accelflow;
 pub mod dag;
-mod flow;
+
 mod load;
 mod managed;
 mod orchestrator;

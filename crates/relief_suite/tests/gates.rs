@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_dag::dag::Operation::{Add, Convolution5, Grayscale, Isp, Sqr};
-use accelflow_dag::dag::{Dag, Kind, Source};
-use accelflow_dag::{Load, Manager, Orchestrator, Outcome, Payload, Platform, simulate};
+use accelflow_relief_suite::dag::Operation::{Add, Convolution5, Grayscale, Isp, Sqr};
+use accelflow_relief_suite::dag::{Dag, Kind, Source};
+use accelflow_relief_suite::{Load, Manager, Orchestrator, Outcome, Payload, Platform, simulate};
 use accelflow_units::{Bytes, Time};
 
 const RAW: Source = Source::Memory(Bytes::from_kib(64));
