@@ -19,7 +19,6 @@ mod operations;
 mod promise;
 mod recording;
 mod relief_suite;
-mod rpc_processor;
 mod scope;
 mod server;
 mod services;
@@ -47,16 +46,18 @@ mod _native {
     };
 
     #[pymodule_export]
-    use crate::cerebros::cerebros_designs;
+    use crate::arcus::{arcus_experiment, arcus_experiments, arcus_plan};
+
+    #[pymodule_export]
+    use crate::cerebros::{
+        cerebros_designs, cerebros_parameters, cerebros_services, cerebros_simulate,
+    };
 
     #[pymodule_export]
     use crate::chip::{area_model, energy_model, power_model};
 
     #[pymodule_export]
     use crate::client::{PyCancel, PyClient, PyGrpcClient, PyHttpClient};
-
-    #[pymodule_export]
-    use crate::relief_suite::relief_suite;
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, CallError, DeclaredError, TraceError};
@@ -71,7 +72,7 @@ mod _native {
     use crate::recording::{check_recording, executed_operations, machine_name, record_services};
 
     #[pymodule_export]
-    use crate::rpc_processor::{cerebros_parameters, cerebros_services, cerebros_simulate};
+    use crate::relief_suite::relief_suite;
 
     #[pymodule_export]
     use crate::scope::{PyRequest, PyScope, current_scope};
@@ -81,9 +82,6 @@ mod _native {
 
     #[pymodule_export]
     use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};
-
-    #[pymodule_export]
-    use crate::arcus::{arcus_experiment, arcus_experiments, arcus_plan};
 
     #[pymodule_export]
     use crate::simulation::{

@@ -21,7 +21,6 @@
 
 mod accelflow;
 pub mod dag;
-
 mod load;
 mod managed;
 mod orchestrator;
