@@ -119,9 +119,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for it in readings() {
         let [one, _, three, four] = PATTERNS.map(|sizes| points(&it, sizes));
         let (one, three, four) = (one?, three?, four?);
-        let totals = one.iter().map(|it| 100.0 * (it[0] + it[1]) / 32.0);
+        let totals = one.iter().map(|rates| 100.0 * (rates[0] + rates[1]) / 32.0);
         let (low, high) = totals.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
-        let shares = four.iter().map(|it| 100.0 * share(it));
+        let shares = four.iter().map(|rates| 100.0 * share(rates));
         let (least, most) = shares.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
         println!(
             "| {} | {low:.0} to {high:.0} % | {} | {} | {least:.0} to {most:.0} % | {:.2} |",

@@ -137,7 +137,7 @@ fn a_flow_is_admitted_until_the_capacity_is_promised_and_again_when_it_is_free()
     let names: Vec<&str> = manager
         .flows()
         .iter()
-        .map(|it| it.request.name.as_str())
+        .map(|flow| flow.request.name.as_str())
         .collect();
     assert_eq!(names, ["one", "three", "four"]);
 }
@@ -351,10 +351,12 @@ fn run(
         control_period: Time::from_us(200),
         ..Settings::lasting(Time::from_us(8_000))
     };
-    let (flows, arcus) = manager.deploy(|it| arrivals(&it.request.name));
+    let (flows, arcus) = manager.deploy(|status| arrivals(&status.request.name));
     let mut runtime = Runtime::new(manager);
     let result = simulate_with(platform, &flows, &arcus, &settings, &mut runtime).unwrap();
-    let rates = (0..flows.len()).map(|it| result.gbit_per_s(it)).collect();
+    let rates = (0..flows.len())
+        .map(|flow| result.gbit_per_s(flow))
+        .collect();
     (runtime, rates)
 }
 

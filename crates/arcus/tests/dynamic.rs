@@ -68,7 +68,11 @@ fn commands_are_decided_in_order_and_only_what_fits_is_admitted() {
         (3_600, "nobody"),
     ];
     assert_eq!(decided, expected);
-    let outcomes: Vec<&Outcome> = runtime.decisions().iter().map(|it| &it.outcome).collect();
+    let outcomes: Vec<&Outcome> = runtime
+        .decisions()
+        .iter()
+        .map(|decision| &decision.outcome)
+        .collect();
     let admitted = |it: &Outcome| match it {
         Outcome::Admitted(status) => status.request.name.clone(),
         _ => panic!("{it:?}"),
@@ -106,7 +110,7 @@ fn a_flow_is_admitted_while_others_run_and_all_get_their_slos() {
     );
     assert_eq!(first.arrived, first.before + first.completions.len() as u64);
     let names = runtime.manager().flows().iter();
-    let names: Vec<&str> = names.map(|it| it.request.name.as_str()).collect();
+    let names: Vec<&str> = names.map(|flow| flow.request.name.as_str()).collect();
     assert_eq!(names, ["second", "fourth"]);
     for it in runtime.manager().flows() {
         let measured = it.measured_gbit_per_s.unwrap();
@@ -137,8 +141,8 @@ fn an_opportunistic_flow_makes_room_for_who_comes_and_gets_it_back() {
         let (from, to) = (Time::from_us(from), Time::from_us(to));
         let done = result.flows[0].completions.iter();
         let bytes: u64 = done
-            .filter(|it| (from..to).contains(&it.at))
-            .map(|it| it.size.get())
+            .filter(|completion| (from..to).contains(&completion.at))
+            .map(|completion| completion.size.get())
             .sum();
         bytes as f64 * 8.0 / (to - from).as_ns_f64()
     };
@@ -208,7 +212,7 @@ fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
         &mut come(&flow, None),
     )
     .unwrap();
-    let [first, second] = [0, 1].map(|it| result.gbit_per_s_present(it).unwrap());
+    let [first, second] = [0, 1].map(|flow| result.gbit_per_s_present(flow).unwrap());
     assert!((first / second - 1.0).abs() < 0.05, "{first} and {second}");
 
     let registers = Registers::new(4_096, 4_096, 800).unwrap();
@@ -248,7 +252,7 @@ fn both_limits_hold_and_the_smaller_is_promised() {
     };
     let status = manager.register(both.clone()).unwrap();
     assert!((status.slo_gbit_per_s().unwrap() - 12.0).abs() < 1e-9);
-    let units: Vec<Unit> = status.limits().map(|it| it.0).collect();
+    let units: Vec<Unit> = status.limits().map(|limit| limit.0).collect();
     assert_eq!(units, [Unit::Bytes, Unit::Operations]);
     let mut runtime = Runtime::new(manager.clone());
     let result = run(&platform, &mut runtime);
@@ -329,7 +333,7 @@ fn backlogs_share_a_small_buffer() {
     };
     let flows = [flow.clone(), flow];
     let result = simulate_with(&platform, &flows, &panic, &settings(), &mut Once(None)).unwrap();
-    let [first, second] = [0, 1].map(|it| result.gbit_per_s(it));
+    let [first, second] = [0, 1].map(|flow| result.gbit_per_s(flow));
     assert!((first / second - 1.0).abs() < 0.05, "{first} and {second}");
     assert_eq!(result.flows[0].dropped + result.flows[1].dropped, 0);
 }

@@ -12,13 +12,14 @@ fn value(report: &Report, system: &str, what: &str) -> f64 {
     let found = report
         .rows
         .iter()
-        .find(|it| it.system == system && it.what == what);
+        .find(|row| row.system == system && row.what == what);
     found.unwrap_or_else(|| panic!("{system}: {what}")).ours
 }
 
 /// The rows that are further than a quarter from the paper's without a reason.
 fn unexplained(report: &Report) -> Vec<&Row> {
-    let far = |it: &&Row| it.difference().is_some_and(|it| it.abs() > 0.25) && it.why.is_empty();
+    let far =
+        |row: &&Row| row.difference().is_some_and(|far| far.abs() > 0.25) && row.why.is_empty();
     report.rows.iter().filter(far).collect()
 }
 
@@ -50,7 +51,7 @@ fn arcus_keeps_within_one_percent_where_software_does_not() {
         "{:?}",
         unexplained(&report)
     );
-    for row in report.rows.iter().filter(|it| it.system == "Arcus") {
+    for row in report.rows.iter().filter(|row| row.system == "Arcus") {
         assert!(row.ours.abs() < 0.0125, "{row:?}");
     }
     assert!(value(&report, "Host_TS_reflex", "50th percentile") < -0.03);
@@ -79,7 +80,7 @@ fn sizes_and_flows_matter_as_fig_7_says() {
     let fair = value(&report, "", "16 flows of 1 KB over 4 of 4 KB");
     assert!((fair - 1.0).abs() < 0.01, "{fair}");
     let of = |x| {
-        let found = report.series.iter().filter(|it| it.x == x);
+        let found = report.series.iter().filter(|series| series.x == x);
         found.collect::<Vec<&Series>>()
     };
     assert_eq!(of("message bytes").len(), 4);
@@ -96,7 +97,11 @@ fn sizes_and_flows_matter_as_fig_7_says() {
     for (flows, ratio) in &rx.points {
         assert!((ratio / (flows / 16.0) - 1.0).abs() < 0.02, "{rx:?}");
     }
-    assert!(shares.iter().all(|it| it.points.len() == rx.points.len()));
+    assert!(
+        shares
+            .iter()
+            .all(|series| series.points.len() == rx.points.len())
+    );
 }
 
 #[test]
@@ -135,13 +140,13 @@ fn fig_9s_rows_are_of_the_times_that_they_name() {
     for system in ["Bypassed_noTS_panic", "Arcus"] {
         let curve = |what: &str| {
             let name = format!("{system} {what}");
-            let found = report.series.iter().find(|it| it.name == name);
-            found.map(|it| it.points.clone()).unwrap()
+            let found = report.series.iter().find(|series| series.name == name);
+            found.map(|series| series.points.clone()).unwrap()
         };
         let during = |what: &str, from: f64, to: f64| -> Vec<f64> {
             let all = curve(what).into_iter();
-            let there = all.filter(|it| (from..to).contains(&it.0));
-            there.map(|it| it.1).collect()
+            let there = all.filter(|point| (from..to).contains(&point.0));
+            there.map(|point| point.1).collect()
         };
         for (phase, from, to) in [("first 200 us", 0.0, 200.0), ("from 380 us", 380.0, 500.0)] {
             let rates = during("1500 B", from, to);
@@ -152,7 +157,7 @@ fn fig_9s_rows_are_of_the_times_that_they_name() {
                 "{system}, {phase}: {row} and {mean}"
             );
             let tails = during("64 B 99th percentile", from, to);
-            let late = tails.iter().filter(|it| **it > 1.0).count() as f64;
+            let late = tails.iter().filter(|tail| **tail > 1.0).count() as f64;
             let what = format!("10 us whose 99th percentile is above 1 us, {phase}");
             assert_eq!(value(&report, system, &what), late / tails.len() as f64);
         }
@@ -171,10 +176,14 @@ fn replications_are_means_with_intervals_on_any_number_of_threads() {
     assert_eq!((report.seed, report.replications), (3, 3));
     let each = [3, 4, 5].map(|seed| run("fig9", seed).unwrap().unwrap());
     for (number, row) in report.rows.iter().enumerate() {
-        let values = each.each_ref().map(|it| it.rows[number].ours);
+        let values = each.each_ref().map(|report| report.rows[number].ours);
         let mean = values.iter().sum::<f64>() / 3.0;
         assert!((row.ours - mean).abs() < 1e-9, "{row:?}");
-        let spread = values.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / 2.0;
+        let spread = values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+            / 2.0;
         // Student's 97.5th percentile of two degrees of freedom.
         let half_width = 4.302_653 * (spread / 3.0).sqrt();
         assert!(
@@ -182,13 +191,20 @@ fn replications_are_means_with_intervals_on_any_number_of_threads() {
             "{row:?}"
         );
     }
-    let ratio = report.rows.iter().find(|it| it.what.contains("over Arcus"));
+    let ratio = report
+        .rows
+        .iter()
+        .find(|row| row.what.contains("over Arcus"));
     assert!(ratio.unwrap().half_width.unwrap() > 0.0);
     assert_eq!(report, of(3, 2).unwrap().unwrap());
     assert!(replicate("fig10", 1, None, 1).is_none());
-    assert!(EXPERIMENTS.iter().all(|it| it.replications >= 2));
+    assert!(
+        EXPERIMENTS
+            .iter()
+            .all(|experiment| experiment.replications >= 2)
+    );
     let single = of(1, 1).unwrap().unwrap();
-    assert!(single.rows.iter().all(|it| it.half_width.is_none()));
+    assert!(single.rows.iter().all(|row| row.half_width.is_none()));
 }
 
 #[test]
@@ -228,7 +244,10 @@ fn a_report_says_what_it_is_and_a_seed_gives_it_again() {
     assert_eq!(first, report("fig9"));
     assert_ne!(first.rows, run("fig9", 2).unwrap().unwrap().rows);
     assert!(run("fig10", 1).is_none());
-    let names: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+    let names: Vec<&str> = EXPERIMENTS
+        .iter()
+        .map(|experiment| experiment.name)
+        .collect();
     assert_eq!(
         names,
         [

@@ -197,7 +197,13 @@ fn a_link_that_cannot_be_is_refused() {
 fn the_table_of_parameters_has_the_values_that_are_used() {
     use accelflow_arcus::parameters::{PARAMETERS, datapath, ipsec};
     use accelflow_arcus::{SoftwareConfig, StorageConfig};
-    let of = |key| PARAMETERS.iter().find(|it| it.key == key).unwrap().value;
+    let of = |key| {
+        PARAMETERS
+            .iter()
+            .find(|parameter| parameter.key == key)
+            .unwrap()
+            .value
+    };
     let (pcie, dma) = (PcieConfig::default(), Platform::prototype(Vec::new()).dma);
     let storage = StorageConfig::paper(1);
     let ns = |curve: &Curve, size| curve.busy(Bytes(size)).as_ns_f64();
@@ -250,5 +256,9 @@ fn the_table_of_parameters_has_the_values_that_are_used() {
     for (key, value) in used {
         assert_eq!(of(key), value, "{key}");
     }
-    assert!(PARAMETERS.iter().all(|it| !it.source.is_empty()));
+    assert!(
+        PARAMETERS
+            .iter()
+            .all(|parameter| !parameter.source.is_empty())
+    );
 }

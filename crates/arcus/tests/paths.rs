@@ -31,11 +31,11 @@ fn alone(platform: &Platform, flow: Flow, mechanism: &Mechanism) -> Time {
     let latencies: Vec<Time> = result.flows[0]
         .completions
         .iter()
-        .map(|it| it.latency)
+        .map(|completion| completion.latency)
         .collect();
     assert!(latencies.len() > 10);
     assert!(
-        latencies.iter().all(|it| *it == latencies[0]),
+        latencies.iter().all(|latency| *latency == latencies[0]),
         "{latencies:?}"
     );
     latencies[0]
@@ -54,7 +54,7 @@ fn wire(platform: &Platform, payloads: &[u64], overhead: u64) -> Time {
     let rate = platform.pcie.bandwidth();
     payloads
         .iter()
-        .map(|it| rate.transfer(Bytes(it + overhead)))
+        .map(|payload| rate.transfer(Bytes(payload + overhead)))
         .sum()
 }
 

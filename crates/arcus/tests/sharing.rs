@@ -68,7 +68,7 @@ fn a_shaped_flow_gets_its_rate_to_the_token() {
     let ten = Registers::new(4_096, 4_096, 800).unwrap();
     let open = Registers::new(1 << 16, 1 << 20, 64).unwrap();
     let shaping = [ten, open]
-        .map(|it| FlowConfig::new(Unit::Bytes, it))
+        .map(|registers| FlowConfig::new(Unit::Bytes, registers))
         .to_vec();
     let flows = [backlog(0, 4_096), backlog(1, 1_000)];
     let result = run(&flows, &Mechanism::arcus(shaping));
@@ -136,7 +136,7 @@ impl Controller for Once {
 
 #[test]
 fn new_registers_count_10_us_later() {
-    let [slow, fast] = [800, 400].map(|it| Registers::new(4_096, 4_096, it).unwrap());
+    let [slow, fast] = [800, 400].map(|interval| Registers::new(4_096, 4_096, interval).unwrap());
     let shaping = vec![FlowConfig::new(Unit::Bytes, slow)];
     let settings = Settings {
         warmup: Time::ZERO,
@@ -156,14 +156,21 @@ fn new_registers_count_10_us_later() {
         &mut once,
     )
     .unwrap();
-    let ends: Vec<Time> = result.flows[0].completions.iter().map(|it| it.at).collect();
+    let ends: Vec<Time> = result.flows[0]
+        .completions
+        .iter()
+        .map(|completion| completion.at)
+        .collect();
     let gaps: Vec<u64> = ends
         .windows(2)
-        .map(|it| (it[1] - it[0]).as_ps() / 1_000)
+        .map(|pair| (pair[1] - pair[0]).as_ps() / 1_000)
         .collect();
-    let change = gaps.iter().position(|it| *it < 3_200).unwrap();
-    assert!(gaps[..change].iter().all(|it| *it == 3_200));
-    assert!(gaps[change + 1..].iter().all(|it| *it == 1_600), "{gaps:?}");
+    let change = gaps.iter().position(|gap| *gap < 3_200).unwrap();
+    assert!(gaps[..change].iter().all(|gap| *gap == 3_200));
+    assert!(
+        gaps[change + 1..].iter().all(|gap| *gap == 1_600),
+        "{gaps:?}"
+    );
     let at = ends[change + 1].as_us_f64();
     assert!(
         (110.0..=113.4).contains(&at),
@@ -289,14 +296,14 @@ fn storage_units_are_parallel_and_writes_keep_them() {
     ];
     let done = Time::from_us(50);
     assert_eq!(
-        begun.map(|it| it.map(|it| it.done)),
+        begun.map(|begun| begun.map(|begun| begun.done)),
         [Some(done), Some(done), None]
     );
     assert_eq!(array.write(0, 10, Time::ZERO), Some(Time::from_us(20)));
     assert_eq!(array.write(0, 11, Time::ZERO), None, "the buffer takes one");
     assert_eq!(array.end(0, Operation::Read(0), done), None);
     assert_eq!(
-        array.begin(0, done).map(|it| it.operation),
+        array.begin(0, done).map(|begun| begun.operation),
         Some(Operation::Read(2))
     );
     array.end(0, Operation::Read(1), done);

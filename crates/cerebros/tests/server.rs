@@ -535,7 +535,7 @@ fn saturated(
     let load = Load::new(Arrivals::Share(share), 3_000);
     let run = serve(service, &with(changes), design, &load);
     assert!(run.offered_rps.is_some());
-    run.saturated.map(|it| it.queue)
+    run.saturated.map(|saturation| saturation.queue)
 }
 
 #[test]

@@ -65,7 +65,9 @@ proptest! {
 
 #[test]
 fn the_longest_are_a_share_of_all_in_falling_order() {
-    let ns = |values: &[u64]| -> Vec<Time> { values.iter().map(|&it| Time::from_ns(it)).collect() };
+    let ns = |values: &[u64]| -> Vec<Time> {
+        values.iter().map(|&value| Time::from_ns(value)).collect()
+    };
     let mut samples: Samples = ns(&[3, 9, 1, 7, 5, 9]).into_iter().collect();
     assert_eq!(samples.longest(0.5), ns(&[9, 9, 7]));
     assert_eq!(samples.longest(0.51), ns(&[9, 9, 7, 5]));

@@ -124,7 +124,7 @@ impl Outcome {
         self.arrivals.first()
     }
 
-    /// The accelerators in order.
+    /// The accelerators called, in order.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         self.steps.iter().map(|step| step.accel)
     }

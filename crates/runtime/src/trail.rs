@@ -77,7 +77,7 @@ impl Exchanges {
         self.0 = wanted.then(Vec::new);
     }
 
-    /// The exchanges since [`Exchanges::note`].
+    /// Takes the exchanges measured since [`Exchanges::note`].
     pub fn take(&mut self) -> Vec<Exchange> {
         self.0.take().unwrap_or_default()
     }
@@ -236,7 +236,7 @@ pub struct Clocked<B> {
 }
 
 impl<B> Clocked<B> {
-    /// Bodies with a clock that is off.
+    /// Wraps bodies; measuring is off.
     pub fn new(inner: B) -> Clocked<B> {
         Clocked {
             inner,
@@ -249,7 +249,7 @@ impl<B> Clocked<B> {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// The costs since [`Clocked::note`], in nanoseconds.
+    /// Takes the costs measured since [`Clocked::note`], in nanoseconds.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()
     }

@@ -9,13 +9,13 @@ use accelflow_runtime::peer::{CacheAnswer, DatabaseAnswer};
 use accelflow_runtime::{Answers, Detail, Executor, Failure, Message, Outcome, demo};
 use common::{document_bytes, executor, http, reply, rpc, storage};
 
-type Ran = Result<Outcome, Box<Failure>>;
+type RunResult = Result<Outcome, Box<Failure>>;
 
-fn run(executor: &mut Executor, name: &str, message: &Message<'_>, answers: &Answers) -> Ran {
+fn run(executor: &mut Executor, name: &str, message: &Message<'_>, answers: &Answers) -> RunResult {
     demo::run_trace_as(executor, name, message, answers.clone())
 }
 
-fn same(name: &str, message: &Message<'_>, answers: &Answers) -> Ran {
+fn same(name: &str, message: &Message<'_>, answers: &Answers) -> RunResult {
     let (mut telling, mut silent) = (executor(), executor());
     silent.set_detail(Detail::Results);
     let everything = run(&mut telling, name, message, answers);
@@ -33,14 +33,22 @@ fn same(name: &str, message: &Message<'_>, answers: &Answers) -> Ran {
     assert_eq!(all.sent, short.sent, "{name}");
     assert_eq!(all.arrivals.len(), short.arrivals.len());
     let sends = all.steps.last().is_some_and(|step| !step.receives);
-    for (told, kept) in all.arrivals.iter().zip(&short.arrivals) {
+    for (complete, kept) in all.arrivals.iter().zip(&short.arrivals) {
         let handed_over = kept.job.bytes.is_empty() && sends;
-        assert!(handed_over || told.job.bytes == kept.job.bytes, "{name}");
-        if handed_over && !told.job.bytes.is_empty() {
-            assert!(short.sent.iter().any(|it| it.bytes == told.job.bytes));
+        assert!(
+            handed_over || complete.job.bytes == kept.job.bytes,
+            "{name}"
+        );
+        if handed_over && !complete.job.bytes.is_empty() {
+            assert!(
+                short
+                    .sent
+                    .iter()
+                    .any(|sent| sent.bytes == complete.job.bytes)
+            );
         }
-        assert_eq!(told.job.facts, kept.job.facts);
-        assert_eq!((told.arm, &told.trace), (kept.arm, &kept.trace));
+        assert_eq!(complete.job.facts, kept.job.facts);
+        assert_eq!((complete.arm, &complete.trace), (kept.arm, &kept.trace));
     }
     everything
 }
@@ -83,10 +91,10 @@ fn every_trace_has_the_same_results() {
     for answers in answers() {
         let get = Message::json(b"", storage(Operation::CacheGet, "ReadH"));
         let outcome = same("T4", &get, &answers);
-        sent_messages += outcome.map_or(0, |it| it.sent.len());
+        sent_messages += outcome.map_or(0, |outcome| outcome.sent.len());
         let set = Message::json(&document, storage(Operation::DbInsert, "ReadH"));
         let outcome = same("T8", &set, &answers);
-        sent_messages += outcome.map_or(0, |it| it.sent.len());
+        sent_messages += outcome.map_or(0, |outcome| outcome.sent.len());
     }
     assert!(sent_messages > 32, "{sent_messages}");
     let arguments = accelflow_accel::messages::request("ReadHomeTimeline", 1, 2).unwrap();
@@ -120,10 +128,10 @@ fn failures_name_the_same_place() {
     let alone = |executor: &mut Executor| {
         let mut peer = accelflow_runtime::LoopbackPeer::new(answers.clone()).unwrap();
         let mut conversation = accelflow_runtime::Conversation::default();
-        let ran = executor.run("T4", &find, &mut conversation, &mut peer);
-        format!("{:?}", ran.unwrap_err().error)
+        let failed = executor.run("T4", &find, &mut conversation, &mut peer);
+        format!("{:?}", failed.unwrap_err().error)
     };
-    let told = alone(&mut telling);
-    assert!(told.contains("no_caller"), "{told}");
-    assert_eq!(told, alone(&mut silent));
+    let error = alone(&mut telling);
+    assert!(error.contains("no_caller"), "{error}");
+    assert_eq!(error, alone(&mut silent));
 }

@@ -53,11 +53,18 @@ fn a_share_of_steps_fails_and_equal_seeds_choose_equal_steps() {
     let first = chosen(0.25, 7);
     assert_eq!(first, chosen(0.25, 7));
     assert_ne!(first, chosen(0.25, 8));
-    let failed = first.iter().filter(|it| **it == "device_failed").count();
+    let failed = first
+        .iter()
+        .filter(|reason| **reason == "device_failed")
+        .count();
     // Five standard deviations around a hundred.
     assert!((57..=143).contains(&failed), "{failed}");
-    assert!(chosen(0.0, 7).iter().all(|it| *it == "done"));
-    assert!(chosen(1.0, 7).iter().all(|it| *it == "device_failed"));
+    assert!(chosen(0.0, 7).iter().all(|reason| *reason == "done"));
+    assert!(
+        chosen(1.0, 7)
+            .iter()
+            .all(|reason| *reason == "device_failed")
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_higher_limit_lets_those_pass_who_wait() {
         limit.set_most(0);
         let all: Vec<_> = waits
             .into_iter()
-            .map(|it| it.join().expect("no panic"))
+            .map(|wait| wait.join().expect("no panic"))
             .collect();
         assert_eq!(limit.running(), 4);
         drop((first, all));

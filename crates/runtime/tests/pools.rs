@@ -27,13 +27,13 @@ fn pooled(pools: &Arc<Pools>) -> Executor<PooledBodies> {
 fn text(run: &ServiceRun) -> String {
     let chains = run.phases.iter().flat_map(PhaseRun::chains);
     let chains: Vec<String> = chains
-        .map(|it| format!("{:?} {:?} {:?}", it.visits, it.steps, it.sent))
+        .map(|chain| format!("{:?} {:?} {:?}", chain.visits, chain.steps, chain.sent))
         .collect();
     let arrivals: Vec<String> = run
         .phases
         .iter()
         .flat_map(PhaseRun::chains)
-        .flat_map(|it| &it.arrivals)
+        .flat_map(|chain| &chain.arrivals)
         .map(|it| {
             format!(
                 "{} {:?} {:?} {:?}",
@@ -57,7 +57,7 @@ fn services_do_the_same_in_pools_as_inline() {
             assert_eq!(text(&here), text(&there), "{}", service.name());
         }
     }
-    let done: u64 = pools.counters().iter().map(|it| it.done).sum();
+    let done: u64 = pools.counters().iter().map(|counter| counter.done).sum();
     let steps: u64 = apart.counters().completed;
     assert!(done > 3 * steps, "{done} steps of {steps} traces");
 }
@@ -144,7 +144,7 @@ proptest! {
             let pools = &pools;
             let run = |schedule| scope.spawn(move || run_schedule(pools, schedule));
             let threads: Vec<_> = schedules.iter().map(run).collect();
-            threads.into_iter().map(|it| it.join().expect("no panic")).collect()
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
         });
         let mut inline = Executor::new(image(), by_key().expect("bodies"));
         let services = social_network().expect("the built-in services");
@@ -155,8 +155,8 @@ proptest! {
             }
         }
         let counted = pools.counters();
-        prop_assert!(counted.iter().all(|it| it.overflowed <= it.done && it.late <= it.done));
-        prop_assert_eq!(counted.iter().map(|it| it.panics).sum::<u64>(), 0);
+        prop_assert!(counted.iter().all(|counters| counters.overflowed <= counters.done && counters.late <= counters.done));
+        prop_assert_eq!(counted.iter().map(|counters| counters.panics).sum::<u64>(), 0);
         prop_assert_eq!(pools.waiting(), [0; Accel::COUNT]);
     }
 }
@@ -400,7 +400,10 @@ fn a_worker_that_panics_is_replaced() {
         assert_eq!(failure.error.reason, "panic");
         assert!(failure.error.message.contains("unlucky"), "{failure}");
         let outcome = run(1).expect("the next one works");
-        assert_eq!(outcome.result().and_then(|it| it.job.core), Some(7));
+        assert_eq!(
+            outcome.result().and_then(|arrival| arrival.job.core),
+            Some(7)
+        );
     }
     assert_eq!(pools.counters()[Accel::Ldb.index()].panics, 3);
 }

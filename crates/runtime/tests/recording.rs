@@ -34,7 +34,10 @@ fn short() -> Recording {
 }
 
 fn steps(recording: &Recording, service: &str) -> Vec<RecordedStep> {
-    let found = recording.services.iter().find(|it| it.service == service);
+    let found = recording
+        .services
+        .iter()
+        .find(|recorded| recorded.service == service);
     let chains = found.unwrap().phases.iter().flat_map(|phase| match phase {
         RecordedPhase::Cpu { app_ns, .. } => {
             assert_eq!(*app_ns, None);
@@ -61,11 +64,11 @@ fn a_recording_becomes_a_profile() {
     let total = profile
         .parameters()
         .iter()
-        .find(|it| it.name == "UniqId.operations_ns")
+        .find(|parameter| parameter.name == "UniqId.operations_ns")
         .unwrap();
     let recorded: f64 = steps(&recording, "UniqId")
         .iter()
-        .map(|it| it.cost_ns)
+        .map(|step| step.cost_ns)
         .sum();
     assert!(
         (total.value - recorded).abs() < 0.01 * recorded,
@@ -79,7 +82,7 @@ fn steps_have_sizes_facts_and_costs() {
     let uniq = steps(&recording, "UniqId");
     let published = MESSAGE_SIZES
         .iter()
-        .find(|it| (it.method, it.role) == ("ComposeUniqueId", Role::Request))
+        .find(|size| (size.method, size.role) == ("ComposeUniqueId", Role::Request))
         .unwrap();
     // TCP, Decr, RPC, Dser, LdB: 40 bytes of headers a segment; 5 of record header, 1 of content
     // type and 16 of tag a record.
@@ -92,7 +95,7 @@ fn steps_have_sizes_facts_and_costs() {
     for step in recording
         .services
         .iter()
-        .flat_map(|it| steps(&recording, &it.service))
+        .flat_map(|recorded| steps(&recording, &recorded.service))
     {
         assert!(step.cost_ns >= 1.0 && step.cost_ns.is_finite(), "{step:?}");
         assert_eq!(step.samples, 10);
@@ -112,9 +115,13 @@ fn steps_have_sizes_facts_and_costs() {
 fn everything_but_the_costs_is_reproducible() {
     let without_costs = || {
         let mut recording = short();
-        for phase in recording.services.iter_mut().flat_map(|it| &mut it.phases) {
+        for phase in recording
+            .services
+            .iter_mut()
+            .flat_map(|service| &mut service.phases)
+        {
             if let RecordedPhase::Chains(chains) = phase {
-                for step in chains.iter_mut().flat_map(|it| &mut it.steps) {
+                for step in chains.iter_mut().flat_map(|chain| &mut chain.steps) {
                     step.cost_ns = 1.0;
                 }
             }
@@ -152,7 +159,7 @@ fn rounds_are_kept_and_every_cost_lies_among_theirs() {
         assert!((0.0..=1.0).contains(&calibration.waited_ratio.unwrap()));
         let sum: f64 = steps(&recording, &service.service)
             .iter()
-            .map(|it| it.cost_ns)
+            .map(|step| step.cost_ns)
             .sum();
         let costs = calibration.round_costs_ns.iter();
         let (least, most) = costs.fold((f64::MAX, 0.0_f64), |(a, b), &c| (a.min(c), b.max(c)));

@@ -26,11 +26,15 @@ fn real_messages_visit_the_accelerators_of_the_path() {
                 let visited = chain
                     .steps
                     .iter()
-                    .map(|it| (it.trace.as_str(), it.accel, it.receives, it.arm));
-                let stated = walk
-                    .operations
-                    .iter()
-                    .map(|it| (it.trace.as_str(), it.accel, it.receives, it.arm));
+                    .map(|step| (step.trace.as_str(), step.accel, step.receives, step.arm));
+                let stated = walk.operations.iter().map(|operation| {
+                    (
+                        operation.trace.as_str(),
+                        operation.accel,
+                        operation.receives,
+                        operation.arm,
+                    )
+                });
                 assert!(visited.eq(stated), "{}: {:?}", service.name(), chain.steps);
                 total += chain.steps.len();
             }
@@ -70,7 +74,9 @@ fn invocations_are_deterministic() {
                 PhaseRun::Cpu => vec![],
                 PhaseRun::Chains(chains) => chains,
             });
-            let chains: Vec<_> = chains.map(|it| (it.visits, it.steps, it.sent)).collect();
+            let chains: Vec<_> = chains
+                .map(|chain| (chain.visits, chain.steps, chain.sent))
+                .collect();
             (run.response, chains)
         };
         assert_eq!(once(), once());

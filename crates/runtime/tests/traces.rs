@@ -146,10 +146,10 @@ fn t6_hands_the_document_to_a_core_and_refills_the_cache() {
         assert_eq!(write.job.facts.get("exception"), Some(0));
 
         let asked = peer.take_storage_requests();
-        let operations: Vec<Operation> = asked.iter().map(|it| it.operation).collect();
+        let operations: Vec<Operation> = asked.iter().map(|request| request.operation).collect();
         use Operation::{CacheGet, CacheSet, DbFind};
         assert_eq!(operations, [CacheGet, DbFind, CacheSet]);
-        assert!(asked.iter().all(|it| it.key == asked[0].key));
+        assert!(asked.iter().all(|request| request.key == asked[0].key));
         let kept = asked[2].data.as_ref().unwrap();
         assert_eq!(kept.codec.is_some(), cache_compressed);
         if !cache_compressed {
@@ -348,7 +348,14 @@ fn runs_are_deterministic() {
         let ends: Vec<_> = outcome
             .arrivals
             .into_iter()
-            .map(|it| (it.trace, it.job.bytes, it.job.facts, it.job.core))
+            .map(|arrival| {
+                (
+                    arrival.trace,
+                    arrival.job.bytes,
+                    arrival.job.facts,
+                    arrival.job.core,
+                )
+            })
             .collect();
         (outcome.visits, outcome.steps, outcome.sent, ends)
     };
@@ -374,7 +381,7 @@ fn listing_1_and_listing_2() {
         outcome
             .visits
             .iter()
-            .any(|it| matches!(it, Visit::Transform(_)))
+            .any(|visit| matches!(visit, Visit::Transform(_)))
     );
     assert_eq!(
         data(&outcome.result().unwrap().job),
@@ -432,7 +439,7 @@ fn a_join_gives_the_bytes_of_its_arms_in_their_order() {
     assert_eq!(outcome.arrivals.len(), 1);
     let found = &outcome.result().unwrap().job.bytes;
     assert_eq!(found, &[&compressed[..], &plain, &compressed].concat());
-    let joins = outcome.visits.iter().filter(|it| **it == Visit::Join);
+    let joins = outcome.visits.iter().filter(|visit| **visit == Visit::Join);
     assert_eq!(joins.count(), 1);
 
     // Two requests in one record: what the peer reads is both, one behind the other.

@@ -176,7 +176,7 @@ enum Before {
     /// TCP sent one.
     Sent,
     /// Another accelerator.
-    Ran(Accel),
+    Called(Accel),
     /// A join, so an accelerator must follow; with the last one of an arm.
     Joined(Option<Accel>),
     /// A transformation, so an accelerator must follow; with the accelerator before it.
@@ -254,7 +254,7 @@ impl Checker {
                     return Err(CheckError::TailName(next.clone()));
                 }
                 require_no_transform(before)?;
-                if before.contains(&Before::Ran(Accel::Ldb)) {
+                if before.contains(&Before::Called(Accel::Ldb)) {
                     return Err(CheckError::AfterLdb(describe(node)));
                 }
                 Ok(BTreeSet::new())
@@ -288,7 +288,7 @@ impl Checker {
             require_no_transform(&left)?;
             require_no_join(&left, &describe(node))?;
             after.extend(left.into_iter().map(|before| match before {
-                Before::Ran(accel) => Before::Joined(Some(accel)),
+                Before::Called(accel) => Before::Joined(Some(accel)),
                 Before::Received => Before::Joined(Some(Accel::Tcp)),
                 _ => Before::Joined(None),
             }));
@@ -298,7 +298,7 @@ impl Checker {
 
     fn call(&mut self, before: Before, accel: Accel, node: &Node) -> Result<Before, CheckError> {
         let previous = match before {
-            Before::Ran(Accel::Ldb) => return Err(CheckError::AfterLdb(describe(node))),
+            Before::Called(Accel::Ldb) => return Err(CheckError::AfterLdb(describe(node))),
             Before::Sent => return Err(CheckError::AfterSend(describe(node))),
             Before::Start => {
                 if !accel.may_start() {
@@ -307,7 +307,7 @@ impl Checker {
                 None
             }
             Before::Received => Some(Accel::Tcp),
-            Before::Ran(previous) => Some(previous),
+            Before::Called(previous) => Some(previous),
             Before::Joined(previous) | Before::Transformed(_, previous) => previous,
             Before::Unknown => None,
         };
@@ -317,20 +317,20 @@ impl Checker {
         Ok(match accel {
             Accel::Tcp if before == Before::Start => Before::Received,
             Accel::Tcp => Before::Sent,
-            other => Before::Ran(other),
+            other => Before::Called(other),
         })
     }
 }
 
 fn transform(before: Before, change: Transform, node: &Node) -> Result<Before, CheckError> {
     match before {
-        Before::Ran(Accel::Ldb) => Err(CheckError::AfterLdb(describe(node))),
+        Before::Called(Accel::Ldb) => Err(CheckError::AfterLdb(describe(node))),
         Before::Sent => Err(CheckError::AfterSend(describe(node))),
         Before::Transformed(earlier, _) if earlier.dst != change.src => {
             Err(CheckError::TransformMismatch(earlier, change))
         }
         Before::Transformed(_, previous) => Ok(Before::Transformed(change, previous)),
-        Before::Ran(previous) => Ok(Before::Transformed(change, Some(previous))),
+        Before::Called(previous) => Ok(Before::Transformed(change, Some(previous))),
         Before::Received => Ok(Before::Transformed(change, Some(Accel::Tcp))),
         Before::Start | Before::Unknown | Before::Joined(_) => {
             Ok(Before::Transformed(change, None))
@@ -339,7 +339,7 @@ fn transform(before: Before, change: Transform, node: &Node) -> Result<Before, C
 }
 
 fn require_output(before: &BTreeSet<Before>, node: &Node) -> Result<(), CheckError> {
-    if before.contains(&Before::Ran(Accel::Ldb)) {
+    if before.contains(&Before::Called(Accel::Ldb)) {
         return Err(CheckError::AfterLdb(describe(node)));
     }
     if before.contains(&Before::Sent) {

@@ -60,12 +60,12 @@ fn t6_notifies_a_core_and_writes_the_cache_in_parallel() {
 
 #[test]
 fn errors_run_the_four_accelerators_that_tell_the_caller() {
-    let told = ["Ser", "RPC", "Encr", "TCP"];
-    assert_eq!(visits("T6", &[("found", 0)])[3..], told);
-    assert_eq!(visits("T7", &[("exception", 1)])[3..], told);
+    let error_reply = ["Ser", "RPC", "Encr", "TCP"];
+    assert_eq!(visits("T6", &[("found", 0)])[3..], error_reply);
+    assert_eq!(visits("T7", &[("exception", 1)])[3..], error_reply);
     assert_eq!(
         visits("T10", &[("exception", 1), ("compressed", 0)])[4..],
-        told
+        error_reply
     );
 }
 

@@ -46,7 +46,7 @@ fn ask(facts: &ChainFacts, trace: &str, field: &str, seed: u64, request: u64) ->
         .predicates()
         .fields()
         .iter()
-        .position(|it| it == field);
+        .position(|name| name == field);
     let index = index.unwrap();
     let at = image.entry(trace).unwrap();
     facts

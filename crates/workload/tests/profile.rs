@@ -22,7 +22,7 @@ fn value(profile: &Profile, name: &str) -> f64 {
     profile
         .parameters()
         .iter()
-        .find(|it| it.name == name)
+        .find(|parameter| parameter.name == name)
         .unwrap()
         .value
 }
@@ -78,7 +78,7 @@ fn operations_of_a_kind_cost_the_same_and_all_are_priced() {
         }
         let sum = priced
             .operations()
-            .map(|it| it.cost.mean().as_ps())
+            .map(|operation| operation.cost.mean().as_ps())
             .sum::<u64>();
         assert_eq!(priced.core_time().as_ps(), sum + priced.app_time().as_ps());
     }
@@ -159,7 +159,7 @@ fn every_parameter_has_an_origin_and_the_scale_is_assumed() {
         let it = profile
             .parameters()
             .iter()
-            .find(|it| it.name == name)
+            .find(|parameter| parameter.name == name)
             .unwrap();
         assert!(!it.note.is_empty(), "{name}");
         it.provenance

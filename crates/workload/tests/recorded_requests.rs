@@ -67,7 +67,7 @@ fn recorded_requests_survive_their_file_and_older_files_have_none() {
 
 #[test]
 fn recorded_requests_must_be_those_of_their_service() {
-    let told = |change: &dyn Fn(&mut Vec<RecordedRequest>)| {
+    let refusal = |change: &dyn Fn(&mut Vec<RecordedRequest>)| {
         let mut recording = recording();
         recording.services[4].requests = login_requests();
         change(&mut recording.services[4].requests);
@@ -75,38 +75,38 @@ fn recorded_requests_must_be_those_of_their_service() {
     };
     let login = "service Login, request 1";
     assert_eq!(
-        told(&|it| it[1].count = 0),
+        refusal(&|requests| requests[1].count = 0),
         format!("{login}: count = 0: must be from 1 to 1e12")
     );
     assert_eq!(
-        told(&|it| it[1].facts.truncate(2)),
+        refusal(&|requests| requests[1].facts.truncate(2)),
         format!(
             "{login}: the path has {} phases, the request 2 phases",
             social_network().unwrap()[4].path().len()
         )
     );
     assert_eq!(
-        told(&|it| it[1].facts[1].push(Default::default())),
+        refusal(&|requests| requests[1].facts[1].push(Default::default())),
         format!("{login}: the path has 0 chains in phase 1, the request 1 chains in phase 1")
     );
     let say = |trace: &str, field: &str| {
         let (trace, field) = (trace.to_owned(), field.to_owned());
-        move |it: &mut Vec<RecordedRequest>| {
-            it[1].facts[2][0].insert(trace.clone(), [(field.clone(), 1)].into());
+        move |requests: &mut Vec<RecordedRequest>| {
+            requests[1].facts[2][0].insert(trace.clone(), [(field.clone(), 1)].into());
         }
     };
     assert_eq!(
-        told(&say("T99", "hit")),
+        refusal(&say("T99", "hit")),
         "request 1: service Login, phase 2, chain 0: there is no trace 'T99'"
     );
     assert_eq!(
-        told(&say("T5", "hot")),
+        refusal(&say("T5", "hot")),
         "request 1: service Login, phase 2, chain 0: no branch tests the field 'hot' that is given \
          for trace T5"
     );
-    let many = |it: &mut Vec<RecordedRequest>| *it = vec![it[0].clone(); 4_097];
+    let many = |requests: &mut Vec<RecordedRequest>| *requests = vec![requests[0].clone(); 4_097];
     assert_eq!(
-        told(&many),
+        refusal(&many),
         "service Login: 4097 different requests; allowed are at most 4096"
     );
 }

@@ -8,8 +8,8 @@ use accelflow_workload::profile::{Direction, RecordedPhase, RecordedStep, Record
 
 use common::{measured, recording};
 
-/// What a recording of UniqId's first chain is told after `change`.
-fn told(change: impl FnOnce(&mut Vec<RecordedStep>)) -> String {
+/// The refusal of a recording after `change` to the steps of UniqId's first chain.
+fn refusal(change: impl FnOnce(&mut Vec<RecordedStep>)) -> String {
     let mut recording = recording();
     let RecordedPhase::Chains(chains) = &mut recording.services[6].phases[0] else {
         panic!()
@@ -22,7 +22,7 @@ fn told(change: impl FnOnce(&mut Vec<RecordedStep>)) -> String {
 fn wrong_steps_are_named() {
     let at = "service UniqId, phase 0, chain 0, step 2";
     assert_eq!(
-        told(|steps| steps[2].accelerator = "Gzip".to_owned()),
+        refusal(|steps| steps[2].accelerator = "Gzip".to_owned()),
         format!(
             "{at}: unknown accelerator 'Gzip'; known are TCP, Encr, Decr, RPC, Ser, Dser, Cmp, \
              Dcmp, LdB"
@@ -35,32 +35,32 @@ fn wrong_steps_are_named() {
         (f64::INFINITY, "inf"),
     ] {
         let expected = format!("{at}: cost_ns = {text}: must be from 0.001 to 1e12");
-        assert_eq!(told(|steps| steps[2].cost_ns = cost), expected);
+        assert_eq!(refusal(|steps| steps[2].cost_ns = cost), expected);
     }
     assert_eq!(
-        told(|steps| steps[2].samples = 0),
+        refusal(|steps| steps[2].samples = 0),
         format!("{at}: samples = 0: must be at least 1")
     );
     let path = "the service's path has RPC in T1 here, the recording has";
     assert_eq!(
-        told(|steps| drop(steps.remove(2))),
+        refusal(|steps| drop(steps.remove(2))),
         format!("{at}: {path} Dser in T1")
     );
     assert_eq!(
-        told(|steps| steps[2].trace = "T2".to_owned()),
+        refusal(|steps| steps[2].trace = "T2".to_owned()),
         format!("{at}: {path} RPC in T2")
     );
     assert_eq!(
-        told(|steps| steps.truncate(2)),
+        refusal(|steps| steps.truncate(2)),
         format!("{at}: {path} the end of the chain")
     );
     assert_eq!(
-        told(|steps| steps.push(steps[4].clone())),
+        refusal(|steps| steps.push(steps[4].clone())),
         "service UniqId, phase 0, chain 0, step 5: the service's path has the end of the chain \
          here, the recording has LdB in T1"
     );
     assert_eq!(
-        told(|steps| steps[0].direction = Direction::Send),
+        refusal(|steps| steps[0].direction = Direction::Send),
         "service UniqId, phase 0, chain 0, step 0: the service's path has TCP (receive) in T1 \
          here, the recording has TCP (send) in T1"
     );
@@ -68,37 +68,37 @@ fn wrong_steps_are_named() {
 
 #[test]
 fn wrong_phases_and_services_are_named() {
-    let told = |change: fn(&mut Recording)| {
+    let refusal = |change: fn(&mut Recording)| {
         let mut recording = recording();
         change(&mut recording);
         measured(&recording).unwrap_err()
     };
     let others = "ReadH, StoreP, Follow, Login, CUrls, UniqId, RegUsr";
     assert_eq!(
-        told(|it| it.services[0].service = "Compose".to_owned()),
+        refusal(|recording| recording.services[0].service = "Compose".to_owned()),
         format!("service CPost is missing from the recording, which has Compose, {others}")
     );
     assert_eq!(
-        told(|it| it.services.clear()),
+        refusal(|recording| recording.services.clear()),
         "service CPost is missing from the recording, which has none"
     );
     assert_eq!(
-        told(|it| it.services.push(it.services[0].clone())),
+        refusal(|recording| recording.services.push(recording.services[0].clone())),
         "service CPost is in the recording twice"
     );
     assert_eq!(
-        told(|it| drop(it.services[6].phases.pop())),
+        refusal(|recording| drop(recording.services[6].phases.pop())),
         "service UniqId, phase 2: the service's path has 3 phases in all here, the recording has \
          2 phases in all"
     );
     assert_eq!(
-        told(|it| it.services[6].phases.swap(1, 2)),
+        refusal(|recording| recording.services[6].phases.swap(1, 2)),
         "service UniqId, phase 1: the service's path has application logic here, the recording \
          has chains"
     );
     assert_eq!(
-        told(|it| {
-            let RecordedPhase::Chains(chains) = &mut it.services[3].phases[2] else {
+        refusal(|recording| {
+            let RecordedPhase::Chains(chains) = &mut recording.services[3].phases[2] else {
                 panic!()
             };
             chains.pop();
@@ -106,30 +106,32 @@ fn wrong_phases_and_services_are_named() {
         "service Follow, phase 2: the service's path has 3 chains here, the recording has 2 chains"
     );
     assert_eq!(
-        told(|it| it.services[6].phases[1] = RecordedPhase::Cpu {
-            app_ns: Some(-3.0),
-            samples: 1
-        }),
+        refusal(
+            |recording| recording.services[6].phases[1] = RecordedPhase::Cpu {
+                app_ns: Some(-3.0),
+                samples: 1
+            }
+        ),
         "service UniqId, phase 1: app_ns = -3: must be from 0.001 to 1e12"
     );
     assert_eq!(
-        told(|it| it.version = 4),
+        refusal(|recording| recording.version = 4),
         "version 4 of the recording format is unknown; known are 1, 2 and 3"
     );
 }
 
 #[test]
 fn wrong_files_are_named() {
-    let told = |text: &str| Recording::from_json(text).unwrap_err().to_string();
+    let refusal = |text: &str| Recording::from_json(text).unwrap_err().to_string();
     assert_eq!(
-        told(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
+        refusal(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
         "version 9 of the recording format is unknown; known are 1, 2 and 3"
     );
     assert_eq!(
-        told(r#"{"format": "accelflow-trace", "version": 1}"#),
+        refusal(r#"{"format": "accelflow-trace", "version": 1}"#),
         "format 'accelflow-trace': must be 'accelflow-recording'"
     );
-    let error = told("{\"format\": \"accelflow-recording\",\n \"version\": 1}");
+    let error = refusal("{\"format\": \"accelflow-recording\",\n \"version\": 1}");
     assert!(
         error.starts_with("not a recording: missing field `machine`"),
         "{error}"
@@ -138,7 +140,7 @@ fn wrong_files_are_named() {
         .to_json()
         .unwrap()
         .replacen("cost_ns", "cost_us", 1);
-    let error = told(&misspelt);
+    let error = refusal(&misspelt);
     assert!(
         error.contains("unknown field `cost_us`") && error.contains("line"),
         "{error}"

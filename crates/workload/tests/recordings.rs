@@ -106,7 +106,7 @@ fn a_recording_of_more_services_than_asked_for_gives_those_asked_for() {
         let options = RecordingOptions::default();
         let part = Profile::from_recording(&recording(), asked, &image(), &options).unwrap();
         assert_eq!(part.services().len(), 1);
-        let core_time = |it: &Profile| it.service(service.name()).unwrap().core_time();
+        let core_time = |profile: &Profile| profile.service(service.name()).unwrap().core_time();
         assert_eq!(core_time(&part), core_time(&whole));
     }
 }
@@ -127,7 +127,7 @@ fn application_logic_that_was_not_measured_has_the_papers_share() {
         profile
             .parameters()
             .iter()
-            .find(|it| it.name == name)
+            .find(|parameter| parameter.name == name)
             .unwrap()
             .provenance
     };

@@ -28,7 +28,9 @@ fn branching(suite: Suite) -> (usize, usize) {
         .flat_map(|service| sequences(service, &image).unwrap())
         .collect();
     (
-        all.iter().filter(|it| it.conditionals > 0).count(),
+        all.iter()
+            .filter(|sequence| sequence.conditionals > 0)
+            .count(),
         all.len(),
     )
 }
@@ -56,7 +58,7 @@ fn trainticket_branches_more_than_printed_and_less_without_the_test_in_http_resp
     let calls: usize = services
         .iter()
         .flat_map(|service| sequences(service, &image()).unwrap())
-        .filter(|it| it.entry == "T11")
+        .filter(|sequence| sequence.entry == "T11")
         .count();
     assert_eq!((with, calls, all), (80, 31, 102));
     let share = |branching: usize| branching as f64 / all as f64;
@@ -84,9 +86,15 @@ fn the_most_conditionals_are_those_of_a_read_that_misses() {
 fn parallel_chains_of_one_kind_are_one_sequence_and_of_two_kinds_are_two() {
     let of = |name: &str| {
         let services = Suite::MediaServices.services().unwrap();
-        let service = services.iter().find(|it| it.name() == name).unwrap();
+        let service = services
+            .iter()
+            .find(|service| service.name() == name)
+            .unwrap();
         let found = sequences(service, &image()).unwrap();
-        found.into_iter().map(|it| it.entry).collect::<Vec<_>>()
+        found
+            .into_iter()
+            .map(|sequence| sequence.entry)
+            .collect::<Vec<_>>()
     };
     assert_eq!(of("RdPage"), ["T1", "T9", "T9", "T3"]);
     assert_eq!(of("UpRating"), ["T1", "T8", "T9", "T2"]);
@@ -119,7 +127,10 @@ fn with_chain(service: &Service, phase: usize, chain: &Chain) -> Service {
 #[test]
 fn a_read_can_go_eight_ways_and_end_in_an_error() {
     let services = social_network().unwrap();
-    let login = services.iter().find(|it| it.name() == "Login").unwrap();
+    let login = services
+        .iter()
+        .find(|service| service.name() == "Login")
+        .unwrap();
     let (place, read) = login.chains().nth(1).unwrap();
     let ways = read.outcomes(&place, &image()).unwrap();
     // A hit, compressed or not; a miss not found; a miss found, times compressed, compressed in
@@ -189,7 +200,7 @@ fn rates_are_shared_with_mean_one() {
         let mean = services.iter().map(of).sum::<f64>() / services.len() as f64;
         assert!((mean - 1.0).abs() < 1e-12, "{suite} {shares} {mean}");
     }
-    let mean = ALIBABA_RATES_RPS.iter().map(|it| it.1).sum::<f64>() / 8.0;
+    let mean = ALIBABA_RATES_RPS.iter().map(|entry| entry.1).sum::<f64>() / 8.0;
     assert!((mean - 13_450.0).abs() < 5.0, "{mean}");
     let error = Suite::TrainTicket.rate_share("Seats", RateShares::Alibaba);
     assert_eq!(
@@ -229,7 +240,7 @@ fn serverless_functions_compute_as_long_as_azures_scaled() {
         profile
             .parameters()
             .iter()
-            .any(|it| it.name == "app.ImgRot_ns")
+            .any(|parameter| parameter.name == "app.ImgRot_ns")
     );
 }
 

@@ -81,7 +81,7 @@ pub enum RecordError {
     #[error(transparent)]
     Service(#[from] ServiceRunError),
     /// Two runs of a service did not visit the same accelerators.
-    #[error("service {service}, sample {sample}: other steps than in the first run")]
+    #[error("service {service}, sample {sample}: its steps differ from those of the first run")]
     Unstable {
         /// The service.
         service: String,

@@ -28,7 +28,7 @@ pub enum SizeError {
     #[error("a quantile table of {0} points: must have at least 2")]
     Points(usize),
     /// The table does not go from 0 to 1.
-    #[error("the quantile table begins at {first} and ends at {last}: must be 0 and 1")]
+    #[error("the quantile table goes from probability {first} to {last}: must go from 0 to 1")]
     Ends {
         /// The first probability.
         first: f64,
@@ -54,9 +54,8 @@ pub enum SizeError {
 impl QuantileTable {
     /// A table of (probability, size): so much probability has at most that size.
     ///
-    /// # Errors
-    /// [`SizeError`] unless there are two points or more from probability 0 to 1, of which none
-    /// goes back.
+    /// # Errors [`SizeError`] unless there are two or more points from probability 0 to 1 whose
+    /// probabilities and sizes never decrease.
     pub fn new(points: &[(f64, Bytes)]) -> Result<QuantileTable, SizeError> {
         let (Some(first), Some(last), true) = (points.first(), points.last(), points.len() > 1)
         else {
