@@ -7,11 +7,9 @@ use accelflow_accel::Limits;
 use accelflow_runtime::PoolSettings;
 
 use crate::error::ServeError;
-use crate::places::descriptor_limit;
-use crate::steering::Steering;
-
-/// The longest time limit: what is longer than 30 years is no limit, and more than clocks count to.
-pub const MAX_TIME_LIMIT: Duration = Duration::from_secs(1_000_000_000);
+use crate::server::descriptors::descriptor_limit;
+use crate::server::steering::settings::Steering;
+use crate::time_limit::MAX_TIME_LIMIT;
 
 /// Whether a setting can be a time limit.
 pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<(), ServeError> {

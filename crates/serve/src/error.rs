@@ -78,10 +78,10 @@ pub enum ServeError {
     Steering,
     /// The tenants cannot be told apart or shaped.
     #[error(transparent)]
-    Tenants(#[from] crate::tenants::TenantError),
+    Tenants(#[from] crate::server::tenants::settings::TenantError),
     /// The collector of spans is none.
     #[error("telemetry: {0}")]
-    Telemetry(#[from] crate::otel::TelemetryError),
+    Telemetry(#[from] crate::observe::telemetry::TelemetryError),
     /// The address is not to be had.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -105,120 +105,3 @@ macro_rules! from_trace_errors {
     )*};
 }
 from_trace_errors!(TemplateError, SourceError, RegisterError, LinkError);
-
-/// Why a connection ended. [`Close::reason`] is the label that it is counted under.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Close {
-    /// The client has ended it between two messages.
-    #[error("closed by the client")]
-    Done,
-    /// The client has ended it within a message.
-    #[error("closed by the client within a message")]
-    Cut,
-    /// The server stops, and has answered what had come.
-    #[error("the server stops")]
-    Drained,
-    /// Nothing has ever come.
-    #[error("silent for too long")]
-    Silent,
-    /// Nothing came for too long.
-    #[error("idle for too long")]
-    Idle,
-    /// A message, a reply or a handshake took too long.
-    #[error("too slow: {0}")]
-    Slow(&'static str),
-    /// No frame, no record or no header of a message.
-    #[error("{0}")]
-    Malformed(AccelError),
-    /// The handshake failed.
-    #[error("TLS: {0}")]
-    Handshake(rustls::Error),
-    /// The client has reported an error of TLS.
-    #[error("TLS alert {0} from the client")]
-    Alert(u8),
-    /// The other end has asked for new keys more often than it may.
-    #[error("TLS: more key updates than {}", crate::key_updates::ALLOWED)]
-    KeyUpdates,
-    /// A reply could not be made.
-    #[error("{0}")]
-    Failed(String),
-    /// What came is no HTTP/2.
-    #[error("HTTP/2: {0}")]
-    Http2(String),
-    /// Too many frames that ask for work and carry no request.
-    #[error("a flood of frames")]
-    Flood,
-    /// The server stopped while a request waited for its tenant's turn.
-    #[error("the server stops")]
-    Stopped,
-    /// The tenant that the client has proven to be of has as many connections as it may have.
-    #[error("too many connections of a tenant")]
-    TooManyOfTenant,
-    /// The socket failed.
-    #[error(transparent)]
-    Io(io::Error),
-}
-
-/// An alert of TLS in words (RFC 8446, section 6).
-pub(crate) fn alert(description: u8) -> String {
-    let name = rustls::AlertDescription::from(description);
-    format!("alert {description} ({name:?})")
-}
-
-impl Close {
-    /// The same of a connection that nothing has ever come on.
-    pub(crate) fn before_anything(self) -> Close {
-        match self {
-            Close::Idle => Close::Silent,
-            close => close,
-        }
-    }
-
-    /// Whether the client may have sent what is not read any more, and has yet to read what it was told.
-    pub(crate) fn leaves_unread(&self) -> bool {
-        match self {
-            Close::Drained
-            | Close::Stopped
-            | Close::Malformed(_)
-            | Close::KeyUpdates
-            | Close::Handshake(_)
-            | Close::Failed(_) => true,
-            Close::Done
-            | Close::Cut
-            | Close::Idle
-            | Close::Silent
-            | Close::Slow(_)
-            | Close::Alert(_)
-            | Close::Http2(_)
-            | Close::Flood
-            | Close::TooManyOfTenant
-            | Close::Io(_) => false,
-        }
-    }
-
-    pub(crate) fn reason(&self) -> &'static str {
-        match self {
-            Close::Done | Close::Drained => "done",
-            Close::Silent => "silent",
-            Close::Cut => "cut",
-            Close::Idle => "idle",
-            Close::Slow(_) => "slow",
-            Close::Malformed(error) => error.reason(),
-            Close::Handshake(_) => "handshake",
-            Close::Alert(_) => "alert",
-            Close::KeyUpdates => "key_updates",
-            Close::Failed(_) => "failed",
-            Close::Http2(_) => "http2",
-            Close::Flood => "flood",
-            Close::Stopped => "stopped",
-            Close::TooManyOfTenant => "too_many_of_tenant",
-            Close::Io(_) => "io",
-        }
-    }
-}
-
-impl From<AccelError> for Close {
-    fn from(error: AccelError) -> Close {
-        Close::Malformed(error)
-    }
-}

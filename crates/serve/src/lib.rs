@@ -38,41 +38,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod accept;
-mod admin;
-mod alerts;
-mod allocator;
-mod answer;
 mod client;
 mod config;
-mod connection;
 mod error;
-mod executors;
-mod grpc;
 mod handler;
-mod http2;
-mod inbound;
-mod key_updates;
-mod ledger;
-mod metadata;
-mod metrics;
-mod otel;
-mod outbound;
-mod pages;
-mod peer;
-mod places;
-mod promise;
-mod recorder;
-mod reports;
+mod memory;
+mod observe;
 mod scope;
 mod server;
-mod spare;
-mod steering;
-mod tenants;
-mod times;
-mod tls;
-mod traces;
-mod wipe;
+mod time_limit;
+mod transport;
 
 pub use accelflow_runtime::{
     Fault, FaultError, FaultKind, FaultWhen, Policy, PoolCounters, PoolSettings, Priority,
@@ -81,19 +56,24 @@ pub use client::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
     GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
 };
-pub use config::{Compression, Config, Execution, MAX_TIME_LIMIT};
+pub use config::{Compression, Config, Execution};
 pub use error::ServeError;
-pub use grpc::Code as GrpcCode;
-pub use handler::{Handler, HandlerError, HandlerResult, Request, Returned, ValueHandler};
-pub use metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
-pub use otel::{Telemetry, TelemetryError};
-pub use promise::Promise;
-pub use recorder::{RecordedPath, RecordingError};
-pub use reports::ErrorReport;
+pub use handler::kinds::{Handler, ValueHandler};
+pub use handler::promise::Promise;
+pub use handler::request::Request;
+pub use handler::returned::Returned;
+pub use handler::value::{HandlerError, HandlerResult};
+pub use memory::wipe::{WIPING_ALLOCATOR, WipingAllocator};
+pub use observe::recorder::{RecordedPath, RecordingError};
+pub use observe::reports::ErrorReport;
+pub use observe::telemetry::{Telemetry, TelemetryError};
 pub use scope::{Scope, current_deadline, with_deadline};
-pub use server::{Running, Server};
-pub use steering::{Steering, SteeringPolicy};
-pub use tenants::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
-pub use tls::TlsIdentity;
-pub use traces::SocketTcp;
-pub use wipe::{WIPING_ALLOCATOR, WipingAllocator};
+pub use server::running::Running;
+pub use server::setup::Server;
+pub use server::steering::settings::{Steering, SteeringPolicy};
+pub use server::tenants::settings::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
+pub use time_limit::MAX_TIME_LIMIT;
+pub use transport::ensemble::SocketTcp;
+pub use transport::grpc::code::Code as GrpcCode;
+pub use transport::grpc::metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
+pub use transport::tls::identity::TlsIdentity;

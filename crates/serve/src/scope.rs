@@ -2,13 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use opentelemetry::Context;
 use opentelemetry::trace::TraceContextExt;
-
-use crate::handler::is_abandoned;
 
 thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -56,6 +54,12 @@ pub(crate) fn with_abandonment<T>(
     };
     let _outer = Outer(ABANDONED.replace(Some(abandoned.clone())));
     work()
+}
+
+/// Whether nobody waits for a request any more: its deadline has passed, or it was abandoned.
+pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<AtomicBool>>) -> bool {
+    abandoned.is_some_and(|abandoned| abandoned.load(Ordering::Relaxed))
+        || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
 /// What other threads that work for a request need of it: its deadline, its OpenTelemetry context, and

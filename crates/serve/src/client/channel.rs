@@ -13,9 +13,9 @@ use zeroize::Zeroizing;
 
 use super::cancel::{Cancel, sleep};
 use super::config::{Address, CallOptions, ClientConfig};
+use super::connection::{Failed, Line, Outgoing};
 use super::dial::{NotDialled, dial};
 use super::error::{CallError, Executed};
-use super::line::{Failed, Line, Outgoing};
 use super::metrics::ClientMetrics;
 use super::names::Names;
 use super::pool::{NoPlace, Place, Pool, PoolCounts};
@@ -25,7 +25,7 @@ use super::trust::TlsTrust;
 use super::wire::{Framing, Trouble, Wire};
 use crate::error::ServeError;
 use crate::scope::current_deadline;
-use crate::traces::{NextCore, ensemble};
+use crate::transport::ensemble::{NextCore, ensemble};
 
 /// The connections to one service, and what is known of it.
 pub(super) struct Channel {

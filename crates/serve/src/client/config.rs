@@ -6,8 +6,9 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use super::cancel::Cancel;
-use crate::config::{MAX_TIME_LIMIT, check_time_limit};
+use crate::config::check_time_limit;
 use crate::error::ServeError;
+use crate::time_limit::MAX_TIME_LIMIT;
 
 /// Where a service listens: a host's name or IP address, and a port. A name is looked up for each
 /// connection, and its addresses are tried in the order of the answer.

@@ -15,8 +15,8 @@ use super::error::CallError;
 use super::names::Names;
 use super::trust::{self, ClientControl, TlsTrust};
 use super::wire::wait;
-use crate::error::Close;
-use crate::inbound::Inbound;
+use crate::transport::close::Close;
+use crate::transport::inbound::Inbound;
 
 /// A connection that is ready for messages. Its socket does not block.
 pub(super) struct Dialled {

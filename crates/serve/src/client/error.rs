@@ -5,7 +5,7 @@ use std::io;
 use accelflow_accel::AccelError;
 use accelflow_runtime::Failure;
 
-use crate::grpc::Code as GrpcCode;
+use crate::transport::grpc::code::Code as GrpcCode;
 
 /// Why a call has no value. Places name the address of the service.
 #[derive(Debug, thiserror::Error)]

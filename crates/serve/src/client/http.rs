@@ -14,7 +14,7 @@ use super::traces::{HTTP_OVER_TLS, HTTP_PLAIN};
 use super::trust::TlsTrust;
 use super::wire::Framing;
 use crate::error::ServeError;
-use crate::otel::headers_for_services;
+use crate::observe::telemetry::headers_for_services;
 
 /// What is asked of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

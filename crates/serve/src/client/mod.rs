@@ -1,38 +1,21 @@
-//! Calls to other services: T9, and T10 when the response is there.
-//!
-//! A [`Client`] keeps a bounded pool of connections to one service, plain or under TLS 1.3
-//! ([`TlsTrust`]), and may be shared by any number of threads. A call takes a connection of its
-//! own, in the order in which calls ask for one; it ends at its deadline, or when another thread
-//! [cancels](Cancel) it, with an error that says whether the service can have executed it
-//! ([`CallError::executed`]).
+//! Clients of other services, which handlers call: Thrift, gRPC and HTTP/1.1 over traces T9 and T10.
 
 mod cancel;
 mod channel;
 mod config;
+mod connection;
 mod dial;
 mod error;
 mod grpc;
 mod http;
-mod line;
 mod metrics;
 mod names;
 mod pool;
 mod retry;
+mod thrift;
 mod traces;
 mod trust;
 mod wire;
-
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::Instant;
-
-use accelflow_accel::rpc::{MessageType, ThriftCall};
-use accelflow_accel::thrift::{FunctionId, Protocol, Schema};
-use accelflow_accel::{AccelError, Call, Job, Settings};
-use serde_json::{Map, Value};
-use zeroize::Zeroize;
 
 pub use cancel::Cancel;
 pub use config::{Address, CallOptions, ClientConfig, RetryPolicy};
@@ -40,212 +23,5 @@ pub use error::{CallError, Executed};
 pub use grpc::{GrpcClient, GrpcRequest};
 pub use http::{HttpClient, HttpRequest, HttpResponse};
 pub use pool::PoolCounts;
+pub use thrift::Client;
 pub use trust::TlsTrust;
-
-use crate::error::ServeError;
-use channel::{Channel, Request};
-use traces::{THRIFT_OVER_TLS, THRIFT_PLAIN};
-use wire::Framing;
-
-/// A client of the functions of a Thrift service.
-pub struct Client {
-    channel: Channel,
-    protocol: Protocol,
-    multiplexed: bool,
-    sequence: AtomicI32,
-    idempotent: HashSet<usize>,
-}
-
-impl std::fmt::Debug for Client {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client")
-            .field("address", &self.channel.name())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Client {
-    /// A client of the functions that a `.thrift` file declares; see [`Client::new`]. Files that it
-    /// includes are looked for beside it, then in the folders `search`.
-    ///
-    /// # Errors
-    /// [`ServeError::Interface`]; those of [`Client::new`].
-    pub fn from_interface(
-        path: &Path,
-        search: &[PathBuf],
-        address: impl Into<Address>,
-        protocol: Protocol,
-        trust: Option<TlsTrust>,
-        config: ClientConfig,
-    ) -> Result<Client, ServeError> {
-        let settings = Settings {
-            schema: Arc::new(Schema::load(path, search)?),
-            ..Settings::default()
-        };
-        Client::new(address, settings, protocol, trust, config)
-    }
-
-    /// A client of the service at `address`, over TLS if it is told whom to `trust`. Connections
-    /// are opened when calls need them.
-    ///
-    /// # Errors
-    /// Settings that do not exist; threads that the system does not give.
-    pub fn new(
-        address: impl Into<Address>,
-        settings: Settings,
-        protocol: Protocol,
-        trust: Option<TlsTrust>,
-        config: ClientConfig,
-    ) -> Result<Client, ServeError> {
-        Ok(Client {
-            channel: Channel::new(address.into(), settings, trust, config)?,
-            protocol,
-            multiplexed: false,
-            sequence: AtomicI32::new(0),
-            idempotent: HashSet::new(),
-        })
-    }
-
-    /// Whether methods are called `service:method`, for servers of several services on one port
-    /// (Thrift's multiplexed protocol).
-    pub fn set_multiplexed(&mut self, multiplexed: bool) {
-        self.multiplexed = multiplexed;
-    }
-
-    /// Declares that executing `Service.method` twice does no harm: calls of it may be repeated
-    /// also when a connection is lost after the request was sent.
-    ///
-    /// # Errors
-    /// `unknown_service`, `unknown_method`.
-    pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
-        let id = self.find(name)?;
-        self.idempotent.insert(id.0);
-        Ok(())
-    }
-
-    /// Calls `Service.method`, or `method` where one service has it, with the JSON object of its
-    /// arguments and returns the JSON of its value; nothing for a void or oneway function.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub fn call(&self, method: &str, arguments: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.call_with(method, arguments, &CallOptions::default())
-    }
-
-    /// As [`Client::call`], with a deadline, a handle to cancel it, or both.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub fn call_with(
-        &self,
-        method: &str,
-        arguments: &[u8],
-        options: &CallOptions,
-    ) -> Result<Vec<u8>, CallError> {
-        let start = Instant::now();
-        let done = self.exchange(method, arguments, options);
-        self.channel.note(start, &done);
-        done
-    }
-
-    /// How the pool of connections stands.
-    pub fn connections(&self) -> PoolCounts {
-        self.channel.counts()
-    }
-
-    /// The client's metrics in the text format of Prometheus, all with the label `peer`.
-    pub fn metrics(&self) -> String {
-        self.channel.metrics()
-    }
-
-    fn find(&self, name: &str) -> Result<FunctionId, AccelError> {
-        let schema = &self.channel.settings.schema;
-        match name.split_once('.') {
-            Some((service, method)) => schema.find_in(service, method),
-            None => schema.find(name),
-        }
-    }
-
-    fn exchange(
-        &self,
-        method: &str,
-        arguments: &[u8],
-        options: &CallOptions,
-    ) -> Result<Vec<u8>, CallError> {
-        let schema = &self.channel.settings.schema;
-        let id = self.find(method)?;
-        let sequence = self
-            .sequence
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
-        let name = schema
-            .function(id)
-            .map(|it| format!("{}:{}", it.service, it.name));
-        let name = name.unwrap_or_default();
-        let mut call = ThriftCall::request(schema, &name, self.protocol, sequence)?;
-        call.multiplexed = self.multiplexed;
-        let answered = call.message_type != MessageType::Oneway;
-        let request = Request {
-            over_tls: &THRIFT_OVER_TLS,
-            plain: &THRIFT_PLAIN,
-            answered,
-            framing: Framing::Thrift,
-            call: Call::Thrift(call.clone()),
-            expected: Call::None,
-            expected_at_end: None,
-            body: arguments,
-            idempotent: options.idempotent || self.idempotent.contains(&id.0),
-        };
-        let read = |job: Job| self.value(&call, job);
-        let value = self.channel.exchange(&request, options, read)?;
-        Ok(value.unwrap_or_default())
-    }
-
-    /// The value in a response to `call`.
-    fn value(&self, call: &ThriftCall, mut job: Job) -> Result<Vec<u8>, CallError> {
-        let named = |call: &ThriftCall| format!("{} {}", call.method, call.sequence);
-        let address = || self.channel.name().to_owned();
-        let out_of_step = |found: String| CallError::OutOfStep {
-            address: address(),
-            expected: named(call),
-            found,
-        };
-        let kind = match &job.call {
-            Call::Thrift(reply)
-                if reply.method == call.method && reply.sequence == call.sequence =>
-            {
-                reply.message_type
-            }
-            Call::Thrift(reply) => return Err(out_of_step(named(reply))),
-            _ => return Err(out_of_step("something else".to_owned())),
-        };
-        let read: Result<Map<String, Value>, _> = serde_json::from_slice(&job.bytes);
-        job.bytes.zeroize();
-        let result = read.map_err(|error| CallError::Malformed {
-            address: address(),
-            error: AccelError::BadJson {
-                line: error.line(),
-                column: error.column(),
-                why: error.to_string(),
-            },
-        })?;
-        if kind == MessageType::Exception {
-            let text = result.get("message").and_then(Value::as_str);
-            return Err(CallError::Application {
-                kind: result.get("type").and_then(Value::as_i64).unwrap_or(0),
-                message: text.unwrap_or_default().to_owned(),
-            });
-        }
-        if kind != MessageType::Reply {
-            return Err(out_of_step("a request".to_owned()));
-        }
-        match result.into_iter().next() {
-            None => Ok(Vec::new()),
-            Some((field, value)) if field == "success" => Ok(value.to_string().into_bytes()),
-            Some((field, value)) => Err(CallError::Declared {
-                field,
-                body: value.to_string(),
-            }),
-        }
-    }
-}

@@ -4,7 +4,7 @@ use accelflow_trace::source::{Nodes, branch, seq, tail};
 use accelflow_trace::{Image, templates};
 
 use crate::error::ServeError;
-use crate::grpc::traces::register_calls;
+use crate::transport::grpc::traces::register_calls;
 
 /// The names of the traces that calls of one kind take over one kind of connection.
 #[derive(Clone, Copy, Debug)]

@@ -11,11 +11,13 @@ use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnectio
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use crate::error::{Close, ServeError};
-use crate::inbound::Inbound;
-use crate::tls::{
-    Control, provider, read_certificates, read_key, read_roots, refused, session, shake,
-};
+use crate::error::ServeError;
+use crate::transport::close::Close;
+use crate::transport::inbound::Inbound;
+use crate::transport::tls::control::Control;
+use crate::transport::tls::files::{provider, read_certificates, read_key, read_roots, refused};
+use crate::transport::tls::handshake::shake;
+use crate::transport::tls::keys::session;
 
 /// Which servers a client trusts, and who it is itself: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
 /// TLS_AES_256_GCM_SHA384, nothing older and nothing else.

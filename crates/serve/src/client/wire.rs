@@ -11,9 +11,9 @@ use accelflow_runtime::trail::Exchanges;
 use accelflow_runtime::{Peer, PeerError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::{Close, alert};
-use crate::inbound::{Inbound, frame_length, whole_records};
-use crate::tls::is_timeout;
+use crate::transport::close::{Close, alert};
+use crate::transport::inbound::{Inbound, frame_length, whole_records};
+use crate::transport::socket::is_timeout;
 
 /// How messages of a protocol end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,18 +5,20 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::{PREFIX, message_length};
 use accelflow_accel::{AccelError, Codec, Limits};
+use accelflow_runtime::trail::thread_time;
 use bytes::Bytes;
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::line::Line;
+use super::connection::Line;
 use super::order::{Answer, Cost, Order, Stage};
 use super::setup::Setup;
 use crate::client::error::CallError;
-use crate::grpc::{Code, ENCODINGS, append, is_grpc, message_text, send_all, write_timeout};
-use crate::recorder::thread_time;
-use crate::wipe::Wiped;
+use crate::memory::wipe::Wiped;
+use crate::transport::grpc::code::{Code, message_text};
+use crate::transport::grpc::headers::{ENCODINGS, is_grpc, write_timeout};
+use crate::transport::grpc::message::{append, send_all};
 
 const USER_AGENT: &str = concat!("grpc-accelflow/", env!("CARGO_PKG_VERSION"));
 

@@ -12,15 +12,16 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{LocalSet, spawn_blocking, spawn_local};
 use tokio::time::{interval, sleep, timeout};
 
+use super::connection::{Driver, Line, greet};
 use super::exchange::exchange;
-use super::line::{Driver, Line, greet};
 use super::order::{Answer, Order, Stage};
 use super::setup::Setup;
 use crate::client::dial::{Dialled, dial};
 use crate::client::error::CallError;
 use crate::client::pool::PoolCounts;
-use crate::error::{Close, alert};
-use crate::http2::{Fault, flood};
+use crate::transport::close::{Close, alert};
+use crate::transport::http2::pipe::Fault;
+use crate::transport::http2::window::flood;
 
 /// How often connections are looked at that are idle, and calls that wait.
 const LONGEST_TICK: Duration = Duration::from_secs(1);

@@ -10,9 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::client::cancel::Slot;
 use crate::client::error::CallError;
-use crate::ledger::Tally;
-use crate::metadata::Metadata;
-use crate::wipe::Wiped;
+use crate::memory::wipe::Wiped;
+use crate::observe::ledger::Tally;
+use crate::transport::grpc::metadata::Metadata;
 
 /// What the channel is to do.
 pub(super) struct Order {

@@ -11,7 +11,7 @@ use crate::client::config::{Address, ClientConfig};
 use crate::client::metrics::ClientMetrics;
 use crate::client::names::Names;
 use crate::client::trust::TlsTrust;
-use crate::traces::{NextCore, SocketPeer, ensemble};
+use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
 type ClientExecutor = Executor<Clocked<Ensemble>>;
 

@@ -1,0 +1,365 @@
+//! One connection: T9 and T10 on it, and the core's part where a trace cannot do the work.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use accelflow_accel::tls::{self as records, ContentType};
+use accelflow_accel::{AccelError, Call, Ensemble, Job, Limits};
+use accelflow_runtime::trail::{self, Clocked, TrailChain};
+use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Outcome};
+use accelflow_trace::Accel;
+use zeroize::Zeroizing;
+
+use super::metrics::ClientMetrics;
+use super::traces::CallTraces;
+use super::trust::ClientControl;
+use super::wire::{Framing, Trouble, Wire};
+use crate::transport::close::Close;
+use crate::transport::inbound::whole_records;
+use crate::transport::tls::alerts;
+
+/// A connection that calls are made over, one at a time.
+pub(super) struct Line {
+    pub(super) executor: Executor<Clocked<Ensemble>>,
+    pub(super) conversation: Conversation,
+    /// The control path of TLS, on a connection that has it.
+    pub(super) control: Option<ClientControl>,
+    pub(super) wire: Wire,
+    /// Plaintext that the core has opened.
+    pub(super) opened: Zeroizing<Vec<u8>>,
+    /// Nothing more can be sent.
+    pub(super) broken: bool,
+    pub(super) metrics: Arc<ClientMetrics>,
+}
+
+/// What is sent over a connection.
+#[derive(Clone, Copy)]
+pub(super) struct Outgoing<'a> {
+    pub(super) traces: &'a CallTraces,
+    pub(super) compress: bool,
+    /// Whether a response will come.
+    pub(super) answered: bool,
+    pub(super) framing: Framing,
+    pub(super) call: &'a Call,
+    /// What the response is read as.
+    pub(super) expected: &'a Call,
+    /// The same of a response that has ended with its connection, if responses may.
+    pub(super) expected_at_end: Option<&'a Call>,
+    pub(super) body: &'a [u8],
+}
+
+/// Why a connection gave no response.
+pub(super) enum Failed {
+    /// The trace has refused what was to be sent.
+    Request(Box<Failure>),
+    /// The trace has refused the response.
+    Response(Box<Failure>),
+    Trouble(Trouble),
+}
+
+impl<T: Into<Trouble>> From<T> for Failed {
+    fn from(trouble: T) -> Failed {
+        Failed::Trouble(trouble.into())
+    }
+}
+
+impl Line {
+    /// Sends a message and returns the response, if one is to come.
+    pub(super) fn exchange(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        deadline: Instant,
+    ) -> Result<Option<Job>, Failed> {
+        let begun = trail::is_open().then(trail::thread_time);
+        self.wire.begin(outgoing.framing, deadline);
+        self.wire.exchanges.note(begun.is_some());
+        self.executor.bodies_mut().note(begun.is_some());
+        let detail = begun.map_or(Detail::Results, |_| Detail::Steps);
+        self.executor.set_detail(detail);
+        self.refresh_keys()?;
+        self.wire.written = 0;
+        let before = self.records_read();
+        let traces = outgoing.traces;
+        let trace = match (outgoing.answered, outgoing.compress) {
+            (true, false) => traces.call,
+            (true, true) => traces.call_compressed,
+            (false, false) => traces.oneway,
+            (false, true) => traces.oneway_compressed,
+        };
+        let message = Message::json(outgoing.body, outgoing.call.clone());
+        let ran = self
+            .executor
+            .run(trace, &message, &mut self.conversation, &mut self.wire);
+        let failure = match ran {
+            Ok(outcome) if outgoing.answered => {
+                if let Some(begun) = begun {
+                    let costs_ns = self.executor.bodies_mut().take();
+                    let exchanges = self.wire.exchanges.take();
+                    let steps = outcome.steps.iter().cloned().map(|mut step| {
+                        step.trace = outgoing.traces.paper_name(&step.trace);
+                        step
+                    });
+                    let chain = TrailChain::new(steps.collect(), costs_ns, &exchanges);
+                    trail::add(begun, chain);
+                }
+                return self.answer(outcome).map(Some);
+            }
+            Ok(outcome) => {
+                for sent in outcome.sent {
+                    self.wire.write(&sent.bytes)?;
+                }
+                return Ok(None);
+            }
+            Err(failure) => failure,
+        };
+        if let Some(trouble) = self.wire.trouble.take() {
+            return Err(Failed::Trouble(trouble));
+        }
+        if !self.wire.received {
+            return Err(Failed::Request(failure));
+        }
+        if self.control.is_none() {
+            let Some(expected) = outgoing.expected_at_end.filter(|_| self.wire.ended) else {
+                return Err(Failed::Response(failure));
+            };
+            // A response that ends with its connection: the trace cannot know that it has.
+            let trace = outgoing.traces.answer;
+            self.metrics.fallback(trace, "until_close");
+            let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
+            let ran = self.run_answer(trace, expected, &bytes);
+            return self.answer(ran.map_err(Failed::Response)?).map(Some);
+        }
+        let answer = self.receive_by_core(outgoing, before, &failure);
+        self.complain(answer).map(Some)
+    }
+
+    /// Tells the service of a record that TLS does not allow.
+    fn complain<T>(&mut self, done: Result<T, Failed>) -> Result<T, Failed> {
+        if let Err(Failed::Trouble(Trouble::Malformed(error))) = &done
+            && let Some(session) = &mut self.conversation.session.tls
+            && let Some(description) = alerts::of_record(error)
+            && let Some(record) = alerts::fatal(session, description, &self.wire.limits)
+        {
+            let _ = self.wire.write(&record);
+        }
+        done
+    }
+
+    /// Whether another call may be made over this connection.
+    pub(super) fn is_reusable(&self) -> bool {
+        !self.broken && !self.wire.ended && self.wire.inbound.is_empty() && self.opened.is_empty()
+    }
+
+    /// Whether the connection is still good, as far as its end here knows: not closed, and
+    /// nothing said that nobody has asked for. Costs one system call.
+    pub(super) fn is_alive(&mut self) -> bool {
+        let limits = self.wire.limits;
+        self.wire.begin(self.wire.framing, Instant::now());
+        while let Ok(more) = self.wire.try_fill() {
+            if self.wire.ended || (more && self.control.is_none()) {
+                return false;
+            }
+            while let Ok(true) = self.has_record() {
+                if !matches!(self.open_record(&limits), Ok(true)) || self.wire.ended {
+                    return false;
+                }
+            }
+            if !more {
+                return !self.broken && self.wire.inbound.is_empty();
+            }
+        }
+        false
+    }
+
+    /// Says goodbye, if the service still listens.
+    pub(super) fn close(mut self) {
+        if let Some(session) = &mut self.conversation.session.tls
+            && let Some(bye) = alerts::farewell(session, &Close::Done, &self.wire.limits)
+        {
+            self.wire.deadline = Instant::now();
+            let _ = self.wire.write(&bye);
+        }
+    }
+
+    fn answer(&mut self, outcome: Outcome) -> Result<Job, Failed> {
+        self.wire.inbound.consume(usize::MAX);
+        match outcome.arrivals.into_iter().next() {
+            Some(arrival) => Ok(arrival.job),
+            None => Err(Trouble::Lost("the trace has notified nobody".to_owned()).into()),
+        }
+    }
+
+    /// The number of the next record that Decr will open.
+    fn records_read(&self) -> u64 {
+        let session = self.conversation.session.tls.as_ref();
+        session.map_or(0, |session| session.read.sequence())
+    }
+
+    fn rewind_to(&mut self, record: u64) {
+        if let Some(session) = &mut self.conversation.session.tls {
+            session.read.resume_at(record);
+        }
+    }
+
+    /// Renews the write keys if it is time to.
+    fn refresh_keys(&mut self) -> Result<(), Failed> {
+        if let (Some(session), Some(control)) =
+            (&mut self.conversation.session.tls, &mut self.control)
+        {
+            let update = control.refresh(session, &self.wire.limits)?;
+            self.wire.write(&update)?;
+        }
+        Ok(())
+    }
+
+    /// Receives a response that the trace could not, since a record of the control path was among
+    /// those that came, or since they did not end with the message. `before` is the number of the
+    /// first of these records.
+    fn receive_by_core(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        before: u64,
+        failure: &Failure,
+    ) -> Result<Job, Failed> {
+        let limits = self.wire.limits;
+        let trace = outgoing.traces.answer;
+        self.rewind_to(before);
+        if failure.error.accelerator == Some(Accel::Decr) && self.skip_control(&limits)? {
+            // What the core has to do is done: the rest is for the trace.
+            self.metrics.fallback(trace, "control_records");
+            let before = self.records_read();
+            let records = Zeroizing::new(self.wire.receive()?);
+            if let Ok(outcome) = self.run_answer(trace, outgoing.expected, &records) {
+                return self.answer(outcome);
+            }
+            self.rewind_to(before);
+        }
+        self.metrics.fallback(trace, "unaligned_records");
+        loop {
+            match self.wire.message_length(&self.opened)? {
+                Some(length) if length < self.opened.len() => {
+                    let (what, at, extra) = ("response", length, self.opened.len() - length);
+                    return Err(AccelError::TrailingBytes { what, at, extra }.into());
+                }
+                Some(length) if length == self.opened.len() => break,
+                _ => {}
+            }
+            while !self.has_record()? {
+                self.wire.fill()?;
+            }
+            self.open_record(&limits)?;
+        }
+        let at_end = outgoing.expected_at_end.filter(|_| self.wire.goodbye);
+        let message = Message {
+            call: at_end.unwrap_or(outgoing.expected).clone(),
+            ..Message::opened(&[])
+        };
+        let opened = std::mem::take(&mut *self.opened);
+        let (conversation, wire) = (&mut self.conversation, &mut self.wire);
+        let ran = self
+            .executor
+            .run_on(trace, opened, &message, conversation, wire);
+        let outcome = ran.map_err(Failed::Response)?;
+        // Key updates may follow the response; anything else keeps the connection from further
+        // use.
+        while self.opened.is_empty() && self.has_record().unwrap_or(false) {
+            if self.open_record(&limits).is_err() {
+                self.broken = true;
+                break;
+            }
+        }
+        let job = outcome.arrivals.into_iter().next().map(|it| it.job);
+        job.ok_or_else(|| Trouble::Lost("the trace has notified nobody".to_owned()).into())
+    }
+
+    fn run_answer(
+        &mut self,
+        trace: &str,
+        expected: &Call,
+        packets: &[u8],
+    ) -> Result<Outcome, Box<Failure>> {
+        let message = Message {
+            call: expected.clone(),
+            ..Message::received(packets)
+        };
+        self.executor
+            .run(trace, &message, &mut self.conversation, &mut self.wire)
+    }
+
+    /// Opens the records of the control path that come first; whether there were any. The record
+    /// that they end before stays as it was.
+    fn skip_control(&mut self, limits: &Limits) -> Result<bool, Failed> {
+        let mut skipped = false;
+        while self.has_record()? {
+            let before = self.records_read();
+            let Some(session) = &mut self.conversation.session.tls else {
+                return Ok(false);
+            };
+            let mut content = Zeroizing::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
+            let bytes = self.wire.inbound.bytes();
+            let (kind, end) = records::open_first(&mut session.read, bytes, &mut content)?;
+            if kind == ContentType::ApplicationData {
+                self.rewind_to(before);
+                break;
+            }
+            self.wire.inbound.consume(end);
+            self.obey(kind, &content, limits)?;
+            skipped = true;
+        }
+        Ok(skipped)
+    }
+
+    fn has_record(&self) -> Result<bool, AccelError> {
+        Ok(whole_records(self.wire.inbound.bytes())?.bytes > 0)
+    }
+
+    /// Opens one record on the core. Whether it was one of the control path; else its content is
+    /// in `opened`.
+    fn open_record(&mut self, limits: &Limits) -> Result<bool, Failed> {
+        let Some(session) = &mut self.conversation.session.tls else {
+            return Ok(false);
+        };
+        let mut content = Zeroizing::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
+        let bytes = self.wire.inbound.bytes();
+        let (kind, end) = records::open_first(&mut session.read, bytes, &mut content)?;
+        self.wire.inbound.consume(end);
+        if kind != ContentType::ApplicationData {
+            self.obey(kind, &content, limits)?;
+            return Ok(true);
+        }
+        let size = self.opened.len() + content.len();
+        let limit = limits.max_message_bytes + limits.max_message_bytes / 64 + 1024;
+        if size > limit {
+            let what = "response";
+            return Err(AccelError::TooLarge { what, size, limit }.into());
+        }
+        // A vector that grows in place may leave a copy behind.
+        let mut joined = Vec::with_capacity(size);
+        joined.extend_from_slice(&self.opened);
+        joined.extend_from_slice(&content);
+        self.opened = Zeroizing::new(joined);
+        Ok(false)
+    }
+
+    fn obey(&mut self, kind: ContentType, content: &[u8], limits: &Limits) -> Result<(), Failed> {
+        let (Some(session), Some(control)) =
+            (&mut self.conversation.session.tls, &mut self.control)
+        else {
+            return Ok(());
+        };
+        match control.obey(session, kind, content, limits) {
+            Ok(reply) => {
+                // A service that no longer listens may still have something to say.
+                self.broken |= self.wire.write(&reply).is_err();
+                Ok(())
+            }
+            // What came before it counts.
+            Err(Close::Done) => {
+                self.wire.ended = true;
+                self.wire.goodbye = true;
+                Ok(())
+            }
+            Err(close) => Err(close.into()),
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Calls of gRPC: T9 and T10, cut where HTTP/2's frames lie between records and messages.
+//!
+//! A [`GrpcClient`] has a thread, on which its connections live; calls share these, each as a
+//! stream. What T9 and T10 do to messages runs on the thread of the caller, and what they do to
+//! records, which hold frames of many calls, on the client's.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::grpc::GrpcCall;
+use accelflow_accel::protobuf::{MethodId, Schema};
+use accelflow_accel::{AccelError, Call, Codec, Settings};
+use accelflow_runtime::Step;
+use accelflow_runtime::trail::{self, TrailChain};
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use super::hub::{self, Counts};
+use super::order::{Answer, Cost, Order, Stage, Ticket};
+use super::setup::{Done, NoJob, Setup};
+use crate::client::cancel::{Cancel, Woken, sleep};
+use crate::client::config::{Address, CallOptions, ClientConfig};
+use crate::client::error::{CallError, Executed};
+use crate::client::metrics::ClientMetrics;
+use crate::client::names::Names;
+use crate::client::pool::PoolCounts;
+use crate::client::retry::Retries;
+use crate::client::traces::image;
+use crate::client::trust::TlsTrust;
+use crate::client::wire::RECEIVING;
+use crate::error::ServeError;
+use crate::memory::wipe::Wiped;
+use crate::observe::ledger::whole_steps;
+use crate::observe::telemetry::headers_for_services;
+use crate::scope::current_deadline;
+use crate::transport::grpc::code::Code;
+use crate::transport::grpc::metadata::Metadata;
+use crate::transport::grpc::traces::{CALL, CALL_COMPRESSED, RESPONSE};
+
+/// A call of a unary method.
+#[derive(Clone, Copy, Debug)]
+pub struct GrpcRequest<'a> {
+    /// `package.Service.Method`, or a shorter name that only one method has.
+    pub method: &'a str,
+    /// The JSON object of the request.
+    pub message: &'a [u8],
+    /// What the service is told beyond it.
+    pub metadata: &'a Metadata,
+}
+
+/// A client of the unary methods of a gRPC service.
+///
+/// It may be shared by any number of threads; their calls share its connections.
+pub struct GrpcClient {
+    schema: Arc<Schema>,
+    setup: Arc<Setup>,
+    counts: Arc<Counts>,
+    retries: Retries,
+    idempotent: HashSet<MethodId>,
+    /// Gone when the client is dropped, which ends the thread.
+    orders: Option<mpsc::UnboundedSender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for GrpcClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GrpcClient")
+            .field("address", &self.setup.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl GrpcClient {
+    /// A client of the methods that a `.proto` file declares; see [`GrpcClient::new`]. Files that it
+    /// imports are looked for beside it, then in the folders `search`.
+    ///
+    /// # Errors
+    /// [`ServeError::Proto`]; those of [`GrpcClient::new`].
+    pub fn from_interface(
+        path: &Path,
+        search: &[PathBuf],
+        address: impl Into<Address>,
+        trust: Option<TlsTrust>,
+        config: ClientConfig,
+    ) -> Result<GrpcClient, ServeError> {
+        let schema = Schema::read(path, search).map_err(|error| ServeError::Proto {
+            path: path.to_owned(),
+            error,
+        })?;
+        GrpcClient::new(
+            Arc::new(schema),
+            address,
+            Settings::default(),
+            trust,
+            config,
+        )
+    }
+
+    /// A client of the service at `address`: over TLS 1.3 with ALPN `h2` if it is told whom to
+    /// `trust`, else by HTTP/2 with prior knowledge. Of `settings`, limits count. Connections are
+    /// opened when calls need them. With [`ClientConfig::compress`], requests are in gzip.
+    ///
+    /// # Errors
+    /// Settings that do not exist; threads that the system does not give.
+    pub fn new(
+        schema: Arc<Schema>,
+        address: impl Into<Address>,
+        settings: Settings,
+        trust: Option<TlsTrust>,
+        config: ClientConfig,
+    ) -> Result<GrpcClient, ServeError> {
+        config.check()?;
+        let address = address.into();
+        let name = address.to_string();
+        let setup = Arc::new(Setup {
+            image: image()?,
+            metrics: Arc::new(ClientMetrics::new(&name)),
+            free: Mutex::default(),
+            trust: trust.map(|trust| trust.for_http2()),
+            address,
+            names: Names::default(),
+            name,
+            settings,
+            config,
+        });
+        // What cannot be made at all is known before the first call.
+        setup.executor()?;
+        let counts = Arc::new(Counts::default());
+        let (orders, taken) = mpsc::unbounded_channel();
+        let served = (setup.clone(), counts.clone());
+        let thread = std::thread::Builder::new()
+            .name("accelflow-grpc".to_owned())
+            // Without a runtime orders are dropped, and calls say so.
+            .spawn(move || drop(hub::serve(&served.0, &served.1, taken)))?;
+        Ok(GrpcClient {
+            schema,
+            retries: Retries::new(&setup.config.retry),
+            setup,
+            counts,
+            idempotent: HashSet::new(),
+            orders: Some(orders),
+            thread: Some(thread),
+        })
+    }
+
+    /// Declares that executing `Service.Method` twice does no harm: calls of it may be repeated
+    /// also when a connection is lost after the request was sent, or the service is unavailable.
+    ///
+    /// # Errors
+    /// `unknown_method`.
+    pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
+        let id = self.schema.find(name)?;
+        self.idempotent.insert(id);
+        Ok(())
+    }
+
+    /// Calls `package.Service.Method`, or a shorter name that only one method has, with the JSON
+    /// object of the request and returns that of the response.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn call(&self, method: &str, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.call_with(method, request, &CallOptions::default())
+    }
+
+    /// As [`GrpcClient::call`], with a deadline, a handle to cancel it, or both.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn call_with(
+        &self,
+        method: &str,
+        request: &[u8],
+        options: &CallOptions,
+    ) -> Result<Vec<u8>, CallError> {
+        let request = GrpcRequest {
+            method,
+            message: request,
+            metadata: const { &Metadata::new() },
+        };
+        self.request_with(&request, options)
+    }
+
+    /// As [`GrpcClient::call_with`], with metadata. A `traceparent` in it takes the place of that of
+    /// the thread's span.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn request_with(
+        &self,
+        request: &GrpcRequest<'_>,
+        options: &CallOptions,
+    ) -> Result<Vec<u8>, CallError> {
+        let start = Instant::now();
+        let done = self.exchange(request, options);
+        let label = done.as_ref().err().map_or("ok", CallError::reason);
+        self.setup.metrics.call(label, start.elapsed());
+        done
+    }
+
+    /// How the connections stand; those that are being opened count as open, and those without a
+    /// call as idle.
+    pub fn connections(&self) -> PoolCounts {
+        self.counts.read()
+    }
+
+    /// The client's metrics in the text format of Prometheus, all with the label `peer`.
+    pub fn metrics(&self) -> String {
+        self.setup.metrics.text(self.connections())
+    }
+
+    fn exchange(
+        &self,
+        request: &GrpcRequest<'_>,
+        options: &CallOptions,
+    ) -> Result<Vec<u8>, CallError> {
+        let config = &self.setup.config;
+        let own = Instant::now() + config.timeout;
+        let given = [options.deadline, current_deadline()];
+        let deadline = given.into_iter().flatten().fold(own, Instant::min);
+        let call = self.named(request.method)?;
+        let (id, _) = call.find()?;
+        let idempotent = options.idempotent || self.idempotent.contains(&id);
+        let begun = trail::is_open().then(trail::thread_time);
+        let sent = self.send_side(&call, request.message, begun.is_some())?;
+        // The memory is wiped when the last part of it has been sent.
+        let message = Bytes::from_owner(Wiped::new(sent.job.bytes));
+        let sent = (sent.steps, sent.costs_ns);
+        let cancel = options.cancel.as_ref();
+        let order = |given_up| {
+            let stated = request.metadata.get("traceparent").is_some();
+            Order {
+                path: call.path.clone(),
+                message: message.clone(),
+                gzip: call.codec.is_some(),
+                deadline,
+                ticket: Arc::new(Ticket::new()),
+                noted: begun.is_some(),
+                trace_context: if stated {
+                    Vec::new()
+                } else {
+                    headers_for_services()
+                },
+                metadata: request.metadata.clone(),
+                given_up,
+            }
+        };
+        self.retries.call();
+        for attempt in 1.. {
+            let error = match self.attempt(order, cancel) {
+                Ok(answer) => {
+                    return self.receive_side(&call, answer, begun.map(|it| (it, sent)));
+                }
+                Err(error) => error,
+            };
+            if !error.allows_retry(idempotent) {
+                return Err(error);
+            }
+            let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
+            if free && config.retry.max_attempts > 1 {
+                // The service has told it to go elsewhere: that is no sign of overload.
+                self.setup.metrics.retry(error.reason());
+                continue;
+            }
+            let Some(pause) = self.retries.next(attempt) else {
+                return Err(error);
+            };
+            if Instant::now() + pause >= deadline {
+                return Err(error);
+            }
+            self.setup.metrics.retry(error.reason());
+            if sleep(pause, cancel) {
+                let sent = error.executed() != Executed::No;
+                return Err(self.cancelled(sent));
+            }
+        }
+        Err(self.late(Stage::Connecting))
+    }
+
+    fn named(&self, method: &str) -> Result<GrpcCall, CallError> {
+        let codec = self.setup.config.compress.then_some(Codec::Gzip);
+        let call = GrpcCall::request(self.schema.clone(), method, codec)?;
+        let unary = call.find()?.1.unary;
+        match unary {
+            true => Ok(call),
+            false => Err(CallError::Unknown(AccelError::UnknownMethod {
+                name: format!("{} (it has streams)", call.path),
+                known: "unary methods".to_owned(),
+            })),
+        }
+    }
+
+    /// T9 up to the frames.
+    fn send_side(&self, call: &GrpcCall, request: &[u8], noted: bool) -> Result<Done, CallError> {
+        let trace = match call.codec {
+            None => CALL,
+            Some(_) => CALL_COMPRESSED,
+        };
+        let done = self
+            .setup
+            .run(trace, request, Call::Grpc(call.clone()), noted);
+        done.map_err(|error| match error {
+            NoJob::Refused(failure) => CallError::Request(failure),
+            NoJob::NoExecutor(error) => CallError::Unknown(error),
+        })
+    }
+
+    /// T10 from the frames on. A trail that is open on this thread learns what the call cost.
+    fn receive_side(
+        &self,
+        call: &GrpcCall,
+        answer: Answer,
+        noted: Option<(Duration, Steps)>,
+    ) -> Result<Vec<u8>, CallError> {
+        let expected = Call::Grpc(call.response(answer.codec));
+        let address = || self.setup.name.clone();
+        let ran = self
+            .setup
+            .run(RESPONSE, &answer.message, expected, noted.is_some());
+        let done = ran.map_err(|error| match error {
+            NoJob::Refused(failure) => CallError::Response {
+                address: address(),
+                failure,
+            },
+            NoJob::NoExecutor(error) => CallError::Malformed {
+                address: address(),
+                error,
+            },
+        })?;
+        if let (Some((begun, sent)), Some(cost)) = (noted, &answer.cost) {
+            let received = (done.steps, done.costs_ns);
+            trail::add(begun, chain(call.codec.is_some(), cost, &sent, &received));
+        }
+        Ok(done.job.bytes)
+    }
+
+    fn attempt(
+        &self,
+        order: impl FnOnce(oneshot::Receiver<()>) -> Order,
+        cancel: Option<&Cancel>,
+    ) -> Result<Answer, CallError> {
+        let (_waiting, given_up) = oneshot::channel();
+        let order = order(given_up);
+        let (ticket, deadline) = (order.ticket.clone(), order.deadline);
+        let gone = || CallError::Connect {
+            address: self.setup.name.clone(),
+            error: std::io::Error::other("the client has no thread"),
+        };
+        let orders = self.orders.as_ref().ok_or_else(gone)?;
+        orders.send(order).map_err(|_| gone())?;
+        let woken = {
+            let _watch = cancel.map(|cancel| cancel.watch(ticket.result.clone()));
+            ticket.result.wait_until(deadline)
+        };
+        let failed = match woken {
+            Woken::Value(result) => return self.in_time(result, deadline),
+            Woken::Late => self.late(ticket.give_up()),
+            Woken::Cancelled => self.cancelled(ticket.give_up() == Stage::Sent),
+        };
+        // Between waking up and giving up there may have been a result after all.
+        match ticket.result.take() {
+            Some(result) => self.in_time(result, deadline),
+            None => Err(failed),
+        }
+    }
+
+    /// A service that was told of the deadline may be the first to say that it has passed.
+    fn in_time(
+        &self,
+        result: Result<Answer, CallError>,
+        deadline: Instant,
+    ) -> Result<Answer, CallError> {
+        match result {
+            Err(CallError::Status {
+                code: Code::DeadlineExceeded,
+                ..
+            }) if Instant::now() >= deadline => Err(self.late(Stage::Sent)),
+            other => other,
+        }
+    }
+
+    fn late(&self, stage: Stage) -> CallError {
+        let address = self.setup.name.clone();
+        match stage {
+            Stage::Waiting => CallError::PoolTimeout {
+                address,
+                connections: self.setup.config.max_connections,
+            },
+            Stage::Connecting => CallError::Timeout {
+                address,
+                during: "connecting",
+                sent: false,
+            },
+            Stage::Sent | Stage::GivenUp => CallError::Timeout {
+                address,
+                during: RECEIVING,
+                sent: true,
+            },
+        }
+    }
+
+    fn cancelled(&self, sent: bool) -> CallError {
+        CallError::Cancelled {
+            address: self.setup.name.clone(),
+            sent,
+        }
+    }
+}
+
+/// Steps, and what each cost in nanoseconds.
+type Steps = (Vec<Step>, Vec<f64>);
+
+/// A call as the chain of the paper's T9 and T10.
+fn chain(compressed: bool, cost: &Cost, sent: &Steps, received: &Steps) -> TrailChain {
+    let (call, response) = match (cost.secure, compressed) {
+        (true, false) => ("T9", "T10"),
+        (true, true) => ("T9+Cmp", "T10"),
+        (false, false) => ("T9_plain", "T10_plain"),
+        (false, true) => ("T9_plain+Cmp", "T10_plain"),
+    };
+    let whole = |name, receives, records, (steps, costs): &Steps| {
+        whole_steps(name, receives, cost.secure, records, (steps, costs))
+    };
+    let (mut steps, mut costs_ns) = whole(call, false, &cost.sent, sent);
+    let (more, their_costs) = whole(response, true, &cost.received, received);
+    steps.extend(more);
+    costs_ns.extend(their_costs);
+    TrailChain {
+        steps,
+        costs_ns,
+        waits: vec![(response.to_owned(), cost.wait)],
+    }
+}
+
+impl Drop for GrpcClient {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // It panics only if a library does.
+            let _ = thread.join();
+        }
+    }
+}

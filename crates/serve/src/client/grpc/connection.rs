@@ -1,0 +1,252 @@
+//! One connection of a channel, which many calls share.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::tls::{ContentType, TlsSession};
+use accelflow_accel::{Ensemble, Limits};
+use accelflow_runtime::trail::Clocked;
+use accelflow_runtime::{Conversation, Detail, Executor, Message};
+use bytes::Bytes;
+use h2::client::{self, SendRequest};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
+
+use super::setup::Setup;
+use crate::client::dial::Dialled;
+use crate::client::error::CallError;
+use crate::client::trust::ClientControl;
+use crate::observe::ledger::Ledger;
+use crate::observe::run::TraceRun;
+use crate::transport::close::Close;
+use crate::transport::grpc::traces::PipeTraces;
+use crate::transport::http2::frames::Frames;
+use crate::transport::http2::pipe::{End, Fault, Pipe};
+use crate::transport::http2::window::connection_window;
+
+/// The flow-control window of a stream: what a service may send before its message is let in.
+const STREAM_WINDOW: u32 = 64 * 1024;
+/// The longest list of headers, or of trailers, that is taken.
+const MAX_HEADERS: u32 = 16 * 1024;
+/// What is buffered of a request before its stream has to wait.
+const SEND_BUFFER: usize = 256 * 1024;
+
+/// A connection that calls may be made over.
+pub(super) struct Line {
+    send: SendRequest<Bytes>,
+    /// Calls that use it.
+    pub(super) active: Cell<usize>,
+    /// No further call will.
+    pub(super) retired: Cell<bool>,
+    /// Why it will end, for metrics: `closed` unless this end closes it.
+    pub(super) why: Rc<Cell<&'static str>>,
+    pub(super) last_used: Cell<Instant>,
+    /// Told when the service has said something, and when the connection has ended.
+    pub(super) greeted: Rc<Notify>,
+    heard: Rc<Cell<Instant>>,
+    pub(super) frames: Rc<RefCell<Frames>>,
+    /// As many permits as bytes of messages may be held.
+    pub(super) incoming: Arc<Semaphore>,
+    pub(super) secure: bool,
+    pub(super) records: Rc<Records>,
+    most: usize,
+}
+
+/// What a connection's records cost, from the first call on that wants to know.
+#[derive(Default)]
+pub(super) struct Records {
+    pub(super) noted: Cell<bool>,
+    pub(super) ledger: RefCell<Ledger>,
+}
+
+/// What drives a connection until it ends, and says why it did.
+pub(super) type Driver = client::Connection<Pipe<ClientEnd>, Bytes>;
+
+impl Line {
+    /// Whether no further call will use it: it retires once the service has said that it takes no
+    /// more, or the connection is lost.
+    pub(super) fn is_leaving(&self) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        if !self.retired.get() && matches!(self.sender().poll_ready(&mut cx), Poll::Ready(Err(_))) {
+            self.retired.set(true);
+        }
+        self.retired.get()
+    }
+
+    /// How many more calls it takes.
+    pub(super) fn room(&self) -> usize {
+        if self.is_leaving() {
+            return 0;
+        }
+        let most = self.most.min(self.send.current_max_send_streams());
+        most.saturating_sub(self.active.get())
+    }
+
+    /// A handle that sends one request.
+    pub(super) fn sender(&self) -> SendRequest<Bytes> {
+        self.send.clone()
+    }
+
+    /// When the service was last heard of.
+    pub(super) fn heard(&self) -> Instant {
+        self.heard.get()
+    }
+}
+
+/// Makes a connection of HTTP/2 out of one that was dialled.
+pub(super) async fn greet(
+    setup: &Setup,
+    dialled: Dialled,
+    patience: Duration,
+) -> Result<(Line, Driver, Fault), CallError> {
+    let failed = |error: std::io::Error| CallError::Connect {
+        address: setup.name.clone(),
+        error,
+    };
+    let stream = dialled.stream.try_clone().map_err(failed)?;
+    drop(dialled.stream);
+    let stream = tokio::net::TcpStream::from_std(stream).map_err(failed)?;
+    let (now, secure) = (Instant::now(), dialled.control.is_some());
+    let heard = Rc::new(Cell::new(now));
+    let frames = Rc::new(RefCell::new(Frames::of_service(now)));
+    let end = ClientEnd {
+        executor: setup
+            .executor()
+            .map_err(|error| failed(std::io::Error::other(error)))?,
+        control: dialled.control,
+        limits: setup.settings.limits,
+        patience: setup.config.timeout,
+        heard: heard.clone(),
+        frames: frames.clone(),
+        fell_back: setup.fell_back(),
+        records: Rc::default(),
+        greeted: Rc::default(),
+    };
+    let (records, told) = (end.records.clone(), end.greeted.clone());
+    let (fault, names) = (Fault::default(), PipeTraces::of_calls(secure));
+    let (inbound, conversation) = (dialled.inbound, dialled.conversation);
+    let pipe = Pipe::new(end, stream, names, inbound, conversation, fault.clone());
+    let most = setup.config.calls_per_connection;
+    let greeted = timeout(patience, builder(most).handshake(pipe)).await;
+    let greeted = greeted.map_err(|_| failed(std::io::ErrorKind::TimedOut.into()))?;
+    let (send, driver) = greeted.map_err(|error| failed(std::io::Error::other(error)))?;
+    let budget = setup.settings.limits.max_message_bytes;
+    let line = Line {
+        send,
+        active: Cell::new(0),
+        retired: Cell::new(false),
+        why: Rc::new(Cell::new("closed")),
+        last_used: Cell::new(now),
+        greeted: told,
+        heard,
+        frames,
+        incoming: Arc::new(Semaphore::new(budget.min(Semaphore::MAX_PERMITS))),
+        secure,
+        records,
+        most,
+    };
+    Ok((line, driver, fault))
+}
+
+fn builder(most: usize) -> client::Builder {
+    /// What h2 assumes that a service takes, until it says so.
+    const ASSUMED: usize = 100;
+    let streams = u32::try_from(most).unwrap_or(u32::MAX);
+    let window = connection_window(STREAM_WINDOW, streams);
+    let mut builder = client::Builder::new();
+    builder
+        .enable_push(false)
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(window)
+        .initial_max_send_streams(most.min(ASSUMED))
+        .max_header_list_size(MAX_HEADERS)
+        .max_send_buffer_size(SEND_BUFFER);
+    builder
+}
+
+/// The client's end of a connection.
+pub(super) struct ClientEnd {
+    executor: Executor<Clocked<Ensemble>>,
+    control: Option<ClientControl>,
+    limits: Limits,
+    patience: Duration,
+    heard: Rc<Cell<Instant>>,
+    frames: Rc<RefCell<Frames>>,
+    fell_back: Box<dyn Fn(&'static str)>,
+    records: Rc<Records>,
+    greeted: Rc<Notify>,
+}
+
+impl End for ClientEnd {
+    fn run(
+        &mut self,
+        trace: &'static str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<TraceRun, String> {
+        let noted = self.records.noted.get();
+        self.executor.set_detail(match noted {
+            true => Detail::Steps,
+            false => Detail::Results,
+        });
+        self.executor.bodies_mut().note(noted);
+        let mut peer = crate::transport::ensemble::SocketPeer;
+        let ran = self.executor.run(trace, message, conversation, &mut peer);
+        let outcome = ran.map_err(|failure| {
+            (self.fell_back)(trace);
+            failure.to_string()
+        })?;
+        Ok(TraceRun {
+            outcome,
+            costs_ns: self.executor.bodies_mut().take(),
+            times: Vec::new(),
+        })
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn ledger(&self) -> Option<&RefCell<Ledger>> {
+        self.records.noted.get().then_some(&self.records.ledger)
+    }
+
+    fn see(&mut self, plain: &[u8]) -> bool {
+        let now = Instant::now();
+        self.heard.set(now);
+        self.greeted.notify_one();
+        let mut frames = self.frames.borrow_mut();
+        frames.see(plain, now);
+        frames.flooded()
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.frames.borrow_mut().sent(bytes);
+    }
+
+    fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        kind: ContentType,
+        content: &[u8],
+    ) -> Result<Vec<u8>, Close> {
+        match &mut self.control {
+            Some(control) => control.obey(session, kind, content, &self.limits),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close> {
+        match &mut self.control {
+            Some(control) => control.refresh(session, &self.limits),
+            None => Ok(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The waiting end of a promise.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::sync::oneshot;
+
+use super::value::{HandlerError, Value};
+
+/// The answer that a promise is kept by.
+pub(crate) type Kept = Result<Value, HandlerError>;
+
+/// Whether the answer is still waited for, and the callback that is called when it no longer is.
+#[derive(Default)]
+enum Interest {
+    #[default]
+    Waiting,
+    Watched(Box<dyn FnOnce() + Send>),
+    Over,
+}
+
+/// The interest in an answer, which both ends of a promise know.
+#[derive(Clone, Default)]
+pub(crate) struct Waiting(Arc<Mutex<Interest>>);
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Interest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the wait without calling the callback: there is an answer.
+    pub(crate) fn answered(&self) {
+        *self.lock() = Interest::Over;
+    }
+
+    /// Calls `callback` when the wait ends without an answer; at once if it has ended already.
+    pub(crate) fn when_abandoned(&self, callback: Box<dyn FnOnce() + Send>) {
+        let mut interest = self.lock();
+        if let Interest::Over = *interest {
+            drop(interest);
+            return callback();
+        }
+        *interest = Interest::Watched(callback);
+    }
+
+    /// Ends the wait, and calls the callback if there is one.
+    fn abandon(&self) {
+        let interest = std::mem::replace(&mut *self.lock(), Interest::Over);
+        if let Interest::Watched(callback) = interest {
+            callback();
+        }
+    }
+}
+
+/// Ends the wait when it is dropped.
+struct AbandonOnDrop(Waiting);
+
+impl Drop for AbandonOnDrop {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+/// The waiting end of a [`Promise`](crate::Promise): the answer is still to come.
+pub(crate) struct Pending {
+    receiver: oneshot::Receiver<Kept>,
+    wait: AbandonOnDrop,
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").finish_non_exhaustive()
+    }
+}
+
+impl Pending {
+    pub(crate) fn new(receiver: oneshot::Receiver<Kept>, waiting: Waiting) -> Pending {
+        Pending {
+            receiver,
+            wait: AbandonOnDrop(waiting),
+        }
+    }
+
+    /// Waits on this thread.
+    pub(crate) fn wait(self) -> Kept {
+        let Pending { receiver, wait } = self;
+        let answer = receiver.blocking_recv();
+        drop(wait);
+        kept(answer)
+    }
+}
+
+impl Future for Pending {
+    type Output = Kept;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.receiver).poll(cx).map(kept)
+    }
+}
+
+fn kept(answer: Result<Kept, oneshot::error::RecvError>) -> Kept {
+    answer.unwrap_or_else(|_| {
+        let why = "the handler has promised an answer and given none";
+        Err(HandlerError::Internal(why.to_owned()))
+    })
+}

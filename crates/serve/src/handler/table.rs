@@ -1,0 +1,58 @@
+//! The handlers of a server by function.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use accelflow_accel::thrift::{FunctionId, FunctionSet};
+
+use super::kinds::AnyHandler;
+
+/// A handler whose last call took longer is not called while replies wait.
+const QUICK: Duration = Duration::from_micros(50);
+
+/// The handlers by the index of their functions, which RPC finds in the interface.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    by_function: Vec<Option<AnyHandler>>,
+    /// By function, whether its last call was quick.
+    quick: Vec<AtomicBool>,
+}
+
+impl Handlers {
+    /// Sets the handler of a function, replacing one that was there.
+    pub(crate) fn set(&mut self, FunctionId(index): FunctionId, handler: AnyHandler) {
+        if self.by_function.len() <= index {
+            self.by_function.resize_with(index + 1, || None);
+            self.quick.resize_with(index + 1, AtomicBool::default);
+        }
+        self.by_function[index] = Some(handler);
+    }
+
+    pub(crate) fn get(&self, function: FunctionId) -> Option<&AnyHandler> {
+        self.by_function.get(function.0)?.as_ref()
+    }
+
+    /// Whether the handler of `function` can be expected to be quick, as its last call was.
+    pub(crate) fn is_quick(&self, function: FunctionId) -> bool {
+        let last = self.quick.get(function.0);
+        last.is_none_or(|last| last.load(Ordering::Relaxed))
+    }
+
+    /// Notes how long a call took.
+    pub(crate) fn took(&self, function: FunctionId, spent: Duration) {
+        if let Some(last) = self.quick.get(function.0) {
+            let quick = spent <= QUICK;
+            // Written seldom: all connections read it.
+            if last.load(Ordering::Relaxed) != quick {
+                last.store(quick, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The functions whose handlers read values.
+    pub(crate) fn of_values(&self) -> FunctionSet {
+        let handlers = self.by_function.iter().enumerate();
+        let values = handlers.filter(|(_, handler)| matches!(handler, Some(AnyHandler::Values(_))));
+        values.map(|(index, _)| FunctionId(index)).collect()
+    }
+}

@@ -1,0 +1,56 @@
+//! Bodies of accelerators with a clock around them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{AccelError, Job};
+use accelflow_runtime::{Bodies, Terms};
+use accelflow_trace::{Accel, Transform};
+
+use super::metrics::Metrics;
+use super::run::nanoseconds;
+
+/// Bodies with a clock around them.
+pub(crate) struct Measured<B> {
+    pub(crate) inner: B,
+    pub(crate) metrics: Arc<Metrics>,
+    /// What the successful steps since the last time took, if somebody records them.
+    pub(crate) costs_ns: Vec<f64>,
+    pub(crate) records: bool,
+    /// When they began and how long they took, if spans are made of them.
+    pub(crate) times: Vec<(Instant, Duration)>,
+    pub(crate) spans: bool,
+    /// When the run began, or its latest step ended.
+    pub(crate) last: Instant,
+}
+
+impl<B: Bodies> Bodies for Measured<B> {
+    fn begin(&mut self, trace: &str, terms: Terms) {
+        self.inner.begin(trace, terms);
+        self.last = Instant::now();
+    }
+
+    fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
+        // Where nobody asks for single steps, one begins when the one before it ended: a look at
+        // the clock less, for the few nanoseconds in between.
+        let start = match self.records || self.spans {
+            true => Instant::now(),
+            false => self.last,
+        };
+        let done = self.inner.run(accel, job);
+        self.last = Instant::now();
+        let spent = self.last - start;
+        self.metrics.step(accel, spent);
+        if self.records && done.is_ok() {
+            self.costs_ns.push(nanoseconds(spent));
+        }
+        if self.spans && done.is_ok() {
+            self.times.push((start, spent));
+        }
+        done
+    }
+
+    fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
+        self.inner.transform(step, job)
+    }
+}

@@ -1,0 +1,279 @@
+//! What a server counts, in the text format of Prometheus.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::thrift::FunctionId;
+use accelflow_runtime::Pools;
+use accelflow_trace::Accel;
+use prometheus_client::encoding::text::{encode, encode_registry};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use super::times::{StepTimes, Times};
+
+type Labels<const N: usize> = [(&'static str, String); N];
+type HistogramBy = Family<Vec<(&'static str, String)>, Histogram, fn() -> Histogram>;
+type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64, AtomicU64>>;
+
+/// The counters of one server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    pools: Mutex<Option<Watched>>,
+    pub(crate) open: Gauge,
+    connections: CounterBy<1>,
+    requests: CounterBy<2>,
+    fallbacks: CounterBy<2>,
+    steps: StepTimes,
+    handlers: Times,
+    tenants: ByTenant,
+}
+
+/// Counts requests to one function that ended one way.
+pub(crate) type RequestCounter = Counter<u64, AtomicU64>;
+
+/// What a function is called in metrics, spans and recordings.
+pub(crate) fn name(call: &ThriftCall) -> String {
+    format!("{}.{}", call.service, call.method)
+}
+
+/// The counters of the functions that a connection has called: a look at the labels of all is left
+/// to the first time.
+#[derive(Default)]
+pub(crate) struct Counters(Vec<(FunctionId, &'static str, RequestCounter)>);
+
+/// How many counters a connection keeps.
+const KEPT_COUNTERS: usize = 16;
+
+impl Counters {
+    pub(crate) fn count(&mut self, metrics: &Metrics, call: &ThriftCall, result: &'static str) {
+        let found = self
+            .0
+            .iter()
+            .find(|(function, known, _)| *function == call.function && *known == result);
+        if let Some((.., counter)) = found {
+            counter.inc();
+            return;
+        }
+        let counter = metrics.request_counter(&name(call), result);
+        counter.inc();
+        if self.0.len() < KEPT_COUNTERS {
+            self.0.push((call.function, result, counter));
+        }
+    }
+}
+
+/// What tenants were let pass.
+struct ByTenant {
+    requests: CounterBy<1>,
+    bytes: CounterBy<1>,
+    waits: HistogramBy,
+    waiting: Family<Vec<(&'static str, String)>, Gauge>,
+}
+
+impl ByTenant {
+    fn new(registry: &mut Registry) -> ByTenant {
+        let requests = CounterBy::<1>::default();
+        let about = "Requests that were let pass";
+        registry.register("tenant_requests", about, requests.clone());
+        let bytes = CounterBy::<1>::default();
+        let about = "Bytes of these requests";
+        registry.register("tenant_request_bytes", about, bytes.clone());
+        let waits = HistogramBy::new_with_constructor(wait_histogram as fn() -> Histogram);
+        let about = "Time that requests waited to be let pass";
+        registry.register_with_unit("tenant_wait", about, Unit::Seconds, waits.clone());
+        let waiting = Family::default();
+        let about = "Requests that wait now";
+        registry.register("tenant_waiting", about, waiting.clone());
+        ByTenant {
+            requests,
+            bytes,
+            waits,
+            waiting,
+        }
+    }
+}
+
+/// The counters of one tenant.
+pub(crate) struct TenantMetrics {
+    requests: Counter<u64, AtomicU64>,
+    bytes: Counter<u64, AtomicU64>,
+    waits: Histogram,
+}
+
+impl TenantMetrics {
+    pub(crate) fn passed(&self, bytes: usize, waited: Duration) {
+        self.requests.inc();
+        self.bytes.inc_by(bytes as u64);
+        self.waits.observe(waited.as_secs_f64());
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("accelflow");
+        let open = Gauge::default();
+        registry.register("connections_open", "Connections now", open.clone());
+        let connections = CounterBy::<1>::default();
+        let about = "Connections that ended, by why they did";
+        registry.register("connections", about, connections.clone());
+        let requests = CounterBy::<2>::default();
+        let about = "Requests by function and result";
+        registry.register("requests", about, requests.clone());
+        let fallbacks = CounterBy::<2>::default();
+        let about = "Traces that a core took over, by the reason";
+        registry.register("fallbacks", about, fallbacks.clone());
+        let steps = StepTimes::new();
+        let about = "Time that an accelerator's body took";
+        registry.register_with_unit("step", about, Unit::Seconds, steps.clone());
+        let handlers = Times::new();
+        let about = "Time that handlers took";
+        registry.register_with_unit("handler", about, Unit::Seconds, handlers.clone());
+        let tenants = ByTenant::new(&mut registry);
+        Metrics {
+            registry,
+            tenants,
+            pools: Mutex::new(None),
+            open,
+            connections,
+            requests,
+            fallbacks,
+            steps,
+            handlers,
+        }
+    }
+
+    pub(crate) fn connection_ended(&self, reason: &str) {
+        self.connections
+            .get_or_create(&own([("end", reason)]))
+            .inc();
+    }
+
+    pub(crate) fn request(&self, function: &str, result: &'static str) {
+        self.request_counter(function, result).inc();
+    }
+
+    /// The counter of requests with these labels.
+    pub(crate) fn request_counter(&self, function: &str, result: &'static str) -> RequestCounter {
+        let labels = own([("function", function), ("result", result)]);
+        self.requests.get_or_create_owned(&labels)
+    }
+
+    pub(crate) fn fallback(&self, trace: &str, reason: &str) {
+        let labels = own([("trace", trace), ("reason", reason)]);
+        self.fallbacks.get_or_create(&labels).inc();
+    }
+
+    pub(crate) fn step(&self, accel: Accel, spent: Duration) {
+        self.steps.of(accel).observe(spent);
+    }
+
+    pub(crate) fn handler(&self, spent: Duration) {
+        self.handlers.observe(spent);
+    }
+
+    /// The counters of one tenant.
+    pub(crate) fn tenant(&self, name: &str) -> TenantMetrics {
+        let labels = own([("tenant", name)]);
+        TenantMetrics {
+            requests: self.tenants.requests.get_or_create_owned(&labels),
+            bytes: self.tenants.bytes.get_or_create_owned(&labels),
+            waits: self.tenants.waits.get_or_create_owned(&labels),
+        }
+    }
+
+    /// How many requests of each tenant wait.
+    pub(crate) fn tenants_wait<'t>(&self, waiting: impl Iterator<Item = (&'t str, usize)>) {
+        for (tenant, waiting) in waiting {
+            let labels = own([("tenant", tenant)]);
+            let gauge = self.tenants.waiting.get_or_create_owned(&labels);
+            gauge.set(waiting as i64);
+        }
+    }
+
+    /// Shows what `pools` do, from now on.
+    pub(crate) fn watch(&self, pools: Arc<Pools>) {
+        let mut registry = Registry::with_prefix("accelflow");
+        let steps = CounterBy::<2>::default();
+        let about = "Steps of ensemble execution by what became of them";
+        registry.register("pool_steps", about, steps.clone());
+        let waiting = Family::<Vec<(&'static str, String)>, Gauge>::default();
+        let about = "Jobs that wait in an accelerator's queue and overflow area";
+        registry.register("pool_waiting", about, waiting.clone());
+        let watched = Watched {
+            registry,
+            pools,
+            steps,
+            waiting,
+        };
+        *self.pools.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_pools = String::new();
+        if let Some(watched) = &*pools {
+            watched.refresh();
+            // Writing to a string cannot fail.
+            let _ = encode_registry(&mut of_pools, &watched.registry);
+        }
+        of_pools + &self.own_text()
+    }
+
+    fn own_text(&self) -> String {
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(fmt::Error) => String::new(),
+        }
+    }
+}
+
+/// Pools count for themselves; their counters are copied when somebody asks.
+struct Watched {
+    registry: Registry,
+    pools: Arc<Pools>,
+    steps: CounterBy<2>,
+    waiting: Family<Vec<(&'static str, String)>, Gauge>,
+}
+
+impl Watched {
+    fn refresh(&self) {
+        let counters = self.pools.counters();
+        for ((accel, counted), waiting) in Accel::ALL.iter().zip(counters).zip(self.pools.waiting())
+        {
+            for (result, value) in [
+                ("done", counted.done),
+                ("overflowed", counted.overflowed),
+                ("retried", counted.retried),
+                ("full", counted.full),
+                ("panic", counted.panics),
+                ("exchanged", counted.exchanged),
+                ("with_deadline", counted.with_deadline),
+                ("late", counted.late),
+            ] {
+                let labels = own([("accelerator", accel.name()), ("result", result)]);
+                let counter = self.steps.get_or_create(&labels);
+                counter.inner().store(value, Ordering::Relaxed);
+            }
+            let labels = own([("accelerator", accel.name())]);
+            self.waiting.get_or_create(&labels).set(waiting as i64);
+        }
+    }
+}
+
+fn own<const N: usize>(labels: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {
+    let owned: Labels<N> = labels.map(|(name, value)| (name, value.to_owned()));
+    owned.into()
+}
+
+/// From a microsecond to 17 minutes, eight times as long each.
+fn wait_histogram() -> Histogram {
+    Histogram::new(exponential_buckets(1e-6, 8.0, 11))
+}

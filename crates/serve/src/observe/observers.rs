@@ -1,0 +1,39 @@
+//! Everything that observes the requests of a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use accelflow_runtime::trail::thread_time;
+
+use super::metrics::Metrics;
+use super::recorder::Recorder;
+use super::reports::Reports;
+use super::telemetry::Spans;
+
+/// Metrics and error reports, and spans and recordings if they are asked for.
+pub(crate) struct Observers {
+    pub(crate) metrics: Arc<Metrics>,
+    /// Where errors are reported.
+    pub(crate) reports: Reports,
+    /// Where spans go, if they are made.
+    pub(crate) spans: Option<Spans>,
+    /// Where the costs of requests are kept, if they are recorded.
+    pub(crate) recorder: Option<Arc<Recorder>>,
+}
+
+impl Observers {
+    /// Whether the costs of requests are recorded.
+    pub(crate) fn records(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Does `work`, and returns the processor time that it took; zero unless requests are recorded.
+    pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
+        if !self.records() {
+            return (work(), Duration::ZERO);
+        }
+        let start = thread_time();
+        let done = work();
+        (done, thread_time().saturating_sub(start))
+    }
+}

@@ -1,0 +1,362 @@
+//! What live requests cost, kept for a recording that the simulator reads.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use accelflow_runtime::Step;
+use accelflow_runtime::trail::{Trail, TrailPhase};
+use accelflow_trace::Accel;
+use accelflow_workload::profile::{
+    Direction, RecordedChain, RecordedPhase, RecordedRequest, RecordedService, RecordedStep,
+    Recording,
+};
+
+use super::run::{TraceRun, nanoseconds};
+
+/// How many requests of a path are kept: the latest.
+const KEPT: usize = 4_096;
+
+/// How many different paths of one function are told apart; requests on further ones are not kept.
+const MAX_PATHS: usize = 16;
+
+/// The shortest time that is reported, in nanoseconds.
+const LEAST_NS: f64 = 1.0;
+
+/// Why there is no recording.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// The server was not asked to keep what requests cost.
+    #[error("the server does not record; ask it to before it is started")]
+    Off,
+    /// A function that no request was answered for with a result.
+    #[error("there was no request to {function} yet; there were requests to {seen}")]
+    NoRequests {
+        /// The function.
+        function: String,
+        /// Those that there were.
+        seen: String,
+    },
+}
+
+/// What requests cost, by function and path.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    functions: Mutex<BTreeMap<String, Vec<Path>>>,
+}
+
+/// The requests to one function that took the same steps.
+struct Path {
+    shape: Vec<Shape>,
+    seen: usize,
+    /// Of all chains one after the other.
+    steps: Vec<Samples>,
+    /// Of each phase of application logic.
+    app_ns: Vec<Vec<f64>>,
+    /// By the trace that received them, how long responses were waited for.
+    waits_ns: BTreeMap<String, Waits>,
+}
+
+/// How long the latest responses were waited for, of all that were seen.
+#[derive(Default)]
+struct Waits {
+    kept: Vec<f64>,
+    seen: usize,
+}
+
+/// A phase of a path.
+#[derive(PartialEq)]
+enum Shape {
+    Cpu,
+    Chains(Vec<Vec<Place>>),
+}
+
+#[derive(Clone, PartialEq)]
+struct Place {
+    trace: String,
+    accel: Accel,
+    direction: Direction,
+    facts: Vec<(String, i64)>,
+}
+
+#[derive(Default)]
+struct Samples {
+    input_bytes: Vec<u64>,
+    output_bytes: Vec<u64>,
+    cost_ns: Vec<f64>,
+}
+
+/// A path that requests to a function have taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedPath {
+    /// How many requests took it.
+    pub requests: u64,
+    /// Its phases, with medians of the latest requests.
+    pub phases: Vec<RecordedPhase>,
+    /// By the trace that received them, how long the latest responses were waited for, in
+    /// nanoseconds.
+    pub waits_ns: BTreeMap<String, Vec<f64>>,
+}
+
+impl Recorder {
+    /// Keeps a request that was answered with a result.
+    pub(crate) fn keep(&self, function: &str, received: &TraceRun, trail: &Trail, sent: &TraceRun) {
+        let timed = |ran: &TraceRun| ran.costs_ns.len() == ran.outcome.steps.len();
+        if !timed(received) || !timed(sent) || !is_timed(trail) {
+            // A core has done some of the work, untimed.
+            return;
+        }
+        let chain = |steps: &[Step]| steps.iter().map(Place::of).collect::<Vec<_>>();
+        let mut shape = vec![Shape::Chains(vec![chain(&received.outcome.steps)])];
+        shape.extend(trail.phases.iter().map(|phase| match phase {
+            TrailPhase::Cpu(_) => Shape::Cpu,
+            TrailPhase::Chains(chains) => {
+                Shape::Chains(chains.iter().map(|it| chain(&it.steps)).collect())
+            }
+        }));
+        shape.push(Shape::Chains(vec![chain(&sent.outcome.steps)]));
+        let mut functions = self
+            .functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let paths = functions.entry(function.to_owned()).or_default();
+        let known = paths.iter().position(|path| path.shape == shape);
+        let index = match known {
+            Some(index) => index,
+            None if paths.len() == MAX_PATHS => return,
+            None => {
+                paths.push(Path::new(shape));
+                paths.len() - 1
+            }
+        };
+        paths[index].keep(received, trail, sent);
+    }
+
+    /// All paths that requests to `function` have taken, the most common one first.
+    pub(crate) fn paths(&self, function: &str) -> Vec<RecordedPath> {
+        let functions = self
+            .functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let paths = functions.get(function).map(Vec::as_slice).unwrap_or(&[]);
+        let mut recorded: Vec<RecordedPath> = paths
+            .iter()
+            .map(|path| RecordedPath {
+                requests: path.seen as u64,
+                phases: path.phases(),
+                waits_ns: path.waits_ns(),
+            })
+            .collect();
+        recorded.sort_by_key(|path| std::cmp::Reverse(path.requests));
+        recorded
+    }
+
+    /// The recording of `services`: names of functions, and what their services are called.
+    pub(crate) fn recording(
+        &self,
+        services: &[(&str, &str)],
+        machine: &str,
+        date: &str,
+    ) -> Result<Recording, RecordingError> {
+        let functions = self
+            .functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut recording = Recording::new(machine, date);
+        for (function, service) in services {
+            let paths = functions.get(*function).map(Vec::as_slice).unwrap_or(&[]);
+            let Some(most_common) = paths.iter().max_by_key(|path| path.seen) else {
+                let seen: Vec<&str> = functions.keys().map(String::as_str).collect();
+                return Err(RecordingError::NoRequests {
+                    function: (*function).to_owned(),
+                    seen: match seen.is_empty() {
+                        true => "none".to_owned(),
+                        false => seen.join(", "),
+                    },
+                });
+            };
+            recording.services.push(RecordedService {
+                calibration: None,
+                service: (*service).to_owned(),
+                phases: most_common.phases(),
+                requests: paths
+                    .iter()
+                    .filter(|path| path.has_phases_of(most_common))
+                    .map(Path::requests)
+                    .collect(),
+            });
+        }
+        Ok(recording)
+    }
+}
+
+impl Place {
+    fn of(step: &Step) -> Place {
+        Place {
+            trace: step.trace.clone(),
+            accel: step.accel,
+            direction: match step.direction {
+                accelflow_accel::Direction::Receive => Direction::Receive,
+                accelflow_accel::Direction::Send => Direction::Send,
+            },
+            facts: step.facts.clone(),
+        }
+    }
+}
+
+fn is_timed(trail: &Trail) -> bool {
+    trail.phases.iter().all(|phase| match phase {
+        TrailPhase::Cpu(_) => true,
+        TrailPhase::Chains(chains) => chains
+            .iter()
+            .all(|chain| chain.costs_ns.len() == chain.steps.len()),
+    })
+}
+
+impl Path {
+    fn new(shape: Vec<Shape>) -> Path {
+        let steps = shape.iter().map(|phase| match phase {
+            Shape::Cpu => 0,
+            Shape::Chains(chains) => chains.iter().map(Vec::len).sum(),
+        });
+        let steps = steps.sum();
+        let cpu = |phase: &&Shape| **phase == Shape::Cpu;
+        Path {
+            seen: 0,
+            steps: std::iter::repeat_with(Samples::default)
+                .take(steps)
+                .collect(),
+            app_ns: vec![Vec::new(); shape.iter().filter(cpu).count()],
+            waits_ns: BTreeMap::new(),
+            shape,
+        }
+    }
+
+    fn keep(&mut self, received: &TraceRun, trail: &Trail, sent: &TraceRun) {
+        let slot = self.seen % KEPT;
+        self.seen += 1;
+        let mut chains = vec![(&received.outcome.steps, &received.costs_ns)];
+        let mut logic = self.app_ns.iter_mut();
+        for phase in &trail.phases {
+            match phase {
+                TrailPhase::Cpu(spent) => {
+                    if let Some(kept) = logic.next() {
+                        put(kept, slot, nanoseconds(*spent).max(LEAST_NS));
+                    }
+                }
+                TrailPhase::Chains(several) => {
+                    chains.extend(several.iter().map(|it| (&it.steps, &it.costs_ns)));
+                    for (trace, wait) in several.iter().flat_map(|it| &it.waits) {
+                        let waits = self.waits_ns.entry(trace.clone()).or_default();
+                        put(&mut waits.kept, waits.seen % KEPT, nanoseconds(*wait));
+                        waits.seen += 1;
+                    }
+                }
+            }
+        }
+        chains.push((&sent.outcome.steps, &sent.costs_ns));
+        let all = chains
+            .into_iter()
+            .flat_map(|(steps, costs)| steps.iter().zip(costs.iter().copied()));
+        for (samples, (step, cost)) in self.steps.iter_mut().zip(all) {
+            put(&mut samples.input_bytes, slot, step.input_bytes as u64);
+            put(&mut samples.output_bytes, slot, step.output_bytes as u64);
+            put(&mut samples.cost_ns, slot, cost.max(LEAST_NS));
+        }
+    }
+
+    fn waits_ns(&self) -> BTreeMap<String, Vec<f64>> {
+        let waits = self.waits_ns.iter();
+        waits
+            .map(|(trace, waits)| (trace.clone(), waits.kept.clone()))
+            .collect()
+    }
+
+    /// Whether it has as many phases, and as many chains in each: a recorded service has one path.
+    fn has_phases_of(&self, other: &Path) -> bool {
+        let chains = |phase: &Shape| match phase {
+            Shape::Cpu => None,
+            Shape::Chains(chains) => Some(chains.len()),
+        };
+        let counts = self.shape.iter().map(chains);
+        counts.eq(other.shape.iter().map(chains))
+    }
+
+    /// What all of its requests said.
+    fn requests(&self) -> RecordedRequest {
+        let phase = |phase: &Shape| match phase {
+            Shape::Cpu => Vec::new(),
+            Shape::Chains(chains) => chains.iter().map(|places| said(places)).collect(),
+        };
+        RecordedRequest {
+            count: self.seen as u64,
+            facts: self.shape.iter().map(phase).collect(),
+        }
+    }
+
+    fn phases(&self) -> Vec<RecordedPhase> {
+        let (mut steps, mut logic) = (self.steps.iter(), self.app_ns.iter());
+        let phase = |phase: &Shape| match phase {
+            Shape::Cpu => {
+                let kept = logic.next().map(Vec::as_slice).unwrap_or(&[]);
+                RecordedPhase::Cpu {
+                    app_ns: Some(median(kept, f64::total_cmp)),
+                    samples: kept.len() as u64,
+                }
+            }
+            Shape::Chains(chains) => {
+                let chain = |places: &Vec<Place>| RecordedChain {
+                    steps: places
+                        .iter()
+                        .zip(steps.by_ref())
+                        .map(|(place, kept)| kept.step(place))
+                        .collect(),
+                };
+                RecordedPhase::Chains(chains.iter().map(chain).collect())
+            }
+        };
+        self.shape.iter().map(phase).collect()
+    }
+}
+
+impl Samples {
+    fn step(&self, place: &Place) -> RecordedStep {
+        RecordedStep {
+            trace: place.trace.clone(),
+            accelerator: place.accel.name().to_owned(),
+            direction: place.direction,
+            input_bytes: median(&self.input_bytes, u64::cmp),
+            output_bytes: median(&self.output_bytes, u64::cmp),
+            facts: place.facts.iter().cloned().collect(),
+            cost_ns: median(&self.cost_ns, f64::total_cmp),
+            samples: self.cost_ns.len() as u64,
+        }
+    }
+}
+
+/// What branches could see in each trace. Later operations may change it (Dcmp, a message's form),
+/// and branches look at the first that says it.
+fn said(places: &[Place]) -> BTreeMap<String, BTreeMap<String, i64>> {
+    let mut facts: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
+    for place in places {
+        for (field, value) in &place.facts {
+            let trace = facts.entry(place.trace.clone()).or_default();
+            trace.entry(field.clone()).or_insert(*value);
+        }
+    }
+    facts
+}
+
+fn put<T>(kept: &mut Vec<T>, slot: usize, value: T) {
+    match kept.get_mut(slot) {
+        Some(place) => *place = value,
+        None => kept.push(value),
+    }
+}
+
+/// The lower median, a value that did occur; of none, the default.
+fn median<T: Copy + Default>(kept: &[T], order: impl Fn(&T, &T) -> std::cmp::Ordering) -> T {
+    let mut sorted = kept.to_vec();
+    sorted.sort_by(order);
+    let middle = sorted.len().saturating_sub(1) / 2;
+    sorted.get(middle).copied().unwrap_or_default()
+}

@@ -1,0 +1,31 @@
+//! One run of a trace: its outcome, and what its steps cost.
+
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::{Outcome, Step};
+use accelflow_trace::Accel;
+
+/// A trace of one request: what it did, and what each step cost without the socket's share.
+pub(crate) struct TraceRun {
+    pub(crate) outcome: Outcome,
+    /// In nanoseconds, one for each step; empty if the steps were not timed.
+    pub(crate) costs_ns: Vec<f64>,
+    /// When each step began and how long it took; empty unless spans are made.
+    pub(crate) times: Vec<(Instant, Duration)>,
+}
+
+impl TraceRun {
+    /// Adds to the TCP step what the operating system's part of it took.
+    pub(crate) fn add_socket(&mut self, spent: Duration) {
+        let tcp = |step: &Step| step.accel == Accel::Tcp;
+        let place = self.outcome.steps.iter().position(tcp);
+        if let Some(cost) = place.and_then(|place| self.costs_ns.get_mut(place)) {
+            *cost += nanoseconds(spent);
+        }
+    }
+}
+
+/// Exact below 2^53 ns, which is 104 days.
+pub(crate) fn nanoseconds(spent: Duration) -> f64 {
+    spent.as_nanos() as f64
+}

@@ -1,0 +1,316 @@
+//! OpenTelemetry spans: one a request, and in it one for each accelerator step and the handler.
+//!
+//! Nothing of this is done unless a server is given [`Telemetry`]. Those of steps are made once there
+//! is an answer, of times that were taken on the way, and a request waits for no exporter.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant, SystemTime};
+use std::{fmt, io};
+
+use opentelemetry::propagation::TextMapPropagator;
+use opentelemetry::trace::{Span, SpanKind, Status, TraceContextExt, Tracer, TracerProvider as _};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+
+use super::run::TraceRun;
+
+/// How long the collector may take to accept a batch.
+const EXPORT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The largest answer of a collector that is read.
+const MAX_ANSWER_BYTES: u64 = 4 << 20;
+
+/// Where spans go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Telemetry {
+    /// The collector, by OTLP over HTTP with Protocol Buffers: `http://127.0.0.1:4318/v1/traces`.
+    /// TLS is not spoken; a collector beside the server is what it is for.
+    pub endpoint: String,
+    /// `service.name`.
+    pub service: String,
+    /// The share of requests that are sampled, from 0 to 1. A request whose caller says whether
+    /// it is sampled, by a W3C `traceparent`, is as the caller says; Thrift's framed messages
+    /// have no place for one.
+    pub sample_ratio: f64,
+}
+
+/// Why there is no telemetry.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// A share that is none.
+    #[error("sample_ratio = {0}: must be from 0 to 1")]
+    Ratio(f64),
+    /// An address that no collector has.
+    #[error("endpoint '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
+    Endpoint(String),
+    /// The exporter could not be made.
+    #[error("exporter: {0}")]
+    Exporter(String),
+}
+
+/// The spans of a running server.
+pub(crate) struct Spans {
+    provider: SdkTracerProvider,
+    tracer: SdkTracer,
+    /// One moment by both clocks.
+    anchor: (Instant, SystemTime),
+}
+
+/// What a caller says of its trace (W3C Trace Context).
+#[derive(Clone, Debug)]
+pub(crate) struct TraceParent(Context);
+
+/// Version, trace, parent and flags in hexadecimal digits; later versions may append fields.
+const TRACEPARENT_BYTES: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
+
+impl TraceParent {
+    /// None if it says nothing, or what is no `traceparent`: a trace of its own then begins.
+    pub(crate) fn read(traceparent: Option<&str>, tracestate: Option<&str>) -> Option<TraceParent> {
+        // The library takes fields that are cut short; the standard has their lengths fixed.
+        let traceparent = traceparent.filter(|it| it.len() >= TRACEPARENT_BYTES)?;
+        let mut headers = HashMap::new();
+        headers.insert("traceparent".to_owned(), traceparent.to_owned());
+        if let Some(tracestate) = tracestate {
+            headers.insert("tracestate".to_owned(), tracestate.to_owned());
+        }
+        let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
+        let good = context.span().span_context().is_valid();
+        good.then_some(TraceParent(context))
+    }
+}
+
+/// The headers that have a service that is called continue the trace of this thread's current span,
+/// if it has one. What a handler calls on its thread has the request's.
+pub(crate) fn headers_for_services() -> Vec<(String, String)> {
+    let mut headers = HashMap::new();
+    Context::map_current(|context| {
+        if context.span().span_context().is_valid() {
+            TraceContextPropagator::new().inject_context(context, &mut headers);
+        }
+    });
+    headers.retain(|_, value: &mut String| !value.is_empty());
+    headers.into_iter().collect()
+}
+
+/// A request while it is answered.
+pub(crate) struct RequestSpan {
+    pub(crate) result: &'static str,
+    /// That of the request's span, which is in it.
+    context: Context,
+    steps: Vec<StepSpan>,
+}
+
+struct StepSpan {
+    name: &'static str,
+    trace: String,
+    begun: Instant,
+    spent: Duration,
+    sizes: Option<(usize, usize)>,
+}
+
+impl RequestSpan {
+    /// What is the current context while the handler runs.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Adds the steps of a trace.
+    pub(crate) fn add(&mut self, ran: &TraceRun) {
+        let steps = ran.outcome.steps.iter().zip(&ran.times);
+        self.steps
+            .extend(steps.map(|(step, (begun, spent))| StepSpan {
+                name: step.accel.name(),
+                trace: step.trace.to_string(),
+                begun: *begun,
+                spent: *spent,
+                sizes: Some((step.input_bytes, step.output_bytes)),
+            }));
+    }
+
+    pub(crate) fn add_handler(&mut self, begun: Instant, spent: Duration) {
+        self.steps.push(StepSpan {
+            name: "handler",
+            trace: String::new(),
+            begun,
+            spent,
+            sizes: None,
+        });
+    }
+}
+
+impl fmt::Debug for Spans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spans").finish_non_exhaustive()
+    }
+}
+
+impl Telemetry {
+    /// Whether such a thing can be.
+    ///
+    /// # Errors
+    /// [`TelemetryError`].
+    pub fn check(&self) -> Result<(), TelemetryError> {
+        if !(0.0..=1.0).contains(&self.sample_ratio) {
+            return Err(TelemetryError::Ratio(self.sample_ratio));
+        }
+        let uri = self.endpoint.parse::<http::Uri>();
+        match uri.map(|uri| (uri.scheme_str() == Some("http"), uri.host().is_some())) {
+            Ok((true, true)) => Ok(()),
+            _ => Err(TelemetryError::Endpoint(self.endpoint.clone())),
+        }
+    }
+
+    pub(crate) fn start(&self) -> Result<Spans, TelemetryError> {
+        self.check()?;
+        let client = Collector(
+            ureq::Agent::config_builder()
+                .timeout_global(Some(EXPORT_PATIENCE))
+                .http_status_as_error(false)
+                .build()
+                .into(),
+        );
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(client)
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(&self.endpoint)
+            .with_timeout(EXPORT_PATIENCE)
+            .build()
+            .map_err(|error| TelemetryError::Exporter(error.to_string()))?;
+        let ratio = Sampler::TraceIdRatioBased(self.sample_ratio);
+        let resource = Resource::builder().with_service_name(self.service.clone());
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_sampler(Sampler::ParentBased(Box::new(ratio)))
+            .with_resource(resource.build())
+            .build();
+        Ok(Spans {
+            tracer: provider.tracer("accelflow"),
+            provider,
+            anchor: (Instant::now(), SystemTime::now()),
+        })
+    }
+}
+
+impl Spans {
+    /// Begins the span of a request to `function` that T1 has `received`. `parent` is what its caller
+    /// said.
+    pub(crate) fn begin(
+        &self,
+        function: &str,
+        peer: SocketAddr,
+        tenant: u16,
+        received: &TraceRun,
+        parent: Option<&TraceParent>,
+    ) -> RequestSpan {
+        let begun = received.times.first().map_or_else(Instant::now, |it| it.0);
+        let parent = parent.map_or_else(Context::new, |it| it.0.clone());
+        let (service, method) = function.rsplit_once('.').unwrap_or_default();
+        let builder = self
+            .tracer
+            .span_builder(function.to_owned())
+            .with_kind(SpanKind::Server)
+            .with_start_time(self.at(begun))
+            .with_attributes([
+                KeyValue::new("rpc.service", service.to_owned()),
+                KeyValue::new("rpc.method", method.to_owned()),
+                KeyValue::new("network.peer.address", peer.ip().to_string()),
+                KeyValue::new("network.peer.port", i64::from(peer.port())),
+                KeyValue::new("accelflow.tenant", i64::from(tenant)),
+            ]);
+        let span = builder.start_with_context(&self.tracer, &parent);
+        let mut request = RequestSpan {
+            result: "",
+            context: parent.with_span(span),
+            steps: Vec::new(),
+        };
+        request.add(received);
+        request
+    }
+
+    /// Ends the span of a request that has been answered, with those of its steps in it.
+    pub(crate) fn emit(&self, request: RequestSpan) {
+        let (now, context) = (Instant::now(), request.context);
+        let span = context.span();
+        if !span.is_recording() {
+            return;
+        }
+        span.set_attribute(KeyValue::new("accelflow.result", request.result));
+        if !matches!(request.result, "ok" | "oneway" | "exception") {
+            span.set_status(Status::error(request.result));
+        }
+        for step in request.steps {
+            let builder = self
+                .tracer
+                .span_builder(step.name)
+                .with_start_time(self.at(step.begun));
+            let mut child = builder.start_with_context(&self.tracer, &context);
+            if let Some((input, output)) = step.sizes {
+                child.set_attributes([
+                    KeyValue::new("accelflow.trace", step.trace),
+                    KeyValue::new("accelflow.input_bytes", input as i64),
+                    KeyValue::new("accelflow.output_bytes", output as i64),
+                ]);
+            }
+            child.end_with_timestamp(self.at(step.begun + step.spent));
+        }
+        span.end_with_timestamp(self.at(now));
+    }
+
+    /// Sends what is left, for as long as the exporter has patience.
+    pub(crate) fn flush(&self) {
+        // A collector that is not there is no reason not to stop.
+        let _ = self.provider.force_flush();
+    }
+
+    fn at(&self, moment: Instant) -> SystemTime {
+        self.anchor.1 + moment.saturating_duration_since(self.anchor.0)
+    }
+}
+
+impl Drop for Spans {
+    fn drop(&mut self) {
+        let _ = self.provider.shutdown_with_timeout(EXPORT_PATIENCE);
+    }
+}
+
+/// The collector as the exporter's client: it is called on the exporter's own thread.
+#[derive(Debug)]
+struct Collector(ureq::Agent);
+
+#[async_trait::async_trait]
+impl HttpClient for Collector {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (parts, body) = request.into_parts();
+        let answer = self.0.run(Request::from_parts(parts, &body[..]))?;
+        let (parts, mut body) = answer.into_parts();
+        let read = body.with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
+        let body = read.map_err(io::Error::other)?;
+        Ok(Response::from_parts(parts, Bytes::from(body)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_traceparent_of_the_standard_is_one() {
+        let trace = "0af7651916cd43dd8448eb211c80319c";
+        let good = format!("00-{trace}-b7ad6b7169203331-01");
+        let read = TraceParent::read(Some(&good), Some("vendor=1")).expect("W3C's example");
+        let context = read.0.span().span_context().clone();
+        assert_eq!(context.trace_id().to_string(), trace);
+        assert!(context.is_sampled() && context.is_remote());
+        let none = format!("00-{}-b7ad6b7169203331-01", "0".repeat(32));
+        for bad in ["", "00-1", &good[..54], &none, &good.replace('-', "_")] {
+            assert!(TraceParent::read(Some(bad), None).is_none(), "{bad}");
+        }
+        assert!(TraceParent::read(None, Some("vendor=1")).is_none());
+    }
+}

@@ -1,0 +1,146 @@
+//! Histograms of times, to which many threads add all the time.
+//!
+//! A thread adds to a share of its own, as far as there are enough, and without a lock; whoever
+//! asks gets the sum of all shares.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{array, fmt};
+
+use accelflow_trace::Accel;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+
+/// The upper end of the first bucket; each further one is four times as long.
+const FIRST_NS: u64 = 64;
+
+/// From 64 ns to a second.
+const BUCKETS: usize = 13;
+
+/// How many threads add without meeting.
+const SHARES: usize = 8;
+
+/// On cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Share {
+    /// The last is for times beyond all buckets.
+    counts: [AtomicU64; BUCKETS + 1],
+    sum_ns: AtomicU64,
+}
+
+/// How often something took how long.
+#[derive(Clone, Debug)]
+pub(crate) struct Times(Arc<[Share; SHARES]>);
+
+impl Times {
+    pub(crate) fn new() -> Times {
+        Times(Arc::new(array::from_fn(|_| Share::default())))
+    }
+
+    pub(crate) fn observe(&self, spent: Duration) {
+        let share = &self.0[share_of_thread(SHARES)];
+        let ns = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        share.counts[bucket(ns)].fetch_add(1, Ordering::Relaxed);
+        share.sum_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    fn encode(&self, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
+        let of_all = |get: &dyn Fn(&Share) -> &AtomicU64| -> u64 {
+            let parts = self.0.iter().map(|it| get(it).load(Ordering::Relaxed));
+            parts.sum()
+        };
+        let buckets: Vec<(f64, u64)> = (0..=BUCKETS)
+            .map(|index| (upper_seconds(index), of_all(&|share| &share.counts[index])))
+            .collect();
+        // Counted here and not beside the buckets, so that they always agree.
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let sum = of_all(&|share| &share.sum_ns) as f64 / 1e9;
+        encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+    }
+}
+
+impl EncodeMetric for Times {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        Times::encode(self, &mut encoder)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// Times by accelerator.
+#[derive(Clone, Debug)]
+pub(crate) struct StepTimes([Times; Accel::COUNT]);
+
+impl StepTimes {
+    pub(crate) fn new() -> StepTimes {
+        StepTimes(array::from_fn(|_| Times::new()))
+    }
+
+    pub(crate) fn of(&self, accel: Accel) -> &Times {
+        &self.0[accel.index()]
+    }
+}
+
+impl EncodeMetric for StepTimes {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        for accel in Accel::ALL {
+            let labels = [("accelerator", accel.name())];
+            self.of(accel)
+                .encode(&mut encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// The bucket of a time: how many digits to base 4 the number of whole first buckets before it has.
+fn bucket(ns: u64) -> usize {
+    let before = ns.saturating_sub(1) / FIRST_NS;
+    let bits = (u64::BITS - before.leading_zeros()) as usize;
+    bits.div_ceil(2).min(BUCKETS)
+}
+
+/// The upper end of a bucket; the last has none.
+fn upper_seconds(index: usize) -> f64 {
+    match index {
+        BUCKETS => f64::INFINITY,
+        _ => (FIRST_NS << (2 * index)) as f64 / 1e9,
+    }
+}
+
+/// The share of this thread where there are so many: others have it only if there are more threads.
+pub(crate) fn share_of_thread(shares: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static MINE: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    if MINE.get() == usize::MAX {
+        MINE.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    }
+    MINE.get() % shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_in_the_first_bucket_that_is_long_enough() {
+        for ns in (0..5_000).chain([1 << 20, (1 << 30) + 1, 2_000_000_000, u64::MAX]) {
+            let found = bucket(ns);
+            assert!(ns as f64 / 1e9 <= upper_seconds(found), "{ns}");
+            assert!(
+                found == 0 || ns as f64 / 1e9 > upper_seconds(found - 1),
+                "{ns}"
+            );
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Taking connections, and seeing each of them to its end.
+
+use std::io::{ErrorKind, Read};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::greeting::greet;
+use super::grpc;
+use super::peer::PeerAdmission;
+use super::places::Place;
+use super::protocol::Endpoint;
+use super::shared::Shared;
+use super::thrift::connection::Connection;
+use crate::transport::close::Close;
+use crate::transport::socket::is_timeout;
+
+/// A connection's stack: the deepest message there may be, parsed and written, takes a tenth.
+const STACK_BYTES: usize = 512 * 1024;
+
+/// How long a client has to end a connection that the server has ended.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How often it is looked whether it has.
+const LOOKS_EVERY: Duration = Duration::from_millis(5);
+
+/// Takes connections until the server stops.
+pub(crate) fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+    for number in 0.. {
+        let accepted = listener.accept();
+        if shared.admission.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        match accepted {
+            Ok((stream, peer)) => admit(shared, number, stream, peer),
+            // Out of descriptors, or a connection that is gone already: others may fare better.
+            Err(error) => {
+                shared.observers.metrics.connection_ended("accept_failed");
+                if error.kind() != ErrorKind::ConnectionAborted {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr) {
+    let admission = &shared.admission;
+    let taken = admission
+        .places
+        .take(number, stream, peer, &admission.stopping);
+    let place = match taken {
+        Ok(place) => place,
+        Err(why) => return shared.observers.metrics.connection_ended(why.reason()),
+    };
+    let open = admission.places.count();
+    shared.observers.metrics.open.set(open as i64);
+    let (for_thread, its_place) = (shared.clone(), place.clone());
+    let spawned = thread::Builder::new()
+        .name(format!("accelflow-{number}"))
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            // Whatever happens to this connection, it is taken off the list.
+            let mut ended = Ended(&for_thread, &its_place, "panic");
+            (for_thread.admission.thread_scope)(&mut || {
+                let close = serve(&for_thread, &its_place);
+                ended.2 = close.reason();
+                take_leave(&its_place.stream, &close);
+            });
+        });
+    if spawned.is_err() {
+        shared.ended(&place, "no_thread");
+    }
+}
+
+/// Serves one connection, and says why it ended.
+fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
+    let admission = &shared.admission;
+    let mut peer = PeerAdmission::unidentified(admission.tenants.as_deref(), place.address);
+    // A peer that will prove nothing is admitted by its address, before it sends anything.
+    if !admission.asks_clients()
+        && let Err(close) = peer.admit(Vec::new())
+    {
+        return close;
+    }
+    let greeted = match greet(&shared.config, admission, &place.stream, &mut peer) {
+        Ok(greeted) => greeted,
+        Err(close) => return close,
+    };
+    match &shared.endpoint {
+        Endpoint::Thrift(schema) => Connection::new(shared, schema, place, peer, greeted).run(),
+        Endpoint::Grpc(gateway) => {
+            grpc::connection::serve(shared, gateway, place, &peer.peer, greeted)
+        }
+    }
+}
+
+/// Ends a connection of whose client more may be on its way: to close it with that unread would reset
+/// it (RFC 9293, section 3.6.1), and with it what the client has yet to read.
+fn take_leave(mut stream: &TcpStream, close: &Close) {
+    if !close.leaves_unread() || stream.shutdown(Shutdown::Write).is_err() {
+        return;
+    }
+    let end = Instant::now() + FAREWELL;
+    let mut unread = [0; 4096];
+    if stream.set_read_timeout(Some(LOOKS_EVERY)).is_err() {
+        return;
+    }
+    // Both have ended it when there is no other end any more.
+    while Instant::now() < end && stream.peer_addr().is_ok() {
+        match stream.read(&mut unread) {
+            Ok(1..) => {}
+            // Of a server that stops this is not the client's end, but its own.
+            Ok(0) => thread::sleep(LOOKS_EVERY),
+            Err(error) if is_timeout(&error) => thread::sleep(LOOKS_EVERY),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+struct Ended<'s>(&'s Shared, &'s Place, &'static str);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.ended(self.1, self.2);
+    }
+}

@@ -1,0 +1,36 @@
+//! Who may connect, and whether the server still takes connections.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::places::Places;
+use super::tenants::gates::Tenants;
+use super::thread_scope::ThreadScope;
+use crate::transport::tls::identity::TlsIdentity;
+
+/// What decides whether a connection is accepted, and on which terms.
+pub(crate) struct Admission {
+    /// The server's certificate, if it speaks TLS.
+    pub(crate) identity: Option<TlsIdentity>,
+    /// The tenants, if connections are told apart.
+    pub(crate) tenants: Option<Arc<Tenants>>,
+    /// The connections that are open.
+    pub(crate) places: Arc<Places>,
+    /// What each connection's thread runs within.
+    pub(crate) thread_scope: Arc<ThreadScope>,
+    /// Set when the server stops.
+    pub(crate) stopping: AtomicBool,
+}
+
+impl Admission {
+    /// Whether clients must prove who they are by a certificate.
+    pub(crate) fn asks_clients(&self) -> bool {
+        let identity = self.identity.as_ref();
+        identity.is_some_and(|identity| identity.asks_clients)
+    }
+
+    /// Whether the server stops.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}

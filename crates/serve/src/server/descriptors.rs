@@ -1,0 +1,9 @@
+//! File descriptors of the process.
+
+use rustix::process::{Resource, getrlimit};
+
+/// How many descriptors the process may have.
+pub(crate) fn descriptor_limit() -> usize {
+    let most = getrlimit(Resource::Nofile).current;
+    most.map_or(usize::MAX, |it| usize::try_from(it).unwrap_or(usize::MAX))
+}

@@ -1,0 +1,267 @@
+//! Executors that connections borrow for a trace, and the core that takes over from them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use accelflow_accel::{AccelError, Ensemble, Settings};
+use accelflow_runtime::{
+    Bodies, Conversation, Detail, Executor, Failure, Message, PooledBodies, Pools,
+};
+use accelflow_trace::{Accel, Image};
+
+use super::tenants::gates::Tenants;
+use crate::config::Execution;
+use crate::error::ServeError;
+use crate::memory::buffers;
+use crate::observe::measured::Measured;
+use crate::observe::metrics::Metrics;
+use crate::observe::run::TraceRun;
+use crate::observe::times::share_of_thread;
+use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
+
+type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
+
+/// Makes the bodies of one executor.
+type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send + Sync;
+
+/// As many executors as there have ever been traces at once. Between two traces an executor holds
+/// scratch memory and no part of a message.
+pub(crate) struct Executors {
+    image: Image,
+    settings: Settings,
+    cores: usize,
+    next_core: NextCore,
+    maker: Maker,
+    watch: Watch,
+    free: [Shelf; SHELVES],
+}
+
+/// Executors that threads share, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Shelf(Mutex<Vec<ServeExecutor>>);
+
+/// How many threads give and take executors without meeting.
+const SHELVES: usize = 8;
+
+/// Who looks at the runs of traces.
+pub(crate) struct Watch {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) tenants: Option<Arc<Tenants>>,
+    /// Whether the costs of steps are wanted one by one.
+    pub(crate) records: bool,
+    /// Whether the times of steps are.
+    pub(crate) spans: bool,
+}
+
+/// Failures of an accelerator itself: the same input can do better elsewhere.
+const NOT_THE_INPUTS_FAULT: [&str; 2] = ["panic", "device_failed"];
+
+impl Executors {
+    pub(crate) fn new(
+        image: Image,
+        settings: Settings,
+        cores: usize,
+        next_core: NextCore,
+        maker: Maker,
+        watch: Watch,
+    ) -> Result<Executors, ServeError> {
+        let executors = Executors {
+            image,
+            settings,
+            cores,
+            next_core,
+            maker,
+            watch,
+            free: Default::default(),
+        };
+        // What cannot be made at all is known before the first request.
+        let first = executors.make()?;
+        executors.give(first);
+        Ok(executors)
+    }
+
+    /// Runs a trace. If an accelerator fails where the input is not to blame, a core runs it
+    /// again with fresh software bodies (`cpu_fallback` in the paper's Listing 2).
+    pub(crate) fn run(
+        &self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<TraceRun, RunError> {
+        let payload = buffers::copy_of(message.bytes);
+        self.run_with(name, payload, message, conversation)
+    }
+
+    /// As [`Executors::run`], on `payload` in the place of the message's bytes: it is copied only
+    /// where the core may have to begin again with it.
+    pub(crate) fn run_on(
+        &self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<TraceRun, RunError> {
+        if !self.maker.may_fail {
+            return self.run_with(name, payload, message, conversation);
+        }
+        let kept = Message {
+            bytes: &payload,
+            ..message.clone()
+        };
+        let ran = self.run(name, &kept, conversation);
+        buffers::give_back(payload);
+        ran
+    }
+
+    fn run_with(
+        &self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<TraceRun, RunError> {
+        let tenants = self.watch.tenants.as_ref();
+        let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
+        let mut executor = self.take()?;
+        let done = executor.run_on(name, payload, message, conversation, &mut SocketPeer);
+        let bodies = executor.bodies_mut();
+        let costs_ns = std::mem::take(&mut bodies.costs_ns);
+        let times = std::mem::take(&mut bodies.times);
+        match done {
+            Ok(outcome) => {
+                self.give(executor);
+                Ok(TraceRun {
+                    outcome,
+                    costs_ns,
+                    times,
+                })
+            }
+            Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
+                // A body that panicked is not used again.
+                drop(executor);
+                self.watch.metrics.fallback(name, failure.error.reason);
+                if !self.maker.may_fail {
+                    // These were the core's own bodies: they would do the same again.
+                    return Err(RunError::Trace(failure));
+                }
+                let bodies = ensemble(&self.settings, self.cores, &self.next_core);
+                let bodies = bodies.map_err(ServeError::from)?;
+                let mut core: Executor<Ensemble> = Executor::new(self.image.clone(), bodies);
+                Ok(TraceRun {
+                    outcome: core.run(name, message, conversation, &mut SocketPeer)?,
+                    costs_ns: Vec::new(),
+                    times: Vec::new(),
+                })
+            }
+            Err(failure) => {
+                self.give(executor);
+                self.watch.metrics.fallback(name, failure.error.reason);
+                Err(RunError::Trace(failure))
+            }
+        }
+    }
+
+    fn make(&self) -> Result<ServeExecutor, ServeError> {
+        let inner = (self.maker.make)()?;
+        let metrics = self.watch.metrics.clone();
+        let mut executor = Executor::new(
+            self.image.clone(),
+            Measured {
+                inner,
+                metrics,
+                costs_ns: Vec::new(),
+                records: self.watch.records,
+                times: Vec::new(),
+                spans: self.watch.spans,
+                last: Instant::now(),
+            },
+        );
+        if !self.watch.records && !self.watch.spans {
+            executor.set_detail(Detail::Results);
+        }
+        Ok(executor)
+    }
+
+    fn take(&self) -> Result<ServeExecutor, ServeError> {
+        let mine = share_of_thread(SHELVES);
+        let shelves = (0..SHELVES).map(|turn| &self.free[(mine + turn) % SHELVES]);
+        match shelves.into_iter().find_map(Shelf::take) {
+            Some(executor) => Ok(executor),
+            None => self.make(),
+        }
+    }
+
+    fn give(&self, executor: ServeExecutor) {
+        self.free[share_of_thread(SHELVES)].give(executor);
+    }
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Vec<ServeExecutor>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<ServeExecutor> {
+        self.lock().pop()
+    }
+
+    fn give(&self, executor: ServeExecutor) {
+        self.lock().push(executor);
+    }
+}
+
+/// What makes the bodies of one executor; `may_fail` is whether those of `ensemble` are others than
+/// the core's own.
+pub(crate) fn bodies(
+    execution: Execution,
+    ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
+    may_fail: bool,
+    metrics: &Metrics,
+) -> Result<Maker, ServeError> {
+    let make: Box<MakeBodies> = match execution {
+        Execution::Inline => Box::new(move || {
+            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble()?);
+            Ok(bodies)
+        }),
+        Execution::Ensemble(settings) => {
+            let pools = Pools::start(settings, ensemble)?;
+            let pools = Arc::new(pools);
+            metrics.watch(pools.clone());
+            Box::new(move || {
+                let bodies: Box<dyn Bodies + Send> = Box::new(PooledBodies::new(pools.clone())?);
+                Ok(bodies)
+            })
+        }
+    };
+    let may_fail = may_fail || !matches!(execution, Execution::Inline);
+    Ok(Maker { make, may_fail })
+}
+
+/// What makes executors' bodies.
+pub(crate) struct Maker {
+    make: Box<MakeBodies>,
+    /// Whether they can fail where the core would not.
+    may_fail: bool,
+}
+
+/// Why a trace has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// The trace ended early.
+    #[error(transparent)]
+    Trace(#[from] Box<Failure>),
+    /// There was nobody to run it.
+    #[error(transparent)]
+    Set(#[from] ServeError),
+}
+
+impl RunError {
+    /// Whether it was `accel` that refused its input.
+    pub(crate) fn is_at(&self, accel: Accel) -> bool {
+        match self {
+            RunError::Trace(failure) => failure.error.accelerator == Some(accel),
+            RunError::Set(_) => false,
+        }
+    }
+}

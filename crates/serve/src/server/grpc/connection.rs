@@ -1,0 +1,346 @@
+//! A connection that speaks gRPC over HTTP/2: one thread, on which the library's state machine runs,
+//! and a task for each request.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::TcpStream;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::Limits;
+use accelflow_accel::tls::{ContentType, TlsSession};
+use accelflow_runtime::{Conversation, Message};
+use bytes::Bytes;
+use h2::Reason;
+use h2::server::{self, Connection};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::LocalSet;
+use tokio::time::{interval, timeout};
+
+use super::account::Account;
+use super::gateway::Gateway;
+use super::stream::Streams;
+use crate::config::Config;
+use crate::memory::room::Room;
+use crate::observe::ledger::Ledger;
+use crate::observe::run::TraceRun;
+use crate::server::greeting::Greeted;
+use crate::server::peer::Peer;
+use crate::server::places::Place;
+use crate::server::shared::Shared;
+use crate::transport::close::Close;
+use crate::transport::grpc::traces::PipeTraces;
+use crate::transport::http2::frames::{Activity, Frames};
+use crate::transport::http2::pipe::{End, Fault, Pipe};
+use crate::transport::http2::window::{connection_window, flood};
+use crate::transport::tls::control::Control;
+
+/// The descriptors of a connection beside its socket: the socket's copy, which the runtime owns, and what the
+/// runtime waits by (two of epoll, and one to be woken by).
+pub(crate) const DESCRIPTORS: usize = 4;
+/// The flow-control window of a stream: what a client may send before its message is let in. More
+/// than messages of 64 KiB have with what is around them, so that those come without a pause.
+const STREAM_WINDOW: u32 = 128 * 1024;
+/// The longest list of headers (RFC 9113, section 10.5.1).
+const MAX_HEADERS: u32 = 16 * 1024;
+/// What is buffered of a response before the stream has to wait.
+const SEND_BUFFER: usize = 256 * 1024;
+/// How long a client has to end a connection that it was told will end, once nothing is going on.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Serves a connection to its end, and says why it ended.
+pub(crate) fn serve(
+    shared: &Arc<Shared>,
+    gateway: &Gateway,
+    place: &Arc<Place>,
+    peer: &Peer,
+    greeted: Greeted,
+) -> Close {
+    let _registered = gateway.register(peer.address);
+    let (stream, runtime) = match (nonblocking(place), runtime()) {
+        (Ok(stream), Ok(runtime)) => (stream, runtime),
+        (Err(error), _) | (_, Err(error)) => return Close::Io(error),
+    };
+    place.has_opened();
+    let setup = Setup {
+        shared,
+        gateway,
+        place,
+        peer,
+    };
+    let served = LocalSet::new().block_on(&runtime, setup.serve(stream, greeted));
+    served.err().unwrap_or(Close::Done)
+}
+
+/// A copy of a connection's socket that does not block.
+fn nonblocking(place: &Place) -> io::Result<TcpStream> {
+    let stream = place.stream.try_clone()?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+fn runtime() -> io::Result<Runtime> {
+    runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+}
+
+/// What a connection is made of.
+struct Setup<'s> {
+    shared: &'s Arc<Shared>,
+    gateway: &'s Gateway,
+    place: &'s Arc<Place>,
+    peer: &'s Peer,
+}
+
+impl Setup<'_> {
+    /// Receives the client's preface, and serves the streams.
+    async fn serve(&self, stream: TcpStream, greeted: Greeted) -> Result<(), Close> {
+        let shared = self.shared;
+        let stream = tokio::net::TcpStream::from_std(stream).map_err(Close::Io)?;
+        let frames = Rc::new(RefCell::new(Frames::new(Instant::now())));
+        let fault = Fault::default();
+        let secure = greeted.control.is_some();
+        let recorder = shared.observers.recorder.clone();
+        let account = recorder.map(|recorder| Rc::new(Account::new(recorder, secure)));
+        let end = ServerEnd {
+            shared: shared.clone(),
+            control: greeted.control,
+            frames: frames.clone(),
+            account: account.clone(),
+        };
+        let (names, inbound) = (PipeTraces::of(secure), greeted.inbound);
+        let conversation = greeted.conversation;
+        let pipe = Pipe::new(end, stream, names, inbound, conversation, fault.clone());
+        let patience = shared.config.handshake_timeout;
+        let handshake = timeout(
+            patience,
+            builder(&shared.config).handshake::<_, Bytes>(pipe),
+        );
+        let handshake = handshake.await.map_err(|_| Close::Slow("handshake"))?;
+        let connection = match (handshake, fault.borrow_mut().take()) {
+            (Ok(connection), _) => connection,
+            (Err(_), Some(close)) => return Err(close),
+            (Err(error), None) => return Err(failed(error)),
+        };
+        let driver = Driver {
+            config: &shared.config,
+            connection,
+            frames: frames.clone(),
+            streams: self.streams(frames, account),
+            stop: self.gateway.stopping(),
+            leaving: None,
+        };
+        let served = driver.run().await;
+        match (served, fault.borrow_mut().take()) {
+            // Faults of the pipe while the client is told of its flood are no reason for the end.
+            (Err(Close::Flood), _) => Err(Close::Flood),
+            (_, Some(close)) => Err(close),
+            (served, None) => served,
+        }
+    }
+
+    fn streams(&self, frames: Rc<RefCell<Frames>>, account: Option<Rc<Account>>) -> Rc<Streams> {
+        let (shared, gateway) = (self.shared, self.gateway);
+        let budget = shared.config.limits.max_message_bytes;
+        Rc::new(Streams {
+            shared: shared.clone(),
+            schema: gateway.schema.clone(),
+            workers: gateway.workers.clone(),
+            place: self.place.clone(),
+            peer: self.peer.clone(),
+            frames,
+            account,
+            activity: Activity::new(Instant::now()),
+            incoming: Semaphore::new(budget.min(Semaphore::MAX_PERMITS)),
+            room: Room::new(shared.config.max_unsent_bytes),
+            sizes: gateway.sizes.clone(),
+        })
+    }
+}
+
+/// The server's end of a connection.
+struct ServerEnd {
+    shared: Arc<Shared>,
+    control: Option<Control>,
+    frames: Rc<RefCell<Frames>>,
+    account: Option<Rc<Account>>,
+}
+
+impl End for ServerEnd {
+    fn run(
+        &mut self,
+        trace: &'static str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<TraceRun, String> {
+        let executors = &self.shared.executors;
+        let ran = executors.run(trace, message, conversation);
+        ran.map_err(|error| error.to_string())
+    }
+
+    fn limits(&self) -> &Limits {
+        self.shared.limits()
+    }
+
+    fn patience(&self) -> Duration {
+        self.shared.config.write_timeout
+    }
+
+    fn ledger(&self) -> Option<&RefCell<Ledger>> {
+        self.account.as_ref().map(|account| &account.ledger)
+    }
+
+    fn drained(&mut self) {
+        if let Some(account) = &self.account {
+            account.settle();
+        }
+    }
+
+    fn see(&mut self, plain: &[u8]) -> bool {
+        let mut frames = self.frames.borrow_mut();
+        frames.see(plain, Instant::now());
+        frames.flooded()
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.frames.borrow_mut().sent(bytes);
+    }
+
+    fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        kind: ContentType,
+        content: &[u8],
+    ) -> Result<Vec<u8>, Close> {
+        let limits = self.shared.limits();
+        match &mut self.control {
+            Some(control) => control.obey(session, kind, content, limits),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close> {
+        let limits = self.shared.limits();
+        match &mut self.control {
+            Some(control) => control.refresh(session, limits),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+fn builder(config: &Config) -> server::Builder {
+    let streams = config.max_concurrent_streams.max(1);
+    let window = connection_window(STREAM_WINDOW, streams);
+    let mut builder = server::Builder::new();
+    builder
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(window)
+        .max_concurrent_streams(streams)
+        .max_header_list_size(MAX_HEADERS)
+        .max_send_buffer_size(SEND_BUFFER);
+    builder
+}
+
+/// Drives a connection's state machine.
+struct Driver<'s> {
+    config: &'s Config,
+    connection: Connection<Pipe<ServerEnd>, Bytes>,
+    frames: Rc<RefCell<Frames>>,
+    streams: Rc<Streams>,
+    stop: watch::Receiver<bool>,
+    /// Since when the client knows that the connection will end, and why it will.
+    leaving: Option<(Instant, Close)>,
+}
+
+impl Driver<'_> {
+    async fn run(mut self) -> Result<(), Close> {
+        let config = self.config;
+        let shortest = config.idle_timeout.min(config.message_timeout) / 4;
+        let tick = shortest.clamp(Duration::from_millis(5), Duration::from_secs(1));
+        let mut tick = interval(tick);
+        if *self.stop.borrow() {
+            self.leave(Close::Done);
+        }
+        loop {
+            tokio::select! {
+                accepted = self.connection.accept() => match accepted {
+                    Some(Ok((request, respond))) => {
+                        let streams = self.streams.clone();
+                        tokio::task::spawn_local(streams.serve(request, respond));
+                    }
+                    Some(Err(error)) => return Err(self.end(failed(error))),
+                    None => return Err(self.end(Close::Done)),
+                },
+                changed = self.stop.changed(), if self.leaving.is_none() => {
+                    if changed.is_ok() {
+                        self.leave(Close::Done);
+                    }
+                }
+                () = flood(&self.frames) => {}
+                _ = tick.tick() => self.look()?,
+            }
+            if self.frames.borrow().flooded() {
+                self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+                let farewell = std::future::poll_fn(|cx| self.connection.poll_closed(cx));
+                let _ = timeout(FAREWELL, farewell).await;
+                return Err(Close::Flood);
+            }
+        }
+    }
+
+    /// Why the connection ends, which has ended in the way of `close`. A flood and its end may
+    /// come at once.
+    fn end(&mut self, close: Close) -> Close {
+        match (self.leaving.take(), close) {
+            _ if self.frames.borrow().flooded() => Close::Flood,
+            (Some((_, close)), Close::Done) => close,
+            (_, close) => close,
+        }
+    }
+
+    /// Tells the client that no further request will be served.
+    fn leave(&mut self, close: Close) {
+        self.connection.graceful_shutdown();
+        self.leaving = Some((Instant::now(), close));
+    }
+
+    /// Sees whether the client takes too long.
+    fn look(&mut self) -> Result<(), Close> {
+        let (config, now) = (self.config, Instant::now());
+        let incomplete = self.frames.borrow().incomplete_since();
+        if incomplete.is_some_and(|since| now - since >= config.message_timeout) {
+            return Err(Close::Slow("message"));
+        }
+        let activity = &self.streams.activity;
+        if activity.active.get() > 0 {
+            return Ok(());
+        }
+        if let Some((since, _)) = &self.leaving {
+            let quiet = now - activity.last.get().max(*since);
+            return match quiet >= FAREWELL {
+                true => Err(self.end(Close::Done)),
+                false => Ok(()),
+            };
+        }
+        if now - activity.last.get() >= config.idle_timeout {
+            self.leave(Close::Idle);
+        }
+        Ok(())
+    }
+}
+
+/// Why a connection has failed, in this crate's terms.
+fn failed(error: h2::Error) -> Close {
+    if error.is_io() {
+        return error.into_io().map_or(Close::Cut, Close::Io);
+    }
+    match error.reason() {
+        Some(Reason::NO_ERROR) => Close::Done,
+        Some(Reason::ENHANCE_YOUR_CALM) => Close::Flood,
+        _ => Close::Http2(error.to_string()),
+    }
+}

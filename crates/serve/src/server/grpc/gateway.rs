@@ -1,0 +1,70 @@
+//! gRPC: requests of HTTP/2 streams to the worker threads, and responses back.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use accelflow_accel::protobuf::Schema;
+use tokio::sync::watch;
+
+use super::workers::Workers;
+use crate::config::Config;
+use crate::memory::room::Sizes;
+use crate::server::thread_scope::ThreadScope;
+
+/// What a server of gRPC has beyond others.
+pub(crate) struct Gateway {
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) workers: Arc<Workers>,
+    /// How large responses have been.
+    pub(crate) sizes: Arc<Sizes>,
+    stop: watch::Sender<bool>,
+    /// The clients whose connections speak HTTP/2, which end it by themselves.
+    speaking: Mutex<BTreeSet<SocketAddr>>,
+}
+
+impl Gateway {
+    pub(crate) fn new(schema: Arc<Schema>, config: &Config, scope: Arc<ThreadScope>) -> Gateway {
+        Gateway {
+            sizes: Arc::new(Sizes::new(schema.methods().len(), config.handler_threads)),
+            schema,
+            workers: Arc::new(Workers::new(config.handler_threads, scope)),
+            stop: watch::Sender::new(false),
+            speaking: Mutex::default(),
+        }
+    }
+
+    fn speaking(&self) -> MutexGuard<'_, BTreeSet<SocketAddr>> {
+        self.speaking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a connection speaks HTTP/2, as long as what is returned lives.
+    pub(crate) fn register(&self, peer: SocketAddr) -> Registered<'_> {
+        self.speaking().insert(peer);
+        Registered(self, peer)
+    }
+
+    /// Whether the connection of a client learns by itself that the server stops.
+    pub(crate) fn is_told(&self, peer: SocketAddr) -> bool {
+        self.speaking().contains(&peer)
+    }
+
+    /// Turns true when the server stops.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Tells all connections.
+    pub(crate) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+}
+
+/// A connection that speaks HTTP/2.
+pub(crate) struct Registered<'g>(&'g Gateway, SocketAddr);
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.0.speaking().remove(&self.1);
+    }
+}

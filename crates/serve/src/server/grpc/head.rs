@@ -1,0 +1,124 @@
+//! What a request's headers say.
+
+use std::time::Duration;
+
+use accelflow_accel::Codec;
+use accelflow_accel::protobuf::{Method, MethodId, Schema};
+use http::request::Parts;
+use http::{HeaderMap, Method as Verb, StatusCode};
+
+use super::status::Status;
+use crate::observe::telemetry::TraceParent;
+use crate::transport::grpc::code::Code;
+use crate::transport::grpc::headers::{ENCODINGS, is_grpc, read_timeout, text};
+use crate::transport::grpc::metadata::Metadata;
+
+/// The headers of a request that can be served.
+#[derive(Debug)]
+pub(crate) struct Head {
+    /// `/package.Service/Method`.
+    pub(crate) path: String,
+    /// Which method that is.
+    pub(crate) method: MethodId,
+    /// `package.Service.Method`, for metrics.
+    pub(crate) function: String,
+    /// What the request's message may be compressed with.
+    pub(crate) codec: Option<Codec>,
+    /// Whether the response may be compressed with gzip.
+    pub(crate) takes_gzip: bool,
+    /// How long the client waits.
+    pub(crate) timeout: Option<Duration>,
+    /// What it says of its caller's trace.
+    pub(crate) parent: Option<TraceParent>,
+    /// What else it says.
+    pub(crate) metadata: Metadata,
+}
+
+/// Why a request is not served.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is no gRPC.
+    Http(StatusCode, &'static str),
+    /// It is.
+    Grpc(Status),
+}
+
+impl From<Status> for Refusal {
+    fn from(status: Status) -> Refusal {
+        Refusal::Grpc(status)
+    }
+}
+
+impl Head {
+    pub(crate) fn read(schema: &Schema, parts: &Parts) -> Result<Head, Refusal> {
+        if parts.method != Verb::POST {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            return Err(Refusal::Http(status, "http_method"));
+        }
+        if !is_grpc(&parts.headers) {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Refusal::Http(status, "content_type"));
+        }
+        let path = parts.uri.path();
+        let (id, method) = find(schema, path)?;
+        let codec = encoding(&parts.headers)?;
+        let timeout = match text(&parts.headers, "grpc-timeout") {
+            None => None,
+            Some(value) => Some(read_timeout(value).ok_or_else(|| {
+                let why = format!(
+                    "grpc-timeout '{}': must be 1 to 8 digits and H, M, S, m, u or n",
+                    value.escape_default()
+                );
+                Status::new(Code::Internal, "bad_timeout", why)
+            })?),
+        };
+        let metadata = Metadata::of(&parts.headers);
+        let metadata =
+            metadata.map_err(|error| Status::new(Code::Internal, "bad_metadata", error))?;
+        let accepted = text(&parts.headers, "grpc-accept-encoding").unwrap_or_default();
+        Ok(Head {
+            path: path.to_owned(),
+            method: id,
+            function: format!("{}.{}", method.service, method.name),
+            codec,
+            takes_gzip: accepted.split(',').any(|it| it.trim() == "gzip"),
+            timeout,
+            parent: TraceParent::read(
+                text(&parts.headers, "traceparent"),
+                text(&parts.headers, "tracestate"),
+            ),
+            metadata,
+        })
+    }
+}
+
+fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), Status> {
+    let unknown = |why: String| Status::private(Code::Unimplemented, "unknown_method", why);
+    let found = schema.find_path(path);
+    let id = found.map_err(|error| unknown(error.to_string()))?;
+    let method = schema.method(id);
+    let method = method.ok_or_else(|| unknown("no such method".to_owned()))?;
+    match method.unary {
+        true => Ok((id, method)),
+        false => Err(Status::new(
+            Code::Unimplemented,
+            "streaming",
+            format!("{path} has streams; only unary methods are served"),
+        )),
+    }
+}
+
+fn encoding(headers: &HeaderMap) -> Result<Option<Codec>, Status> {
+    match text(headers, "grpc-encoding") {
+        None | Some("identity") => Ok(None),
+        Some("gzip") => Ok(Some(Codec::Gzip)),
+        Some(other) => Err(Status::new(
+            Code::Unimplemented,
+            "unknown_codec",
+            format!(
+                "grpc-encoding '{}': allowed are {ENCODINGS}",
+                other.escape_default()
+            ),
+        )),
+    }
+}

@@ -1,0 +1,11 @@
+//! Connections that speak gRPC: requests of HTTP/2 streams to the worker threads, and responses back.
+
+pub(crate) mod account;
+pub(crate) mod connection;
+pub(crate) mod fair;
+pub(crate) mod gateway;
+pub(crate) mod head;
+pub(crate) mod request;
+pub(crate) mod status;
+pub(crate) mod stream;
+pub(crate) mod workers;

@@ -1,0 +1,409 @@
+//! One request on a worker: T1's part that knows messages, the handler, and that of T2 or T3.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Instant;
+
+use accelflow_accel::grpc::GrpcCall;
+use accelflow_accel::thrift::FunctionId;
+use accelflow_accel::{Call, Codec, Job, Record};
+use accelflow_runtime::trail::{self, Trail};
+use accelflow_runtime::{Conversation, Message, Terms};
+use opentelemetry::Context;
+use serde_json::Value as Json;
+
+use super::status::{Detail, Status};
+use crate::config::Compression;
+use crate::handler::pending::Pending;
+use crate::handler::request::{Arguments, Request};
+use crate::handler::returned::{Made, Returned};
+use crate::handler::value::{HandlerError, Value};
+use crate::memory::buffers;
+use crate::memory::room::Making;
+use crate::memory::wipe::Wiped;
+use crate::observe::ledger::Tally;
+use crate::observe::run::TraceRun;
+use crate::observe::telemetry::{RequestSpan, TraceParent};
+use crate::server::executors::RunError;
+use crate::server::peer::Peer;
+use crate::server::shared::Shared;
+use crate::transport::grpc::code::Code;
+use crate::transport::grpc::metadata::Metadata;
+use crate::transport::grpc::traces::{RECEIVE, SEND, SEND_COMPRESSED};
+
+/// A request that has come.
+pub(crate) struct Asked {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) terms: Terms,
+    pub(crate) parent: Option<TraceParent>,
+    pub(crate) call: GrpcCall,
+    pub(crate) function: String,
+    /// The message with its prefix.
+    pub(crate) message: Wiped,
+    pub(crate) takes_gzip: bool,
+    pub(crate) peer: Peer,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) metadata: Metadata,
+    /// Set when nobody waits any more.
+    pub(crate) abandoned: Arc<AtomicBool>,
+    /// What the request's records cost, if it is recorded.
+    pub(crate) records: Option<Tally>,
+    /// The response that is to be made.
+    pub(crate) making: Arc<Making>,
+}
+
+/// What a request has cost, if it is recorded.
+pub(crate) struct Recorded {
+    pub(crate) received: TraceRun,
+    pub(crate) trail: Trail,
+    pub(crate) sent: TraceRun,
+    pub(crate) records: Tally,
+}
+
+/// What a handler has returned, before Ser.
+struct Body {
+    bytes: Wiped,
+    /// What the bytes are, if they are not JSON.
+    record: Option<Record>,
+}
+
+impl Body {
+    fn json(bytes: Vec<u8>) -> Body {
+        let (bytes, record) = (Wiped::new(bytes), None);
+        Body { bytes, record }
+    }
+}
+
+/// A response's message with its prefix.
+pub(crate) struct Answer {
+    pub(crate) message: Wiped,
+    pub(crate) gzip: bool,
+    pub(crate) recorded: Option<Box<Recorded>>,
+    pub(crate) making: Arc<Making>,
+}
+
+/// What becomes of a request on a worker.
+pub(crate) enum Begun {
+    /// It is answered.
+    Done(Result<Answer, Status>),
+    /// Its handler has promised an answer.
+    Later(Box<Later>),
+}
+
+/// A request whose handler has promised an answer.
+pub(crate) struct Later {
+    open: Open,
+    pending: Pending,
+}
+
+impl Later {
+    /// Answers the request when the promise is kept.
+    pub(crate) async fn answer(self: Box<Self>) -> Result<Answer, Status> {
+        let Later { mut open, pending } = *self;
+        let value = returned(Ok(pending.await));
+        match open.0.take() {
+            Some((asked, span, handled)) => asked.finish(span, handled, value),
+            None => Err(given_up()),
+        }
+    }
+}
+
+/// A request without an answer yet; there is none if it is dropped.
+struct Open(Option<(Asked, Option<RequestSpan>, Handled)>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some((asked, span, handled)) = self.0.take() {
+            // There is nobody to be told.
+            let _ = asked.finish(span, handled, Err(given_up()));
+        }
+    }
+}
+
+fn given_up() -> Status {
+    Status::new(Code::Cancelled, "cancelled", "nobody waits")
+}
+
+/// What there is of a request once its handler has been called.
+struct Handled {
+    received: TraceRun,
+    call: GrpcCall,
+    compressed: bool,
+    start: Instant,
+    trail: Option<Trail>,
+}
+
+impl Asked {
+    /// Has the request answered, if somebody still waits.
+    pub(crate) fn begin(mut self) -> Begun {
+        let mut span = None;
+        let (handled, made) = match self.handle_within(&mut span) {
+            Ok(begun) => begun,
+            Err(status) => return Begun::Done(self.emit(span, Err(status))),
+        };
+        match made {
+            Ok(Made::Later(pending)) => {
+                let open = Open(Some((self, span, handled)));
+                Begun::Later(Box::new(Later { open, pending }))
+            }
+            Ok(Made::Now(value)) => Begun::Done(self.finish(span, handled, Ok(value))),
+            Err(status) => Begun::Done(self.finish(span, handled, Err(status))),
+        }
+    }
+
+    fn emit(
+        &self,
+        span: Option<RequestSpan>,
+        answer: Result<Answer, Status>,
+    ) -> Result<Answer, Status> {
+        if let (Some(spans), Some(mut span)) = (&self.shared.observers.spans, span) {
+            span.result = answer.as_ref().map_or_else(|status| status.label, |_| "ok");
+            spans.emit(span);
+        }
+        answer
+    }
+
+    /// Runs T1's part and calls the handler.
+    fn handle_within(
+        &mut self,
+        span: &mut Option<RequestSpan>,
+    ) -> Result<(Handled, Result<Made, Status>), Status> {
+        let status = |code, label, why: &str| Status::private(code, label, why);
+        if self.abandoned.load(Ordering::Relaxed) {
+            return Err(given_up());
+        }
+        let executors = &self.shared.executors;
+        let message = Message {
+            call: Call::Grpc(self.call.clone()),
+            terms: self.terms,
+            ..Message::received(&[])
+        };
+        let payload = std::mem::take(&mut *self.message);
+        let ran = executors.run_on(RECEIVE, payload, &message, &mut Conversation::default());
+        let mut ran = ran.map_err(|error| refused(&error))?;
+        if let Some(spans) = &self.shared.observers.spans {
+            let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
+            *span = Some(spans.begin(&self.function, self.peer.address, tenant, &ran, parent));
+        }
+        let arrival = ran.outcome.arrivals.drain(..).next().map(|it| it.job);
+        let Some(mut job) = arrival else {
+            let why = "T1 notified no core";
+            return Err(status(Code::Internal, "failed", why));
+        };
+        let Call::Grpc(call) = std::mem::take(&mut job.call) else {
+            let why = "T1 found no gRPC message";
+            return Err(status(Code::Internal, "failed", why));
+        };
+        let compressed = job.facts.get("compressed") == Some(1);
+        let start = Instant::now();
+        let context = span.as_ref().map(RequestSpan::context);
+        let handle = || self.handle(&call, &job, context);
+        let (made, trail) = trail::follow(self.records.is_some(), handle);
+        buffers::give_back(job.bytes);
+        let handled = Handled {
+            received: ran,
+            call,
+            compressed,
+            start,
+            trail,
+        };
+        Ok((handled, made))
+    }
+
+    /// Answers the request with what its handler has made.
+    fn finish(
+        mut self,
+        mut span: Option<RequestSpan>,
+        handled: Handled,
+        value: Result<Value, Status>,
+    ) -> Result<Answer, Status> {
+        let spent = handled.start.elapsed();
+        self.shared.observers.metrics.handler(spent);
+        if let Some(span) = &mut span {
+            span.add_handler(handled.start, spent);
+        }
+        let body = value.and_then(body);
+        let replied = body.and_then(|it| self.reply(&handled, it, &mut span));
+        let answer = replied.map(|(mut answer, sent)| {
+            if let (Some(records), Some(trail)) = (self.records.take(), handled.trail) {
+                answer.recorded = Some(Box::new(Recorded {
+                    received: handled.received,
+                    trail: trail.or_wall(spent),
+                    sent,
+                    records,
+                }));
+            }
+            answer
+        });
+        self.emit(span, answer)
+    }
+
+    fn handle(
+        &self,
+        call: &GrpcCall,
+        job: &Job,
+        context: Option<&Context>,
+    ) -> Result<Made, Status> {
+        let found = call.find();
+        let (id, method) =
+            found.map_err(|error| Status::private(Code::Unimplemented, "unknown_method", error))?;
+        let function = FunctionId(id.0);
+        let Some(handler) = self.shared.dispatch.handler(function) else {
+            let why = format!("no handler for {}", self.function);
+            return Err(Status::private(Code::Unimplemented, "no_handler", why));
+        };
+        let json = OnceLock::new();
+        let request = Request {
+            service: &method.service,
+            method: &method.name,
+            arguments: &job.bytes,
+            facts: &job.facts,
+            peer: self.peer.address,
+            peer_identities: &self.peer.identities,
+            core: job.core,
+            deadline: self.deadline,
+            metadata: &self.metadata,
+            abandoned: Some(&self.abandoned),
+            context,
+            record: job.record.as_ref().map(|record| Arguments {
+                record,
+                function,
+                json: &json,
+                making: Some(&self.making),
+            }),
+        };
+        let called = catch_unwind(AssertUnwindSafe(|| {
+            self.shared.dispatch.call(handler, &request)
+        }));
+        returned(called.map(|it| it.map(|Returned(made)| made)))
+    }
+
+    fn reply(
+        &self,
+        handled: &Handled,
+        mut value: Body,
+        span: &mut Option<RequestSpan>,
+    ) -> Result<(Answer, TraceRun), Status> {
+        let wanted = match self.shared.config.compression {
+            Compression::Never => false,
+            Compression::LikeRequest => handled.compressed,
+            Compression::Always => true,
+        };
+        let gzip = self.takes_gzip && wanted;
+        let (trace, codec) = match gzip {
+            true => (SEND_COMPRESSED, Some(Codec::Gzip)),
+            false => (SEND, None),
+        };
+        let message = Message {
+            terms: self.terms,
+            record: value.record,
+            ..Message::json(&[], Call::Grpc(handled.call.response(codec)))
+        };
+        let size = value.bytes.len();
+        let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
+        let ran = executors.run_on(trace, payload, &message, &mut Conversation::default());
+        let bad = |why: String| {
+            let why = format!("the handler's result cannot be sent: {why}");
+            Status::private(Code::Internal, "bad_result", why)
+        };
+        let mut ran = ran.map_err(|error| bad(error.to_string()))?;
+        if let Some(span) = span {
+            span.add(&ran);
+        }
+        let arrival = ran.outcome.arrivals.drain(..).next();
+        match arrival {
+            Some(arrival) => {
+                let message = Wiped::new(arrival.job.bytes);
+                if !self.making.made(message.capacity(), size) {
+                    return Err(no_room());
+                }
+                let answer = Answer {
+                    message,
+                    gzip,
+                    recorded: None,
+                    making: self.making.clone(),
+                };
+                Ok((answer, ran))
+            }
+            None => Err(bad("T2 notified no core".to_owned())),
+        }
+    }
+}
+
+/// What a handler has made, or the status that says why not.
+fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Status> {
+    let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
+    match called {
+        Err(_) => Err(failed("the handler panicked".to_owned())),
+        Ok(Ok(made)) => Ok(made),
+        Ok(Err(HandlerError::Internal(why))) => Err(failed(why)),
+        Ok(Err(HandlerError::Logged { id, why })) => Err(Status {
+            detail: Detail::Logged(id),
+            ..failed(why)
+        }),
+        Ok(Err(HandlerError::Declared { field, body })) => Err(declared(&field, &body)),
+    }
+}
+
+/// What is sent of a value.
+fn body(value: Value) -> Result<Body, Status> {
+    match value {
+        Value::Unfit(why) => {
+            let why = format!("the handler's result cannot be sent: {why}");
+            Err(Status::private(Code::Internal, "bad_result", why))
+        }
+        Value::NoRoom => Err(no_room()),
+        Value::Record(record, bytes) => Ok(Body {
+            bytes: Wiped::new(bytes),
+            record: Some(record),
+        }),
+        // As of a void function: the message without any field.
+        Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
+        Value::Json(value) => Ok(Body::json(value)),
+    }
+}
+
+/// The response was larger than was expected, and the connection's others leave it no room.
+fn no_room() -> Status {
+    let why = "the client has not taken its other responses, and this one is too large to wait";
+    Status::new(Code::ResourceExhausted, "unsent", why)
+}
+
+/// Why a request cannot be read.
+fn refused(error: &RunError) -> Status {
+    let (code, label) = match error {
+        RunError::Trace(failure) => match failure.error.reason {
+            reason @ ("unknown_method" | "unknown_service") => (Code::Unimplemented, reason),
+            reason @ ("too_large" | "zip_bomb") => (Code::ResourceExhausted, reason),
+            reason => (Code::Internal, reason),
+        },
+        RunError::Set(_) => (Code::Internal, "no_executor"),
+    };
+    Status::private(code, label, error)
+}
+
+/// A status that the handler has chosen: what gRPC declares for every method are its codes.
+fn declared(name: &str, body: &[u8]) -> Status {
+    let bad = |why: String| {
+        let why = format!("the handler's result cannot be sent: {why}");
+        Status::private(Code::Internal, "bad_result", why)
+    };
+    let Some(code) = Code::error_named(name) else {
+        return bad(format!("'{name}' is no status code of an error"));
+    };
+    let members: Option<Json> = serde_json::from_slice(body).ok();
+    let members = members.as_ref().and_then(Json::as_object);
+    let Some(members) = members else {
+        return bad(format!("what goes with {name} must be an object"));
+    };
+    if let Some(other) = members.keys().find(|member| *member != "message") {
+        return bad(format!("{name} has no '{other}'; it has 'message'"));
+    }
+    match members.get("message").unwrap_or(&Json::Null) {
+        Json::Null => Status::new(code, "exception", ""),
+        Json::String(message) => Status::new(code, "exception", message),
+        _ => bad(format!("the 'message' of {name} must be a string")),
+    }
+}

@@ -1,0 +1,436 @@
+//! One HTTP/2 stream: a request in, a response out, each within its time and its share of memory.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::grpc::{GrpcCall, PREFIX, message_length};
+use accelflow_accel::protobuf::{MethodId, Schema};
+use accelflow_runtime::Terms;
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::time::{sleep_until, timeout};
+
+use super::account::{Account, Answered};
+use super::fair::Flow;
+use super::head::{Head, Refusal};
+use super::request::{Answer, Asked, Begun, Recorded};
+use super::status::{Detail, Status};
+use super::workers::Workers;
+use crate::memory::room::{Making, Room, Sending, Sizes};
+use crate::memory::wipe::Wiped;
+use crate::server::peer::Peer;
+use crate::server::places::Place;
+use crate::server::shared::Shared;
+use crate::transport::grpc::code::{Code, message_header};
+use crate::transport::grpc::headers::ENCODINGS;
+use crate::transport::grpc::message::{append, send_all};
+use crate::transport::http2::frames::{Activity, Frames};
+
+/// What the requests of one connection share. All are on its thread.
+pub(crate) struct Streams {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) workers: Arc<Workers>,
+    pub(crate) place: Arc<Place>,
+    pub(crate) peer: Peer,
+    pub(crate) frames: Rc<RefCell<Frames>>,
+    /// Where requests are charged for the records that they share, if they are recorded.
+    pub(crate) account: Option<Rc<Account>>,
+    pub(crate) activity: Activity,
+    /// As many permits as bytes of messages may be buffered.
+    pub(crate) incoming: Semaphore,
+    /// For responses that are being made or sent.
+    pub(crate) room: Arc<Room>,
+    pub(crate) sizes: Arc<Sizes>,
+}
+
+/// Counts a request as active while it lives.
+struct Active<'s>(&'s Activity);
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Counts the bytes of a message that is coming, until it is there.
+struct Coming<'s>(Option<&'s Account>, usize);
+
+impl Coming<'_> {
+    fn add(&mut self, bytes: usize) {
+        if let Some(account) = self.0 {
+            account.ledger.borrow_mut().receives(bytes);
+            self.1 += bytes;
+        }
+    }
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        if let Some(account) = self.0 {
+            account.ledger.borrow_mut().forget_received(self.1);
+        }
+    }
+}
+
+/// Tells those who work on a request that nobody waits for them, however that came.
+struct Leaving(Arc<AtomicBool>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What becomes of a request.
+enum End {
+    /// There is a response.
+    Answer(Answer),
+    /// There is none.
+    Status(Status),
+    /// The client has given it up.
+    Reset,
+}
+
+fn stopping() -> Status {
+    Status::new(Code::Unavailable, "stopping", "the server is stopping")
+}
+
+impl Streams {
+    /// Serves one request to its end.
+    pub(crate) async fn serve(
+        self: Rc<Self>,
+        request: Request<RecvStream>,
+        mut respond: SendResponse<Bytes>,
+    ) {
+        self.activity.begin();
+        let _active = Active(&self.activity);
+        let (parts, body) = request.into_parts();
+        let metrics = &self.shared.observers.metrics;
+        let head = match Head::read(&self.schema, &parts) {
+            Ok(head) => head,
+            Err(Refusal::Http(status, label)) => {
+                metrics.request("", label);
+                let mut response = Response::new(());
+                *response.status_mut() = status;
+                // A stream that is gone needs no response.
+                let _ = respond.send_response(response, true);
+                return;
+            }
+            Err(Refusal::Grpc(status)) => {
+                metrics.request("", status.label);
+                send_status(&mut respond, &self.told(status, parts.uri.path()));
+                return;
+            }
+        };
+        let end = self.obtain(&head, body, &mut respond).await;
+        match end {
+            End::Answer(mut answer) => {
+                let answered = answer.recorded.take();
+                let charged = answered.and_then(|it| self.charge(*it, &head.function, &answer));
+                let sent = self.send(&mut respond, answer).await;
+                match (sent, charged) {
+                    (true, Some((account, answered))) => account.answered(answered),
+                    (false, Some((account, answered))) => {
+                        account.ledger.borrow_mut().forget_sent(answered.bytes);
+                    }
+                    (_, None) => {}
+                }
+                metrics.request(&head.function, if sent { "ok" } else { "unsent" });
+                self.frames.borrow_mut().answered();
+            }
+            End::Status(status) => {
+                metrics.request(&head.function, status.label);
+                send_status(&mut respond, &self.told(status, &head.function));
+                self.frames.borrow_mut().answered();
+            }
+            End::Reset => metrics.request(&head.function, "cancelled"),
+        }
+    }
+
+    /// What of a status the client is told; the log is told all.
+    fn told(&self, status: Status, function: &str) -> Status {
+        let (reports, peer) = (&self.shared.observers.reports, self.peer.address);
+        let (label, why) = (status.label, &status.message);
+        let message = match &status.detail {
+            Detail::Open => return status,
+            Detail::Private => reports.tell(label, function, peer, why),
+            Detail::Logged(id) => reports.told(label, id, why),
+        };
+        Status { message, ..status }
+    }
+
+    /// What a response that is about to be sent will be recorded as.
+    fn charge(
+        &self,
+        recorded: Recorded,
+        function: &str,
+        answer: &Answer,
+    ) -> Option<(&Account, Answered)> {
+        let account = self.account.as_deref()?;
+        let bytes = answer.message.len();
+        account.ledger.borrow_mut().sends(bytes);
+        let answered = Answered {
+            function: function.to_owned(),
+            received: recorded.received,
+            trail: recorded.trail,
+            sent: recorded.sent,
+            compressed: answer.gzip,
+            records: recorded.records,
+            bytes,
+        };
+        Some((account, answered))
+    }
+
+    /// Gets the answer, unless the client's patience ends before.
+    async fn obtain(
+        &self,
+        head: &Head,
+        body: RecvStream,
+        respond: &mut SendResponse<Bytes>,
+    ) -> End {
+        let deadline = head.timeout.and_then(|it| Instant::now().checked_add(it));
+        let abandoned = Arc::new(AtomicBool::new(false));
+        // Also if the connection ends first.
+        let _leaving = Leaving(abandoned.clone());
+        let expired = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let work = self.work(head, body, deadline, abandoned.clone());
+        tokio::select! {
+            biased;
+            _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
+            () = expired => End::Status(Status::new(
+                Code::DeadlineExceeded,
+                "deadline",
+                "the deadline was exceeded",
+            )),
+            done = work => match done {
+                Ok(answer) => End::Answer(answer),
+                Err(status) => End::Status(status),
+            },
+        }
+    }
+
+    async fn work(
+        &self,
+        head: &Head,
+        body: RecvStream,
+        deadline: Option<Instant>,
+        abandoned: Arc<AtomicBool>,
+    ) -> Result<Answer, Status> {
+        let patience = self.shared.config.message_timeout;
+        let (message, _permit) = self.receive(body, patience).await?;
+        let account = self.account.as_ref();
+        let records = account.map(|it| it.ledger.borrow_mut().charge_received(message.len()));
+        let making = self.make_room(head.method).await;
+        let terms = match &self.shared.admission.tenants {
+            None => Terms::default(),
+            Some(tenants) => {
+                let passed = tenants.pass_later(self.peer.tenant, message.len()).await;
+                passed.ok_or_else(stopping)?
+            }
+        };
+        let asked = Asked {
+            shared: self.shared.clone(),
+            terms,
+            parent: head.parent.clone(),
+            call: GrpcCall::received(self.schema.clone(), &head.path, head.codec),
+            function: head.function.clone(),
+            message,
+            takes_gzip: head.takes_gzip,
+            peer: self.peer.clone(),
+            deadline,
+            metadata: head.metadata.clone(),
+            abandoned,
+            records,
+            making,
+        };
+        let begun = match self.shared.config.handler_threads {
+            0 => self.place.busy(|| asked.begin()),
+            _ => self.begin(asked).await?,
+        };
+        match begun {
+            Begun::Done(answer) => answer,
+            Begun::Later(later) => later.answer().await,
+        }
+    }
+
+    /// Has a worker begin with a request.
+    async fn begin(&self, asked: Asked) -> Result<Begun, Status> {
+        let busy = || {
+            let why = "too many requests wait for a thread";
+            Status::new(Code::ResourceExhausted, "busy", why)
+        };
+        let flow = Flow {
+            tenant: self.peer.tenant,
+            connection: self.place.number,
+        };
+        let (sender, begun) = oneshot::channel();
+        let work = Box::new(move || drop(sender.send(asked.begin())));
+        self.workers.submit(flow, work).map_err(|_| busy())?;
+        begun.await.map_err(|_| match self.workers.is_closed() {
+            true => stopping(),
+            // Another's request, of which fewer wait, has taken its place.
+            false => busy(),
+        })
+    }
+
+    /// Waits until there is room for what the method will respond.
+    async fn make_room(&self, MethodId(method): MethodId) -> Arc<Making> {
+        let largest = self.shared.limits().max_message_bytes;
+        let reserved = self.room.reserve(&self.sizes, method, largest).await;
+        // The connection's own thread is the one that sends, and cannot wait for itself.
+        let patience = match self.shared.config.handler_threads {
+            0 => Duration::ZERO,
+            _ => self.shared.config.write_timeout,
+        };
+        Arc::new(Making {
+            reserved,
+            sizes: self.sizes.clone(),
+            method,
+            largest,
+            patience,
+            at_once: AtomicBool::new(false),
+        })
+    }
+
+    /// Receives the one message of a unary request. The permit is for its bytes.
+    async fn receive(
+        &self,
+        mut body: RecvStream,
+        patience: Duration,
+    ) -> Result<(Wiped, Option<SemaphorePermit<'_>>), Status> {
+        let limits = self.shared.limits();
+        let internal = |label, why: String| Status::new(Code::Internal, label, why);
+        let begun = Instant::now();
+        let mut waited = Duration::ZERO;
+        let mut message = Wiped::default();
+        let (mut held, mut expected, mut permit) = (0, None, None);
+        let mut coming = Coming(self.account.as_deref(), 0);
+        loop {
+            let left = (patience + waited).saturating_sub(begun.elapsed());
+            let chunk = timeout(left, body.data()).await.map_err(|_| {
+                let why = "the request did not come to its end in time";
+                Status::new(Code::DeadlineExceeded, "slow", why)
+            })?;
+            let Some(chunk) = chunk else {
+                break;
+            };
+            let chunk = chunk.map_err(|error| internal("cut", error.to_string()))?;
+            held += chunk.len();
+            coming.add(chunk.len());
+            let known = expected.or_else(|| match message.is_empty() {
+                true => message_length(&chunk, limits).ok()?.map(|it| PREFIX + it),
+                false => None,
+            });
+            append(&mut message, &chunk, known);
+            if expected.is_none() {
+                let length = message_length(&message, limits);
+                let length = length.map_err(|error| {
+                    let code = match error.reason() {
+                        "too_large" => Code::ResourceExhausted,
+                        _ => Code::Internal,
+                    };
+                    Status::new(code, error.reason(), error)
+                })?;
+                if let Some(length) = length {
+                    expected = Some(PREFIX + length);
+                    let start = Instant::now();
+                    // Until there is room, the stream's window keeps the client from sending on.
+                    let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+                    let granted = self.incoming.acquire_many(bytes).await;
+                    permit = granted.ok();
+                    waited += start.elapsed();
+                }
+            }
+            if expected.is_some_and(|expected| message.len() > expected) {
+                let why = "a unary request has one message; this has more";
+                return Err(Status::new(Code::Unimplemented, "trailing_bytes", why));
+            }
+            if expected.is_some() {
+                // It fails for a stream that is over, where it does not matter.
+                let _ = body.flow_control().release_capacity(held);
+                held = 0;
+            }
+        }
+        match expected {
+            Some(expected) if message.len() == expected => {
+                coming.1 = 0;
+                Ok((message, permit))
+            }
+            None if message.is_empty() => {
+                let why = "a unary request has one message; this has none";
+                Err(Status::new(Code::Unimplemented, "truncated", why))
+            }
+            _ => {
+                let why = format!(
+                    "the request ends after {} bytes of a message",
+                    message.len()
+                );
+                Err(internal("truncated", why))
+            }
+        }
+    }
+
+    /// Sends a response; whether the client took it in time.
+    async fn send(&self, respond: &mut SendResponse<Bytes>, answer: Answer) -> bool {
+        let patience = self.shared.config.write_timeout;
+        match timeout(patience, send_answer(respond, answer)).await {
+            Ok(sent) => sent.is_ok(),
+            Err(_) => {
+                respond.send_reset(Reason::CANCEL);
+                false
+            }
+        }
+    }
+}
+
+fn headers() -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::OK;
+    let headers = response.headers_mut();
+    let grpc = HeaderValue::from_static("application/grpc");
+    headers.insert(header::CONTENT_TYPE, grpc);
+    let encodings = HeaderValue::from_static(ENCODINGS);
+    headers.insert("grpc-accept-encoding", encodings);
+    response
+}
+
+async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Result<(), h2::Error> {
+    let mut response = headers();
+    if answer.gzip {
+        let gzip = HeaderValue::from_static("gzip");
+        response.headers_mut().insert("grpc-encoding", gzip);
+    }
+    let mut stream = respond.send_response(response, false)?;
+    // The memory is wiped, and its room given back, when the last part of it has been sent.
+    let sending = Sending {
+        message: answer.message,
+        _making: answer.making,
+    };
+    send_all(&mut stream, Bytes::from_owner(sending), false).await?;
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", Code::Ok.header());
+    stream.send_trailers(trailers)
+}
+
+/// Sends a response that is a status alone.
+fn send_status(respond: &mut SendResponse<Bytes>, status: &Status) {
+    let mut response = headers();
+    let headers = response.headers_mut();
+    headers.insert("grpc-status", status.code.header());
+    headers.insert("grpc-message", message_header(&status.message));
+    // A stream that is gone needs no response.
+    let _ = respond.send_response(response, true);
+}

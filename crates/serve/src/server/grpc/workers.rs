@@ -1,0 +1,298 @@
+//! The threads that run the traces and handlers of gRPC requests.
+//!
+//! A client has one connection for all its calls, and handlers may block, so requests are not
+//! answered on the connection's thread. There are as many threads as requests at once, up to a
+//! limit; beyond it requests wait in a queue that is fair and bounded, too. As many threads again are
+//! for connections that have none: however long handlers block, one client's hold up nobody else.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use super::fair::{FairQueue, Flow, Full, Whose};
+use crate::server::thread_scope::ThreadScope;
+
+/// A request's work.
+pub(crate) type Work = Box<dyn FnOnce() + Send>;
+
+/// How long a thread waits for work before it ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many requests may wait for each thread.
+const WAITING_PER_THREAD: usize = 64;
+
+/// The stack of a worker: the deepest message there may be is parsed and written by recursion.
+const STACK_BYTES: usize = 2 * 1024 * 1024;
+
+/// A bounded number of threads behind a bounded and fair queue.
+///
+/// To wake a thread costs more than to answer a small request, and one that is awake may take all
+/// the work before another comes. So there is one thread at most that was called and has not come
+/// yet; when it comes and takes work, it calls the next if more is waiting. A handler that blocks
+/// holds nobody up: whenever work waits that may have a thread, one is on its way.
+pub(crate) struct Workers {
+    most: usize,
+    scope: Arc<ThreadScope>,
+    state: Mutex<State>,
+}
+
+struct State {
+    queue: FairQueue<Work>,
+    /// Work that is being done.
+    running: usize,
+    threads: usize,
+    /// Threads without work. The one that waits for the shortest time is called first: its stack is
+    /// in the caches, and the others come to the end of their patience.
+    idle: Vec<Thread>,
+    /// Whether a thread was called or made and has not looked at the queue since.
+    coming: bool,
+    closed: bool,
+}
+
+impl State {
+    /// Whose work the next thread may do, of `most` that all share.
+    fn whose(&self, most: usize) -> Option<Whose> {
+        match self.running {
+            shared if shared < most => Some(Whose::Anyone),
+            kept if kept < 2 * most => Some(Whose::Without),
+            _ => None,
+        }
+    }
+}
+
+impl Workers {
+    pub(crate) fn new(most: usize, scope: Arc<ThreadScope>) -> Workers {
+        let most = most.clamp(1, usize::MAX / WAITING_PER_THREAD);
+        let state = State {
+            queue: FairQueue::new(most * WAITING_PER_THREAD),
+            running: 0,
+            threads: 0,
+            idle: Vec::new(),
+            coming: false,
+            closed: false,
+        };
+        Workers {
+            most,
+            scope,
+            state: Mutex::new(state),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has `work` done by a thread. Work that is refused, that another's takes the place of in a full
+    /// queue, or that still waits when the workers are closed, is dropped.
+    pub(crate) fn submit(self: &Arc<Self>, flow: Flow, work: Work) -> Result<(), Full> {
+        let mut state = self.state();
+        if state.closed {
+            return Err(Full);
+        }
+        let pushed_out = state.queue.push(flow, work)?;
+        let called = self.call(&mut state);
+        let undone = match state.threads {
+            0 => state.queue.clear(),
+            _ => Vec::new(),
+        };
+        drop(state);
+        drop(pushed_out);
+        if let Some(thread) = called {
+            thread.unpark();
+        }
+        match undone.is_empty() {
+            true => Ok(()),
+            false => Err(Full),
+        }
+    }
+
+    /// Whether what was dropped was so because there will be no more work.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    /// Has a thread come for the work that waits, unless one is on its way. The one that is
+    /// returned is to be woken, once nobody holds the state.
+    #[must_use]
+    fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
+        let whose = state.whose(self.most)?;
+        if state.coming || !state.queue.has_next(whose) {
+            return None;
+        }
+        let idle = state.idle.pop();
+        state.coming = idle.is_some();
+        if idle.is_none() && state.threads < 2 * self.most {
+            let workers = self.clone();
+            let spawned = thread::Builder::new()
+                .name("accelflow-worker".to_owned())
+                .stack_size(STACK_BYTES)
+                .spawn(move || (workers.scope)(&mut || workers.serve()));
+            // Otherwise those that there are will come to it.
+            if spawned.is_ok() {
+                state.threads += 1;
+                state.coming = true;
+            }
+        }
+        idle
+    }
+
+    fn serve(self: &Arc<Self>) {
+        self.state().coming = false;
+        let mut done = None;
+        while let Some((flow, work)) = self.next(done.take()) {
+            let begun = Instant::now();
+            // A handler's panic is dealt with where it is called; nothing may end the thread.
+            let _ = catch_unwind(AssertUnwindSafe(work));
+            done = Some((flow, begun.elapsed()));
+        }
+    }
+
+    /// The next work, from one who has done some for so long.
+    fn next(self: &Arc<Self>, done: Option<(Flow, Duration)>) -> Option<(Flow, Work)> {
+        let mut state = self.state();
+        if let Some((flow, spent)) = done {
+            state.queue.end(flow, spent);
+            state.running -= 1;
+        }
+        loop {
+            let next = state.whose(self.most).and_then(|it| state.queue.pop(it));
+            if let Some(next) = next {
+                state.running += 1;
+                let called = self.call(&mut state);
+                drop(state);
+                if let Some(thread) = called {
+                    thread.unpark();
+                }
+                return Some(next);
+            }
+            if state.closed {
+                break;
+            }
+            state.idle.push(thread::current());
+            drop(state);
+            let since = Instant::now();
+            thread::park_timeout(PATIENCE);
+            state = self.state();
+            let me = thread::current().id();
+            match state.idle.iter().position(|idle| idle.id() == me) {
+                None => state.coming = false,
+                // Nobody has called.
+                Some(place) => {
+                    state.idle.remove(place);
+                    if since.elapsed() >= PATIENCE {
+                        break;
+                    }
+                }
+            }
+        }
+        state.threads -= 1;
+        None
+    }
+
+    /// Takes no more work and drops what waits.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        let dropped = state.queue.clear();
+        let idle = std::mem::take(&mut state.idle);
+        drop(state);
+        drop(dropped);
+        for thread in idle {
+            thread.unpark();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn workers(most: usize) -> Arc<Workers> {
+        Arc::new(Workers::new(most, Arc::new(|serve| serve())))
+    }
+
+    fn flow(connection: u64) -> Flow {
+        Flow {
+            tenant: 0,
+            connection,
+        }
+    }
+
+    #[test]
+    fn work_beyond_the_threads_waits_and_beyond_the_queue_is_refused() {
+        let workers = workers(2);
+        let (begun, begins) = mpsc::channel();
+        let (done, ends) = mpsc::channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().expect("nobody panics");
+        let submit = |number: usize| {
+            let (gate, begun, done) = (gate.clone(), begun.clone(), done.clone());
+            workers.submit(
+                flow(0),
+                Box::new(move || {
+                    let _ = begun.send(());
+                    drop(gate.lock());
+                    let _ = done.send(number);
+                }),
+            )
+        };
+        assert_eq!((submit(0), submit(1)), (Ok(()), Ok(())));
+        begins.recv().expect("a thread begins");
+        begins.recv().expect("another does");
+        for number in 0..2 * WAITING_PER_THREAD {
+            assert_eq!(submit(2 + number), Ok(()));
+        }
+        assert_eq!(submit(0), Err(Full));
+        drop(closed);
+        let mut got: Vec<usize> = (0..2 + 2 * WAITING_PER_THREAD)
+            .map(|_| ends.recv().expect("all work is done"))
+            .collect();
+        got.sort_unstable();
+        assert!(got.iter().copied().eq(0..got.len()));
+    }
+
+    #[test]
+    fn a_connection_that_has_all_threads_leaves_others_one_each() {
+        let workers = workers(2);
+        let (begun, begins) = mpsc::channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().expect("nobody panics");
+        let block = |connection: u64| {
+            let (gate, tell) = (gate.clone(), begun.clone());
+            let work = move || {
+                let _ = tell.send(connection);
+                drop(gate.lock());
+            };
+            assert_eq!(workers.submit(flow(connection), Box::new(work)), Ok(()));
+        };
+        let begun = |count: usize| {
+            let next = |_| begins.recv().expect("it has a thread");
+            let mut connections: Vec<u64> = (0..count).map(next).collect();
+            connections.sort_unstable();
+            connections
+        };
+        [0, 0, 0, 0].into_iter().for_each(block);
+        // Two threads that anybody may have.
+        assert_eq!(begun(2), [0, 0]);
+        [1, 1, 2].into_iter().for_each(block);
+        // And one for each of those who came later.
+        assert_eq!(begun(2), [1, 2]);
+        drop(closed);
+        assert_eq!(begun(3), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_panic_ends_no_thread_and_closing_drops_what_waits() {
+        let workers = workers(1);
+        let submitted = workers.submit(flow(0), Box::new(|| panic!("on purpose")));
+        assert_eq!(submitted, Ok(()));
+        let (sender, receiver) = mpsc::channel();
+        let work = Box::new(move || sender.send(7).expect("it is awaited"));
+        let submitted = workers.submit(flow(0), work);
+        assert_eq!((submitted, receiver.recv()), (Ok(()), Ok(7)));
+        workers.close();
+        assert_eq!(workers.submit(flow(0), Box::new(|| ())), Err(Full));
+    }
+}

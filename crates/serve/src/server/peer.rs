@@ -1,0 +1,54 @@
+//! The peer of a connection, and the tenant that it belongs to.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::tenants::gates::{Admitted, Tenants};
+use crate::transport::close::Close;
+
+/// The other end of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// The names that it has proven to have.
+    pub(crate) identities: Arc<[String]>,
+    /// The number of its tenant.
+    pub(crate) tenant: u16,
+}
+
+/// A peer on its way to a place among its tenant's connections, which it keeps until this is dropped.
+pub(crate) struct PeerAdmission<'t> {
+    pub(crate) peer: Peer,
+    tenants: Option<&'t Tenants>,
+    place: Option<Admitted<'t>>,
+}
+
+impl<'t> PeerAdmission<'t> {
+    /// A peer that is not yet identified. It has no place yet: its tenant may depend on what it
+    /// proves.
+    pub(crate) fn unidentified(
+        tenants: Option<&'t Tenants>,
+        address: SocketAddr,
+    ) -> PeerAdmission<'t> {
+        PeerAdmission {
+            peer: Peer {
+                address,
+                identities: Arc::default(),
+                tenant: 0,
+            },
+            tenants,
+            place: None,
+        }
+    }
+
+    /// Gives the peer its place, by its address and by the identities that it has proven to have.
+    pub(crate) fn admit(&mut self, identities: Vec<String>) -> Result<(), Close> {
+        self.peer.identities = identities.into();
+        if let Some(tenants) = self.tenants {
+            self.peer.tenant = tenants.of(self.peer.address.ip(), &self.peer.identities);
+            let place = tenants.admit(self.peer.tenant);
+            self.place = Some(place.ok_or(Close::TooManyOfTenant)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! The places that connections have: how many there may be, for whom, and when one is free again.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::descriptors::descriptor_limit;
+use crate::config::Config;
+
+/// How long a client that finds no place waits for one whose client has hung up. Such a connection
+/// needs processor time to end and nothing else, so this is for machines that have none to spare.
+const LEAVING: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether somebody is still leaving; whoever has left is told of at once.
+const LOOKS_EVERY: Duration = Duration::from_millis(5);
+
+/// One connection's place.
+pub(crate) struct Place {
+    pub(crate) number: u64,
+    pub(crate) stream: TcpStream,
+    pub(crate) address: SocketAddr,
+    /// Whether its thread waits for something other than this client: a handler, or its tenant's turn.
+    busy: AtomicBool,
+    /// Whether descriptors that it is going to need are still to be opened.
+    opens_more: AtomicBool,
+    places: Arc<Places>,
+}
+
+impl Place {
+    /// Does `work` that takes as long as it pleases, whether the client is still there or not.
+    pub(crate) fn busy<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.busy.store(true, Ordering::Relaxed);
+        let done = work();
+        self.busy.store(false, Ordering::Relaxed);
+        done
+    }
+
+    /// All descriptors are open that the connection needs.
+    pub(crate) fn has_opened(&self) {
+        if self.opens_more.swap(false, Ordering::Relaxed) {
+            self.places.opening.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn network(&self) -> IpAddr {
+        network(self.address.ip())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.has_opened();
+    }
+}
+
+/// Why a connection is turned away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// There are as many connections as may be.
+    TooMany,
+    /// There are as many from its address.
+    TooManyOfAddress,
+    /// The descriptors that are left are kept for others.
+    Descriptors,
+}
+
+impl NoPlace {
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            NoPlace::TooMany => "too_many",
+            NoPlace::TooManyOfAddress => "too_many_of_address",
+            NoPlace::Descriptors => "no_descriptors",
+        }
+    }
+}
+
+/// The places of a server.
+pub(crate) struct Places {
+    most: usize,
+    /// From one address; and whether that holds for this machine's own, too.
+    most_of_address: usize,
+    limits_loopback: bool,
+    reserved_descriptors: usize,
+    /// What a connection opens beside its socket.
+    more_descriptors: usize,
+    /// Connections that have yet to open those.
+    opening: AtomicUsize,
+    open: Mutex<Open>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Open {
+    places: BTreeMap<u64, Arc<Place>>,
+    /// How many there are from each address.
+    of_address: BTreeMap<IpAddr, usize>,
+}
+
+impl Open {
+    fn add(&mut self, place: Arc<Place>) {
+        *self.of_address.entry(place.network()).or_default() += 1;
+        self.places.insert(place.number, place);
+    }
+
+    fn remove(&mut self, place: &Place) {
+        if self.places.remove(&place.number).is_none() {
+            return;
+        }
+        if let Entry::Occupied(mut count) = self.of_address.entry(place.network()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    fn of_address(&self, network: IpAddr) -> usize {
+        self.of_address.get(&network).copied().unwrap_or_default()
+    }
+
+    /// Whether one of those that hold a place which `why` lacks has hung up, and nothing but
+    /// processor time is needed to notice.
+    fn is_one_leaving(&self, why: NoPlace, network: IpAddr) -> bool {
+        let places = self.places.values();
+        let places = places.filter(|it| why == NoPlace::TooMany || it.network() == network);
+        let places = places.filter(|it| !it.busy.load(Ordering::Relaxed));
+        let looks = places.map(|it| PollFd::new(&it.stream, PollFlags::RDHUP));
+        let mut looks: Vec<PollFd<'_>> = looks.collect();
+        let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        poll(&mut looks, Some(&Timespec::default())).is_ok_and(|found| found > 0)
+            && looks.iter().any(|it| it.revents().intersects(ends))
+    }
+}
+
+/// The default of [`Config::max_connections_per_address`] is this part of all.
+const SHARE_OF_ADDRESS: usize = 4;
+
+impl Places {
+    pub(crate) fn new(config: &Config, more_descriptors: usize) -> Arc<Places> {
+        let most = config.max_connections;
+        let of_address = config.max_connections_per_address;
+        Arc::new(Places {
+            most,
+            most_of_address: of_address.unwrap_or(most.div_ceil(SHARE_OF_ADDRESS)),
+            limits_loopback: of_address.is_some(),
+            reserved_descriptors: config.reserved_descriptors,
+            more_descriptors,
+            opening: AtomicUsize::new(0),
+            open: Mutex::default(),
+            left: Condvar::new(),
+        })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many connections there are.
+    pub(crate) fn count(&self) -> usize {
+        self.open().places.len()
+    }
+
+    /// Gives a connection its place, perhaps that of a client that is about to have left.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        number: u64,
+        stream: TcpStream,
+        address: SocketAddr,
+        stopping: &AtomicBool,
+    ) -> Result<Arc<Place>, NoPlace> {
+        let deadline = Instant::now() + LEAVING;
+        let descriptor = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX);
+        let mut open = self.open();
+        while let Err(why) = self.room(&open, descriptor, address.ip()) {
+            let over = stopping.load(Ordering::Acquire) || Instant::now() >= deadline;
+            // When others have left, its descriptor is no other.
+            let hopeless = over || why == NoPlace::Descriptors;
+            if hopeless || !open.is_one_leaving(why, network(address.ip())) {
+                return Err(why);
+            }
+            let waited = self.left.wait_timeout(open, LOOKS_EVERY);
+            open = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let opens_more = self.more_descriptors > 0;
+        self.opening
+            .fetch_add(usize::from(opens_more), Ordering::Relaxed);
+        let place = Arc::new(Place {
+            number,
+            stream,
+            address,
+            busy: AtomicBool::new(false),
+            opens_more: AtomicBool::new(opens_more),
+            places: self.clone(),
+        });
+        open.add(place.clone());
+        Ok(place)
+    }
+
+    fn room(&self, open: &Open, descriptor: usize, address: IpAddr) -> Result<(), NoPlace> {
+        if open.places.len() >= self.most {
+            return Err(NoPlace::TooMany);
+        }
+        let limited = self.limits_loopback || !address.to_canonical().is_loopback();
+        if limited && open.of_address(network(address)) >= self.most_of_address {
+            return Err(NoPlace::TooManyOfAddress);
+        }
+        // The system gives the lowest number that is free: all below this one are in use.
+        let opening = self.opening.load(Ordering::Relaxed) + 1;
+        let need = descriptor + 1 + opening * self.more_descriptors;
+        match need + self.reserved_descriptors > descriptor_limit() {
+            true => Err(NoPlace::Descriptors),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes a connection off the list, and tells how many are left.
+    pub(crate) fn give(&self, place: &Place) -> usize {
+        let mut open = self.open();
+        open.remove(place);
+        self.left.notify_all();
+        open.places.len()
+    }
+
+    /// Calls `tell` for each connection.
+    pub(crate) fn each(&self, mut tell: impl FnMut(&Place)) {
+        self.open().places.values().for_each(|it| tell(it));
+    }
+
+    /// Waits until all have left, or until `deadline`, and cuts off those that have not; how many.
+    pub(crate) fn clear(&self, deadline: Instant, before_cut: impl FnOnce()) -> usize {
+        let mut open = self.open();
+        while !open.places.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.left.wait_timeout(open, left);
+            open = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        before_cut();
+        for place in open.places.values() {
+            let _ = place.stream.shutdown(Shutdown::Both);
+        }
+        open.places.len()
+    }
+}
+
+/// What counts as one address: whoever has one of IPv6 has the other 2^64 of its network, too
+/// (RFC 4291, section 2.5.4).
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(it) => IpAddr::V6(Ipv6Addr::from_bits(it.to_bits() >> 64 << 64)),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address() {
+        let of = |text: &str| network(text.parse().expect("an address"));
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:2"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+}

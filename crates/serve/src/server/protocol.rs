@@ -1,0 +1,90 @@
+//! The protocol that a server speaks, with its interface.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use accelflow_accel::thrift::{FunctionId, Schema};
+use accelflow_accel::{AccelError, Settings, protobuf};
+
+use super::grpc::gateway::Gateway;
+use super::thread_scope::ThreadScope;
+use crate::config::Config;
+use crate::error::ServeError;
+
+/// A protocol and the interface that is served with it.
+pub(crate) enum Protocol {
+    /// Framed Apache Thrift.
+    Thrift(Arc<Schema>),
+    /// gRPC over HTTP/2.
+    Grpc(Arc<protobuf::Schema>),
+}
+
+/// What connections of a running server need of its protocol.
+pub(crate) enum Endpoint {
+    /// Framed Apache Thrift: the interface.
+    Thrift(Arc<Schema>),
+    /// gRPC over HTTP/2: the interface, and the threads and streams of all connections.
+    Grpc(Gateway),
+}
+
+impl Protocol {
+    /// Reads an interface: gRPC's if the file's name ends in `.proto`, else Thrift's.
+    pub(crate) fn read(path: &Path, search: &[PathBuf]) -> Result<Protocol, ServeError> {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "proto")
+        {
+            let schema =
+                protobuf::Schema::read(path, search).map_err(|error| ServeError::Proto {
+                    path: path.to_owned(),
+                    error,
+                })?;
+            return Ok(Protocol::Grpc(Arc::new(schema)));
+        }
+        Ok(Protocol::Thrift(Arc::new(Schema::load(path, search)?)))
+    }
+
+    /// The function `Service.method`, or `method` where one service alone has it.
+    pub(crate) fn function(&self, name: &str) -> Result<FunctionId, AccelError> {
+        match self {
+            Protocol::Thrift(schema) => match name.rsplit_once('.') {
+                Some((service, method)) => schema.find_in(service, method),
+                None => schema.find(name),
+            },
+            Protocol::Grpc(schema) => schema.find(name).map(|method| FunctionId(method.0)),
+        }
+    }
+
+    /// Settings of the accelerators that serve this protocol.
+    pub(crate) fn settings(&self) -> Settings {
+        match self {
+            Protocol::Thrift(schema) => Settings {
+                schema: schema.clone(),
+                ..Settings::default()
+            },
+            // Calls of gRPC carry their interface; there is none of Thrift.
+            Protocol::Grpc(_) => Settings {
+                schema: Arc::default(),
+                ..Settings::default()
+            },
+        }
+    }
+
+    /// Prepares to serve connections.
+    pub(crate) fn endpoint(self, config: &Config, scope: &Arc<ThreadScope>) -> Endpoint {
+        match self {
+            Protocol::Thrift(schema) => Endpoint::Thrift(schema),
+            Protocol::Grpc(schema) => Endpoint::Grpc(Gateway::new(schema, config, scope.clone())),
+        }
+    }
+}
+
+impl Endpoint {
+    /// The gateway of a gRPC server.
+    pub(crate) fn gateway(&self) -> Option<&Gateway> {
+        match self {
+            Endpoint::Thrift(_) => None,
+            Endpoint::Grpc(gateway) => Some(gateway),
+        }
+    }
+}

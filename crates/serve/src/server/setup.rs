@@ -1,0 +1,345 @@
+//! Setting a server up and starting it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::{fmt, thread};
+
+use accelflow_accel::thrift::Schema;
+use accelflow_accel::{AccelError, Ensemble, Settings, protobuf};
+use accelflow_runtime::{Fault, FaultError, Faults};
+
+use super::accept::accept;
+use super::admission::Admission;
+use super::dispatch::Dispatch;
+use super::executors::{Executors, Maker, Watch, bodies};
+use super::places::Places;
+use super::protocol::{Endpoint, Protocol};
+use super::running::Running;
+use super::shared::Shared;
+use super::steering::workers::Steered;
+use super::tenants::gates::Tenants;
+use super::tenants::settings::{Tenant, TenantError, check};
+use super::thread_scope::ThreadScope;
+use super::{grpc, pages, traces};
+use crate::config::Config;
+use crate::error::ServeError;
+use crate::handler::kinds::{AnyHandler, Handler, ValueHandler};
+use crate::handler::table::Handlers;
+use crate::memory::allocator::give_back_large_blocks;
+use crate::observe::admin::Admin;
+use crate::observe::metrics::Metrics;
+use crate::observe::observers::Observers;
+use crate::observe::recorder::Recorder;
+use crate::observe::reports::{ErrorReport, Reports};
+use crate::observe::telemetry::{Telemetry, TelemetryError};
+use crate::transport::ensemble::{NextCore, ensemble};
+use crate::transport::tls::identity::TlsIdentity;
+
+type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
+
+/// A server before it listens.
+pub struct Server {
+    protocol: Protocol,
+    config: Config,
+    handlers: Handlers,
+    identity: Option<TlsIdentity>,
+    prepare: Option<Box<Prepare>>,
+    thread_scope: Arc<ThreadScope>,
+    records: bool,
+    tenants: Vec<Tenant>,
+    faults: Faults,
+    telemetry: Option<Telemetry>,
+    reports: Reports,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A Thrift server with the functions of `schema`, and no handlers yet.
+    pub fn new(schema: Arc<Schema>) -> Server {
+        Server::speaking(Protocol::Thrift(schema))
+    }
+
+    /// A gRPC server with the methods of `schema`, and no handlers yet.
+    pub fn grpc(schema: Arc<protobuf::Schema>) -> Server {
+        Server::speaking(Protocol::Grpc(schema))
+    }
+
+    /// A server of the functions that a file declares: with gRPC if its name ends in `.proto`, else
+    /// with Thrift. Included files are looked for beside it and then in the folders of `search`.
+    ///
+    /// # Errors
+    /// [`ServeError::Interface`], [`ServeError::Proto`].
+    pub fn from_interface(path: &Path, search: &[PathBuf]) -> Result<Server, ServeError> {
+        Ok(Server::speaking(Protocol::read(path, search)?))
+    }
+
+    fn speaking(protocol: Protocol) -> Server {
+        Server {
+            protocol,
+            config: Config::default(),
+            handlers: Handlers::default(),
+            identity: None,
+            prepare: None,
+            thread_scope: Arc::new(|serve| serve()),
+            records: false,
+            tenants: Vec::new(),
+            faults: Faults::default(),
+            telemetry: None,
+            reports: Reports::default(),
+        }
+    }
+
+    /// Sets bounds and time limits.
+    pub fn set_config(&mut self, config: Config) {
+        self.config = config;
+    }
+
+    /// Serves TLS 1.3 and nothing else.
+    pub fn set_tls(&mut self, identity: TlsIdentity) {
+        self.identity = Some(identity);
+    }
+
+    /// Sets the handler of `Service.method`, or of `method` where one service alone has it. Calls of
+    /// functions without a handler are answered with UNKNOWN_METHOD.
+    ///
+    /// # Errors
+    /// [`ServeError::Handler`] if the interface has no such function.
+    pub fn handle(
+        &mut self,
+        name: &str,
+        handler: impl Handler + 'static,
+    ) -> Result<(), ServeError> {
+        self.set_handler(name, AnyHandler::Json(Arc::new(handler)))
+    }
+
+    /// Sets a handler that reads and returns values of its own types; otherwise as [`Server::handle`].
+    ///
+    /// # Errors
+    /// Those of [`Server::handle`].
+    pub fn handle_values(
+        &mut self,
+        name: &str,
+        handler: impl ValueHandler + 'static,
+    ) -> Result<(), ServeError> {
+        self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
+    }
+
+    fn set_handler(&mut self, name: &str, handler: AnyHandler) -> Result<(), ServeError> {
+        let function = self.protocol.function(name);
+        let function = function.map_err(|error| ServeError::Handler {
+            name: name.to_owned(),
+            error,
+        })?;
+        self.handlers.set(function, handler);
+        Ok(())
+    }
+
+    /// Calls `prepare` with every ensemble that the server makes: to put devices, or accelerators
+    /// that fail, in the place of software.
+    pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
+        self.prepare = Some(Box::new(prepare));
+    }
+
+    /// Makes accelerators fail, as devices may, to see what becomes of requests then. The core's work
+    /// in their place does not fail.
+    ///
+    /// # Errors
+    /// [`FaultError`].
+    pub fn set_faults(&mut self, faults: &[Fault]) -> Result<(), FaultError> {
+        self.faults = Faults::new(faults)?;
+        Ok(())
+    }
+
+    /// Sends spans of requests to a collector.
+    ///
+    /// # Errors
+    /// [`TelemetryError`].
+    pub fn set_telemetry(&mut self, telemetry: Telemetry) -> Result<(), TelemetryError> {
+        telemetry.check()?;
+        self.telemetry = Some(telemetry);
+        Ok(())
+    }
+
+    /// Calls `log` for each request that ends in an error of which its client is told a code and an
+    /// id alone ([`Config::verbose_errors`](crate::Config)). It runs on the request's thread, so it
+    /// should be quick. Without a log such errors are only counted.
+    pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
+        self.reports.log = Some(Box::new(log));
+    }
+
+    /// Tells requests apart by their addresses, or by the identities that their clients have proven,
+    /// and shapes each tenant's traffic.
+    ///
+    /// # Errors
+    /// [`TenantError`] for tenants that cannot be told apart.
+    pub fn set_tenants(&mut self, list: Vec<Tenant>) -> Result<(), TenantError> {
+        check(&list)?;
+        self.tenants = list;
+        Ok(())
+    }
+
+    /// Keeps the costs of the latest requests, step by step, for [`Running::recording`].
+    pub fn set_recording(&mut self, records: bool) {
+        self.records = records;
+    }
+
+    /// Runs every connection's thread within `scope`, which must call its argument: for setup that
+    /// handlers need once a thread and not once a request.
+    pub fn set_thread_scope(
+        &mut self,
+        scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
+    ) {
+        self.thread_scope = Arc::new(scope);
+    }
+
+    /// Listens, and serves until [`Running::stop`].
+    ///
+    /// # Errors
+    /// [`ServeError::Listen`] if the address cannot be bound; settings that do not exist.
+    pub fn start(self, address: SocketAddr) -> Result<Running, ServeError> {
+        let listener = TcpListener::bind(address);
+        self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)
+    }
+
+    /// Serves on a socket that listens already; otherwise as [`Server::start`].
+    ///
+    /// # Errors
+    /// Settings that do not exist; threads that the system does not give.
+    pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
+        self.config.check()?;
+        give_back_large_blocks();
+        self.reports.verbose = self.config.verbose_errors;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(self.shared()?);
+        let operated = shared.clone();
+        let admin = shared.config.admin.map(|address| {
+            let answers = move |path: &str, query: &str| pages::answer(&operated, path, query);
+            Admin::start(address, Arc::new(answers))
+        });
+        let admin = admin.transpose()?;
+        let listener = Arc::new(listener);
+        let accepting = (shared.clone(), listener.clone());
+        let accept = thread::Builder::new()
+            .name("accelflow-accept".to_owned())
+            .spawn(move || accept(&accepting.0, &accepting.1))?;
+        Ok(Running::new(shared, listener, address, accept, admin))
+    }
+
+    /// Puts the parts of the running server together.
+    fn shared(self) -> Result<Shared, ServeError> {
+        let metrics = Arc::new(Metrics::new());
+        let tenants = tenants(self.tenants, self.identity.as_ref(), &metrics)?;
+        let steered = (self.config.steering)
+            .map(|steering| Steered::start(steering, &self.thread_scope))
+            .transpose()?
+            .map(Arc::new);
+        let engine = Engine {
+            settings: Settings {
+                limits: self.config.limits,
+                // A recording has the sizes of JSON text, which others read.
+                records: match self.records {
+                    true => Default::default(),
+                    false => self.handlers.of_values(),
+                },
+                ..self.protocol.settings()
+            },
+            config: self.config,
+            steered: steered.clone(),
+            prepare: self.prepare,
+            faults: self.faults,
+        };
+        let executors = engine.executors(Watch {
+            metrics: metrics.clone(),
+            tenants: tenants.clone(),
+            records: self.records,
+            spans: self.telemetry.is_some(),
+        })?;
+        let endpoint = self.protocol.endpoint(&self.config, &self.thread_scope);
+        let (identity, descriptors) = match endpoint {
+            Endpoint::Thrift(_) => (self.identity, 0),
+            Endpoint::Grpc(_) => {
+                let identity = self.identity.map(|identity| identity.for_http2());
+                (identity, grpc::connection::DESCRIPTORS)
+            }
+        };
+        let spans = self.telemetry.map(|telemetry| telemetry.start());
+        Ok(Shared {
+            config: self.config,
+            endpoint,
+            admission: Admission {
+                identity,
+                tenants,
+                places: Places::new(&self.config, descriptors),
+                thread_scope: self.thread_scope,
+                stopping: AtomicBool::new(false),
+            },
+            executors,
+            dispatch: Dispatch::new(self.handlers, steered),
+            observers: Observers {
+                metrics,
+                reports: self.reports,
+                spans: spans.transpose()?,
+                recorder: self.records.then(|| Arc::new(Recorder::default())),
+            },
+        })
+    }
+}
+
+/// The tenants of a server, if it has any.
+fn tenants(
+    list: Vec<Tenant>,
+    identity: Option<&TlsIdentity>,
+    metrics: &Metrics,
+) -> Result<Option<Arc<Tenants>>, ServeError> {
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let identified = identity.is_some_and(|identity| identity.asks_clients);
+    Ok(Some(Arc::new(Tenants::new(list, identified, metrics)?)))
+}
+
+/// What decides how accelerators work.
+struct Engine {
+    settings: Settings,
+    config: Config,
+    steered: Option<Arc<Steered>>,
+    prepare: Option<Box<Prepare>>,
+    faults: Faults,
+}
+
+impl Engine {
+    fn executors(self, watch: Watch) -> Result<Executors, ServeError> {
+        let (settings, cores) = (self.settings.clone(), self.config.cores);
+        let next_core = NextCore::default();
+        let maker = self.maker(&next_core, &watch.metrics)?;
+        Executors::new(traces::image()?, settings, cores, next_core, maker, watch)
+    }
+
+    /// What makes the bodies of executors.
+    fn maker(self, next_core: &NextCore, metrics: &Metrics) -> Result<Maker, ServeError> {
+        let (next_core, execution) = (next_core.clone(), self.config.execution);
+        let may_fail = self.prepare.is_some() || !self.faults.is_empty();
+        let make = move || self.ensemble(&next_core);
+        bodies(execution, make, may_fail, metrics)
+    }
+
+    fn ensemble(&self, next_core: &NextCore) -> Result<Ensemble, AccelError> {
+        let mut ensemble = ensemble(&self.settings, self.config.cores, next_core)?;
+        if let Some(steered) = &self.steered {
+            ensemble.replace(steered.balancer());
+        }
+        if let Some(prepare) = &self.prepare {
+            prepare(&mut ensemble);
+        }
+        Ok(self.faults.around(ensemble))
+    }
+}

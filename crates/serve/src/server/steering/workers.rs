@@ -1,0 +1,322 @@
+//! Handlers on workers that have a core each, and LdB that chooses between them.
+//!
+//! Requests for a function should find its instructions and data in the caches of their core. Here the
+//! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A hash
+//! of it names the function's own core, and while that has a quarter more to do than the mean, the
+//! next ones take its requests (consistent hashing with bounded loads). That is not Cerebros's function
+//! map (MICRO 2021, section 4.3), which remembers what each core has just run and takes the least
+//! loaded of those that ran the function; `accelflow_cerebros::steering` simulates that one. A hash
+//! needs no state that connections would share, and keeps a function where it was when others came between.
+//!
+//! The core that LdB chooses is a worker with a run queue of its own. Connections receive and reply;
+//! workers run handlers, one at a time each.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+use std::{fmt, io};
+
+use accelflow_accel::balance::{Affinity, CoreLoads, Ldb, LeastLoaded, Policy};
+use accelflow_accel::thrift::FunctionId;
+use accelflow_accel::{AccelError, Accelerator, Call, Facts, Job, Record};
+use accelflow_trace::Accel;
+use opentelemetry::Context;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use zeroize::Zeroizing;
+
+use super::settings::{Steering, SteeringPolicy};
+use crate::error::ServeError;
+use crate::handler::kinds::AnyHandler;
+use crate::handler::request::{Arguments, Request};
+use crate::handler::returned::Returned;
+use crate::handler::value::HandlerError;
+use crate::memory::room::Making;
+use crate::server::thread_scope::ThreadScope;
+use crate::transport::ensemble::NextCore;
+use crate::transport::grpc::metadata::Metadata;
+
+/// The workers of a running server.
+pub(crate) struct Steered {
+    settings: Steering,
+    loads: CoreLoads,
+    next: NextCore,
+    lanes: Vec<Arc<Lane>>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Steered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Steered")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A worker's run queue. It holds no more than there are connections.
+struct Lane {
+    number: usize,
+    loads: CoreLoads,
+    tasks: Mutex<Tasks>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct Tasks {
+    waiting: VecDeque<Task>,
+    running: bool,
+    closed: bool,
+}
+
+struct Task {
+    handler: AnyHandler,
+    request: OwnRequest,
+    reply: Arc<Reply>,
+}
+
+/// A request that does not end with the job that it came from.
+struct OwnRequest {
+    service: String,
+    method: String,
+    arguments: Zeroizing<Vec<u8>>,
+    facts: Facts,
+    peer: SocketAddr,
+    peer_identities: Vec<String>,
+    core: Option<usize>,
+    deadline: Option<Instant>,
+    metadata: Metadata,
+    abandoned: Option<Arc<AtomicBool>>,
+    context: Option<Context>,
+    record: Option<(Record, FunctionId, Option<Arc<Making>>)>,
+}
+
+type Answer = Result<Result<Returned, HandlerError>, Box<dyn Any + Send>>;
+
+#[derive(Default)]
+struct Reply {
+    slot: Mutex<Option<Answer>>,
+    filled: Condvar,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Steered {
+    pub(crate) fn start(
+        settings: Steering,
+        scope: &Arc<ThreadScope>,
+    ) -> Result<Steered, ServeError> {
+        if settings.workers == 0 {
+            return Err(ServeError::Steering);
+        }
+        let loads = CoreLoads::idle(settings.workers);
+        let cores = match settings.pinned {
+            true => usable_cores()?,
+            false => Vec::new(),
+        };
+        let mut steered = Steered {
+            settings,
+            loads,
+            next: NextCore::default(),
+            lanes: Vec::new(),
+            workers: Vec::new(),
+        };
+        for number in 0..settings.workers {
+            let lane = Arc::new(Lane {
+                number,
+                loads: steered.loads.clone(),
+                tasks: Mutex::default(),
+                filled: Condvar::new(),
+            });
+            steered.lanes.push(lane.clone());
+            let core = number.checked_rem(cores.len()).map(|at| cores[at]);
+            let scope = scope.clone();
+            let worker = thread::Builder::new()
+                .name(format!("accelflow-core-{number}"))
+                .spawn(move || {
+                    // A core that is taken away later is not worth a failure.
+                    let _ = core.map(pin);
+                    scope(&mut || lane.work());
+                })?;
+            steered.workers.push(worker);
+        }
+        Ok(steered)
+    }
+
+    /// LdB over the workers.
+    pub(crate) fn balancer(&self) -> Box<dyn Accelerator> {
+        let policy: Box<dyn Policy> = match self.settings.policy {
+            SteeringPolicy::RoundRobin => Box::new(self.next.clone()),
+            SteeringPolicy::LeastLoaded => Box::new(LeastLoaded),
+            SteeringPolicy::Affinity => Box::new(Affinity::default()),
+        };
+        Box::new(ByFunction(Ldb::new(policy, self.loads.clone())))
+    }
+
+    /// Has the worker that LdB chose call a handler, and waits for it. A panic goes on here.
+    pub(crate) fn call(
+        &self,
+        handler: &AnyHandler,
+        request: &Request<'_>,
+    ) -> Result<Returned, HandlerError> {
+        let reply = Arc::<Reply>::default();
+        let lane = request.core.unwrap_or(0) % self.lanes.len();
+        self.lanes[lane].push(Task {
+            handler: handler.clone(),
+            request: OwnRequest {
+                service: request.service.to_owned(),
+                method: request.method.to_owned(),
+                arguments: Zeroizing::new(request.arguments.to_vec()),
+                facts: request.facts.clone(),
+                peer: request.peer,
+                peer_identities: request.peer_identities.to_vec(),
+                core: request.core,
+                deadline: request.deadline,
+                metadata: request.metadata.clone(),
+                abandoned: request.abandoned.cloned(),
+                context: request.context.cloned(),
+                record: (request.record)
+                    .map(|it| (it.record.clone(), it.function, it.making.cloned())),
+            },
+            reply: reply.clone(),
+        });
+        let mut slot = lock(&reply.slot);
+        loop {
+            match slot.take() {
+                Some(Ok(answer)) => return answer,
+                Some(Err(payload)) => resume_unwind(payload),
+                None => {
+                    let waited = reply.filled.wait(slot);
+                    slot = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Steered {
+    fn drop(&mut self) {
+        for lane in &self.lanes {
+            lock(&lane.tasks).closed = true;
+            lane.filled.notify_all();
+        }
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Lane {
+    fn push(&self, task: Task) {
+        let mut tasks = lock(&self.tasks);
+        tasks.waiting.push_back(task);
+        self.tell(&tasks);
+        drop(tasks);
+        self.filled.notify_one();
+    }
+
+    /// LdB sees what waits and what runs.
+    fn tell(&self, tasks: &Tasks) {
+        let load = tasks.waiting.len() + usize::from(tasks.running);
+        self.loads
+            .set(self.number, u32::try_from(load).unwrap_or(u32::MAX));
+    }
+
+    fn finish(&self) {
+        let mut tasks = lock(&self.tasks);
+        tasks.running = false;
+        self.tell(&tasks);
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut tasks = lock(&self.tasks);
+        loop {
+            let next = tasks.waiting.pop_front();
+            tasks.running = next.is_some();
+            self.tell(&tasks);
+            if next.is_some() || tasks.closed {
+                return next;
+            }
+            let waited = self.filled.wait(tasks);
+            tasks = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn work(&self) {
+        while let Some(Task {
+            handler,
+            request,
+            reply,
+        }) = self.next()
+        {
+            let json = OnceLock::new();
+            let borrowed = Request {
+                service: &request.service,
+                method: &request.method,
+                arguments: &request.arguments,
+                facts: &request.facts,
+                peer: request.peer,
+                peer_identities: &request.peer_identities,
+                core: request.core,
+                deadline: request.deadline,
+                metadata: &request.metadata,
+                abandoned: request.abandoned.as_ref(),
+                context: request.context.as_ref(),
+                record: (request.record.as_ref()).map(|(record, function, making)| Arguments {
+                    record,
+                    function: *function,
+                    json: &json,
+                    making: making.as_ref(),
+                }),
+            };
+            let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));
+            // Before the answer: whoever has it finds this worker free.
+            self.finish();
+            *lock(&reply.slot) = Some(answer);
+            reply.filled.notify_one();
+        }
+    }
+}
+
+/// LdB whose key is the function that is called.
+struct ByFunction(Ldb);
+
+impl Accelerator for ByFunction {
+    fn kind(&self) -> Accel {
+        Accel::Ldb
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        let before = job.affinity;
+        match &job.call {
+            Call::Thrift(call) => job.affinity = call.function.0 as u64,
+            Call::Grpc(call) => {
+                if let Ok((method, _)) = call.find() {
+                    job.affinity = method.0 as u64;
+                }
+            }
+            _ => {}
+        }
+        let done = self.0.run(job);
+        job.affinity = before;
+        done
+    }
+}
+
+fn usable_cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect())
+}
+
+fn pin(core: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    Ok(sched_setaffinity(None, &set)?)
+}

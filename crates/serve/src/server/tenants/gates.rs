@@ -1,0 +1,299 @@
+//! Tenants: whose a connection is, and ARCUS's shaper in front of each.
+//!
+//! A tenant is known by the address that its connections come from, or by what is in its clients'
+//! certificates. A message of it that has
+//! arrived waits on its connection's thread until the tenant's buckets have the tokens, before T1
+//! is run; as nothing more is read from that connection, a flood stays in the buffers of whoever
+//! sends it, as in ARCUS, whose queues are in the senders' memory. Its arbiter has no counterpart
+//! here: it lets a segment pass every 4 ns, and threads take turns by themselves.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::{Gate, RunningTrace, Terms, TraceLimit, Turn};
+use accelflow_shaping::{Clock, Registers, TokenBucket};
+use accelflow_units::{Cycles, Time};
+
+use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, check};
+use crate::observe::metrics::{Metrics, TenantMetrics};
+
+/// The tenants of a running server. The last is that of connections that are no other's.
+pub(crate) struct Tenants {
+    epoch: Instant,
+    clock: Clock,
+    all: Vec<State>,
+}
+
+struct State {
+    tenant: Tenant,
+    gate: Gate<Buckets>,
+    traces: TraceLimit,
+    connections: AtomicUsize,
+    /// Where those wait in order who do not wait at the gate, and how many do.
+    line: tokio::sync::Mutex<()>,
+    waiting: AtomicUsize,
+    metrics: TenantMetrics,
+}
+
+impl State {
+    fn terms(&self, number: u16) -> Terms {
+        Terms {
+            tenant: number,
+            priority: self.tenant.priority,
+            due: self.tenant.due_within.map(|it| Instant::now() + it),
+        }
+    }
+}
+
+/// One that waits; it may be dropped before it passes.
+struct Waits<'s>(&'s State);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How soon new registers are noticed by those who wait without a thread.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
+
+#[derive(Default)]
+struct Buckets {
+    requests: Option<TokenBucket>,
+    bytes: Option<TokenBucket>,
+    /// The server stops: nobody waits any more.
+    closed: bool,
+}
+
+/// A connection of a tenant; dropping it makes room for another.
+pub(crate) struct Admitted<'t>(&'t State);
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Tenants {
+    /// `identified` is whether clients prove what they are called.
+    pub(crate) fn new(
+        tenants: Vec<Tenant>,
+        identified: bool,
+        metrics: &Metrics,
+    ) -> Result<Tenants, TenantError> {
+        check(&tenants)?;
+        let mut unproven = tenants
+            .iter()
+            .filter(|it| !identified && !it.identities.is_empty());
+        if let Some(tenant) = unproven.next() {
+            return Err(TenantError::Unproven(tenant.name.clone()));
+        }
+        let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
+        let others = Tenant::new(OTHERS, Vec::new());
+        let state = |mut tenant: Tenant| {
+            for name in &mut tenant.identities {
+                // DNS names are the same in either case; URIs are not.
+                if !name.contains(':') {
+                    name.make_ascii_lowercase();
+                }
+            }
+            State {
+                gate: Gate::new(Buckets::new(tenant.shaping)),
+                traces: TraceLimit::new(tenant.max_traces),
+                connections: AtomicUsize::new(0),
+                line: tokio::sync::Mutex::default(),
+                waiting: AtomicUsize::new(0),
+                metrics: metrics.tenant(&tenant.name),
+                tenant,
+            }
+        };
+        Ok(Tenants {
+            epoch: Instant::now(),
+            clock,
+            all: tenants.into_iter().chain([others]).map(state).collect(),
+        })
+    }
+
+    /// The number of the tenant that connections from `address` belong to, of clients that have
+    /// proven to be called so.
+    pub(crate) fn of(&self, address: IpAddr, identities: &[String]) -> u16 {
+        let address = address.to_canonical();
+        let has = |State { tenant, .. }: &State| {
+            tenant.networks.iter().any(|it| it.contains(&address))
+                || tenant.identities.iter().any(|it| identities.contains(it))
+        };
+        let found = self.all.iter().position(has);
+        found.unwrap_or(self.all.len() - 1) as u16
+    }
+
+    fn get(&self, number: u16) -> &State {
+        let number = usize::from(number).min(self.all.len() - 1);
+        &self.all[number]
+    }
+
+    /// Room for a connection, if there is.
+    pub(crate) fn admit(&self, number: u16) -> Option<Admitted<'_>> {
+        let state = self.get(number);
+        let most = state.tenant.max_connections;
+        let open = state.connections.fetch_add(1, Ordering::Relaxed);
+        let admitted = Admitted(state);
+        (most == 0 || open < most).then_some(admitted)
+    }
+
+    /// Waits until a message of so many bytes may pass; the terms for its traces. `None` if the
+    /// server stops.
+    pub(crate) fn pass(&self, number: u16, bytes: usize) -> Option<Terms> {
+        let state = self.get(number);
+        let begun = Instant::now();
+        let mut due = Cost {
+            requests: 1,
+            bytes: bytes as u64,
+        };
+        let open = state
+            .gate
+            .pass(None, |buckets| self.take(buckets, &mut due));
+        state.metrics.passed(bytes, begun.elapsed());
+        open.filter(|open| *open).map(|_| state.terms(number))
+    }
+
+    /// As [`Tenants::pass`], without a thread that waits. The order is that of asking among all
+    /// who ask this way.
+    pub(crate) async fn pass_later(&self, number: u16, bytes: usize) -> Option<Terms> {
+        let state = self.get(number);
+        let begun = Instant::now();
+        let mut due = Cost {
+            requests: 1,
+            bytes: bytes as u64,
+        };
+        state.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waits = Waits(state);
+        let _first = state.line.lock().await;
+        let open = loop {
+            match state.gate.change(|buckets| self.take(buckets, &mut due)) {
+                Turn::Pass(open) => break open,
+                Turn::Wait(until) => {
+                    // Registers may be written meanwhile, of which nobody tells.
+                    let soon = Instant::now() + LOOKS_EVERY;
+                    let until = until.map_or(soon, |until| until.min(soon));
+                    tokio::time::sleep_until(until.into()).await;
+                }
+            }
+        };
+        state.metrics.passed(bytes, begun.elapsed());
+        open.then(|| state.terms(number))
+    }
+
+    /// Spends what there is of a message's cost; whether the server is open, once all is spent.
+    fn take(&self, buckets: &mut Buckets, cost: &mut Cost) -> Turn<bool> {
+        if buckets.closed {
+            return Turn::Pass(false);
+        }
+        let now = self.clock.begun(self.now());
+        while cost.requests > 0 || cost.bytes > 0 {
+            let requests = most(&buckets.requests, cost.requests);
+            let bytes = most(&buckets.bytes, cost.bytes);
+            let one = ready(&buckets.requests, requests, now);
+            let ready = one.max(ready(&buckets.bytes, bytes, now));
+            if ready > now {
+                let left = self.clock.edge(ready).saturating_sub(self.now());
+                let left = Duration::from_nanos(left.as_ps().div_ceil(1_000));
+                return Turn::Wait(Some(Instant::now() + left));
+            }
+            spend(&mut buckets.requests, requests, now);
+            spend(&mut buckets.bytes, bytes, now);
+            cost.requests -= requests;
+            cost.bytes -= bytes;
+        }
+        Turn::Pass(true)
+    }
+
+    fn now(&self) -> Time {
+        let ns = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Time::from_ps(ns.saturating_mul(1_000))
+    }
+
+    /// Waits until one more trace of the tenant may run. Traces take microseconds and wait for
+    /// nobody, so there is always an end to it.
+    pub(crate) fn begin_trace(&self, number: u16) -> Option<RunningTrace> {
+        self.get(number).traces.begin(None).ok()
+    }
+
+    /// Writes the registers of a tenant.
+    pub(crate) fn reshape(&self, name: &str, shaping: Shaping) -> Result<(), TenantError> {
+        let find = |state: &&State| state.tenant.name == name && name != OTHERS;
+        let Some(state) = self.all.iter().find(find) else {
+            let known: Vec<&str> = self.all.iter().map(|it| &*it.tenant.name).collect();
+            return Err(TenantError::Unknown {
+                name: name.to_owned(),
+                known: known[..known.len() - 1].join(", "),
+            });
+        };
+        let now = self.clock.begun(self.now());
+        state.gate.change(|buckets| {
+            write(&mut buckets.requests, shaping.requests, now);
+            write(&mut buckets.bytes, shaping.bytes, now);
+        });
+        Ok(())
+    }
+
+    /// Lets nobody wait any more.
+    pub(crate) fn close(&self) {
+        for state in &self.all {
+            state.gate.change(|buckets| buckets.closed = true);
+        }
+    }
+
+    /// By tenant, how many requests wait.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, usize)> {
+        let row = |state: &State| state.gate.waiting() + state.waiting.load(Ordering::Relaxed);
+        self.all.iter().map(move |it| (&*it.tenant.name, row(it)))
+    }
+}
+
+/// What a message has yet to pay.
+struct Cost {
+    requests: u64,
+    bytes: u64,
+}
+
+impl Buckets {
+    /// Full buckets.
+    fn new(shaping: Shaping) -> Buckets {
+        let bucket = |registers| TokenBucket::new(registers, Cycles(0));
+        Buckets {
+            requests: shaping.requests.map(bucket),
+            bytes: shaping.bytes.map(bucket),
+            closed: false,
+        }
+    }
+}
+
+/// How much of a cost can be paid at once.
+fn most(bucket: &Option<TokenBucket>, cost: u64) -> u64 {
+    // Whatever registers come into effect meanwhile, the bucket can hold that much.
+    let least = |bucket: &TokenBucket| bucket.coming_registers().map(Registers::bucket).min();
+    let least = bucket.as_ref().and_then(least);
+    least.map_or(cost, |least| cost.min(u64::from(least)))
+}
+
+fn ready(bucket: &Option<TokenBucket>, cost: u64, now: Cycles) -> Cycles {
+    let never = Cycles(u64::MAX);
+    let ready = |bucket: &TokenBucket| bucket.ready(cost, now).unwrap_or(never);
+    bucket.as_ref().map_or(now, ready)
+}
+
+fn spend(bucket: &mut Option<TokenBucket>, cost: u64, now: Cycles) {
+    if let Some(bucket) = bucket {
+        let paid = bucket.take(cost, now);
+        debug_assert_eq!(paid, Ok(true), "time does not run backwards under a lock");
+    }
+}
+
+/// A bucket that was not there before is full.
+fn write(bucket: &mut Option<TokenBucket>, registers: Option<Registers>, now: Cycles) {
+    match (bucket.as_mut(), registers) {
+        (Some(bucket), Some(registers)) => bucket.write(registers, now),
+        (_, registers) => *bucket = registers.map(|it| TokenBucket::new(it, now)),
+    }
+}

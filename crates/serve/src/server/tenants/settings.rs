@@ -1,0 +1,152 @@
+//! Tenants as they are set up, and the checks of their settings.
+
+use std::time::Duration;
+
+use accelflow_runtime::Priority;
+use accelflow_shaping::{Registers, ShapingError};
+use ipnet::IpNet;
+use rustls::pki_types::ServerName;
+
+use crate::time_limit::MAX_TIME_LIMIT;
+
+/// The clock that the registers of [`Shaping`] count in: 1 MHz, since operating systems wake
+/// threads no more precisely than that (assumed; the paper's FPGA has 250 MHz).
+pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
+
+/// What of a tenant's traffic may pass. Without registers everything does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shaping {
+    /// A token a request.
+    pub requests: Option<Registers>,
+    /// A token a byte of requests, as they are received. One that is larger than the bucket takes
+    /// the bucket several times.
+    pub bytes: Option<Registers>,
+}
+
+/// A tenant of a server.
+#[derive(Clone, Debug)]
+pub struct Tenant {
+    /// What it is called in metrics and by [`Running::reshape`](crate::Running::reshape).
+    pub name: String,
+    /// Where its connections come from. Of several tenants that a connection may be of, it is the
+    /// first one's.
+    pub networks: Vec<IpNet>,
+    /// Or what its clients have proven to be called: DNS names, in either case, and URIs, in full
+    /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
+    pub identities: Vec<String>,
+    /// What may pass.
+    pub shaping: Shaping,
+    /// Traces that may run at once; 0 for any number.
+    pub max_traces: usize,
+    /// Connections that may be open at once; 0 for as many as the server has. A tenant whose
+    /// requests wait keeps its connections meanwhile, so this keeps room for others.
+    pub max_connections: usize,
+    /// How urgent its requests are in queues by priority.
+    pub priority: Priority,
+    /// Within what time its requests are to be answered, for queues by deadline.
+    pub due_within: Option<Duration>,
+}
+
+impl Tenant {
+    /// A tenant without limits.
+    pub fn new(name: &str, networks: Vec<IpNet>) -> Tenant {
+        Tenant {
+            name: name.to_owned(),
+            networks,
+            identities: Vec::new(),
+            shaping: Shaping::default(),
+            max_traces: 0,
+            max_connections: 0,
+            priority: Priority::Normal,
+            due_within: None,
+        }
+    }
+}
+
+/// Why there are no such tenants.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TenantError {
+    /// A name is missing or there twice.
+    #[error("tenant {number}: name '{name}': must not be empty, nor that of an earlier tenant")]
+    Name {
+        /// Its place in the list, from 0.
+        number: usize,
+        /// The name as given.
+        name: String,
+    },
+    /// A tenant that no connection could be of.
+    #[error("tenant '{0}': must have at least one network or identity")]
+    Nowhere(String),
+    /// Nobody proves to be called anything.
+    #[error("tenant '{0}': has identities, but the server asks no client for a certificate")]
+    Unproven(String),
+    /// A name that no certificate is held against.
+    #[error("tenant '{name}': identity '{identity}': must be a DNS name without '*', or a URI")]
+    Identity {
+        /// The tenant.
+        name: String,
+        /// The name as given.
+        identity: String,
+    },
+    /// A time that no request is due within.
+    #[error("tenant '{name}': due_within = {due:?}: must be above 0 and at most {} seconds", MAX_TIME_LIMIT.as_secs())]
+    Due {
+        /// The tenant.
+        name: String,
+        /// The time as given.
+        due: Duration,
+    },
+    /// More tenants than there are numbers.
+    #[error("{0} tenants: must be at most {max}", max = u16::MAX)]
+    TooMany(usize),
+    /// No tenant has this name.
+    #[error("tenant '{name}': must be one of {known}")]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Registers that cannot be.
+    #[error(transparent)]
+    Shaping(#[from] ShapingError),
+}
+
+/// The name of the tenant of all connections that belong to no other.
+pub(crate) const OTHERS: &str = "";
+
+/// Checks that tenants can be told apart and that their settings are in range.
+pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
+    if tenants.len() >= usize::from(u16::MAX) {
+        return Err(TenantError::TooMany(tenants.len()));
+    }
+    for (number, tenant) in tenants.iter().enumerate() {
+        let name = &tenant.name;
+        let known = tenants[..number].iter().any(|other| other.name == *name);
+        if name == OTHERS || known {
+            let name = name.clone();
+            return Err(TenantError::Name { number, name });
+        }
+        if tenant.networks.is_empty() && tenant.identities.is_empty() {
+            return Err(TenantError::Nowhere(name.clone()));
+        }
+        let is_name = |it: &&String| {
+            it.contains(':') || ServerName::try_from(it.as_str()).is_ok_and(|it| is_dns_name(&it))
+        };
+        if let Some(identity) = tenant.identities.iter().find(|it| !is_name(it)) {
+            let (name, identity) = (name.clone(), identity.clone());
+            return Err(TenantError::Identity { name, identity });
+        }
+        if let Some(due) = tenant.due_within
+            && (due.is_zero() || due > MAX_TIME_LIMIT)
+        {
+            let name = name.clone();
+            return Err(TenantError::Due { name, due });
+        }
+    }
+    Ok(())
+}
+
+fn is_dns_name(name: &ServerName<'_>) -> bool {
+    matches!(name, ServerName::DnsName(_))
+}

@@ -1,0 +1,134 @@
+//! The body of a Thrift reply: the handler's call, and the struct that its value becomes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::thrift::Schema;
+use accelflow_accel::{Job, Record};
+use opentelemetry::Context;
+
+use crate::handler::request::{Arguments, Request};
+use crate::handler::returned::{Made, Returned};
+use crate::handler::value::{HandlerError, Value};
+use crate::memory::wipe::wipe_all;
+use crate::server::peer::Peer;
+use crate::server::shared::Shared;
+use crate::transport::grpc::metadata::Metadata;
+
+/// `TApplicationException` types (Apache Thrift).
+pub(crate) const UNKNOWN_METHOD: i32 = 1;
+pub(crate) const INVALID_MESSAGE_TYPE: i32 = 2;
+pub(crate) const INTERNAL_ERROR: i32 = 6;
+pub(crate) const PROTOCOL_ERROR: i32 = 7;
+
+/// The body of a reply, before Ser.
+pub(crate) struct Body {
+    pub(crate) bytes: Vec<u8>,
+    /// What the bytes are, if they are not JSON.
+    pub(crate) record: Option<Record>,
+}
+
+impl Body {
+    pub(crate) fn json(bytes: Vec<u8>) -> Body {
+        let record = None;
+        Body { bytes, record }
+    }
+}
+
+/// Why a request has no result.
+pub(crate) enum Refusal {
+    /// A declared exception.
+    Declared(Body),
+    /// A `TApplicationException` of this type.
+    Rpc(i32, String),
+    /// The handler has failed, and has logged it under this id.
+    Logged { id: String, why: String },
+    /// The handler's value cannot be encoded.
+    Unfit(String),
+}
+
+/// Calls the handler, in the context of the request's span if it has one; the result struct.
+pub(crate) fn handle(
+    shared: &Shared,
+    schema: &Schema,
+    peer: &Peer,
+    call: &ThriftCall,
+    job: &Job,
+    context: Option<&Context>,
+) -> Result<Body, Refusal> {
+    let Some(handler) = shared.dispatch.handler(call.function) else {
+        let why = format!("no handler for {}.{}", call.service, call.method);
+        return Err(Refusal::Rpc(UNKNOWN_METHOD, why));
+    };
+    let function = call.function;
+    let json = OnceLock::new();
+    let request = Request {
+        service: &call.service,
+        method: &call.method,
+        arguments: &job.bytes,
+        facts: &job.facts,
+        peer: peer.address,
+        peer_identities: &peer.identities,
+        core: job.core,
+        deadline: None,
+        metadata: const { &Metadata::new() },
+        abandoned: None,
+        context,
+        record: job.record.as_ref().map(|record| Arguments {
+            record,
+            function,
+            json: &json,
+            making: None,
+        }),
+    };
+    let call = || match shared.dispatch.call(handler, &request)? {
+        // The calls of a connection are answered in order: its thread has nothing else to do.
+        Returned(Made::Later(pending)) => pending.wait(),
+        Returned(Made::Now(value)) => Ok(value),
+    };
+    let called = catch_unwind(AssertUnwindSafe(call));
+    let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
+    let value = match called {
+        Err(_) => return Err(internal("the handler panicked".to_owned())),
+        Ok(Ok(value)) => value,
+        Ok(Err(HandlerError::Internal(why))) => return Err(internal(why)),
+        Ok(Err(HandlerError::Logged { id, why })) => return Err(Refusal::Logged { id, why }),
+        Ok(Err(HandlerError::Declared { field, body })) => {
+            return Err(Refusal::Declared(Body::json(member(&field, &body))));
+        }
+    };
+    let returns = schema.function(function).is_some_and(|function| {
+        let result = schema.get(function.result);
+        result.fields.first().is_some_and(|field| field.id == 0)
+    });
+    match value {
+        Value::Unfit(why) => Err(Refusal::Unfit(why)),
+        // On a connection whose results wait for nothing else there always is.
+        Value::NoRoom => Err(Refusal::Unfit("no room".to_owned())),
+        Value::Record(record, bytes) => Ok(Body {
+            bytes,
+            record: Some(record),
+        }),
+        Value::Json(_) if !returns => Ok(Body::json(b"{}".to_vec())),
+        Value::Json(value) if value.is_empty() => {
+            Err(internal("the handler returned nothing".to_owned()))
+        }
+        Value::Json(mut value) => {
+            let body = Body::json(member("success", &value));
+            wipe_all(&mut value);
+            Ok(body)
+        }
+    }
+}
+
+/// `{"name":value}`; the name is one of an interface or is quoted as any other.
+fn member(name: &str, value: &[u8]) -> Vec<u8> {
+    let mut json = Vec::with_capacity(name.len() + value.len() + 5);
+    json.push(b'{');
+    accelflow_accel::json::write_string(&mut json, name);
+    json.push(b':');
+    json.extend_from_slice(value);
+    json.push(b'}');
+    json
+}

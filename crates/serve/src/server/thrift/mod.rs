@@ -1,0 +1,6 @@
+//! Connections that speak framed Apache Thrift.
+
+pub(crate) mod body;
+pub(crate) mod connection;
+pub(crate) mod outbound;
+pub(crate) mod refusals;

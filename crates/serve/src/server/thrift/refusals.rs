@@ -1,0 +1,55 @@
+//! Error replies to requests that have no result.
+
+use accelflow_accel::rpc::{self, MessageType, ThriftCall};
+
+use super::body::{INTERNAL_ERROR, PROTOCOL_ERROR, UNKNOWN_METHOD};
+use super::connection::Connection;
+use crate::observe::metrics::name;
+use crate::server::executors::RunError;
+use crate::transport::close::Close;
+
+impl Connection<'_> {
+    /// Tells the client that the handler's value cannot be encoded.
+    pub(super) fn send_unfit(&mut self, call: &ThriftCall, why: &str) -> Result<(), Close> {
+        self.ended(call, "bad_result");
+        let why = format!("the handler's result cannot be sent: {why}");
+        self.report(call, INTERNAL_ERROR, "bad_result", &why)
+    }
+
+    /// Reports an error of a request of `call`, and tells the client as much as it may know.
+    pub(super) fn report(
+        &mut self,
+        call: &ThriftCall,
+        kind: i32,
+        code: &'static str,
+        why: &str,
+    ) -> Result<(), Close> {
+        let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
+        let told = reports.tell(code, &name(call), peer, why);
+        self.send_exception(call, kind, &told)
+    }
+
+    /// Tells the client why its request cannot be served; the connection ends if the request is
+    /// not even a message.
+    pub(super) fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
+        let header = rpc::read_header(frame, self.shared.limits())?;
+        let (kind, reason) = match error {
+            RunError::Trace(failure) => match failure.error.reason {
+                reason @ ("unknown_method" | "unknown_service") => (UNKNOWN_METHOD, reason),
+                reason @ "panic" => (INTERNAL_ERROR, reason),
+                reason => (PROTOCOL_ERROR, reason),
+            },
+            RunError::Set(_) => (INTERNAL_ERROR, "no_executor"),
+        };
+        self.shared.observers.metrics.request("", reason);
+        let function = self.schema.find(header.name);
+        if header.message_type == MessageType::Oneway
+            || function.is_ok_and(|function| self.is_oneway(function))
+        {
+            return Ok(());
+        }
+        let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
+        let told = reports.tell(reason, header.name, peer, &error.to_string());
+        self.send_exception(&header.exception(), kind, &told)
+    }
+}

@@ -1,0 +1,93 @@
+//! The software bodies of accelerators behind a socket.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use accelflow_accel::balance::{CoreLoads, Policy};
+use accelflow_accel::{
+    AccelError, Accelerator, Call, Direction, Ensemble, Job, Limits, Session, Settings,
+};
+use accelflow_runtime::{Peer, PeerError};
+use accelflow_trace::{Accel, Format};
+
+/// Software bodies for `settings`, with the operating system's TCP, balancing over `cores`.
+pub(crate) fn ensemble(
+    settings: &Settings,
+    cores: usize,
+    next_core: &NextCore,
+) -> Result<Ensemble, AccelError> {
+    let policy = Box::new(next_core.clone());
+    let mut ensemble = Ensemble::software(settings, policy, CoreLoads::idle(cores))?;
+    ensemble.replace(Box::new(SocketTcp::new(settings.limits)));
+    Ok(ensemble)
+}
+
+/// The TCP accelerator where the operating system does its work: the connection's thread has
+/// received the whole message, or will send it. As receiving begins a new message, it forgets
+/// what was known of the one before.
+#[derive(Debug)]
+pub struct SocketTcp {
+    limits: Limits,
+}
+
+impl SocketTcp {
+    /// A TCP body for messages within `limits`.
+    pub fn new(limits: Limits) -> SocketTcp {
+        SocketTcp { limits }
+    }
+}
+
+impl Accelerator for SocketTcp {
+    fn kind(&self) -> Accel {
+        Accel::Tcp
+    }
+
+    fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
+        // What records add to a message of the largest size is not held against it.
+        let (size, limit) = (job.bytes.len(), self.limits.max_message_bytes);
+        if size > limit + limit / 64 + 1024 {
+            let what = "message of a connection";
+            return Err(AccelError::TooLarge { what, size, limit });
+        }
+        if job.direction == Direction::Receive {
+            job.facts.clear();
+            job.packed = None;
+            job.envelope = None;
+            job.record = None;
+            job.core = None;
+            job.format = Format::Str;
+        }
+        Ok(())
+    }
+}
+
+/// Round robin over all the ensembles of a server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NextCore(Arc<AtomicUsize>);
+
+impl Policy for NextCore {
+    fn name(&self) -> &'static str {
+        "round_robin"
+    }
+
+    fn pick(&mut self, _key: u64, loads: &[u32]) -> Option<usize> {
+        let turn = self.0.fetch_add(1, Ordering::Relaxed);
+        turn.checked_rem(loads.len())
+    }
+}
+
+/// Whom replies over plain connections go to: the socket, which needs no session.
+#[derive(Debug)]
+pub(crate) struct SocketPeer;
+
+impl Peer for SocketPeer {
+    fn lend(&mut self, _: &Call) -> Result<Session, PeerError> {
+        Ok(Session::default())
+    }
+
+    fn take_back(&mut self, _: &Call, _: Option<Session>) {}
+
+    fn exchange(&mut self, _: &Call, _: &[u8]) -> Result<Vec<u8>, PeerError> {
+        Err(PeerError::NoPeer("a trace that only replies".to_owned()))
+    }
+}

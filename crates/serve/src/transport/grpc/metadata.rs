@@ -1,0 +1,344 @@
+//! What a call of gRPC says beyond its message: custom metadata.
+
+use std::fmt;
+
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// The most that a call's metadata may take, as HTTP/2 counts lists of headers: names and values, and
+/// 32 bytes for each (RFC 9113, section 6.5.2). It is the limit that gRPC suggests to servers (gRPC
+/// over HTTP2, "Requests").
+pub const MAX_METADATA_BYTES: usize = 8 << 10;
+
+/// What HTTP/2 counts for each field of a list of headers.
+const FIELD: usize = 32;
+
+/// What the name of a value of bytes ends in.
+const BINARY: &str = "-bin";
+
+/// Written without padding, read with or without.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The custom metadata of a call of gRPC: headers that are not the protocol's own. Names are lower case
+/// and may be there several times, with their values in the order in which they were added. Values are
+/// printable ASCII, or bytes where the name ends in `-bin`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Metadata {
+    entries: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// What a name of metadata stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MetadataValue<'m> {
+    /// Of any name but those for bytes.
+    Text(&'m str),
+    /// Of a name that ends in `-bin`.
+    Bytes(Vec<u8>),
+}
+
+/// Why something is no metadata.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// A name that no header of gRPC has.
+    #[error("metadata '{0}': a name is made of 0 to 9, a to z, '_', '-' and '.'")]
+    Name(String),
+    /// A name with a meaning of its own.
+    #[error("metadata '{0}': the protocol sets this header itself")]
+    Reserved(String),
+    /// Text that no header can hold.
+    #[error("metadata '{0}': text must be printable ASCII; names of bytes end in -bin")]
+    Text(String),
+    /// Text for a name of bytes.
+    #[error("metadata '{0}': a name that ends in -bin is for bytes")]
+    NotText(String),
+    /// Bytes for a name of text.
+    #[error("metadata '{0}': a name for bytes must end in -bin")]
+    NotBytes(String),
+    /// Bytes that are not written as they should be.
+    #[error("metadata '{0}': must be base64")]
+    Base64(String),
+    /// More than services can be expected to accept.
+    #[error("{0} bytes of metadata, with 32 for each field; allowed are {MAX_METADATA_BYTES}")]
+    TooLarge(usize),
+}
+
+impl Metadata {
+    /// None.
+    pub const fn new() -> Metadata {
+        Metadata {
+            entries: Vec::new(),
+        }
+    }
+
+    /// Adds text.
+    ///
+    /// # Errors
+    /// [`MetadataError`]; nothing is added then.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<(), MetadataError> {
+        let header = own_name(name)?;
+        if is_binary(&header) {
+            return Err(MetadataError::NotText(name.to_owned()));
+        }
+        let refused = || MetadataError::Text(name.to_owned());
+        let mut value = HeaderValue::from_str(text).map_err(|_| refused())?;
+        readable(&value).ok_or_else(refused)?;
+        // Kept out of tables that compress headers, where others' could be compared with it.
+        value.set_sensitive(header == header::AUTHORIZATION);
+        self.push(header, value)
+    }
+
+    /// Adds bytes; the name ends in `-bin`.
+    ///
+    /// # Errors
+    /// [`MetadataError`]; nothing is added then.
+    pub fn add_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), MetadataError> {
+        let header = own_name(name)?;
+        if !is_binary(&header) {
+            return Err(MetadataError::NotBytes(name.to_owned()));
+        }
+        let value = HeaderValue::try_from(BASE64.encode(bytes));
+        let value = value.map_err(|_| MetadataError::Base64(name.to_owned()))?;
+        self.push(header, value)
+    }
+
+    /// The first text of a name; none of one that ends in `-bin`.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.get_all(name).find_map(|value| match value {
+            MetadataValue::Text(text) => Some(text),
+            MetadataValue::Bytes(_) => None,
+        })
+    }
+
+    /// The first bytes of a name, which ends in `-bin`.
+    pub fn get_bytes(&self, name: &str) -> Option<Vec<u8>> {
+        self.get_all(name).find_map(|value| match value {
+            MetadataValue::Bytes(bytes) => Some(bytes),
+            MetadataValue::Text(_) => None,
+        })
+    }
+
+    /// All values of a name.
+    pub fn get_all(&self, name: &str) -> impl Iterator<Item = MetadataValue<'_>> {
+        let named = move |(own, _): &&(HeaderName, HeaderValue)| own.as_str() == name;
+        let entries = self.entries.iter().filter(named);
+        entries.flat_map(|(name, value)| meanings(name, value))
+    }
+
+    /// All names with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, MetadataValue<'_>)> {
+        let values = |(name, value)| meanings(name, value).map(|it| (HeaderName::as_str(name), it));
+        self.entries
+            .iter()
+            .map(|(name, value)| (name, value))
+            .flat_map(values)
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The metadata in the headers of a request.
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Metadata, MetadataError> {
+        let mut metadata = Metadata::new();
+        for (name, value) in headers {
+            if is_reserved(name) {
+                continue;
+            }
+            let told = || name.as_str().to_owned();
+            if !is_binary(name) {
+                readable(value).ok_or_else(|| MetadataError::Text(told()))?;
+            } else if !parts(value).all(|part| BASE64.decode(part).is_ok()) {
+                return Err(MetadataError::Base64(told()));
+            }
+            metadata.entries.push((name.clone(), value.clone()));
+        }
+        Ok(metadata)
+    }
+
+    /// As headers of a request.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        self.entries.iter().map(|(name, value)| (name, value))
+    }
+
+    fn push(&mut self, name: HeaderName, value: HeaderValue) -> Result<(), MetadataError> {
+        let lengths = self.headers().map(|(name, value)| length(name, value));
+        let bytes = lengths.sum::<usize>() + length(&name, &value);
+        if bytes > MAX_METADATA_BYTES {
+            return Err(MetadataError::TooLarge(bytes));
+        }
+        self.entries.push((name, value));
+        Ok(())
+    }
+}
+
+/// Values may be secrets, so they are left out.
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.entries.iter().map(|(name, _)| name);
+        f.debug_set().entries(names).finish()
+    }
+}
+
+fn length(name: &HeaderName, value: &HeaderValue) -> usize {
+    name.as_str().len() + value.len() + FIELD
+}
+
+/// A name that a caller may use.
+fn own_name(name: &str) -> Result<HeaderName, MetadataError> {
+    let allowed = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'_' | b'-' | b'.');
+    let bad = || MetadataError::Name(name.escape_default().to_string());
+    if name.is_empty() || !name.bytes().all(allowed) {
+        return Err(bad());
+    }
+    let header = HeaderName::try_from(name).map_err(|_| bad())?;
+    match is_reserved(&header) {
+        true => Err(MetadataError::Reserved(name.to_owned())),
+        false => Ok(header),
+    }
+}
+
+/// Whether a header is HTTP/2's or gRPC's own.
+fn is_reserved(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    let of_http = matches!(
+        name,
+        "connection"
+            | "content-length"
+            | "content-type"
+            | "host"
+            | "keep-alive"
+            | "proxy-connection"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+            | "user-agent"
+    );
+    of_http || name.starts_with("grpc-")
+}
+
+fn is_binary(name: &HeaderName) -> bool {
+    name.as_str().ends_with(BINARY)
+}
+
+fn readable(value: &HeaderValue) -> Option<&str> {
+    let bytes = value.as_bytes();
+    let printable = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    printable.then(|| value.to_str().ok()).flatten()
+}
+
+/// Values of bytes may be joined by commas.
+fn parts(value: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    let parts = value.as_bytes().split(|byte| *byte == b',');
+    parts.map(<[u8]>::trim_ascii)
+}
+
+fn meanings<'m>(
+    name: &HeaderName,
+    value: &'m HeaderValue,
+) -> impl Iterator<Item = MetadataValue<'m>> {
+    let binary = is_binary(name);
+    let text = (!binary).then(|| readable(value)).flatten();
+    let bytes = binary.then(|| parts(value).filter_map(|part| BASE64.decode(part).ok()));
+    let bytes = bytes.into_iter().flatten().map(MetadataValue::Bytes);
+    text.into_iter().map(MetadataValue::Text).chain(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(name: &'static str, value: &[u8]) -> Result<Metadata, MetadataError> {
+        let mut headers = HeaderMap::new();
+        let value = HeaderValue::from_bytes(value).expect("a header's value");
+        headers.append(name, value);
+        Metadata::of(&headers)
+    }
+
+    #[test]
+    fn what_is_added_is_what_arrives() {
+        let mut sent = Metadata::new();
+        sent.add("authorization", "Bearer one").expect("text");
+        sent.add("x-step", " a ~ b ").expect("text");
+        sent.add("x-step", "").expect("text");
+        for length in 0..6 {
+            let bytes: Vec<u8> = (250..).take(length).collect();
+            sent.add_bytes("x-key-bin", &bytes).expect("bytes");
+        }
+        let headers = sent.headers().map(|(n, v)| (n.clone(), v.clone()));
+        let came = Metadata::of(&headers.collect()).expect("it was accepted");
+        assert_eq!(came.get("authorization"), Some("Bearer one"));
+        let steps = came.get_all("x-step").collect::<Vec<_>>();
+        assert_eq!(
+            steps,
+            [MetadataValue::Text(" a ~ b "), MetadataValue::Text("")]
+        );
+        let keys = came.get_all("x-key-bin").collect::<Vec<_>>();
+        assert_eq!(keys.len(), 6);
+        assert_eq!(keys[2], MetadataValue::Bytes(vec![250, 251]));
+        assert_eq!(came.get_bytes("x-key-bin"), Some(vec![]));
+        assert_eq!((came.get("x-key-bin"), came.get("none")), (None, None));
+        assert_eq!(came.get_bytes("x-step"), None);
+        assert_eq!(came.iter().count(), 9);
+    }
+
+    #[test]
+    fn bytes_are_read_with_padding_and_several_at_once() {
+        let came = received("x-bin", b"AQ==,AQI, AQID").expect("base64");
+        let values: Vec<_> = came.get_all("x-bin").collect();
+        let bytes = |bytes: &[u8]| MetadataValue::Bytes(bytes.to_vec());
+        assert_eq!(values, [bytes(&[1]), bytes(&[1, 2]), bytes(&[1, 2, 3])]);
+        assert_eq!(
+            received("x-bin", b"A"),
+            Err(MetadataError::Base64("x-bin".to_owned()))
+        );
+    }
+
+    #[test]
+    fn what_is_no_metadata_is_refused_or_left_out() {
+        let mut metadata = Metadata::new();
+        let name = |name: &str| Err(MetadataError::Name(name.to_owned()));
+        assert_eq!(metadata.add("", "x"), name(""));
+        assert_eq!(metadata.add("X-Step", "x"), name("X-Step"));
+        assert_eq!(metadata.add(":path", "x"), name(":path"));
+        assert_eq!(metadata.add("a b", "x"), name("a b"));
+        let told = "x".to_owned();
+        assert_eq!(
+            metadata.add("x", "é"),
+            Err(MetadataError::Text(told.clone()))
+        );
+        assert_eq!(
+            metadata.add("x", "a\tb"),
+            Err(MetadataError::Text(told.clone()))
+        );
+        assert_eq!(
+            metadata.add_bytes("x", b""),
+            Err(MetadataError::NotBytes(told))
+        );
+        let bytes = MetadataError::NotText("x-bin".to_owned());
+        assert_eq!(metadata.add("x-bin", "AQ"), Err(bytes));
+        for reserved in ["te", "host", "grpc-timeout", "content-type", "user-agent"] {
+            let error = MetadataError::Reserved(reserved.to_owned());
+            assert_eq!(metadata.add(reserved, "x"), Err(error));
+            assert_eq!(received(reserved, b"x"), Ok(Metadata::new()));
+        }
+        let error = received("x", "é".as_bytes());
+        assert_eq!(error, Err(MetadataError::Text("x".to_owned())));
+        let large = metadata.add("x", &"y".repeat(MAX_METADATA_BYTES));
+        assert_eq!(large, Err(MetadataError::TooLarge(MAX_METADATA_BYTES + 33)));
+        assert!(metadata.is_empty());
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let mut metadata = Metadata::new();
+        metadata.add("authorization", "Bearer one").expect("text");
+        assert_eq!(format!("{metadata:?}"), r#"{"authorization"}"#);
+    }
+}

@@ -1,0 +1,7 @@
+//! gRPC as both ends speak it: status codes, headers, metadata, messages and traces.
+
+pub(crate) mod code;
+pub(crate) mod headers;
+pub(crate) mod message;
+pub(crate) mod metadata;
+pub(crate) mod traces;

@@ -1,0 +1,422 @@
+//! The bytes of an HTTP/2 connection: in by TCP and Decr, out by Encr and TCP.
+//!
+//! Frames of many requests share records, and SETTINGS or WINDOW_UPDATE stand between them, so no
+//! record belongs to one message. The traces that know records therefore end where the frames
+//! begin, and those that know messages start there.
+
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use accelflow_accel::Limits;
+use accelflow_accel::tls::{self as records, ContentType, TlsSession};
+use accelflow_runtime::trail::thread_time;
+use accelflow_runtime::{Conversation, Message};
+use accelflow_trace::Format;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+use super::outgoing::{COLLECTED, Outgoing};
+use crate::memory::wipe::Wiped;
+use crate::observe::ledger::Ledger;
+use crate::observe::run::TraceRun;
+use crate::transport::close::Close;
+use crate::transport::grpc::traces::PipeTraces;
+use crate::transport::inbound::{Inbound, whole_records};
+use crate::transport::tls::alerts;
+
+/// Why a pipe has failed, once it has.
+pub(crate) type Fault = Rc<RefCell<Option<Close>>>;
+
+/// What the two ends of a connection do each in its way.
+pub(crate) trait End {
+    /// Runs a trace of the connection's bytes. A run that fails leaves the keys as they were.
+    fn run(
+        &mut self,
+        trace: &'static str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<TraceRun, String>;
+
+    fn limits(&self) -> &Limits;
+
+    /// How long the other end has to take what is sent.
+    fn patience(&self) -> Duration;
+
+    /// Where the costs of records are noted, if they are.
+    fn ledger(&self) -> Option<&RefCell<Ledger>> {
+        None
+    }
+
+    /// Everything that was to be sent has been.
+    fn drained(&mut self) {}
+
+    /// Looks at frames that have come; whether there are too many of no use.
+    fn see(&mut self, plain: &[u8]) -> bool;
+
+    /// So many bytes have been sent.
+    fn sent(&mut self, bytes: usize);
+
+    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    fn obey(
+        &mut self,
+        session: &mut TlsSession,
+        kind: ContentType,
+        content: &[u8],
+    ) -> Result<Vec<u8>, Close>;
+
+    /// Renews the write keys if it is time to. Returns what must be sent.
+    fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close>;
+}
+
+/// A connection as the HTTP/2 library sees it.
+pub(crate) struct Pipe<E> {
+    end: E,
+    stream: TcpStream,
+    names: PipeTraces,
+    inbound: Inbound,
+    conversation: Conversation,
+    fault: Fault,
+    /// Why nothing more can be opened, to be told once what was opened before has been read.
+    last: Option<Close>,
+    /// What was opened and not yet read, from `read_to` on.
+    opened: Wiped,
+    read_to: usize,
+    /// What is to be protected.
+    collected: Outgoing,
+    /// What is to be sent, from `sent_to` on.
+    sealed: Outgoing,
+    sent_to: usize,
+    /// Runs out when `sealed` has not been sent in time.
+    patience: Option<Pin<Box<Sleep>>>,
+    said_bye: bool,
+    /// Whether the other end floods: nothing more is read of it.
+    flooded: bool,
+}
+
+impl<E: End> Pipe<E> {
+    /// The bytes of `stream`, of which those in `inbound` have come; they are in records if the
+    /// conversation has keys.
+    pub(crate) fn new(
+        end: E,
+        stream: TcpStream,
+        names: PipeTraces,
+        inbound: Inbound,
+        conversation: Conversation,
+        fault: Fault,
+    ) -> Pipe<E> {
+        Pipe {
+            end,
+            stream,
+            names,
+            inbound,
+            conversation,
+            fault,
+            last: None,
+            opened: Wiped::default(),
+            read_to: 0,
+            collected: Outgoing::default(),
+            sealed: Outgoing::default(),
+            sent_to: 0,
+            patience: None,
+            said_bye: false,
+            flooded: false,
+        }
+    }
+
+    fn is_protected(&self) -> bool {
+        self.conversation.session.tls.is_some()
+    }
+
+    /// Opens what has come up to the end of the last whole record; whether there was anything.
+    fn open(&mut self) -> Result<bool, Close> {
+        let bytes = match self.is_protected() {
+            false => self.inbound.bytes().len(),
+            true => whole_records(self.inbound.bytes())?.bytes,
+        };
+        if bytes == 0 {
+            return Ok(false);
+        }
+        let message = Message::received(&self.inbound.bytes()[..bytes]);
+        let receive = self.names.receive;
+        match self.end.run(receive, &message, &mut self.conversation) {
+            Ok(mut ran) => {
+                self.inbound.consume(bytes);
+                if let Some(ledger) = self.end.ledger() {
+                    let plain = ran.outcome.arrivals.iter().map(|it| it.job.bytes.len());
+                    ledger.borrow_mut().add_received(&ran, bytes, plain.sum());
+                }
+                for arrival in ran.outcome.arrivals.drain(..) {
+                    self.keep(arrival.job.bytes);
+                }
+            }
+            Err(why) if !self.is_protected() => return Err(Close::Failed(why)),
+            // The run has left the keys as they were: the core sees what stopped Decr, such as a
+            // key update.
+            Err(_) => self.open_by_core(bytes)?,
+        }
+        Ok(true)
+    }
+
+    fn open_by_core(&mut self, bytes: usize) -> Result<(), Close> {
+        let end = self.inbound.bytes().len() - bytes;
+        while self.inbound.bytes().len() > end {
+            let Some(session) = &mut self.conversation.session.tls else {
+                return Ok(());
+            };
+            let mut content = Wiped::new(Vec::with_capacity(records::MAX_PLAINTEXT + 256));
+            let found = self.inbound.bytes();
+            let (kind, record) = records::open_first(&mut session.read, found, &mut content)?;
+            self.inbound.consume(record);
+            if kind == ContentType::ApplicationData {
+                self.keep(std::mem::take(&mut content));
+                continue;
+            }
+            let reply = self.end.obey(session, kind, &content)?;
+            self.sealed.push(&reply);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, plain: Vec<u8>) {
+        let plain = Wiped::new(plain);
+        self.flooded |= self.end.see(&plain);
+        if self.read_to == self.opened.len() {
+            self.opened = plain;
+        } else {
+            let rest = &self.opened[self.read_to..];
+            let mut joined = Vec::with_capacity(rest.len() + plain.len());
+            joined.extend_from_slice(rest);
+            joined.extend_from_slice(&plain);
+            self.opened = Wiped::new(joined);
+        }
+        self.read_to = 0;
+    }
+
+    /// Protects what was collected.
+    fn seal(&mut self) -> Result<(), Close> {
+        let Some(trace) = self.names.send else {
+            if let Some(ledger) = self.end.ledger() {
+                let bytes = self.collected.bytes().len();
+                ledger.borrow_mut().add_sent_plain(bytes);
+            }
+            std::mem::swap(&mut self.sealed, &mut self.collected);
+            return Ok(());
+        };
+        let message = Message {
+            format: Format::Str,
+            ..Message::received(self.collected.bytes())
+        };
+        let done = self.end.run(trace, &message, &mut self.conversation);
+        let mut ran = done.map_err(Close::Failed)?;
+        if let Some(ledger) = self.end.ledger() {
+            let sealed = ran.outcome.sent.iter().map(|it| it.bytes.len()).sum();
+            let plain = self.collected.bytes().len();
+            ledger.borrow_mut().add_sent(&ran, plain, sealed);
+        }
+        self.collected.clear();
+        for sent in ran.outcome.sent.drain(..) {
+            self.sealed.take(sent.bytes);
+        }
+        if let Some(session) = &mut self.conversation.session.tls {
+            let update = self.end.refresh(session)?;
+            self.sealed.push(&update);
+        }
+        Ok(())
+    }
+
+    /// Sends all there is.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            while self.sent_to < self.sealed.bytes().len() {
+                let rest = &self.sealed.bytes()[self.sent_to..];
+                let begun = self.end.ledger().map(|_| thread_time());
+                let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+                if let (Some(ledger), Some(begun)) = (self.end.ledger(), begun) {
+                    let spent = thread_time().saturating_sub(begun);
+                    ledger.borrow_mut().add_send_call(spent);
+                }
+                match written {
+                    Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    Poll::Ready(Ok(written)) => {
+                        self.sent_to += written;
+                        self.end.sent(written);
+                    }
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => return self.poll_patience(cx),
+                }
+            }
+            self.patience = None;
+            self.sealed.clear();
+            self.sent_to = 0;
+            if self.collected.bytes().is_empty() {
+                self.end.drained();
+                return Poll::Ready(Ok(()));
+            }
+            self.seal().map_err(|close| self.fail(close))?;
+        }
+    }
+
+    /// The library keeps no more of an error than its kind and its text.
+    fn fail(&self, close: Close) -> io::Error {
+        let error = io::Error::other(close.to_string());
+        self.fault.borrow_mut().get_or_insert(close);
+        error
+    }
+
+    fn push_farewell(&mut self, close: &Close) {
+        let limits = *self.end.limits();
+        let session = self.conversation.session.tls.as_mut();
+        let bye = session.and_then(|session| alerts::farewell(session, close, &limits));
+        if let Some(bye) = bye {
+            self.sealed.push(&bye);
+        }
+    }
+
+    /// Sends the alert that an error of TLS calls for, as far as the other end takes it at once:
+    /// the library asks for nothing more once it knows of the error.
+    fn say_why(&mut self, cx: &mut Context<'_>, close: &Close) {
+        if self.said_bye || !alerts::is_fatal(close) {
+            return;
+        }
+        self.said_bye = true;
+        if let Poll::Ready(Ok(())) = self.poll_drain(cx) {
+            self.push_farewell(close);
+            let _ = self.poll_drain(cx);
+        }
+    }
+
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let allowed = self.end.patience();
+        let patience = self
+            .patience
+            .get_or_insert_with(|| Box::pin(sleep(allowed)));
+        ready!(patience.as_mut().poll(cx));
+        Poll::Ready(Err(self.fail(Close::Slow("reply"))))
+    }
+}
+
+impl<E: End + Unpin> AsyncRead for Pipe<E> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let pipe = &mut *self;
+        if pipe.flooded {
+            // The library would go on as long as there is more. Whoever watches the frames is to look now.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        loop {
+            let rest = &pipe.opened[pipe.read_to..];
+            if !rest.is_empty() {
+                let count = rest.len().min(buffer.remaining());
+                buffer.put_slice(&rest[..count]);
+                pipe.read_to += count;
+                if pipe.read_to == pipe.opened.len() {
+                    // Wiped as soon as the library has all of it.
+                    pipe.opened = Wiped::default();
+                    pipe.read_to = 0;
+                }
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(close) = pipe.last.take() {
+                pipe.say_why(cx, &close);
+                return Poll::Ready(Err(pipe.fail(close)));
+            }
+            match pipe.open() {
+                Ok(false) => {}
+                Ok(true) => continue,
+                // What came before, such as the last response before a farewell, counts.
+                Err(close) => {
+                    pipe.last = Some(close);
+                    continue;
+                }
+            }
+            let mut source = Polled {
+                stream: &mut pipe.stream,
+                cx,
+            };
+            let begun = pipe.end.ledger().map(|_| thread_time());
+            let filled = fill(&mut pipe.inbound, &mut source);
+            if let (Some(ledger), Some(begun)) = (pipe.end.ledger(), begun) {
+                let spent = thread_time().saturating_sub(begun);
+                ledger.borrow_mut().add_recv_call(spent);
+            }
+            match filled {
+                Ok(0) if pipe.inbound.is_empty() => return Poll::Ready(Ok(())),
+                Ok(0) => return Poll::Ready(Err(pipe.fail(Close::Cut))),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl<E: End + Unpin> AsyncWrite for Pipe<E> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.collected.bytes().len() >= COLLECTED {
+            ready!(self.poll_drain(cx))?;
+        }
+        let count = bytes.len().min(COLLECTED - self.collected.bytes().len());
+        self.collected.push(&bytes[..count]);
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_drain(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        if !self.said_bye {
+            self.said_bye = true;
+            let pipe = &mut *self;
+            pipe.push_farewell(&Close::Done);
+            ready!(self.poll_drain(cx))?;
+        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// Reads what there is, up to what a buffer keeps: each run of a trace has a price. The number of
+/// bytes, 0 at the end of the stream.
+fn fill(inbound: &mut Inbound, source: &mut impl Read) -> io::Result<usize> {
+    let mut read = inbound.fill(source)?;
+    while read > 0 && inbound.may_go_on() {
+        match inbound.fill(source) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+/// A socket that is read as if it did not block.
+struct Polled<'p, 'c> {
+    stream: &'p mut TcpStream,
+    cx: &'p mut Context<'c>,
+}
+
+impl Read for Polled<'_, '_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut buffer = ReadBuf::new(bytes);
+        match Pin::new(&mut *self.stream).poll_read(self.cx, &mut buffer) {
+            Poll::Ready(Ok(())) => Ok(buffer.filled().len()),
+            Poll::Ready(Err(error)) => Err(error),
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}

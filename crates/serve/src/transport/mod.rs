@@ -1,0 +1,9 @@
+//! Bytes of a connection, for servers and clients alike: sockets, TLS, HTTP/2 and gRPC's framing.
+
+pub(crate) mod close;
+pub(crate) mod ensemble;
+pub(crate) mod grpc;
+pub(crate) mod http2;
+pub(crate) mod inbound;
+pub(crate) mod socket;
+pub(crate) mod tls;

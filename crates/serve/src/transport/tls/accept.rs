@@ -1,0 +1,68 @@
+//! The server's side of a handshake.
+
+use std::net::TcpStream;
+use std::time::Instant;
+
+use accelflow_accel::tls::TlsSession;
+use rustls::CertificateError;
+use rustls::server::UnbufferedServerConnection;
+use webpki::EndEntityCert;
+
+use super::control::Control;
+use super::handshake::shake;
+use super::identity::TlsIdentity;
+use super::keys::session;
+use crate::transport::close::Close;
+use crate::transport::inbound::Inbound;
+
+/// What a client has proven to be called: the DNS names of its certificate in lower case, and its URIs.
+fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Close> {
+    let Some([own, ..]) = connection.peer_certificates() else {
+        return Ok(Vec::new());
+    };
+    let bad = |_| Close::Handshake(CertificateError::BadEncoding.into());
+    let own = EndEntityCert::try_from(own).map_err(bad)?;
+    let names = own.valid_dns_names().map(str::to_ascii_lowercase);
+    let uris = own.valid_uri_names().filter(|it| has_scheme(it));
+    Ok(names.chain(uris.map(str::to_owned)).collect())
+}
+
+/// Whether what a certificate has as a URI is none that a DNS name could be taken for (RFC 3986,
+/// section 3.1): authorities that may vouch for certain names alone may still write any URI.
+fn has_scheme(uri: &str) -> bool {
+    let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
+}
+
+/// A client that does not name the protocol that is asked for may mean any.
+fn check_protocol(
+    identity: &TlsIdentity,
+    connection: &UnbufferedServerConnection,
+) -> Result<(), Close> {
+    match connection.alpn_protocol() {
+        None if !identity.config.alpn_protocols.is_empty() => {
+            Err(Close::Handshake(rustls::Error::NoApplicationProtocol))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Shakes hands with a client, and tells what it has proven to be called. `inbound` then holds what
+/// came after the handshake.
+pub(crate) fn accept(
+    identity: &TlsIdentity,
+    stream: &TcpStream,
+    inbound: &mut Inbound,
+    deadline: Instant,
+) -> Result<(TlsSession, Control, Vec<String>), Close> {
+    let connection = UnbufferedServerConnection::new(identity.config.clone());
+    let mut connection = connection.map_err(Close::Handshake)?;
+    shake(&mut connection, stream, inbound, deadline)?;
+    check_protocol(identity, &connection)?;
+    let names = identities(&connection)?;
+    let (secrets, kernel) = connection
+        .dangerous_into_kernel_connection()
+        .map_err(Close::Handshake)?;
+    Ok((session(secrets)?, Control::new(kernel), names))
+}

@@ -1,0 +1,54 @@
+//! Certificates and keys in PEM files, and the cipher suites of both ends.
+
+use std::path::Path;
+
+use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{self, cipher_suite};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::error::ServeError;
+
+/// What either end offers and accepts: the suites that Encr and Decr know.
+pub(crate) fn provider() -> CryptoProvider {
+    CryptoProvider {
+        cipher_suites: vec![
+            cipher_suite::TLS13_AES_128_GCM_SHA256,
+            cipher_suite::TLS13_AES_256_GCM_SHA384,
+        ],
+        ..aws_lc_rs::default_provider()
+    }
+}
+
+pub(crate) fn refused(path: &Path, why: impl ToString) -> ServeError {
+    ServeError::Certificate {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+/// The certificates in a PEM file: at least one.
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let found = read.map_err(|error| refused(path, error))?;
+    match found.is_empty() {
+        true => Err(refused(path, "holds no certificate in PEM form")),
+        false => Ok(found),
+    }
+}
+
+/// The authorities in a PEM file: at least one.
+pub(crate) fn read_roots(path: &Path) -> Result<RootCertStore, ServeError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_certificates(path)? {
+        roots
+            .add(certificate)
+            .map_err(|error| refused(path, error))?;
+    }
+    Ok(roots)
+}
+
+pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, ServeError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| refused(path, error))
+}

@@ -1,0 +1,211 @@
+//! TLS 1.3: rustls shakes hands, then the records are Decr's and Encr's.
+//!
+//! After the handshake the traffic keys are handed over as they would be to a kernel or a device
+//! that protects records; rustls keeps what derives the keys of a key update.
+
+use std::io::{self};
+use std::net::TcpStream;
+use std::time::Instant;
+
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use zeroize::Zeroizing;
+
+use crate::transport::close::Close;
+use crate::transport::inbound::Inbound;
+use crate::transport::socket::{is_timeout, write_all};
+
+/// Either end of a handshake.
+pub(crate) trait Handshake {
+    type Data;
+
+    fn process<'c, 'i>(&'c mut self, records: &'i mut [u8])
+    -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Handshake for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+}
+
+impl Handshake for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+}
+
+/// Carries a handshake to its end, or says in an alert why not.
+pub(crate) fn shake<C: Handshake>(
+    connection: &mut C,
+    stream: &TcpStream,
+    inbound: &mut Inbound,
+    deadline: Instant,
+) -> Result<(), Close> {
+    // One record at a time: what follows the other end's Finished is for Decr.
+    let mut window = 0;
+    let mut outgoing = Vec::new();
+    loop {
+        let mut records = Zeroizing::new(inbound.bytes()[..window].to_vec());
+        let status = connection.process(&mut records);
+        let (discard, blocked) = (status.discard, is_blocked(&status.state));
+        let done = match status.state {
+            Ok(state) => advance(state, &mut outgoing, stream, deadline)?,
+            Err(error) => {
+                if !matches!(error, rustls::Error::AlertReceived(_)) {
+                    let rest = discard.min(records.len());
+                    let _ = say_why(connection, &mut records[rest..], stream, deadline);
+                }
+                return Err(Close::Handshake(error));
+            }
+        };
+        inbound.consume(discard);
+        window -= discard.min(window);
+        if done {
+            return Ok(());
+        }
+        if blocked {
+            window += next_record(inbound, window, stream, deadline)?;
+        }
+    }
+}
+
+fn is_blocked<D>(state: &Result<ConnectionState<'_, '_, D>, rustls::Error>) -> bool {
+    matches!(state, Ok(ConnectionState::BlockedHandshake))
+}
+
+/// Does what the handshake asks for; whether it is over.
+fn advance<D>(
+    state: ConnectionState<'_, '_, D>,
+    outgoing: &mut Vec<u8>,
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<bool, Close> {
+    match state {
+        ConnectionState::EncodeTlsData(mut data) => {
+            let start = outgoing.len();
+            // A handshake message of the server, with its certificates, fits into 2^24 bytes; the
+            // encoder says how much it needs when this is too little.
+            let mut room = 4 * 1024;
+            loop {
+                outgoing.resize(start + room, 0);
+                match data.encode(&mut outgoing[start..]) {
+                    Ok(written) => {
+                        outgoing.truncate(start + written);
+                        return Ok(false);
+                    }
+                    Err(rustls::unbuffered::EncodeError::InsufficientSize(need)) => {
+                        room = need.required_size;
+                    }
+                    Err(error) => return Err(Close::Failed(error.to_string())),
+                }
+            }
+        }
+        ConnectionState::TransmitTlsData(data) => {
+            write_all(stream, outgoing, deadline, "handshake")?;
+            outgoing.clear();
+            data.done();
+            Ok(false)
+        }
+        ConnectionState::BlockedHandshake => Ok(false),
+        ConnectionState::WriteTraffic(_) => Ok(true),
+        ConnectionState::PeerClosed | ConnectionState::Closed => Err(Close::Done),
+        other => Err(Close::Failed(format!("{other:?} during the handshake"))),
+    }
+}
+
+/// Sends the alert that rustls has made of its error, if it has. Until then it must be shown the
+/// rest of what it has seen, since it remembers how far it got in that; after the alert it is not
+/// asked for anything.
+fn say_why<C: Handshake>(
+    connection: &mut C,
+    rest: &mut [u8],
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<(), Close> {
+    let (mut outgoing, mut used) = (Vec::new(), 0);
+    loop {
+        let status = connection.process(&mut rest[used..]);
+        let discard = status.discard;
+        let Ok(ConnectionState::EncodeTlsData(data)) = status.state else {
+            break;
+        };
+        let start = outgoing.len();
+        let state = ConnectionState::EncodeTlsData(data);
+        advance(state, &mut outgoing, stream, deadline)?;
+        if is_alert(&outgoing[start..]) {
+            break;
+        }
+        used = (used + discard).min(rest.len());
+    }
+    write_all(stream, &outgoing, deadline, "handshake")
+}
+
+/// Whether a record of a handshake is an alert: in the clear, or by its size, which is less than
+/// that of any other message under protection.
+fn is_alert(record: &[u8]) -> bool {
+    const HEADER: usize = 5;
+    const ALERT: usize = 2;
+    const TYPE_AND_TAG: usize = 17;
+    match record.first() {
+        Some(21) => true,
+        Some(23) => record.len() == HEADER + ALERT + TYPE_AND_TAG,
+        _ => false,
+    }
+}
+
+/// Makes sure that one more record than `window` bytes is there; its length.
+fn next_record(
+    inbound: &mut Inbound,
+    window: usize,
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<usize, Close> {
+    const HEADER: usize = 5;
+    loop {
+        let rest = &inbound.bytes()[window..];
+        if let Some(head) = rest.first_chunk::<HEADER>() {
+            // Whatever rustls refuses it must get to see: an HTTP request in the place of a
+            // ClientHello, for instance, is no record at all.
+            let length = HEADER + usize::from(u16::from_be_bytes([head[3], head[4]]));
+            if !(20..=23).contains(&head[0]) || length > (1 << 14) + 256 + HEADER {
+                return Ok(HEADER);
+            }
+            if rest.len() >= length {
+                return Ok(length);
+            }
+        }
+        read_some(inbound, stream, deadline)?;
+    }
+}
+
+fn read_some(
+    inbound: &mut Inbound,
+    mut stream: &TcpStream,
+    deadline: Instant,
+) -> Result<(), Close> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(Close::Slow("handshake"));
+    }
+    stream.set_read_timeout(Some(left)).map_err(Close::Io)?;
+    match inbound.fill(&mut stream) {
+        Ok(0) if inbound.is_empty() => Err(Close::Done),
+        Ok(0) => Err(Close::Cut),
+        Ok(_) => Ok(()),
+        Err(error) if is_timeout(&error) => Err(Close::Slow("handshake")),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        Err(error) => Err(Close::Io(error)),
+    }
+}

@@ -1,0 +1,94 @@
+//! A server's certificate, its private key, and the clients that it accepts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+
+use super::files::{provider, read_certificates, read_key, read_roots, refused};
+use crate::error::ServeError;
+
+/// Who the server is, and how it protects records: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
+#[derive(Clone, Debug)]
+pub struct TlsIdentity {
+    pub(super) config: Arc<ServerConfig>,
+    /// Whether clients must prove who they are.
+    pub(crate) asks_clients: bool,
+}
+
+impl TlsIdentity {
+    /// Reads a certificate chain, the server's own certificate first, and its private key.
+    ///
+    /// # Errors
+    /// [`ServeError::Certificate`] names the file and what is wrong with it.
+    pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<TlsIdentity, ServeError> {
+        TlsIdentity::new(certificates, key, None)
+    }
+
+    /// As [`TlsIdentity::from_pem_files`], for clients that prove who they are by a certificate that
+    /// one of those in `authorities`, a PEM file, has signed; others are refused. Connections are
+    /// not resumed, so that each is checked; lists of revoked certificates are not read. The DNS
+    /// names, in lower case, and URIs of the certificate are the request's
+    /// [`peer_identities`](crate::Request::peer_identities).
+    ///
+    /// # Errors
+    /// Those of [`TlsIdentity::from_pem_files`].
+    pub fn for_known_clients(
+        certificates: &Path,
+        key: &Path,
+        authorities: &Path,
+    ) -> Result<TlsIdentity, ServeError> {
+        TlsIdentity::new(certificates, key, Some(authorities))
+    }
+
+    fn new(
+        certificates: &Path,
+        key: &Path,
+        authorities: Option<&Path>,
+    ) -> Result<TlsIdentity, ServeError> {
+        let chain = read_certificates(certificates)?;
+        let private = read_key(key)?;
+        let builder = ServerConfig::builder_with_provider(Arc::new(provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| refused(certificates, error.to_string()))?;
+        let builder = match authorities {
+            None => builder.with_no_client_auth(),
+            Some(authorities) => builder.with_client_cert_verifier(verifier(authorities)?),
+        };
+        let config = builder.with_single_cert(chain, private);
+        let mut config = config.map_err(|error| refused(key, error.to_string()))?;
+        config.enable_secret_extraction = true;
+        if authorities.is_some() {
+            // A resumed connection is its client's without a look at the certificate, which may
+            // have expired by then.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
+        Ok(TlsIdentity {
+            config: Arc::new(config),
+            asks_clients: authorities.is_some(),
+        })
+    }
+}
+
+impl TlsIdentity {
+    /// The same, for HTTP/2 alone (RFC 9113, section 3.2).
+    pub(crate) fn for_http2(&self) -> TlsIdentity {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        TlsIdentity {
+            config: Arc::new(config),
+            ..*self
+        }
+    }
+}
+
+/// What accepts clients that one of these authorities vouches for.
+fn verifier(authorities: &Path) -> Result<Arc<dyn ClientCertVerifier>, ServeError> {
+    let roots = Arc::new(read_roots(authorities)?);
+    let built = WebPkiClientVerifier::builder_with_provider(roots, Arc::new(provider())).build();
+    built.map_err(|error| refused(authorities, error))
+}

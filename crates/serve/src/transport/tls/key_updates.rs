@@ -1,0 +1,71 @@
+//! How often the other end may renew its keys.
+//!
+//! A key update costs its sender a record and its receiver new keys, and an answer if it asks for
+//! one. TLS wants one after 2^24.5 records (RFC 8446, section 5.5), and some libraries make one after
+//! some minutes; it allows any number.
+
+use std::time::{Duration, Instant};
+
+/// How many may come at once. BoringSSL's server takes 32 without data between them
+/// (`kMaxKeyUpdates`); here data between them changes nothing, since a byte is data.
+const AT_ONCE: u32 = 32;
+
+/// After how long one more may come. What one costs, in the order of ten microseconds, is then
+/// 0.001 % of a core for each connection.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The bound in words.
+pub(crate) const ALLOWED: &str = "32 at once and one a second";
+
+/// What is left to the other end of a connection.
+pub(crate) struct KeyUpdates {
+    left: u32,
+    /// Up to when pauses have been counted.
+    counted: Instant,
+}
+
+impl KeyUpdates {
+    pub(crate) fn new(now: Instant) -> KeyUpdates {
+        KeyUpdates {
+            left: AT_ONCE,
+            counted: now,
+        }
+    }
+
+    /// Takes one key update; returns false if that is one too many.
+    #[must_use]
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
+        let pauses = now.saturating_duration_since(self.counted).as_secs() / PAUSE.as_secs();
+        if pauses > 0 {
+            let earned = u32::try_from(pauses).unwrap_or(u32::MAX);
+            self.left = self.left.saturating_add(earned).min(AT_ONCE);
+            self.counted += Duration::from_secs(pauses);
+        }
+        let allowed = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_at_once_and_then_one_a_pause() {
+        let start = Instant::now();
+        let mut updates = KeyUpdates::new(start);
+        for _ in 0..AT_ONCE {
+            assert!(updates.take(start));
+        }
+        assert!(!updates.take(start));
+        assert!(!updates.take(start + PAUSE / 2));
+        assert!(updates.take(start + PAUSE * 3 / 2));
+        assert!(!updates.take(start + PAUSE * 3 / 2));
+        // Half a pause was not forgotten, and long ones give no more than there was.
+        assert!(updates.take(start + PAUSE * 2));
+        let late = start + PAUSE * 1_000;
+        assert_eq!((0..100).filter(|_| updates.take(late)).count(), 32);
+        assert_eq!(format!("{AT_ONCE} at once and one a second"), ALLOWED);
+    }
+}

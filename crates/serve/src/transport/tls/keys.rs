@@ -1,0 +1,34 @@
+//! Record keys for Encr and Decr, from the secrets of a handshake.
+
+use accelflow_accel::tls::{CipherSuite, RecordKeys, TlsSession};
+use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};
+
+use crate::transport::close::Close;
+
+/// The record keys that a handshake has agreed on.
+pub(crate) fn session(secrets: ExtractedSecrets) -> Result<TlsSession, Close> {
+    Ok(TlsSession {
+        write: keys(secrets.tx)?,
+        read: keys(secrets.rx)?,
+        ahead: Vec::new(),
+    })
+}
+
+/// The record keys behind rustls' own, with the number of the next record.
+pub(crate) fn keys(
+    (sequence, secrets): (u64, ConnectionTrafficSecrets),
+) -> Result<RecordKeys, Close> {
+    let (suite, key, iv) = match &secrets {
+        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (CipherSuite::Aes128GcmSha256, key, iv),
+        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (CipherSuite::Aes256GcmSha384, key, iv),
+        _ => {
+            let why = "the handshake agreed on a cipher suite that was not offered";
+            return Err(Close::Failed(why.to_owned()));
+        }
+    };
+    let mut nonce = [0; 12];
+    nonce.copy_from_slice(iv.as_ref());
+    let mut keys = RecordKeys::from_key(suite, key.as_ref(), nonce)?;
+    keys.resume_at(sequence);
+    Ok(keys)
+}
