@@ -13,7 +13,7 @@ use accelflow_serve::{MAX_TIME_LIMIT, ServeError, SocketTcp, TlsTrust, current_d
 use accelflow_trace::Image;
 use serde::Deserialize;
 
-use crate::line::{ConnectError, Destination, Line};
+use crate::connection::{ConnectError, Destination, GatewayConnection};
 use crate::traces::{self, READ, TOLD, TracesError, WRITE, WRITE_COMPRESSED};
 
 /// Where a gateway is, and how patient its user is.
@@ -106,7 +106,7 @@ struct Pool {
 /// A connection and who runs the traces that use it.
 struct Worker {
     executor: Executor<Clocked<Ensemble>>,
-    line: Line,
+    connection: GatewayConnection,
 }
 
 impl std::fmt::Debug for Storage {
@@ -260,7 +260,7 @@ impl Shared {
         bodies.replace(Box::new(SocketTcp::new(settings.limits)));
         Ok(Worker {
             executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
-            line: Line::new(self.destination.clone()),
+            connection: GatewayConnection::new(self.destination.clone()),
         })
     }
 }
@@ -279,7 +279,7 @@ impl Worker {
             true => trail::thread_time(),
             false => Duration::ZERO,
         };
-        self.line.begin(deadline, measured)?;
+        self.connection.begin(deadline, measured)?;
         self.executor.bodies_mut().note(measured);
         self.executor.set_detail(match measured {
             true => Detail::Steps,
@@ -289,10 +289,10 @@ impl Worker {
         let mut conversation = Conversation::default();
         let ran = self
             .executor
-            .run(trace, &message, &mut conversation, &mut self.line);
+            .run(trace, &message, &mut conversation, &mut self.connection);
         let (costs_ns, exchanges) = (
             self.executor.bodies_mut().take(),
-            self.line.take_exchanges(),
+            self.connection.take_exchanges(),
         );
         let arrivals = match ran {
             Ok(outcome) => {

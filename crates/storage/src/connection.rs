@@ -44,17 +44,17 @@ struct Open {
 }
 
 /// The place of one connection, opened when it is needed and anew when it has failed.
-pub(crate) struct Line {
+pub(crate) struct GatewayConnection {
     destination: Destination,
     open: Option<Open>,
     deadline: Instant,
-    /// What the operating system did since [`Line::begin`], if somebody wants to know.
+    /// What the operating system did since [`GatewayConnection::begin`], if somebody wants to know.
     exchanges: Exchanges,
 }
 
-impl Line {
-    pub(crate) fn new(destination: Destination) -> Line {
-        Line {
+impl GatewayConnection {
+    pub(crate) fn new(destination: Destination) -> GatewayConnection {
+        GatewayConnection {
             destination,
             open: None,
             deadline: Instant::now(),
@@ -247,7 +247,7 @@ fn keys(sequence: u64, secrets: &ConnectionTrafficSecrets) -> Result<RecordKeys,
     Ok(keys)
 }
 
-impl Peer for Line {
+impl Peer for GatewayConnection {
     fn lend(&mut self, _: &Call) -> Result<Session, PeerError> {
         let party = self.destination.address.to_string();
         let open = self.open.as_mut();
@@ -264,7 +264,11 @@ impl Peer for Line {
 
     fn exchange(&mut self, _: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
         let mut exchanges = std::mem::take(&mut self.exchanges);
-        let answered = exchanges.measure(self, |line| line.write(packets), Line::read);
+        let answered = exchanges.measure(
+            self,
+            |connection| connection.write(packets),
+            GatewayConnection::read,
+        );
         self.exchanges = exchanges;
         answered.map_err(|error| {
             let party = format!("the gateway at {}", self.destination.address);

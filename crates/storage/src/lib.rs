@@ -8,12 +8,10 @@
 //! The two share no code but the messages' own: the gateway's TLS is rustls throughout, where the
 //! client's records are protected by Encr and Decr.
 
-mod cache;
 mod client;
 mod collections;
-mod database;
+mod connection;
 mod gateway;
-mod line;
 pub mod local;
 mod payload;
 mod traces;
@@ -22,6 +20,6 @@ pub use client::{SetupError, Storage, StorageConfig, StorageError};
 pub use collections::{
     Collection, CollectionError, Collections, Kind, MAX_ITEM_BYTES, MAX_KEYS, MOST_ITEMS,
 };
+pub use connection::ConnectError;
 pub use gateway::{Counts, Gateway, GatewayConfig, GatewayError, StoreError};
-pub use line::ConnectError;
 pub use traces::TracesError;

@@ -7,8 +7,8 @@ use accelflow_accel::storage::Stored;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{AsyncCommands, Client};
 
+use super::error::StoreError;
 use crate::collections::{Collection, Kind};
-use crate::gateway::StoreError;
 use crate::payload;
 
 /// A connection to Redis that several requests share and that is opened anew when it breaks.

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use tokio_postgres::NoTls;
 use tokio_postgres::types::ToSql;
 
+use super::error::StoreError;
 use crate::collections::{Collection, Kind, MAX_ITEM_BYTES};
-use crate::gateway::StoreError;
 use crate::payload;
 
 /// A pool of connections to PostgreSQL.

@@ -1,0 +1,150 @@
+//! The configuration of a gateway, and why one does not start.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use crate::collections::{Collection, CollectionError};
+
+/// The configuration of a gateway, which its command reads from a JSON file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayConfig {
+    /// The address that it listens on.
+    pub listen: SocketAddr,
+    /// The PEM file of its certificate chain, its own certificate first.
+    pub certificates: PathBuf,
+    /// The PEM file of its private key.
+    pub key: PathBuf,
+    /// The cache, as a URL: `redis://...`.
+    pub redis: String,
+    /// The database, as a URL or in `key=value` form.
+    pub postgres: String,
+    /// The collections that it stores.
+    pub collections: Vec<Collection>,
+    /// The most connections of services at once. Default 256.
+    #[serde(default = "default_connections")]
+    pub max_connections: usize,
+    /// Connections to the database. Default 8.
+    #[serde(default = "default_pool")]
+    pub database_connections: usize,
+    /// The longest time that one request to the cache or the database may take, in milliseconds.
+    /// Default 2,000.
+    #[serde(default = "default_timeout")]
+    pub store_timeout_ms: u64,
+}
+
+fn default_connections() -> usize {
+    256
+}
+
+fn default_pool() -> usize {
+    8
+}
+
+fn default_timeout() -> u64 {
+    2_000
+}
+
+/// An error that keeps a gateway from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// A file cannot be read or used.
+    #[error("{path}: {why}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A number out of its range.
+    #[error("{name} = {value}: must be from 1 to {most}")]
+    Number {
+        /// The setting.
+        name: &'static str,
+        /// What was given.
+        value: u64,
+        /// What is allowed.
+        most: u64,
+    },
+    /// The collections are not valid.
+    #[error(transparent)]
+    Collections(#[from] CollectionError),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// Cache or database cannot be reached.
+    #[error("cannot use {what}: {error}")]
+    Store {
+        /// Which one.
+        what: &'static str,
+        /// Why not.
+        error: StoreError,
+    },
+}
+
+impl GatewayConfig {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// [`GatewayError::File`] with line and column.
+    pub fn load(path: &Path) -> Result<GatewayConfig, GatewayError> {
+        let refused = |why: String| GatewayError::File {
+            path: path.to_owned(),
+            why,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| refused(error.to_string()))
+    }
+
+    pub(super) fn check(&self) -> Result<(), GatewayError> {
+        let numbers = [
+            ("max_connections", self.max_connections as u64, 65_536),
+            (
+                "database_connections",
+                self.database_connections as u64,
+                1_024,
+            ),
+            ("store_timeout_ms", self.store_timeout_ms, 3_600_000),
+        ];
+        for (name, value, most) in numbers {
+            if !(1..=most).contains(&value) {
+                return Err(GatewayError::Number { name, value, most });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn tls(&self) -> Result<Arc<ServerConfig>, GatewayError> {
+        let refused = |path: &Path, why: String| GatewayError::File {
+            path: path.to_owned(),
+            why,
+        };
+        let path = &self.certificates;
+        let chain: Result<Vec<_>, _> =
+            CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+        let chain = chain.map_err(|error| refused(path, error.to_string()))?;
+        let key = PrivateKeyDer::from_pem_file(&self.key)
+            .map_err(|error| refused(&self.key, error.to_string()))?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
+        let mut config = config.map_err(|error| refused(path, error.to_string()))?;
+        // A ticket would come between two messages; connections are kept, and not resumed.
+        config.send_tls13_tickets = 0;
+        Ok(Arc::new(config))
+    }
+}
