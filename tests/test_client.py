@@ -24,11 +24,11 @@ from thrift.transport.TSSLSocket import TSSLServerSocket
 from thrift.transport.TTransport import TFramedTransportFactory
 
 from accelflow import AccelflowError, CallError, Cancel, Client, DeclaredError, HttpClient, Server
-from accelflow.client import Limits
+from accelflow.client import CallLimits
 from certificates import make_certificate
 from thrift_client import ARGUMENTS, INTERFACE, RESULTS, Refused
 
-PATIENT = Limits(timeout_s=60.0)
+PATIENT = CallLimits(timeout_s=60.0)
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_apache_thrift_servers_answer(
 
 def test_calls_share_connections_and_wait_in_turn(interface: Path) -> None:
     with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
-        limits = Limits(timeout_s=60.0, max_connections=2)
+        limits = CallLimits(timeout_s=60.0, max_connections=2)
         client = Client(interface, f"127.0.0.1:{port}", limits=limits)
 
         def work(number: int) -> list[Any]:
@@ -184,7 +184,7 @@ def test_calls_share_connections_and_wait_in_turn(interface: Path) -> None:
 
 def test_a_slow_service_is_given_up(interface: Path) -> None:
     with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
-        limits = Limits(timeout_s=60.0, max_connections=1, max_waiting=0)
+        limits = CallLimits(timeout_s=60.0, max_connections=1, max_waiting=0)
         client = Client(interface, f"127.0.0.1:{port}", limits=limits)
         with pytest.raises(CallError, match="deadline exceeded") as it:
             client.call("slow", {"a": 60_000}, timeout_s=1.0)
@@ -396,8 +396,11 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
         (lambda i: Client(i, "h:1", server_name="x"), "needs the file of authorities"),
         (lambda i: Client(i, "h:1", ca=i), "holds no certificate"),
         (lambda i: Client(i, "h:1", idempotent=["sub"]), "idempotent 'sub': .*unknown method"),
-        (lambda i: Client(i, "h:1", limits=Limits(timeout_s=0.0)), "timeout_s = 0: must be above"),
-        (lambda i: Client(i, "h:1", limits=Limits(max_connections=0)), "max_connections = 0"),
+        (
+            lambda i: Client(i, "h:1", limits=CallLimits(timeout_s=0.0)),
+            "timeout_s = 0: must be above",
+        ),
+        (lambda i: Client(i, "h:1", limits=CallLimits(max_connections=0)), "max_connections = 0"),
         (lambda i: Client(i.parent / "none", "h:1"), "No such file"),
         (lambda _: HttpClient("h:1", codec="br", compress=True), "unknown codec 'br'"),
     ],

@@ -16,13 +16,14 @@ import grpc
 import pytest
 
 from accelflow import AccelflowError, CallError, Cancel, DeclaredError, GrpcClient, Server
-from accelflow.client import Limits
+from accelflow.client import CallLimits
 from accelflow.operations import Fault
+from accelflow.settings import Execution, Limits, Tls
 from certificates import make_certificate
 from test_server_grpc import INTERFACE
 
-PATIENT = Limits(timeout_s=60.0)
-ONCE = Limits(timeout_s=60.0, max_attempts=1)
+PATIENT = CallLimits(timeout_s=60.0)
+ONCE = CallLimits(timeout_s=60.0, max_attempts=1)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +192,7 @@ def test_many_calls_share_a_connection(interface: Path, stubs: tuple[Any, Any]) 
 def test_a_servers_limit_of_streams_is_kept(interface: Path, stubs: tuple[Any, Any]) -> None:
     few = [("grpc.max_concurrent_streams", 3)]
     with grpcio(stubs, options=few) as (port, _), ThreadPoolExecutor(16) as threads:
-        limits = Limits(timeout_s=60.0, max_connections=2)
+        limits = CallLimits(timeout_s=60.0, max_connections=2)
         client = connect(interface, port, limits=limits)
 
         def call(number: int) -> str:
@@ -352,7 +353,7 @@ def test_handlers_call_services(
 ) -> None:
     cert, key = certificate
     files = (cert, key) if secure else None
-    options: dict[str, Any] = {"certificate": cert, "key": key} if secure else {}
+    tls = Tls(certificate=cert, key=key) if secure else None
 
     def add(arguments: dict[str, Any]) -> dict[str, Any]:
         total = int(arguments["firstNumber"]) + int(arguments["secondNumber"])
@@ -360,7 +361,12 @@ def test_handlers_call_services(
             raise DeclaredError("OUT_OF_RANGE", {"message": "too much"})
         return {"sum": total}
 
-    inner = Server(interface, max_concurrent_streams=7, handler_threads=3, **options)
+    inner = Server(
+        interface,
+        limits=Limits(max_concurrent_streams=7),
+        execution=Execution(handler_threads=3),
+        tls=tls,
+    )
     inner.handle("Shop.Add", add)
     with inner:
         onward = connect(interface, inner.port, files)
@@ -372,7 +378,7 @@ def test_handlers_call_services(
                 raise DeclaredError(str(error.code), {"message": error.details}) from error
             return response
 
-        outer = Server(interface, **options)
+        outer = Server(interface, tls=tls)
         outer.handle("Shop.Add", passed)
         with outer, ThreadPoolExecutor(16) as threads:
             client = connect(interface, outer.port, files)
@@ -399,17 +405,32 @@ STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
         (lambda i: GrpcClient(i, "h:1", idempotent=["Sub"]), "idempotent 'Sub': .*unknown method"),
         (lambda i: GrpcClient(i, "h:1", async_threads=0), "async_threads = 0: must be 1"),
         (
-            lambda i: GrpcClient(i, "h:1", limits=Limits(calls_per_connection=0)),
+            lambda i: GrpcClient(i, "h:1", limits=CallLimits(calls_per_connection=0)),
             "calls_per_connection = 0",
         ),
         (lambda i: GrpcClient(i.parent / "none.proto", "h:1"), "none.proto"),
-        (lambda i: Server(i, max_concurrent_streams=0), "max_concurrent_streams = 0: must be a"),
-        (lambda i: Server(i, max_connections=-1), "max_connections = -1: must be a whole number"),
-        (lambda i: Server(i, max_message_bytes=0), "max_message_bytes = 0: must be a whole number"),
-        (lambda i: Server(i, handler_threads=1.5), "handler_threads = 1.5: must be a whole number"),
-        (lambda i: Server(i, workers=-1), "workers = -1: must be a whole number from 1"),
-        (lambda i: Server(i, faults=[STEP_0]), "nth = 0: must be a whole"),
-        (lambda _: Limits(max_attempts=-1), "max_attempts = -1: must be a whole number from 1"),
+        (
+            lambda i: Server(i, limits=Limits(max_concurrent_streams=0)),
+            "max_concurrent_streams = 0: must be a",
+        ),
+        (
+            lambda i: Server(i, limits=Limits(max_connections=-1)),
+            "max_connections = -1: must be a whole number",
+        ),
+        (
+            lambda i: Server(i, limits=Limits(max_message_bytes=0)),
+            "max_message_bytes = 0: must be a whole number",
+        ),
+        (
+            lambda i: Server(i, execution=Execution(handler_threads=1.5)),
+            "handler_threads = 1.5: must be a whole number",
+        ),
+        (
+            lambda i: Server(i, execution=Execution(workers=-1)),
+            "workers = -1: must be a whole number from 1",
+        ),
+        (lambda i: Server(i, execution=Execution(faults=[STEP_0])), "nth = 0: must be a whole"),
+        (lambda _: CallLimits(max_attempts=-1), "max_attempts = -1: must be a whole number from 1"),
     ],
 )
 def test_mistakes_of_set_up_are_named(

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from accelflow import CallError, Client, DeclaredError, HttpClient
-from accelflow.client import Limits
+from accelflow.client import CallLimits
 from certificates import make_certificate
 from conftest import ROOT
 
-PATIENT = Limits(timeout_s=60.0)
+PATIENT = CallLimits(timeout_s=60.0)
 INTERFACE = ROOT / "tests" / "interop" / "interop.thrift"
 CPP_SERVER = ROOT / "out" / "interop" / "cpp" / "server"
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")

@@ -12,6 +12,7 @@ import grpc
 import pytest
 
 from accelflow import Request, Server
+from accelflow.settings import Execution
 from thrift_client import INTERFACE as THRIFT
 from thrift_client import connect
 
@@ -101,7 +102,7 @@ def gate() -> Iterator[Gate]:
 
 @pytest.fixture
 def server(interface: Path, gate: Gate) -> Iterator[Server]:
-    server = Server(interface, handler_threads=THREADS)
+    server = Server(interface, execution=Execution(handler_threads=THREADS))
     server.handle("Double", lambda arguments: {"value": 2 * int(arguments["value"])})
     server.handle("Wait", gate.wait)
     server.handle("Block", gate.block)

@@ -24,10 +24,11 @@ COPIES = 4
 
 SERVER = f"""
 import sys
-from accelflow import Server
+from accelflow import Limits, Server, Timeouts
 server = Server(
-    sys.argv[1], max_connections={CONNECTIONS}, max_message_bytes={MESSAGE_BYTES},
-    message_timeout_s=600.0,
+    sys.argv[1],
+    limits=Limits(max_connections={CONNECTIONS}, max_message_bytes={MESSAGE_BYTES}),
+    timeouts=Timeouts(message_timeout_s=600.0),
 )
 server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
 server.handle("Calculator.note", lambda _: None)
@@ -127,9 +128,11 @@ def test_memory_is_bounded_under_a_flood(tmp_path: Path) -> None:
 HUNGRY = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (192, 192))
-from accelflow import Server
+from accelflow import Observability, Server, Timeouts
 server = Server(
-    sys.argv[1], admin="127.0.0.1:0", first_byte_timeout_s=600.0, message_timeout_s=600.0
+    sys.argv[1],
+    observability=Observability(admin="127.0.0.1:0"),
+    timeouts=Timeouts(first_byte_timeout_s=600.0, message_timeout_s=600.0),
 )
 server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
 server.start()

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accelflow import Server
+from accelflow.settings import Observability
 from conftest import ROOT
 
 INTERFACE = """
@@ -55,7 +56,7 @@ STORIES = ["story_00", "story_01", "story_05"]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     path = tmp_path_factory.mktemp("hpack") / "shop.proto"
     path.write_text(INTERFACE, encoding="utf-8")
-    server = Server(path, verbose_errors=True)
+    server = Server(path, observability=Observability(verbose_errors=True))
     server.handle("Echo", lambda arguments: arguments)
     with server:
         yield server

@@ -9,7 +9,8 @@ from thrift.transport.TTransport import TTransportException
 
 import thrift_client
 from accelflow import AccelflowError, CallError, Client, GrpcClient, Request, Server, Tenant
-from accelflow.client import Limits
+from accelflow.client import CallLimits
+from accelflow.settings import Tls
 from certificates import Files, make_certificate, make_clients
 from test_client_grpc import interface, stubs
 
@@ -17,7 +18,7 @@ __all__ = ["interface", "stubs"]
 
 NAMES = ["batch.internal", "spiffe://internal/batch"]
 TENANTS = [Tenant(name="batch", identities=["spiffe://internal/batch"])]
-ONCE = Limits(timeout_s=60.0, max_attempts=1)
+ONCE = CallLimits(timeout_s=60.0, max_attempts=1)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,9 @@ def noting(seen: list[list[str]], answer: Any) -> Any:
 
 def served(path: Path, name: str, handler: Any, files: tuple[Files, Path, Files]) -> Server:
     (certificate, key), authority, _ = files
-    server = Server(path, certificate=certificate, key=key, client_ca=authority, tenants=TENANTS)
+    server = Server(
+        path, tls=Tls(certificate=certificate, key=key, client_ca=authority), tenants=TENANTS
+    )
     server.handle(name, handler)
     return server
 
@@ -94,13 +97,13 @@ def test_settings_that_prove_nothing_are_refused(
     interface: Path, tmp_path: Path, files: tuple[Files, Path, Files]
 ) -> None:
     (certificate, key), authority, _ = files
-    with pytest.raises(AccelflowError, match="TLS needs both a certificate and a key"):
-        Server(interface, client_ca=authority)
+    with pytest.raises(TypeError, match="'certificate' and 'key'"):
+        Tls(client_ca=authority)  # type: ignore[call-arg]
     empty = tmp_path / "empty.pem"
     empty.touch()
     with pytest.raises(AccelflowError, match=r"empty\.pem: holds no certificate in PEM form"):
-        Server(interface, certificate=certificate, key=key, client_ca=empty)
-    server = Server(interface, certificate=certificate, key=key, tenants=TENANTS)
+        Server(interface, tls=Tls(certificate=certificate, key=key, client_ca=empty))
+    server = Server(interface, tls=Tls(certificate=certificate, key=key), tenants=TENANTS)
     why = "tenant 'batch': has identities, but the server asks no client for a certificate"
     with pytest.raises(AccelflowError, match=why):
         server.start()

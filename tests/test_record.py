@@ -13,6 +13,7 @@ import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 
 from accelflow import GrpcClient, Server
+from accelflow.settings import Observability, Tls
 from test_server import add, certificate, interface  # noqa: F401 (fixtures)
 from thrift_client import connect
 
@@ -75,13 +76,21 @@ def test_a_running_server_tells_its_recording_at_the_operators_port(
 ) -> None:
     cert, key = certificate
     out = tmp_path / "live.json"
-    with Server(interface, certificate=cert, key=key, record=True, admin="127.0.0.1:0") as server:
+    with Server(
+        interface,
+        tls=Tls(certificate=cert, key=key),
+        observability=Observability(record=True, admin="127.0.0.1:0"),
+    ) as server:
         address = f"http://127.0.0.1:{server.admin_port}"
         early = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
         assert early.returncode == 2
         assert "there was no request to Calculator.add yet" in early.stderr
         assert not out.exists()
-    server = Server(interface, certificate=cert, key=key, record=True, admin="127.0.0.1:0")
+    server = Server(
+        interface,
+        tls=Tls(certificate=cert, key=key),
+        observability=Observability(record=True, admin="127.0.0.1:0"),
+    )
     server.handle("Calculator.add", add)
     with server:
         address = f"http://127.0.0.1:{server.admin_port}"
@@ -109,7 +118,11 @@ def test_requests_of_grpc_are_recorded_and_simulated(
     )
     cert, key = certificate
     out = tmp_path / "live.json"
-    server = Server(proto, certificate=cert, key=key, record=True, admin="127.0.0.1:0")
+    server = Server(
+        proto,
+        tls=Tls(certificate=cert, key=key),
+        observability=Observability(record=True, admin="127.0.0.1:0"),
+    )
     server.handle("Add", lambda pair: {"a": int(pair["a"]) + int(pair["b"])})
     with server:
         client = GrpcClient(proto, f"127.0.0.1:{server.port}", ca=cert, server_name="localhost")

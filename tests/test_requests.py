@@ -25,8 +25,9 @@ from accelflow import (
     Server,
     within_request,
 )
-from accelflow.client import Limits
+from accelflow.client import CallLimits
 from accelflow.operations import Telemetry
+from accelflow.settings import Observability, Timeouts
 from test_client_grpc import connect, grpcio, interface, stubs
 
 __all__ = ["interface", "stubs"]
@@ -265,7 +266,9 @@ def test_coroutines_are_cancelled_when_nobody_waits_for_them(interface: Path, st
         assert begun.wait(60)
         left.cancel()
         assert cancelled.wait(60)
-    with served(interface, stubs, "Slow", own, verbose_errors=True) as client:
+    with served(
+        interface, stubs, "Slow", own, observability=Observability(verbose_errors=True)
+    ) as client:
         with pytest.raises(grpc.RpcError, match="the handler's own") as it:
             client.Slow(pair, timeout=60)
         assert it.value.code() is grpc.StatusCode.UNKNOWN
@@ -303,9 +306,9 @@ def test_coroutines_may_have_more_time_than_threads_can_wait(interface: Path) ->
 def test_time_limits_that_cannot_be_are_refused(interface: Path, seconds: float) -> None:
     why = "must be above 0 and at most 1000000000 seconds"
     with pytest.raises(AccelflowError, match=f"idle_timeout_s = .*: {why}"):
-        Server(interface, idle_timeout_s=seconds)
+        Server(interface, timeouts=Timeouts(idle_timeout_s=seconds))
     with pytest.raises(AccelflowError, match=f"timeout_s = .*: {why}"):
-        connect(interface, 1, limits=Limits(timeout_s=seconds))
+        connect(interface, 1, limits=CallLimits(timeout_s=seconds))
     with pytest.raises(AccelflowError, match=f"timeout_s = .*: {why}"):
         connect(interface, 1).call("Add", timeout_s=seconds)
 
@@ -363,9 +366,11 @@ def test_calls_keep_the_requests_deadline_and_trace(interface: Path, stubs: Any,
         endpoint = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1/traces"
         telemetry = Telemetry(endpoint=endpoint, service="test")
         with grpcio(stubs) as (port, shop):
-            inner = connect(interface, port, limits=Limits(timeout_s=3600))
+            inner = connect(interface, port, limits=CallLimits(timeout_s=3600))
             handler = handlers(inner)[name]
-            with served(interface, stubs, "Slow", handler, telemetry=telemetry) as client:
+            with served(
+                interface, stubs, "Slow", handler, observability=Observability(telemetry=telemetry)
+            ) as client:
                 sent = (("traceparent", f"00-{TRACE}-b7ad6b7169203331-01"),)
                 pair = stubs[0].Pair()
                 assert client.Slow(pair, timeout=300, metadata=sent).sum == 1
@@ -466,7 +471,11 @@ def test_results_that_do_not_fit_are_internal_errors(interface: Path, stubs: Any
         ({"sum": 2**64}, "is no 64-bit integer"),
     ]:
         with served(
-            interface, stubs, "Add", lambda _, result=result: result, verbose_errors=True
+            interface,
+            stubs,
+            "Add",
+            lambda _, result=result: result,
+            observability=Observability(verbose_errors=True),
         ) as client:
             with pytest.raises(grpc.RpcError) as it:
                 client.Add(stubs[0].Pair(), timeout=60)
@@ -479,7 +488,9 @@ def test_declared_errors_that_say_too_little_are_named(interface: Path, stubs: A
     def bad(_: dict[str, Any]) -> dict[str, Any]:
         raise DeclaredError("NOT_FOUND")
 
-    with served(interface, stubs, "Add", bad, verbose_errors=True) as client:
+    with served(
+        interface, stubs, "Add", bad, observability=Observability(verbose_errors=True)
+    ) as client:
         with pytest.raises(grpc.RpcError) as it:
             client.Add(stubs[0].Pair(), timeout=60)
         assert "DeclaredError('NOT_FOUND',): must be a name and a dict" in it.value.details()

@@ -21,6 +21,7 @@ from thrift.protocol.TProtocol import TProtocolBase
 from thrift.Thrift import TApplicationException
 
 from accelflow import AccelflowError, DeclaredError, Server, simulation
+from accelflow.settings import Execution, Observability, Timeouts, Tls
 from certificates import make_certificate
 from conftest import ROOT
 from thrift_client import INTERFACE, PROTOCOLS, Client, Item, Refused, connect
@@ -69,10 +70,14 @@ def served(
 ) -> Iterator[tuple[Server, Path | None]]:
     cert, key = certificate
     if request.param == "tls":
-        with calculator(interface, certificate=cert, key=key, verbose_errors=True) as server:
+        with calculator(
+            interface,
+            tls=Tls(certificate=cert, key=key),
+            observability=Observability(verbose_errors=True),
+        ) as server:
             yield server, cert
     else:
-        with calculator(interface, verbose_errors=True) as server:
+        with calculator(interface, observability=Observability(verbose_errors=True)) as server:
             yield server, None
 
 
@@ -203,7 +208,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     ],
 )
 def test_results_that_do_not_fit_are_named(interface: Path, value: Any, message: str) -> None:
-    server = Server(interface, verbose_errors=True)
+    server = Server(interface, observability=Observability(verbose_errors=True))
     server.handle("echo", lambda _: value)
     with server, connect(server.port) as client:
         with pytest.raises(TApplicationException, match=message) as it:
@@ -234,7 +239,9 @@ def test_a_recording_of_live_requests_is_simulated(certificate: tuple[Path, Path
     cert, key = certificate
     social_network = ROOT / "crates" / "accel" / "idl" / "social_network.thrift"
     names = {"UniqueIdService.ComposeUniqueId": "UniqId"}
-    server = Server(social_network, certificate=cert, key=key, record=True)
+    server = Server(
+        social_network, tls=Tls(certificate=cert, key=key), observability=Observability(record=True)
+    )
     server.handle("UniqueIdService.ComposeUniqueId", lambda arguments: arguments["req_id"])
     with server, connect(server.port, ca=cert) as client:
         with pytest.raises(AccelflowError, match="no request to UniqueIdService"):
@@ -257,7 +264,7 @@ def test_a_recording_of_live_requests_is_simulated(certificate: tuple[Path, Path
 
 
 def test_worker_pools_answer_alike(interface: Path) -> None:
-    with calculator(interface, workers=2) as server:
+    with calculator(interface, execution=Execution(workers=2)) as server:
         with connect(server.port) as client:
             assert client.call("add", a=40, b=2) == 42
             assert client.call("slow", a=3) == 3
@@ -290,15 +297,20 @@ def test_stopping_lets_requests_end(interface: Path) -> None:
 def test_mistakes_of_set_up_are_named(
     interface: Path, certificate: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    cert, key = certificate
+    _, key = certificate
     bad = tmp_path / "bad.thrift"
     bad.write_text("service X { strin y() }")
     for make, message in [
         (lambda: Server(tmp_path / "none.thrift"), r"none\.thrift: No such file"),
         (lambda: Server(bad), r"bad\.thrift:1:13: type 'strin'"),
-        (lambda: Server(interface, certificate=cert), "both a certificate and a key"),
-        (lambda: Server(interface, certificate=key, key=key), r"key\.pem: holds no certificate"),
-        (lambda: Server(interface, idle_timeout_s=0.0), "idle_timeout_s = 0: must be above 0"),
+        (
+            lambda: Server(interface, tls=Tls(certificate=key, key=key)),
+            r"key\.pem: holds no certificate",
+        ),
+        (
+            lambda: Server(interface, timeouts=Timeouts(idle_timeout_s=0.0)),
+            "idle_timeout_s = 0: must be above 0",
+        ),
         (lambda: Server(interface).handle("Calculator.sub", add), "unknown method 'sub'"),
         (lambda: Server(interface).handle("Sums.add", add), "unknown service 'Sums'"),
         (
@@ -321,7 +333,7 @@ def test_mistakes_of_set_up_are_named(
 
 
 def test_names_are_looked_up(interface: Path) -> None:
-    server = calculator(interface, admin="localhost:0")
+    server = calculator(interface, observability=Observability(admin="localhost:0"))
     server.start("localhost")
     try:
         with connect(server.port) as client:  # to 127.0.0.1
@@ -356,7 +368,7 @@ def test_openssl_agrees_about_the_handshake(
     interface: Path, certificate: tuple[Path, Path], options: str, said: str, counted: str | None
 ) -> None:
     cert, key = certificate
-    with calculator(interface, certificate=cert, key=key) as server:
+    with calculator(interface, tls=Tls(certificate=cert, key=key)) as server:
         command = s_client(server.port, "-CAfile", str(cert), *options.split())
         command += ["-servername", "localhost"]
         done = subprocess.run(
@@ -382,7 +394,7 @@ def test_openssl_does_not_trust_another_certificate(
 ) -> None:
     other, _ = make_certificate(tmp_path)
     cert, key = certificate
-    with calculator(interface, certificate=cert, key=key) as server:
+    with calculator(interface, tls=Tls(certificate=cert, key=key)) as server:
         options = ["-CAfile", str(other), "-verify_return_error"]
         done = subprocess.run(
             s_client(server.port, *options),
@@ -403,7 +415,7 @@ def test_openssl_does_not_trust_another_certificate(
 @needs_openssl
 def test_openssl_carries_calls(interface: Path, certificate: tuple[Path, Path]) -> None:
     cert, key = certificate
-    with calculator(interface, certificate=cert, key=key) as server:
+    with calculator(interface, tls=Tls(certificate=cert, key=key)) as server:
         options = ["-CAfile", str(cert), "-servername", "localhost", "-quiet"]
         process = subprocess.Popen(
             s_client(server.port, *options, "-verify_return_error"),

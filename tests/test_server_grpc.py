@@ -16,6 +16,7 @@ import pytest
 from google.protobuf import empty_pb2, timestamp_pb2
 
 from accelflow import AccelflowError, DeclaredError, Server
+from accelflow.settings import Execution, Observability, Tls
 from certificates import make_certificate
 from conftest import ROOT
 
@@ -101,8 +102,8 @@ def served(
 ) -> Iterator[Callable[..., grpc.Channel]]:
     """Connect to the server, with the options of a channel."""
     cert, key = certificate
-    options = {"certificate": cert, "key": key} if request.param == "tls" else {}
-    with shop(interface, verbose_errors=True, **options) as server:
+    tls = Tls(certificate=cert, key=key) if request.param == "tls" else None
+    with shop(interface, observability=Observability(verbose_errors=True), tls=tls) as server:
 
         def connect(**channel: Any) -> grpc.Channel:
             if request.param == "plain":
@@ -124,7 +125,7 @@ def test_handlers_run_on_as_many_threads_as_there_are_for_them(
         together.wait(60)
         seen.add(threading.get_native_id())
 
-    server = Server(interface, handler_threads=handler_threads)
+    server = Server(interface, execution=Execution(handler_threads=handler_threads))
     server.handle("Clear", note)
     messages = empty_pb2.Empty()
     with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
@@ -208,8 +209,8 @@ def test_node_is_answered(interface: Path, certificate: tuple[Path, Path], tls: 
     if shutil.which("node") is None or not (folder / "node_modules").is_dir():
         pytest.skip("not built: scripts/interop build grpc")
     cert, key = certificate
-    options = {"certificate": cert, "key": key} if tls else {}
-    with shop(interface, **options) as server:
+    settings = Tls(certificate=cert, key=key) if tls else None
+    with shop(interface, tls=settings) as server:
         address = f"{'localhost' if tls else '127.0.0.1'}:{server.port}"
         command = ["node", str(folder / "client.js"), address, str(interface)]
         done = subprocess.run(
@@ -232,8 +233,8 @@ def grpcurl(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_grpcurl_is_answered(interface: Path, certificate: tuple[Path, Path], tls: bool) -> None:
     cert, key = certificate
-    options = {"certificate": cert, "key": key} if tls else {}
-    with shop(interface, **options) as server:
+    settings = Tls(certificate=cert, key=key) if tls else None
+    with shop(interface, tls=settings) as server:
         where = ["-cacert", str(cert)] if tls else ["-plaintext"]
         where += ["-import-path", str(interface.parent), "-proto", interface.name]
 
@@ -283,7 +284,7 @@ def test_grpcurl_does_not_call_whom_it_does_not_trust(
         arguments += ["-servername", "example.org"]
     elif wrong == "plain":
         arguments = ["-plaintext"]
-    with shop(interface, certificate=cert, key=key) as server:
+    with shop(interface, tls=Tls(certificate=cert, key=key)) as server:
         address = f"localhost:{server.port}"
         proto = ["-import-path", str(interface.parent), "-proto", interface.name]
         done = grpcurl("-connect-timeout", "5", *arguments, *proto, address, "shop.v1.Shop/Clear")

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from accelflow import AccelflowError, InputError, Server
+from accelflow import AccelflowError, InputError, Limits, Server, Timeouts
 
 INTERFACE = """
 syntax = "proto3";
@@ -31,7 +31,7 @@ Echo = Callable[..., bytes]
 
 def served(interface: Path, message: bytes, compressed: bool = False, **options: Any) -> str:
     """The code that a message gets."""
-    server = Server(interface, **options)
+    server = Server(interface, limits=Limits(**options))
     server.handle("Test.Echo", lambda arguments: arguments)
     with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
         call: Echo = channel.unary_unary("/test.Test/Echo")
@@ -106,6 +106,18 @@ def test_replies_are_compressed_as_the_operator_says(
     assert found == expected
 
 
+def configured(interface: Path, option: str, value: Any) -> Server:
+    """A server with one setting."""
+    options: dict[str, Any] = {option: value}
+    match option:
+        case "compression":
+            return Server(interface, **options)
+        case "write_timeout_s":
+            return Server(interface, timeouts=Timeouts(**options))
+        case _:
+            return Server(interface, limits=Limits(**options))
+
+
 @pytest.mark.parametrize(
     ("option", "value", "allowed"),
     [
@@ -126,8 +138,7 @@ def test_replies_are_compressed_as_the_operator_says(
 def test_settings_that_cannot_be_are_named(
     interface: Path, option: str, value: Any, allowed: str
 ) -> None:
-    options: dict[str, Any] = {option: value}
     with pytest.raises((InputError, AccelflowError)) as refused:
-        Server(interface, **options)
+        configured(interface, option, value)
     assert option in str(refused.value)
     assert allowed in str(refused.value)

@@ -9,6 +9,7 @@ import pytest
 
 from accelflow import AccelflowError, Server, Steering
 from accelflow.operations import SteeringPolicy
+from accelflow.settings import Execution
 from thrift_client import INTERFACE, connect
 
 CALLS = 6
@@ -34,7 +35,7 @@ def threads_of(
 
         return call
 
-    server = Server(interface, steering=steering)
+    server = Server(interface, execution=Execution(steering=steering))
     server.handle("slow", note("slow", 7))
     server.handle("unhandled", note("unhandled", "x"))
     with server:
@@ -71,6 +72,6 @@ def test_round_robin_takes_the_workers_in_turn(interface: Path) -> None:
 
 def test_no_worker_is_an_error_and_so_is_an_unknown_policy(interface: Path) -> None:
     with pytest.raises(AccelflowError, match="workers = 0: must be a whole number from 1"):
-        Server(interface, steering=Steering(workers=0)).start()
+        Server(interface, execution=Execution(steering=Steering(workers=0))).start()
     with pytest.raises(AccelflowError, match="'fair': must be one of affinity, round_robin, least"):
-        Server(interface, steering="fair")  # type: ignore[arg-type]
+        Server(interface, execution=Execution(steering="fair"))  # type: ignore[arg-type]

@@ -18,12 +18,12 @@ from thrift_client import INTERFACE, Client, Item, connect
 #: Serves the interface, and says when all connections have ended each time that it is asked.
 SERVER = """
 import sys, time
-from accelflow import Server
+from accelflow import Server, Tls
 
 interface, *tls = sys.argv[1:]
 kept = []
-options = dict(zip(("certificate", "key"), tls, strict=False))
-server = Server(interface, **options)
+tls = Tls(certificate=tls[0], key=tls[1]) if tls else None
+server = Server(interface, tls=tls)
 server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
 server.handle("Calculator.note", lambda arguments: kept.append(arguments["text"]))
 with server:

@@ -8,18 +8,15 @@ and serves until standard input ends.
 
 import os
 import sys
-from typing import Any
 
-from accelflow import Server
+from accelflow import Execution, Server, Tls
 
 
 def main() -> None:
-    options: dict[str, Any] = {}
-    if len(sys.argv) == 4:
-        options = {"certificate": sys.argv[2], "key": sys.argv[3]}
-    if threads := os.environ.get("BENCH_HANDLER_THREADS"):
-        options["handler_threads"] = int(threads)
-    server = Server(sys.argv[1], **options)
+    tls = Tls(certificate=sys.argv[2], key=sys.argv[3]) if len(sys.argv) == 4 else None
+    threads = os.environ.get("BENCH_HANDLER_THREADS")
+    execution = Execution(handler_threads=int(threads)) if threads else Execution()
+    server = Server(sys.argv[1], tls=tls, execution=execution)
     if sys.argv[1].endswith(".proto"):
         server.handle("Bench.Echo", lambda arguments: arguments)
     else:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from accelflow.operations import Fault, Pools, Steering, Telemetry
     from accelflow.requests import Request, within_request
     from accelflow.server import Server
+    from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
     from accelflow.tenants import Shaping, Tenant
     from accelflow.trace import (
         Trace,
@@ -40,10 +41,13 @@ __all__ = [
     "Cancel",
     "Client",
     "DeclaredError",
+    "Execution",
     "Fault",
     "GrpcClient",
     "HttpClient",
     "InputError",
+    "Limits",
+    "Observability",
     "Pools",
     "Request",
     "Server",
@@ -51,6 +55,8 @@ __all__ = [
     "Steering",
     "Telemetry",
     "Tenant",
+    "Timeouts",
+    "Tls",
     "Trace",
     "TraceError",
     "TraceWarning",
@@ -86,6 +92,7 @@ _PLACES: Final = {
     "accelflow.operations": ("Fault", "Pools", "Steering", "Telemetry"),
     "accelflow.requests": ("Request", "within_request"),
     "accelflow.server": ("Server",),
+    "accelflow.settings": ("Execution", "Limits", "Observability", "Timeouts", "Tls"),
     "accelflow.tenants": ("Shaping", "Tenant"),
     "accelflow.trace": (
         "Trace",

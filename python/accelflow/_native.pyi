@@ -4,8 +4,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from accelflow.operations import Fault, Pools, Steering, Telemetry
-from accelflow.tenants import Shaping, Tenant
+from accelflow.tenants import Shaping
 
 __all__ = [
     "AccelflowError",
@@ -599,39 +598,14 @@ class Server:
     def __new__(
         cls,
         interface: str,
-        *,
-        include_dirs: list[str] = ...,
-        certificate: str | None = None,
-        key: str | None = None,
-        client_ca: str | None = None,
-        max_connections: int,
-        max_connections_per_address: int | None = None,
-        reserved_descriptors: int,
-        max_concurrent_streams: int,
-        max_message_bytes: int,
-        idle_timeout_s: float,
-        first_byte_timeout_s: float,
-        message_timeout_s: float,
-        write_timeout_s: float,
-        compression: str,
-        max_decompressed_bytes: int,
-        max_decompression_ratio: int,
-        max_depth: int,
-        max_elements: int,
-        max_value_bytes: int,
-        max_unsent_bytes: int,
-        handler_threads: int,
-        pools: Pools | None = None,
-        steering: Steering | None = None,
-        record: bool = False,
-        tenants: Sequence[Tenant] = ...,
-        faults: Sequence[Fault] = ...,
-        telemetry: Telemetry | None = None,
-        admin: str | None = None,
-        verbose_errors: bool = False,
-        error_log: Callable[[str, str, str, str, str, bool], None] | None = None,
+        settings: Any,
+        error_log: Callable[[str, str, str, str, str, bool], None],
     ) -> Server:
-        """Read the interface and, for TLS, certificate chain and key. Raises AccelflowError."""
+        """Read the interface and the files of `settings`, those of `accelflow.server`.
+
+        `error_log` is called with each error's id, code, function, peer and text, and whether the
+        request is at fault. Raises AccelflowError.
+        """
     def handle(
         self,
         name: str,

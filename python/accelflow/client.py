@@ -21,6 +21,7 @@ from accelflow.requests import Metadata, current_scope, pairs, within_request
 
 __all__ = [
     "CallError",
+    "CallLimits",
     "Cancel",
     "Client",
     "Connections",
@@ -28,7 +29,6 @@ __all__ = [
     "GrpcClient",
     "HttpClient",
     "HttpResponse",
-    "Limits",
 ]
 
 #: What JSON has, by docs/message-conventions.md: structs are dicts, binary is base64 text.
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CallLimits:
     """Bounds and time limits of a client.
 
     A call has `timeout_s` in all: for waiting for a connection, connecting (at most
@@ -69,7 +69,7 @@ class Limits:
         whole_number("seed", self.seed, 0, 2**64 - 1)
 
 
-_DEFAULT: Final = Limits()
+_DEFAULT: Final = CallLimits()
 
 
 class Connections(NamedTuple):
@@ -107,7 +107,7 @@ class Client:
         compress: bool = False,
         multiplexed: bool = False,
         idempotent: Collection[str] = (),
-        limits: Limits = _DEFAULT,
+        limits: CallLimits = _DEFAULT,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
         folders = texts("include_dirs", include_dirs)
@@ -197,7 +197,7 @@ class GrpcClient:
         key: str | PathLike[str] | None = None,
         compress: bool = False,
         idempotent: Collection[str] = (),
-        limits: Limits = _DEFAULT,
+        limits: CallLimits = _DEFAULT,
         async_threads: int = 64,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
@@ -313,7 +313,7 @@ class HttpClient:
         key: str | PathLike[str] | None = None,
         compress: bool = False,
         codec: str = "zstd",
-        limits: Limits = _DEFAULT,
+        limits: CallLimits = _DEFAULT,
     ) -> None:
         """Read the files; connections are opened when requests need them."""
         self._native = _native.HttpClient(
@@ -386,8 +386,8 @@ def _path(path: str | PathLike[str] | None) -> str | None:
     return None if path is None else fspath(path)
 
 
-def _bounds(limits: Limits, *, compress: bool) -> dict[str, Any]:
-    names = Limits.__dataclass_fields__
+def _bounds(limits: CallLimits, *, compress: bool) -> dict[str, Any]:
+    names = CallLimits.__dataclass_fields__
     return {name: getattr(limits, name) for name in names} | {"compress": compress}
 
 

@@ -18,6 +18,7 @@ import secrets
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
 from types import FrameType, TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
@@ -31,18 +32,18 @@ from accelflow.errors import (
     texts,
     whole_number,
 )
-from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
 from accelflow.recordings import completed
 from accelflow.requests import Outcome, Request, in_scope
+from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
 from accelflow.tenants import Shaping, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Request", "Server"]
 
-#: What JSON has, by docs/message-conventions.md: structs are dicts, binary is base64 text.
+#: JSON values as in docs/message-conventions.md: structs are dicts, binary data is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-#: From the dict of a function's arguments, and perhaps the :class:`Request`, to its value, now or
-#: when it is awaited.
+#: Maps the dict of a function's arguments, and the :class:`Request` if it takes that, to the
+#: function's value, now or when it is awaited.
 Handler: TypeAlias = (
     Callable[[dict[str, Any]], Json | Coroutine[Any, Any, Json]]
     | Callable[[dict[str, Any], Request], Json | Coroutine[Any, Any, Json]]
@@ -59,57 +60,42 @@ _MOST_PARAMETERS: Final = 2
 #: No count is larger.
 _MOST: Final = 2**31 - 1
 
-#: No number of bytes that is computed from one is larger.
-_MOST_BYTES: Final = 4 * _MOST
-
-#: The library that reads messages of gRPC into trees goes no deeper.
-_DEEPEST: Final = 100
-
 #: When a reply is compressed: never, if its request was, or always.
 Compression: TypeAlias = Literal["never", "like_request", "always"]
+
+_LIMITS: Final = Limits()
+_TIMEOUTS: Final = Timeouts()
+_EXECUTION: Final = Execution()
+_OBSERVABILITY: Final = Observability()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """Everything that the native server is made of beside its interface."""
+
+    include_dirs: list[str]
+    tls: Tls | None
+    limits: Limits
+    timeouts: Timeouts
+    execution: Execution
+    observability: Observability
+    compression: Compression
+    tenants: list[Tenant]
 
 
 class Server:
     """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
 
-    Files that it includes are looked for beside it, then in the folders `include_dirs`.
+    Included files are looked for beside it, then in the folders `include_dirs`.
 
-    Clients speak framed Thrift, binary or compact, over TCP; with a `certificate` chain and its
-    `key` (files in PEM form), over TLS 1.3 and nothing else. With `client_ca`, a file of
-    authorities, clients must prove who they are by a certificate that one of these has signed.
-    Connections beyond `max_connections` are closed at once, and so are those beyond
-    `max_connections_per_address` from one address (by default a quarter of all, and any number from
-    this machine), those that would take one of the last `reserved_descriptors` descriptors that
-    the process may have, and those that send nothing for `first_byte_timeout_s`, then pause longer
-    than `idle_timeout_s` between messages, or `message_timeout_s` within one. Clients of gRPC have
-    up to `max_concurrent_streams` requests at once on a connection.
+    Clients speak framed Thrift, binary or compact, or gRPC, over TCP; with `tls`, over TLS 1.3 and
+    nothing else. `limits` and `timeouts` bound what clients can take of the server, `execution`
+    chooses the threads that serve them, and `observability` is for operators; :class:`Tls`,
+    :class:`Limits`, :class:`Timeouts`, :class:`Execution` and :class:`Observability` describe the
+    settings.
 
-    A message has at most `max_message_bytes`, and once it is decompressed `max_decompressed_bytes`
-    and `max_decompression_ratio` times what it was; at most `max_elements` fields and elements, all
-    that it holds counted together, `max_value_bytes` of text and binary data (twice
-    `max_message_bytes` by default), and `max_depth` structs and containers within each other. What
-    is beyond is refused before memory is taken for it; the connection goes on. Replies are
-    compressed as `compression` says: "never", "like_request" or "always". A client has
-    `write_timeout_s` to take a reply (`message_timeout_s` by default). What a client of gRPC has
-    not taken holds up its further requests as `max_unsent_bytes` of its connection are reached
-    (4 times `max_message_bytes` by default).
-
-    The accelerators are called on the thread of the connection. With `workers`, each has that many
-    threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has more
-    settings); the results are the same. Handlers are called on the threads of connections, those
-    of gRPC on up to `handler_threads` threads that all connections share, and on as many more for
-    connections that have none of these. With `handler_threads` 0, they are called on the threads of
-    connections, too, which is faster for handlers that do not block. Coroutines that they return
-    hold no thread. With `steering`, handlers are called on workers that LdB chooses
-    (:class:`Steering`, or its policy alone). With `record`, the costs of the latest requests are
-    kept for :meth:`recording`. With `tenants`, what each of them sends is shaped before anything is
-    done for it. With `telemetry`, spans of requests go to a collector. With `admin`, an address
-    such as "127.0.0.1:9100", operators are answered there over HTTP (/metrics, /recording).
-    `faults` are injected into accelerators.
-
-    Of errors that it has not declared, a client is told a code and an id, under which the log
-    ``accelflow.server`` has the rest: at level ERROR, or INFO if the request is what is wrong. With
-    `verbose_errors` clients are told all: exceptions' texts, traces and steps, and known functions.
+    Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
+    "always". With `tenants`, each tenant's traffic is shaped before it is processed.
 
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
@@ -119,94 +105,31 @@ class Server:
         interface: str | PathLike[str],
         *,
         include_dirs: Iterable[str | PathLike[str]] = (),
-        certificate: str | PathLike[str] | None = None,
-        key: str | PathLike[str] | None = None,
-        client_ca: str | PathLike[str] | None = None,
-        max_connections: int = 1024,
-        max_connections_per_address: int | None = None,
-        reserved_descriptors: int = 64,
-        max_concurrent_streams: int = 100,
-        max_message_bytes: int = 16 << 20,
-        idle_timeout_s: float = 300.0,
-        first_byte_timeout_s: float = 10.0,
-        message_timeout_s: float = 10.0,
-        write_timeout_s: float | None = None,
+        tls: Tls | None = None,
+        limits: Limits = _LIMITS,
+        timeouts: Timeouts = _TIMEOUTS,
+        execution: Execution = _EXECUTION,
+        observability: Observability = _OBSERVABILITY,
         compression: Compression = "like_request",
-        max_decompressed_bytes: int = 16 << 20,
-        max_decompression_ratio: int = 256,
-        max_depth: int = 64,
-        max_elements: int = 1 << 17,
-        max_value_bytes: int | None = None,
-        max_unsent_bytes: int | None = None,
-        workers: int | Pools | None = None,
-        steering: SteeringPolicy | Steering | None = None,
-        handler_threads: int = 64,
-        record: bool = False,
         tenants: Sequence[Tenant] = (),
-        faults: Sequence[Fault] = (),
-        telemetry: Telemetry | None = None,
-        admin: str | None = None,
-        verbose_errors: bool = False,
     ) -> None:
         """Read the files; nothing listens yet."""
-        whole_number("max_connections", max_connections, 1, _MOST)
-        if max_connections_per_address is not None:
-            whole_number("max_connections_per_address", max_connections_per_address, 1, _MOST)
-        whole_number("reserved_descriptors", reserved_descriptors, 0, _MOST)
-        whole_number("max_concurrent_streams", max_concurrent_streams, 1, _MOST)
-        whole_number("max_message_bytes", max_message_bytes, 1, _MOST)
-        whole_number("handler_threads", handler_threads, 0, _MOST)
-        limits = {
-            "max_decompressed_bytes": max_decompressed_bytes,
-            "max_decompression_ratio": max_decompression_ratio,
-            "max_elements": max_elements,
-            "max_value_bytes": _or_else(max_value_bytes, 2 * max_message_bytes),
-            "max_unsent_bytes": _or_else(max_unsent_bytes, 4 * max_message_bytes),
-        }
-        for limit, value in limits.items():
-            whole_number(limit, value, 1, _MOST_BYTES)
-        whole_number("max_depth", max_depth, 1, _DEEPEST)
-        patience_s = message_timeout_s if write_timeout_s is None else write_timeout_s
-        if isinstance(patience_s, bool) or not isinstance(patience_s, int | float):
-            message = f"write_timeout_s = {patience_s!r}: must be a number of seconds"
-            raise InputError(message)
         if compression not in get_args(Compression):
-            allowed = ", ".join(repr(it) for it in get_args(Compression))
+            allowed = ", ".join(repr(name) for name in get_args(Compression))
             message = f"compression = {compression!r}: must be one of {allowed}"
             raise InputError(message)
-        pools = Pools(workers=workers) if isinstance(workers, int) else workers
-        steered = Steering(policy=steering) if isinstance(steering, str) else steering
-        _check_operations(pools, steered, faults)
         _check_tenants(tenants)
-        self._native = _native.Server(
-            fspath(interface),
+        settings = _Settings(
             include_dirs=texts("include_dirs", include_dirs),
-            certificate=None if certificate is None else fspath(certificate),
-            key=None if key is None else fspath(key),
-            client_ca=None if client_ca is None else fspath(client_ca),
-            max_connections=max_connections,
-            max_connections_per_address=max_connections_per_address,
-            reserved_descriptors=reserved_descriptors,
-            max_concurrent_streams=max_concurrent_streams,
-            max_message_bytes=max_message_bytes,
-            idle_timeout_s=idle_timeout_s,
-            first_byte_timeout_s=first_byte_timeout_s,
-            message_timeout_s=message_timeout_s,
-            write_timeout_s=patience_s,
+            tls=tls,
+            limits=limits.resolved(),
+            timeouts=timeouts.resolved(),
+            execution=execution.resolved(),
+            observability=observability,
             compression=compression,
-            max_depth=max_depth,
-            **limits,
-            pools=pools,
-            handler_threads=handler_threads,
-            steering=steered,
-            record=record,
             tenants=list(tenants),
-            faults=list(faults),
-            telemetry=telemetry,
-            admin=admin,
-            verbose_errors=verbose_errors,
-            error_log=_log_error,
         )
+        self._native = _native.Server(fspath(interface), settings, _log_error)
         self._coroutines = _Coroutines()
         self._port: int | None = None
 
@@ -214,15 +137,14 @@ class Server:
         """Set the handler of ``Service.method``, or of ``method`` where one service has it.
 
         A handler gets the dict of the arguments and returns the function's value; None for void.
-        With a second parameter that is needed, or called ``request``, it gets the
-        :class:`Request`, too. It is called from several threads. Coroutines that it returns run in
-        one event loop of the server's; they are cancelled when their client waits no more. A
-        DeclaredError becomes that exception of the interface. Anything else that is raised is
-        logged, and the client is told INTERNAL_ERROR with the log's id for it (`verbose_errors`:
-        with its type and text).
+        If its second parameter is required or called ``request``, it gets the :class:`Request`,
+        too. It is called from several threads. Coroutines that it returns run in one event loop of
+        the server; they are cancelled when their client no longer waits. A DeclaredError becomes
+        that exception of the interface. Any other exception is logged, and the client is told
+        INTERNAL_ERROR with the log's id for it (with `verbose_errors`, its type and text).
 
-        Raises AccelflowError for no function of the interface, InputError for a handler that takes
-        something else.
+        Raises AccelflowError if the interface has no such function, and InputError for a handler
+        with other parameters.
         """
         takes_request = _takes_request(name, handler)
 
@@ -237,11 +159,11 @@ class Server:
         self._native.handle(name, call, takes_request, begin)
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
-        """Listen on an IP address, serve in threads of its own, and return the port.
+        """Listen on an IP address, serve in background threads, and return the port.
 
-        A name such as ``localhost`` is looked up; of several addresses the first of IPv4 is taken.
-        Port 0 lets the system choose one. A server is started once. Raises AccelflowError for an
-        address that is not to be had, InputError for a port that is none.
+        A name such as ``localhost`` is looked up; of several addresses the first IPv4 address is
+        taken. Port 0 lets the system choose a port. A server is started once. Raises AccelflowError
+        for an address that cannot be bound, InputError for an invalid port.
         """
         whole_number("port", port, 0, 65535)
         self._port = self._native.start(host, port)
@@ -251,8 +173,8 @@ class Server:
         """Stop listening and wait up to `grace_s` for requests that have begun to arrive.
 
         Return how many connections had to be cut off. Coroutines that still run then are cancelled.
-        A second call does nothing. Raises AccelflowError in a coroutine of the server's, for which
-        it would wait.
+        A second call does nothing. Raises AccelflowError when called from a coroutine handler, for
+        which it would wait.
         """
         if threading.current_thread() is self._coroutines.thread:
             message = "a coroutine handler cannot stop its server: another thread can"
@@ -280,7 +202,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that the server listens on."""
         if self._port is None:
             message = "the server has not been started"
             raise AccelflowError(message)
@@ -288,7 +210,7 @@ class Server:
 
     @property
     def admin_port(self) -> int:
-        """Where operators are answered."""
+        """The port for operators."""
         port = self._native.admin_port()
         if port is None:
             message = "the server has no port for operators, or is not running"
@@ -296,9 +218,9 @@ class Server:
         return port
 
     def reshape(self, tenant: str, shaping: Shaping) -> None:
-        """Replace what of a tenant's traffic may pass, while the server is running.
+        """Replace a tenant's shaping while the server is running.
 
-        Requests that wait go by the new rates. A bucket that was not there before is full.
+        Waiting requests go by the new rates. A bucket that was not there before is full.
         """
         self._native.reshape(tenant, shaping)
 
@@ -307,12 +229,12 @@ class Server:
         return self._native.metrics()
 
     def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:
-        """Return what the latest requests cost, in the form of docs/recording-format.md.
+        """Return the costs of the latest requests as a recording (docs/recording-format.md).
 
         `services` maps functions (``Service.method``) to the names of services in the recording,
-        each on its most common path. They take the places of those in `base`, the text of another
-        recording, if there is one: for services whose calls this server has not seen. Only requests
-        over TLS take the traces that the simulator knows.
+        each on its most common path. With `base`, the text of another recording, they replace the
+        services of the same names in it; the others are kept, for services whose calls this server
+        has not seen. Only requests over TLS take the traces that the simulator knows.
 
         Raises AccelflowError for a function without requests.
         """
@@ -341,17 +263,13 @@ class Server:
 def _log_error(  # noqa: PLR0913, PLR0917 (the native server calls it)
     number: str, code: str, function: str, peer: str, text: str, by_client: bool
 ) -> None:
-    """Log what the native server says of an error."""
+    """Log an error that the native server reports."""
     level = logging.INFO if by_client else logging.ERROR
     _LOG.log(level, "error %s: %s, %s from %s: %s", number, code, function, peer, text)
 
 
-def _or_else(value: int | None, default: int) -> int:
-    return default if value is None else value
-
-
 class _Coroutines:
-    """The event loop that coroutines of handlers run in, on a thread that the first one starts."""
+    """The event loop for coroutine handlers, on a thread that the first one starts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -361,12 +279,12 @@ class _Coroutines:
     def begin(
         self, name: str, coroutine: Coroutine[Any, Any, Json], promise: _native.Promise
     ) -> None:
-        """Have a coroutine run, and cancelled once nobody waits for its value any more."""
+        """Run a coroutine; cancel it once nobody waits for its value any more."""
         answering = in_scope(_native.current_scope(), coroutine)
         self._running().call_soon_threadsafe(_begin, name, answering, promise)
 
     def stop(self) -> None:
-        """Cancel what still runs, and end the thread."""
+        """Cancel coroutines that still run, and end the thread."""
         with self._lock:
             loop, thread = self._loop, self.thread
             if loop is None or thread is None or loop.is_closed():
@@ -392,7 +310,7 @@ class _Coroutines:
 def _begin(
     name: str, answering: Coroutine[Any, Any, Outcome[Json]], promise: _native.Promise
 ) -> None:
-    """Run what handles a request, in the loop that this is called in."""
+    """Run the coroutine of a request in the current event loop."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(answering)
     promise.when_abandoned(functools.partial(loop.call_soon_threadsafe, task.cancel))
@@ -400,9 +318,10 @@ def _begin(
 
 
 def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Outcome[Json]]) -> None:
-    """Answer a request with what its coroutine has returned or raised."""
+    """Answer a request with the value or the exception of its coroutine."""
     if task.cancelled() and task.cancelling() > 0:
-        # By the server: nobody waits, or it stops. The handler has not failed.
+        # The server has cancelled it: the client no longer waits, or the server stops. The handler
+        # has not failed.
         cancelled = asyncio.CancelledError("the handler was cancelled")
         number = _numbered(cancelled)
         _LOG.info("error %s: the handler of %s was cancelled", number, name)
@@ -418,19 +337,19 @@ def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Outcome[Json]]
 
 
 def _log_failure(name: str, raised: BaseException) -> None:
-    """Log what a handler has raised under an id, which it is given, unless that is a result."""
+    """Log a handler's exception under a new id, unless the interface declares it."""
     if isinstance(raised, DeclaredError):
         return
-    # Where a call was made is of less use than what became of it.
+    # A failed call explains itself; its traceback would not help.
     shown = None if isinstance(raised, CallError) else raised
     number = _numbered(raised)
     _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
 
 
 def _numbered(raised: BaseException) -> str:
-    """Give an exception the id that the log and the client know it by, and return the id."""
+    """Attach to an exception the id that the log and the client know it by, and return the id."""
     number = secrets.token_hex(8)
-    # An exception without a place for it gets a second id in the log.
+    # An exception that takes no attributes gets a second id in the log.
     with contextlib.suppress(AttributeError):
         raised._accelflow_error_id = number  # type: ignore[attr-defined]
     return number
@@ -450,12 +369,16 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
     try:
         parameters = _parameters(handler)
     except (TypeError, ValueError):
-        return False  # What is written in C need not tell.
+        return False  # Functions written in C may have no signature.
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    places = [it for it in parameters if it.kind in by_place]
-    needed = [it for it in places if it.default is it.empty]
-    any_number = any(it.kind is it.VAR_POSITIONAL for it in parameters)
-    named = [it for it in parameters if it.kind is it.KEYWORD_ONLY and it.default is it.empty]
+    places = [parameter for parameter in parameters if parameter.kind in by_place]
+    needed = [parameter for parameter in places if parameter.default is parameter.empty]
+    any_number = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    named = [
+        parameter
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+    ]
     if named or len(needed) > _MOST_PARAMETERS or not (places or any_number):
         raise InputError(
             f"the handler of {name}, {handler!r}: must take the arguments, and perhaps the request"
@@ -465,15 +388,15 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
 
 
 def _parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return those that it has itself, or of what it wraps if it passes on any."""
+    """Return a handler's own parameters, or those of the wrapped function if it passes on any."""
     own = list(inspect.signature(handler, follow_wrapped=False).parameters.values())
-    if any(it.kind is it.VAR_POSITIONAL for it in own):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in own):
         return list(inspect.signature(handler).parameters.values())
     return own
 
 
 def _check_tenants(tenants: Sequence[Tenant]) -> None:
-    """Raise InputError for settings that cannot be."""
+    """Raise InputError for invalid settings of a tenant."""
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
         texts(f"{place}: networks", tenant.networks)
@@ -482,19 +405,3 @@ def _check_tenants(tenants: Sequence[Tenant]) -> None:
             count = getattr(tenant, setting)
             if count is not None:
                 whole_number(f"{place}: {setting}", count, 1, _MOST)
-
-
-def _check_operations(
-    pools: Pools | None, steering: Steering | None, faults: Sequence[Fault]
-) -> None:
-    """Raise InputError for counts that cannot be."""
-    if pools is not None:
-        for name in ("workers", "instances", "queue_entries"):
-            whole_number(name, getattr(pools, name), 1, _MOST)
-        whole_number("overflow_entries", pools.overflow_entries, 0, _MOST)
-    if steering is not None and steering.workers is not None:
-        whole_number("workers", steering.workers, 1, _MOST)
-    for fault in faults:
-        if fault.nth is not None:
-            whole_number("nth", fault.nth, 1, 2**64 - 1)
-        whole_number("seed", fault.seed, 0, 2**64 - 1)

@@ -20,6 +20,7 @@ sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
 from serve import interop_server  # noqa: E402
 
+from accelflow.settings import Tls  # noqa: E402
 from certificates import make_certificate  # noqa: E402
 
 PROTOCOLS = ("binary", "compact")
@@ -69,7 +70,7 @@ def servers() -> Iterator[dict[str, tuple[int, Path | None]]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         certificate, key = make_certificate(folder)
         plain = stack.enter_context(interop_server())
-        secure = stack.enter_context(interop_server(certificate=certificate, key=key))
+        secure = stack.enter_context(interop_server(tls=Tls(certificate=certificate, key=key)))
         yield {"plain": (plain.port, None), "tls": (secure.port, certificate)}
 
 

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from accelflow import DeclaredError, Server
+from accelflow.settings import Observability
 
 FOLDER = Path(__file__).resolve().parent
 
 
 def interop_server(**options: Any) -> Server:
-    server = Server(FOLDER / "interop.thrift", verbose_errors=True, **options)
+    server = Server(
+        FOLDER / "interop.thrift", observability=Observability(verbose_errors=True), **options
+    )
     noted: set[int] = set()
     lock = threading.Lock()
 

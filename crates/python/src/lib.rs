@@ -8,12 +8,14 @@
 
 mod accelerometer;
 mod arcus;
+mod answer;
 mod cerebros;
 mod chip;
 mod client;
 mod comparison;
 mod errors;
 mod execution;
+mod handler;
 mod json;
 mod operations;
 mod promise;

@@ -1,31 +1,13 @@
-//! Answers of coroutines (`accelflow_serve::Promise`), for `accelflow.server`.
+//! Promises of coroutines' values (`accelflow_serve::Promise`), for `accelflow.server`.
 
 use std::sync::{Mutex, PoisonError};
 
-use accelflow_serve::{Promise, Returned};
+use accelflow_serve::Promise;
 use pyo3::prelude::*;
 
-use crate::json;
-use crate::server::failure;
+use crate::answer::{failure, returned};
 
-/// What the server makes of a handler's value, by `returns`.
-pub(crate) fn returned(
-    value: &Bound<'_, PyAny>,
-    returns: impl FnOnce(&json::Value<'_, '_>) -> Returned,
-) -> Returned {
-    if value.is_none() {
-        return Returned::nothing();
-    }
-    let problem = json::Problem::default();
-    let returned = returns(&json::Value::of(value, &problem));
-    // As any other result that does not fit.
-    match problem.raise() {
-        Ok(()) => returned,
-        Err(error) => Returned::unfit(error.to_string()),
-    }
-}
-
-/// Where the answer of a coroutine goes. It is kept once; what is dropped is answered with an error.
+/// The promise of a coroutine's value. It is kept once; one that is dropped is answered with an error.
 #[pyclass(frozen, name = "Promise", module = "accelflow._native")]
 pub(crate) struct PyPromise {
     inner: Mutex<Option<Promise>>,
@@ -49,12 +31,12 @@ impl PyPromise {
     /// Answers the request with a value.
     fn keep(&self, value: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
-            let answer = returned(value, |it| promise.returns(it));
+            let answer = returned(value, |value| promise.returns(value));
             promise.keep(Ok(answer));
         }
     }
 
-    /// Answers the request with what was raised.
+    /// Answers the request with an exception.
     fn fail(&self, raised: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
             let error = PyErr::from_value(raised.clone());
@@ -62,13 +44,12 @@ impl PyPromise {
         }
     }
 
-    /// Has `tell` called, once, from any thread, when nobody waits for the answer any more.
+    /// Calls `tell` once, from any thread, when the client no longer waits for the answer.
     fn when_abandoned(&self, tell: Py<PyAny>) {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(promise) = &*inner {
             promise.when_abandoned(move || {
-                // An event loop that is closed, or an interpreter that ends, has nothing left to
-                // be cancelled.
+                // A closed event loop, or an interpreter that ends, has nothing left to cancel.
                 let _ = Python::try_attach(|py| drop(tell.call0(py)));
             });
         }

@@ -9,91 +9,31 @@ use std::time::Duration;
 use accelflow_accel::Limits;
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Compression, Config, ErrorReport, Execution, HandlerError, Request, Returned, Running,
-    ServeError, Server, TlsIdentity, ValueHandler,
+    Compression, Config, ErrorReport, Execution, Running, ServeError, Server, TlsIdentity,
 };
 use pyo3::prelude::*;
 
-use crate::errors::{AccelflowError, DeclaredError, seconds};
-use crate::json;
+use crate::errors::{AccelflowError, seconds};
+use crate::handler::PyHandler;
 use crate::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
-use crate::promise::{self, PyPromise};
-use crate::scope::PyRequest;
 use crate::tenants::{self, PyShaping, PyTenant};
 
-/// A Python callable: from a dict of arguments, and perhaps the request, to the function's value.
-struct PyHandler {
-    callable: Py<PyAny>,
-    takes_request: bool,
-    /// The type of coroutines, and what runs one and keeps the promise of its value.
-    coroutine: Py<PyAny>,
-    begin: Py<PyAny>,
-}
-
-impl ValueHandler for PyHandler {
-    fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
-        Python::attach(|py| {
-            let arguments = request.read_seed(json::Builder(py))?;
-            let answer = || -> PyResult<Returned> {
-                let callable = self.callable.bind(py);
-                let value = match self.takes_request {
-                    false => callable.call1((arguments,))?,
-                    true => callable.call1((arguments, PyRequest::of(request)))?,
-                };
-                if value.is_instance(self.coroutine.bind(py))? {
-                    let (promise, later) = request.later();
-                    self.begin.call1(py, (value, PyPromise::new(promise)))?;
-                    return Ok(later);
-                }
-                Ok(promise::returned(&value, |it| request.returns(it)))
-            };
-            answer().map_err(|error| failure(py, &error))
-        })
-    }
-}
-
-pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
-    if error.is_instance_of::<DeclaredError>(py) {
-        let declared = || -> PyResult<HandlerError> {
-            let arguments = error.value(py).getattr("args")?;
-            let (field, members): (String, Bound<'_, PyAny>) = arguments.extract()?;
-            let body = json::from_python(&members)?;
-            Ok(HandlerError::Declared { field, body })
-        };
-        return declared().unwrap_or_else(|why| {
-            let arguments = error.value(py).getattr("args");
-            let arguments = arguments.map_or_else(|it| it.to_string(), |it| it.to_string());
-            HandlerError::Internal(format!(
-                "DeclaredError{arguments}: must be a name and a dict of members: {why}"
-            ))
-        });
-    }
-    let why = error.to_string();
-    match error.value(py).getattr("_accelflow_error_id") {
-        Ok(id) => HandlerError::Logged {
-            id: id.to_string(),
-            why,
-        },
-        Err(_) => HandlerError::Internal(why),
-    }
-}
-
-/// Has a callable of Python's told of errors: id, code, function, peer, text, and whether the client
-/// is to blame.
+/// Passes errors on to a Python callable: id, code, function, peer, text, and whether the request
+/// is at fault.
 fn error_log(callable: Py<PyAny>) -> impl Fn(&ErrorReport<'_>) + Send + Sync {
     move |report| {
         Python::attach(|py| {
             let peer = report.peer.to_string();
             let (id, code, function) = (report.id, report.code, report.function);
-            let told = (id, code, function, peer, report.text, report.by_client);
-            if let Err(error) = callable.call1(py, told) {
+            let arguments = (id, code, function, peer, report.text, report.by_client);
+            if let Err(error) = callable.call1(py, arguments) {
                 error.write_unraisable(py, None);
             }
         });
     }
 }
 
-/// A server runs its life through these; there is no way back.
+/// The states of a server, in their order.
 enum State {
     New(Box<Server>),
     Running(Running),
@@ -129,114 +69,162 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
+/// `accelflow.settings.Tls`.
+#[derive(FromPyObject)]
+struct PyTls {
+    certificate: PathBuf,
+    key: PathBuf,
+    client_ca: Option<PathBuf>,
+}
+
+impl PyTls {
+    fn identity(&self) -> PyResult<TlsIdentity> {
+        let identity = match &self.client_ca {
+            None => TlsIdentity::from_pem_files(&self.certificate, &self.key),
+            Some(client_ca) => {
+                TlsIdentity::for_known_clients(&self.certificate, &self.key, client_ca)
+            }
+        };
+        identity.map_err(refused)
+    }
+}
+
+/// `accelflow.settings.Limits`, resolved.
+#[derive(FromPyObject)]
+struct PyLimits {
+    max_connections: usize,
+    max_connections_per_address: Option<usize>,
+    reserved_descriptors: usize,
+    max_concurrent_streams: u32,
+    max_message_bytes: usize,
+    max_decompressed_bytes: usize,
+    max_decompression_ratio: usize,
+    max_depth: usize,
+    max_elements: usize,
+    max_value_bytes: usize,
+    max_unsent_bytes: usize,
+}
+
+/// `accelflow.settings.Timeouts`, resolved.
+#[derive(FromPyObject)]
+struct PyTimeouts {
+    idle_timeout_s: f64,
+    first_byte_timeout_s: f64,
+    message_timeout_s: f64,
+    write_timeout_s: f64,
+}
+
+/// `accelflow.settings.Execution`, resolved.
+#[derive(FromPyObject)]
+struct PyExecution {
+    workers: Option<PyPools>,
+    steering: Option<PySteering>,
+    handler_threads: usize,
+    faults: Vec<PyFault>,
+}
+
+/// `accelflow.settings.Observability`.
+#[derive(FromPyObject)]
+struct PyObservability {
+    record: bool,
+    telemetry: Option<PyTelemetry>,
+    admin: Option<String>,
+    verbose_errors: bool,
+}
+
+/// Everything that a server is made of beside its interface (`accelflow.server`).
+#[derive(FromPyObject)]
+struct PySettings {
+    include_dirs: Vec<PathBuf>,
+    tls: Option<PyTls>,
+    limits: PyLimits,
+    timeouts: PyTimeouts,
+    execution: PyExecution,
+    observability: PyObservability,
+    compression: String,
+    tenants: Vec<PyTenant>,
+}
+
+impl PySettings {
+    fn config(&self) -> PyResult<Config> {
+        let (limits, timeouts) = (&self.limits, &self.timeouts);
+        let message_timeout = seconds("message_timeout_s", timeouts.message_timeout_s)?;
+        let mut config = Config {
+            max_connections: limits.max_connections,
+            max_connections_per_address: limits.max_connections_per_address,
+            reserved_descriptors: limits.reserved_descriptors,
+            max_concurrent_streams: limits.max_concurrent_streams,
+            limits: limits.of_messages(),
+            max_unsent_bytes: limits.max_unsent_bytes,
+            idle_timeout: seconds("idle_timeout_s", timeouts.idle_timeout_s)?,
+            first_byte_timeout: seconds("first_byte_timeout_s", timeouts.first_byte_timeout_s)?,
+            message_timeout,
+            handshake_timeout: message_timeout,
+            write_timeout: seconds("write_timeout_s", timeouts.write_timeout_s)?,
+            compression: compression_named(&self.compression)?,
+            handler_threads: self.execution.handler_threads,
+            verbose_errors: self.observability.verbose_errors,
+            ..Config::default()
+        };
+        if let Some(pools) = &self.execution.workers {
+            config.execution = Execution::Ensemble(operations::pools(pools)?);
+        }
+        let steering = self.execution.steering.as_ref();
+        config.steering = steering.map(operations::steering).transpose()?;
+        let place = |text: &String| {
+            let allowed = "an IP address and a port, such as 127.0.0.1:9100";
+            looked_up("admin", text, text.as_str(), allowed)
+        };
+        config.admin = self.observability.admin.as_ref().map(place).transpose()?;
+        Ok(config)
+    }
+}
+
+impl PyLimits {
+    fn of_messages(&self) -> Limits {
+        Limits {
+            max_message_bytes: self.max_message_bytes,
+            max_decompressed_bytes: self.max_decompressed_bytes,
+            max_decompression_ratio: self.max_decompression_ratio,
+            max_depth: self.max_depth,
+            max_elements: self.max_elements,
+            max_value_bytes: self.max_value_bytes,
+            ..Limits::default()
+        }
+    }
+}
+
 #[pymethods]
 impl PyServer {
     /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError.
     #[new]
-    #[pyo3(signature = (
-        interface, *, include_dirs=Vec::new(), certificate=None, key=None, client_ca=None, max_connections,
-        max_connections_per_address=None, reserved_descriptors, max_concurrent_streams,
-        max_message_bytes, idle_timeout_s, first_byte_timeout_s, message_timeout_s,
-        write_timeout_s, compression, max_decompressed_bytes, max_decompression_ratio, max_depth,
-        max_elements, max_value_bytes, max_unsent_bytes,
-        handler_threads, pools=None, steering=None, record=false, tenants=Vec::new(),
-        faults=Vec::new(), telemetry=None, admin=None, verbose_errors=false, error_log=None
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
-    fn new(
-        interface: PathBuf,
-        include_dirs: Vec<PathBuf>,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
-        client_ca: Option<PathBuf>,
-        max_connections: usize,
-        max_connections_per_address: Option<usize>,
-        reserved_descriptors: usize,
-        max_concurrent_streams: u32,
-        max_message_bytes: usize,
-        idle_timeout_s: f64,
-        first_byte_timeout_s: f64,
-        message_timeout_s: f64,
-        write_timeout_s: f64,
-        compression: &str,
-        max_decompressed_bytes: usize,
-        max_decompression_ratio: usize,
-        max_depth: usize,
-        max_elements: usize,
-        max_value_bytes: usize,
-        max_unsent_bytes: usize,
-        handler_threads: usize,
-        pools: Option<PyPools>,
-        steering: Option<PySteering>,
-        record: bool,
-        tenants: Vec<PyTenant>,
-        faults: Vec<PyFault>,
-        telemetry: Option<PyTelemetry>,
-        admin: Option<&str>,
-        verbose_errors: bool,
-        error_log: Option<Py<PyAny>>,
-    ) -> PyResult<PyServer> {
-        let mut server = Server::from_interface(&interface, &include_dirs).map_err(refused)?;
-        let mut config = Config {
-            max_connections,
-            max_connections_per_address,
-            reserved_descriptors,
-            max_concurrent_streams,
-            idle_timeout: seconds("idle_timeout_s", idle_timeout_s)?,
-            first_byte_timeout: seconds("first_byte_timeout_s", first_byte_timeout_s)?,
-            message_timeout: seconds("message_timeout_s", message_timeout_s)?,
-            write_timeout: seconds("write_timeout_s", write_timeout_s)?,
-            compression: compression_named(compression)?,
-            limits: Limits {
-                max_message_bytes,
-                max_decompressed_bytes,
-                max_decompression_ratio,
-                max_depth,
-                max_elements,
-                max_value_bytes,
-                ..Limits::default()
-            },
-            max_unsent_bytes,
-            handler_threads,
-            verbose_errors,
-            ..Config::default()
-        };
-        config.handshake_timeout = config.message_timeout;
-        if let Some(pools) = pools {
-            config.execution = Execution::Ensemble(operations::pools(&pools)?);
-        }
-        config.steering = steering.as_ref().map(operations::steering).transpose()?;
-        let place = |text: &str| {
-            let allowed = "an IP address and a port, such as 127.0.0.1:9100";
-            looked_up("admin", text, text, allowed)
-        };
-        config.admin = admin.map(place).transpose()?;
-        server.set_config(config);
-        server.set_recording(record);
-        if let Some(callable) = error_log {
-            server.set_error_log(self::error_log(callable));
-        }
-        let tenants = tenants::tenants(&tenants)?;
+    fn new(interface: PathBuf, settings: PySettings, error_log: Py<PyAny>) -> PyResult<PyServer> {
+        let folders = &settings.include_dirs;
+        let mut server = Server::from_interface(&interface, folders).map_err(refused)?;
+        server.set_config(settings.config()?);
+        server.set_recording(settings.observability.record);
+        server.set_error_log(self::error_log(error_log));
+        let tenants = tenants::tenants(&settings.tenants)?;
         server.set_tenants(tenants).map_err(refused)?;
-        let faults = operations::faults(&faults)?;
+        let faults = operations::faults(&settings.execution.faults)?;
         server.set_faults(&faults).map_err(refused)?;
-        if let Some(telemetry) = telemetry {
+        if let Some(telemetry) = settings.observability.telemetry {
             let telemetry = operations::telemetry(telemetry);
             server.set_telemetry(telemetry).map_err(refused)?;
         }
         // A thread that comes back to the interpreter is cheaper than one that comes anew.
         server.set_thread_scope(|serve| Python::attach(|py| py.detach(&mut *serve)));
-        if let Some(identity) = identity(&certificate, &key, &client_ca)? {
-            server.set_tls(identity);
+        if let Some(tls) = &settings.tls {
+            server.set_tls(tls.identity()?);
         }
         let state = Mutex::new(State::New(Box::new(server)));
         Ok(PyServer { state })
     }
 
-    /// Sets the handler of `Service.method`: a callable from the dict of arguments, and the request
-    /// if it takes that, to the value or a coroutine; `begin` is given each coroutine and the promise of
-    /// its value. Raises AccelflowError for no function of the interface, and once the server was
-    /// started.
+    /// Sets the handler of `Service.method`: a callable that maps the dict of arguments, and the
+    /// request if it takes that, to the value or a coroutine. `begin` is called with each coroutine
+    /// and the promise of its value. Raises AccelflowError if the interface has no such function, and
+    /// once the server was started.
     fn handle(
         &self,
         py: Python<'_>,
@@ -269,7 +257,7 @@ impl PyServer {
                     "a server is started once, and not after it was stopped",
                 ));
             }
-            // An address that is not to be had leaves the server for another.
+            // An address that cannot be bound leaves the server for another.
             let listener = TcpListener::bind(address);
             let listener =
                 listener.map_err(|error| refused(ServeError::Listen { address, error }))?;
@@ -291,16 +279,15 @@ impl PyServer {
         })
     }
 
-    /// The port that operators are answered at; None if there is none.
+    /// The operators' port; None if there is none.
     fn admin_port(&self) -> Option<u16> {
         match &*self.lock() {
-            State::Running(running) => running.admin_address().map(|it| it.port()),
+            State::Running(running) => running.admin_address().map(|address| address.port()),
             _ => None,
         }
     }
 
-    /// Replaces what of a tenant's traffic may pass while the server is running. Raises
-    /// AccelflowError.
+    /// Replaces a tenant's shaping while the server is running. Raises AccelflowError.
     fn reshape(&self, py: Python<'_>, tenant: &str, shaping: PyShaping) -> PyResult<()> {
         let shaping = tenants::shaping(tenant, &shaping)?;
         py.detach(|| match &*self.lock() {
@@ -342,24 +329,8 @@ impl PyServer {
     }
 }
 
-fn identity(
-    certificate: &Option<PathBuf>,
-    key: &Option<PathBuf>,
-    client_ca: &Option<PathBuf>,
-) -> PyResult<Option<TlsIdentity>> {
-    let read = match (certificate, key, client_ca) {
-        (None, None, None) => return Ok(None),
-        (Some(certificate), Some(key), None) => TlsIdentity::from_pem_files(certificate, key),
-        (Some(certificate), Some(key), Some(client_ca)) => {
-            TlsIdentity::for_known_clients(certificate, key, client_ca)
-        }
-        _ => return Err(refused("TLS needs both a certificate and a key")),
-    };
-    read.map(Some).map_err(refused)
-}
-
-/// The address to listen on that `text` says or is the name of: of several, the first of IPv4, since
-/// clients that are told 127.0.0.1 do not try ::1.
+/// The address to listen on that `text` is or is the name of. Of several addresses, the first IPv4
+/// address, since clients that are told 127.0.0.1 do not try ::1.
 fn looked_up(
     what: &str,
     text: &str,
@@ -373,7 +344,7 @@ fn looked_up(
     };
     let found = place.to_socket_addrs().map_err(|error| why(&error))?;
     let addresses: Vec<SocketAddr> = found.collect();
-    let first = addresses.iter().find(|it| it.is_ipv4());
+    let first = addresses.iter().find(|address| address.is_ipv4());
     let first = first.or(addresses.first()).copied();
     first.ok_or_else(|| why(&"the name has no address"))
 }

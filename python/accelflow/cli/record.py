@@ -22,6 +22,7 @@ from accelflow.cli.output import check_file
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, why, write_whole
 from accelflow.recordings import completed
+from accelflow.settings import Observability, Tls
 
 #: Time limit in seconds for a running server's answer.
 _TIMEOUT_S: Final = 30.0
@@ -104,7 +105,8 @@ def record(
 
     MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers; the server then
     answers clients over TLS for --seconds. Alternatively, --from names the operators' port of a
-    running server with `record=True`. `accelflow compare --recording FILE` simulates the recording.
+    running server with `Observability(record=True)`. `accelflow compare --recording FILE` simulates
+    the recording.
     """
     names = _names(services)
     filled = _read(base) if base else None
@@ -162,7 +164,9 @@ def _settings(**options: Any) -> _Settings:
 def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
     setup = _function(handlers)
     server = Server(
-        settings.interface, certificate=settings.certificate, key=settings.key, record=True
+        settings.interface,
+        tls=Tls(certificate=settings.certificate, key=settings.key),
+        observability=Observability(record=True),
     )
     _call(handlers, setup, server)
     with _until_signal() as stopped:

@@ -1,0 +1,50 @@
+//! From what a handler in Python returns or raises to the server's answer.
+
+use accelflow_serve::{HandlerError, Returned};
+use pyo3::prelude::*;
+
+use crate::errors::DeclaredError;
+use crate::json;
+
+/// Encodes a handler's value with `returns`.
+pub(crate) fn returned(
+    value: &Bound<'_, PyAny>,
+    returns: impl FnOnce(&json::Value<'_, '_>) -> Returned,
+) -> Returned {
+    if value.is_none() {
+        return Returned::nothing();
+    }
+    let problem = json::Problem::default();
+    let returned = returns(&json::Value::of(value, &problem));
+    match problem.raise() {
+        Ok(()) => returned,
+        Err(error) => Returned::unfit(error.to_string()),
+    }
+}
+
+/// The server's error for an exception that a handler has raised.
+pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
+    if error.is_instance_of::<DeclaredError>(py) {
+        let declared = || -> PyResult<HandlerError> {
+            let arguments = error.value(py).getattr("args")?;
+            let (field, members): (String, Bound<'_, PyAny>) = arguments.extract()?;
+            let body = json::from_python(&members)?;
+            Ok(HandlerError::Declared { field, body })
+        };
+        return declared().unwrap_or_else(|why| {
+            let arguments = error.value(py).getattr("args");
+            let arguments = arguments.map_or_else(|it| it.to_string(), |it| it.to_string());
+            HandlerError::Internal(format!(
+                "DeclaredError{arguments}: must be a name and a dict of members: {why}"
+            ))
+        });
+    }
+    let why = error.to_string();
+    match error.value(py).getattr("_accelflow_error_id") {
+        Ok(id) => HandlerError::Logged {
+            id: id.to_string(),
+            why,
+        },
+        Err(_) => HandlerError::Internal(why),
+    }
+}

@@ -1,0 +1,42 @@
+//! Handlers in Python.
+
+use accelflow_serve::{HandlerError, Request, Returned, ValueHandler};
+use pyo3::prelude::*;
+
+use crate::answer::{failure, returned};
+use crate::json;
+use crate::promise::PyPromise;
+use crate::scope::PyRequest;
+
+/// A Python callable that maps a dict of arguments, and the request if it takes that, to the
+/// function's value.
+pub(crate) struct PyHandler {
+    pub(crate) callable: Py<PyAny>,
+    pub(crate) takes_request: bool,
+    /// The type of coroutines.
+    pub(crate) coroutine: Py<PyAny>,
+    /// Runs a coroutine and keeps the promise of its value.
+    pub(crate) begin: Py<PyAny>,
+}
+
+impl ValueHandler for PyHandler {
+    fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
+        Python::attach(|py| {
+            let arguments = request.read_seed(json::Builder(py))?;
+            let answer = || -> PyResult<Returned> {
+                let callable = self.callable.bind(py);
+                let value = match self.takes_request {
+                    false => callable.call1((arguments,))?,
+                    true => callable.call1((arguments, PyRequest::of(request)))?,
+                };
+                if value.is_instance(self.coroutine.bind(py))? {
+                    let (promise, later) = request.later();
+                    self.begin.call1(py, (value, PyPromise::new(promise)))?;
+                    return Ok(later);
+                }
+                Ok(returned(&value, |value| request.returns(value)))
+            };
+            answer().map_err(|error| failure(py, &error))
+        })
+    }
+}

@@ -1,0 +1,196 @@
+"""Settings of a server, in groups: TLS, limits, timeouts, execution, observability.
+
+Each group is an immutable dataclass that is checked when it is made. docs/server.md says what the
+settings cost and when to change them. ::
+
+    Server(
+        "calculator.thrift",
+        tls=Tls(certificate="cert.pem", key="key.pem"),
+        limits=Limits(max_connections=4096),
+    )
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Final, Self
+
+from accelflow.errors import InputError, whole_number
+from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
+
+__all__ = ["Execution", "Limits", "Observability", "Timeouts", "Tls"]
+
+#: No count is larger.
+_MOST: Final = 2**31 - 1
+
+#: No number of bytes that is computed from one is larger.
+_MOST_BYTES: Final = 4 * _MOST
+
+#: The library that reads gRPC messages into trees goes no deeper.
+_DEEPEST: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """TLS 1.3 with a `certificate` chain, the server's own first, and its `key` (PEM files).
+
+    With `client_ca`, a PEM file of authorities, clients must prove who they are by a certificate
+    that one of these has signed.
+    """
+
+    certificate: str | PathLike[str]
+    key: str | PathLike[str]
+    client_ca: str | PathLike[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on connections, on messages and on memory.
+
+    Connections beyond `max_connections` are closed at once, as are those beyond
+    `max_connections_per_address` from one address (None: a quarter of all, and any number from this
+    machine), and those that would take one of the last `reserved_descriptors` file descriptors of
+    the process. A gRPC client has up to `max_concurrent_streams` requests at once on a connection.
+
+    A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
+    and `max_decompression_ratio` times its size. It has at most `max_elements` fields and elements
+    in total, `max_value_bytes` bytes of text and binary data (None: twice `max_message_bytes`), and
+    `max_depth` nested structs and containers. A message beyond a limit is refused before memory is
+    allocated for it; its connection stays open.
+
+    Once responses of `max_unsent_bytes` wait for a gRPC client to read them (None: 4 times
+    `max_message_bytes`), further requests on its connection wait.
+    """
+
+    max_connections: int = 1024
+    max_connections_per_address: int | None = None
+    reserved_descriptors: int = 64
+    max_concurrent_streams: int = 100
+    max_message_bytes: int = 16 << 20
+    max_decompressed_bytes: int = 16 << 20
+    max_decompression_ratio: int = 256
+    max_depth: int = 64
+    max_elements: int = 1 << 17
+    max_value_bytes: int | None = None
+    max_unsent_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a number out of its range."""
+        for name in ("max_connections", "max_concurrent_streams", "max_message_bytes"):
+            whole_number(name, getattr(self, name), 1, _MOST)
+        if self.max_connections_per_address is not None:
+            name = "max_connections_per_address"
+            whole_number(name, self.max_connections_per_address, 1, _MOST)
+        whole_number("reserved_descriptors", self.reserved_descriptors, 0, _MOST)
+        for name in ("max_decompressed_bytes", "max_decompression_ratio", "max_elements"):
+            whole_number(name, getattr(self, name), 1, _MOST_BYTES)
+        for name in ("max_value_bytes", "max_unsent_bytes"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 1, _MOST_BYTES)
+        whole_number("max_depth", self.max_depth, 1, _DEEPEST)
+
+    def resolved(self) -> Self:
+        """Return the same limits, with those that depend on others filled in."""
+        values, unsent = self.max_value_bytes, self.max_unsent_bytes
+        return replace(
+            self,
+            max_value_bytes=2 * self.max_message_bytes if values is None else values,
+            max_unsent_bytes=4 * self.max_message_bytes if unsent is None else unsent,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long a server waits for a client before it closes the connection, in seconds.
+
+    It waits `first_byte_timeout_s` for the first byte, `idle_timeout_s` between messages,
+    `message_timeout_s` from a message's first byte to its last, and `write_timeout_s` for the
+    client to take a reply (None: as `message_timeout_s`).
+    """
+
+    idle_timeout_s: float = 300.0
+    first_byte_timeout_s: float = 10.0
+    message_timeout_s: float = 10.0
+    write_timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a timeout that is not a number."""
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if value is None and name == "write_timeout_s":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InputError(f"{name} = {value!r}: must be a number of seconds")
+
+    def resolved(self) -> Self:
+        """Return the same timeouts, with `write_timeout_s` filled in."""
+        own = self.write_timeout_s
+        return replace(self, write_timeout_s=self.message_timeout_s if own is None else own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """Which threads run accelerators and handlers.
+
+    By default both run on the threads of connections. With `workers`, each accelerator has that
+    many threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has
+    more settings); the results are the same. With `steering`, handlers run on workers that LdB
+    chooses (:class:`Steering`, or its policy alone).
+
+    Handlers of gRPC run on up to `handler_threads` threads that all connections share, and on as
+    many more for connections that have none of these. With 0 they run on the threads of
+    connections, which is faster for handlers that do not block.
+
+    `faults` are injected into accelerators.
+    """
+
+    workers: int | Pools | None = None
+    steering: SteeringPolicy | Steering | None = None
+    handler_threads: int = 64
+    faults: Sequence[Fault] = ()
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a number out of its range."""
+        whole_number("handler_threads", self.handler_threads, 0, _MOST)
+        pools, steering = self._pools(), self._steering()
+        if pools is not None:
+            for name in ("workers", "instances", "queue_entries"):
+                whole_number(name, getattr(pools, name), 1, _MOST)
+            whole_number("overflow_entries", pools.overflow_entries, 0, _MOST)
+        if steering is not None and steering.workers is not None:
+            whole_number("workers", steering.workers, 1, _MOST)
+        for fault in self.faults:
+            if fault.nth is not None:
+                whole_number("nth", fault.nth, 1, 2**64 - 1)
+            whole_number("seed", fault.seed, 0, 2**64 - 1)
+
+    def _pools(self) -> Pools | None:
+        return Pools(workers=self.workers) if isinstance(self.workers, int) else self.workers
+
+    def _steering(self) -> Steering | None:
+        return Steering(policy=self.steering) if isinstance(self.steering, str) else self.steering
+
+    def resolved(self) -> Self:
+        """Return the same settings, with numbers and names expanded to :class:`Pools` and so on."""
+        faults = list(self.faults)
+        return replace(self, workers=self._pools(), steering=self._steering(), faults=faults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observability:
+    """What a server tells its operators, and what it tells clients of errors.
+
+    With `record`, it keeps the costs of the latest requests for :meth:`Server.recording`. With
+    `telemetry`, it sends spans of requests to a collector. With `admin`, an address such as
+    "127.0.0.1:9100", it answers operators there over HTTP (/metrics, /recording).
+
+    Of an error that the interface does not declare, a client is told a code and an id. The log
+    ``accelflow.server`` has the rest under that id: at level ERROR, or INFO if the request is
+    wrong. With `verbose_errors` clients are told all: texts of exceptions, traces and steps, and
+    the names of known functions.
+    """
+
+    record: bool = False
+    telemetry: Telemetry | None = None
+    admin: str | None = None
+    verbose_errors: bool = False
