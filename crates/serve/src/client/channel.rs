@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::cancel::{Cancel, sleep};
 use super::config::{Address, CallOptions, ClientConfig};
-use super::connection::{Failed, Line, Outgoing};
+use super::connection::{Connection, ExchangeError, Outgoing};
 use super::dial::{NotDialled, dial};
 use super::error::{CallError, Executed};
 use super::metrics::ClientMetrics;
@@ -22,7 +22,7 @@ use super::pool::{NoPlace, Place, Pool, PoolCounts};
 use super::retry::Retries;
 use super::traces::{CallTraces, image};
 use super::trust::TlsTrust;
-use super::wire::{Framing, Trouble, Wire};
+use super::wire::{Framing, Wire, WireError};
 use crate::error::ServeError;
 use crate::scope::current_deadline;
 use crate::transport::ensemble::{NextCore, ensemble};
@@ -37,7 +37,7 @@ pub(super) struct Channel {
     config: ClientConfig,
     trust: Option<TlsTrust>,
     image: Image,
-    pool: Arc<Pool<Line>>,
+    pool: Arc<Pool<Connection>>,
     retries: Retries,
     metrics: Arc<ClientMetrics>,
     reaper: Option<JoinHandle<()>>,
@@ -73,9 +73,9 @@ impl Channel {
         let reaper = {
             let (pool, metrics) = (pool.clone(), metrics.clone());
             let reap = move || {
-                pool.reap(|line: Line| {
+                pool.reap(|connection: Connection| {
                     metrics.ended("idle");
-                    line.close();
+                    connection.close();
                 });
             };
             let thread = std::thread::Builder::new().name("accelflow-idle".to_owned());
@@ -157,9 +157,9 @@ impl Channel {
         cancel: Option<&Cancel>,
         read: impl Fn(Job) -> Result<T, CallError>,
     ) -> Result<Option<T>, CallError> {
-        let (lease, mut line) = self.line(deadline, cancel)?;
+        let (lease, mut connection) = self.connection(deadline, cancel)?;
         let outgoing = Outgoing {
-            traces: match line.control {
+            traces: match connection.control {
                 Some(_) => request.over_tls,
                 None => request.plain,
             },
@@ -172,18 +172,18 @@ impl Channel {
             body: request.body,
         };
         let done = {
-            let _watch = cancel.map(|cancel| cancel.watch(line.wire.stream.clone()));
-            line.exchange(&outgoing, deadline)
+            let _watch = cancel.map(|cancel| cancel.watch(connection.wire.stream.clone()));
+            connection.exchange(&outgoing, deadline)
         };
-        let sent = line.wire.written > 0;
+        let sent = connection.wire.written > 0;
         match done {
             Ok(job) => {
                 let close = job.as_ref().is_some_and(|job| closes(&job.call));
                 let value = job.map(read).transpose();
                 // What answers something else is not asked again.
                 let in_step = value.as_ref().err().is_none_or(is_an_answer);
-                match line.is_reusable() && in_step && !close {
-                    true => lease.give_back(line),
+                match connection.is_reusable() && in_step && !close {
+                    true => lease.give_back(connection),
                     false => self.metrics.ended("closed"),
                 }
                 value
@@ -192,32 +192,32 @@ impl Channel {
                 self.metrics.ended("cancelled");
                 Err(self.cancelled(sent))
             }
-            Err(Failed::Request(failure)) => {
+            Err(ExchangeError::Request(failure)) => {
                 // A body that panicked is not used again.
                 match sent || failure.error.reason == "panic" {
                     true => self.metrics.ended("failed"),
-                    false => lease.give_back(line),
+                    false => lease.give_back(connection),
                 }
                 Err(CallError::Request(failure))
             }
-            Err(Failed::Response(failure)) => {
+            Err(ExchangeError::Response(failure)) => {
                 self.metrics.ended("failed");
                 let address = self.name.clone();
                 Err(CallError::Response { address, failure })
             }
-            Err(Failed::Trouble(trouble)) => {
+            Err(ExchangeError::Wire(error)) => {
                 self.metrics.ended("failed");
-                Err(self.trouble(trouble, sent))
+                Err(self.error(error, sent))
             }
         }
     }
 
     /// A connection: one that was in use before and is still good, or a new one.
-    fn line(
+    fn connection(
         &self,
         deadline: Instant,
         cancel: Option<&Cancel>,
-    ) -> Result<(Lease<'_>, Line), CallError> {
+    ) -> Result<(Lease<'_>, Connection), CallError> {
         let (address, connections) = (self.name.clone(), self.config.max_connections);
         let place = self.pool.take(deadline, cancel).map_err(|why| match why {
             NoPlace::Full { waiting } => CallError::PoolFull {
@@ -235,17 +235,17 @@ impl Channel {
             pool: &self.pool,
             held: true,
         };
-        if let Place::Used(mut line) = place {
-            if line.is_alive() {
-                return Ok((lease, line));
+        if let Place::Used(mut connection) = place {
+            if connection.is_alive() {
+                return Ok((lease, connection));
             }
             self.metrics.ended("dead");
         }
-        let line = self.open(deadline, cancel)?;
-        Ok((lease, line))
+        let connection = self.open(deadline, cancel)?;
+        Ok((lease, connection))
     }
 
-    fn open(&self, deadline: Instant, cancel: Option<&Cancel>) -> Result<Line, CallError> {
+    fn open(&self, deadline: Instant, cancel: Option<&Cancel>) -> Result<Connection, CallError> {
         let soon = Instant::now() + self.config.connect_timeout;
         let until = soon.min(deadline);
         let dialled = dial(
@@ -265,7 +265,7 @@ impl Channel {
             failed => failed.of(&self.name),
         })?;
         let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
-        Ok(Line {
+        Ok(Connection {
             executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
             conversation: dialled.conversation,
             opened: Zeroizing::default(),
@@ -282,21 +282,21 @@ impl Channel {
                 received: false,
                 ended: false,
                 goodbye: false,
-                trouble: None,
+                error: None,
                 exchanges: Exchanges::default(),
             },
             control: dialled.control,
         })
     }
 
-    fn trouble(&self, trouble: Trouble, sent: bool) -> CallError {
+    fn error(&self, error: WireError, sent: bool) -> CallError {
         let address = self.name.clone();
-        match trouble {
-            Trouble::NotSent(error) => CallError::NotSent { address, error },
-            Trouble::Lost(why) => CallError::Lost { address, why },
-            Trouble::Late(during) => self.late(during, sent),
-            Trouble::Malformed(error) => CallError::Malformed { address, error },
-            Trouble::Tls(why) => CallError::Tls { address, why },
+        match error {
+            WireError::NotSent(error) => CallError::NotSent { address, error },
+            WireError::Lost(why) => CallError::Lost { address, why },
+            WireError::Late(during) => self.late(during, sent),
+            WireError::Malformed(error) => CallError::Malformed { address, error },
+            WireError::Tls(why) => CallError::Tls { address, why },
         }
     }
 
@@ -337,14 +337,14 @@ fn closes(call: &Call) -> bool {
 
 /// A place in the pool, which is given up unless a connection is given back.
 struct Lease<'c> {
-    pool: &'c Pool<Line>,
+    pool: &'c Pool<Connection>,
     held: bool,
 }
 
 impl Lease<'_> {
-    fn give_back(mut self, line: Line) {
+    fn give_back(mut self, connection: Connection) {
         self.held = false;
-        self.pool.give_back(line);
+        self.pool.give_back(connection);
     }
 }
 

@@ -13,13 +13,13 @@ use zeroize::Zeroizing;
 use super::metrics::ClientMetrics;
 use super::traces::CallTraces;
 use super::trust::ClientControl;
-use super::wire::{Framing, Trouble, Wire};
+use super::wire::{Framing, Wire, WireError};
 use crate::transport::close::Close;
 use crate::transport::inbound::whole_records;
 use crate::transport::tls::alerts;
 
 /// A connection that calls are made over, one at a time.
-pub(super) struct Line {
+pub(super) struct Connection {
     pub(super) executor: Executor<Clocked<Ensemble>>,
     pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
@@ -49,27 +49,27 @@ pub(super) struct Outgoing<'a> {
 }
 
 /// Why a connection gave no response.
-pub(super) enum Failed {
+pub(super) enum ExchangeError {
     /// The trace has refused what was to be sent.
     Request(Box<Failure>),
     /// The trace has refused the response.
     Response(Box<Failure>),
-    Trouble(Trouble),
+    Wire(WireError),
 }
 
-impl<T: Into<Trouble>> From<T> for Failed {
-    fn from(trouble: T) -> Failed {
-        Failed::Trouble(trouble.into())
+impl<T: Into<WireError>> From<T> for ExchangeError {
+    fn from(error: T) -> ExchangeError {
+        ExchangeError::Wire(error.into())
     }
 }
 
-impl Line {
+impl Connection {
     /// Sends a message and returns the response, if one is to come.
     pub(super) fn exchange(
         &mut self,
         outgoing: &Outgoing<'_>,
         deadline: Instant,
-    ) -> Result<Option<Job>, Failed> {
+    ) -> Result<Option<Job>, ExchangeError> {
         let begun = trail::is_open().then(trail::thread_time);
         self.wire.begin(outgoing.framing, deadline);
         self.wire.exchanges.note(begun.is_some());
@@ -112,30 +112,30 @@ impl Line {
             }
             Err(failure) => failure,
         };
-        if let Some(trouble) = self.wire.trouble.take() {
-            return Err(Failed::Trouble(trouble));
+        if let Some(error) = self.wire.error.take() {
+            return Err(ExchangeError::Wire(error));
         }
         if !self.wire.received {
-            return Err(Failed::Request(failure));
+            return Err(ExchangeError::Request(failure));
         }
         if self.control.is_none() {
             let Some(expected) = outgoing.expected_at_end.filter(|_| self.wire.ended) else {
-                return Err(Failed::Response(failure));
+                return Err(ExchangeError::Response(failure));
             };
             // A response that ends with its connection: the trace cannot know that it has.
             let trace = outgoing.traces.answer;
             self.metrics.fallback(trace, "until_close");
             let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
             let ran = self.run_answer(trace, expected, &bytes);
-            return self.answer(ran.map_err(Failed::Response)?).map(Some);
+            return self.answer(ran.map_err(ExchangeError::Response)?).map(Some);
         }
         let answer = self.receive_by_core(outgoing, before, &failure);
         self.complain(answer).map(Some)
     }
 
     /// Tells the service of a record that TLS does not allow.
-    fn complain<T>(&mut self, done: Result<T, Failed>) -> Result<T, Failed> {
-        if let Err(Failed::Trouble(Trouble::Malformed(error))) = &done
+    fn complain<T>(&mut self, done: Result<T, ExchangeError>) -> Result<T, ExchangeError> {
+        if let Err(ExchangeError::Wire(WireError::Malformed(error))) = &done
             && let Some(session) = &mut self.conversation.session.tls
             && let Some(description) = alerts::of_record(error)
             && let Some(record) = alerts::fatal(session, description, &self.wire.limits)
@@ -181,11 +181,11 @@ impl Line {
         }
     }
 
-    fn answer(&mut self, outcome: Outcome) -> Result<Job, Failed> {
+    fn answer(&mut self, outcome: Outcome) -> Result<Job, ExchangeError> {
         self.wire.inbound.consume(usize::MAX);
         match outcome.arrivals.into_iter().next() {
             Some(arrival) => Ok(arrival.job),
-            None => Err(Trouble::Lost("the trace has notified nobody".to_owned()).into()),
+            None => Err(WireError::Lost("the trace has notified nobody".to_owned()).into()),
         }
     }
 
@@ -202,7 +202,7 @@ impl Line {
     }
 
     /// Renews the write keys if it is time to.
-    fn refresh_keys(&mut self) -> Result<(), Failed> {
+    fn refresh_keys(&mut self) -> Result<(), ExchangeError> {
         if let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)
         {
@@ -220,7 +220,7 @@ impl Line {
         outgoing: &Outgoing<'_>,
         before: u64,
         failure: &Failure,
-    ) -> Result<Job, Failed> {
+    ) -> Result<Job, ExchangeError> {
         let limits = self.wire.limits;
         let trace = outgoing.traces.answer;
         self.rewind_to(before);
@@ -259,7 +259,7 @@ impl Line {
         let ran = self
             .executor
             .run_on(trace, opened, &message, conversation, wire);
-        let outcome = ran.map_err(Failed::Response)?;
+        let outcome = ran.map_err(ExchangeError::Response)?;
         // Key updates may follow the response; anything else keeps the connection from further
         // use.
         while self.opened.is_empty() && self.has_record().unwrap_or(false) {
@@ -269,7 +269,7 @@ impl Line {
             }
         }
         let job = outcome.arrivals.into_iter().next().map(|it| it.job);
-        job.ok_or_else(|| Trouble::Lost("the trace has notified nobody".to_owned()).into())
+        job.ok_or_else(|| WireError::Lost("the trace has notified nobody".to_owned()).into())
     }
 
     fn run_answer(
@@ -288,7 +288,7 @@ impl Line {
 
     /// Opens the records of the control path that come first; whether there were any. The record
     /// that they end before stays as it was.
-    fn skip_control(&mut self, limits: &Limits) -> Result<bool, Failed> {
+    fn skip_control(&mut self, limits: &Limits) -> Result<bool, ExchangeError> {
         let mut skipped = false;
         while self.has_record()? {
             let before = self.records_read();
@@ -315,7 +315,7 @@ impl Line {
 
     /// Opens one record on the core. Whether it was one of the control path; else its content is
     /// in `opened`.
-    fn open_record(&mut self, limits: &Limits) -> Result<bool, Failed> {
+    fn open_record(&mut self, limits: &Limits) -> Result<bool, ExchangeError> {
         let Some(session) = &mut self.conversation.session.tls else {
             return Ok(false);
         };
@@ -341,7 +341,12 @@ impl Line {
         Ok(false)
     }
 
-    fn obey(&mut self, kind: ContentType, content: &[u8], limits: &Limits) -> Result<(), Failed> {
+    fn obey(
+        &mut self,
+        kind: ContentType,
+        content: &[u8],
+        limits: &Limits,
+    ) -> Result<(), ExchangeError> {
         let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)
         else {

@@ -45,7 +45,7 @@ impl Framing {
 
 /// Why a socket gave no response.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum WireError {
     /// Nothing was written.
     NotSent(io::Error),
     /// The connection is gone.
@@ -58,16 +58,16 @@ pub(super) enum Trouble {
     Tls(String),
 }
 
-impl From<Close> for Trouble {
-    fn from(close: Close) -> Trouble {
+impl From<Close> for WireError {
+    fn from(close: Close) -> WireError {
         match close {
-            Close::Slow(during) => Trouble::Late(during),
-            Close::Malformed(error) => Trouble::Malformed(error),
-            Close::Handshake(error) => Trouble::Tls(error.to_string()),
-            Close::Alert(description) => Trouble::Tls(alert(description)),
-            Close::Io(error) => Trouble::Lost(error.to_string()),
-            Close::Done | Close::Cut => Trouble::Lost(CLOSED.to_owned()),
-            Close::KeyUpdates => Trouble::Tls(close.to_string()),
+            Close::Slow(during) => WireError::Late(during),
+            Close::Malformed(error) => WireError::Malformed(error),
+            Close::Handshake(error) => WireError::Tls(error.to_string()),
+            Close::Alert(description) => WireError::Tls(alert(description)),
+            Close::Io(error) => WireError::Lost(error.to_string()),
+            Close::Done | Close::Cut => WireError::Lost(CLOSED.to_owned()),
+            Close::KeyUpdates => WireError::Tls(close.to_string()),
             Close::Idle
             | Close::Silent
             | Close::Drained
@@ -75,14 +75,14 @@ impl From<Close> for Trouble {
             | Close::Stopped
             | Close::TooManyOfTenant
             | Close::Http2(_)
-            | Close::Flood => Trouble::Lost(close.to_string()),
+            | Close::Flood => WireError::Lost(close.to_string()),
         }
     }
 }
 
-impl From<AccelError> for Trouble {
-    fn from(error: AccelError) -> Trouble {
-        Trouble::Malformed(error)
+impl From<AccelError> for WireError {
+    fn from(error: AccelError) -> WireError {
+        WireError::Malformed(error)
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Wire {
     /// The service has said so in a record, which nobody else can have made.
     pub(super) goodbye: bool,
     /// Why a trace got no response.
-    pub(super) trouble: Option<Trouble>,
+    pub(super) error: Option<WireError>,
     /// What the system did for messages and responses, if somebody wants to know.
     pub(super) exchanges: Exchanges,
 }
@@ -120,10 +120,10 @@ impl Wire {
         self.deadline = deadline;
         self.written = 0;
         self.received = false;
-        self.trouble = None;
+        self.error = None;
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         let mut rest = bytes;
         while !rest.is_empty() {
             match (&*self.stream).write(rest) {
@@ -140,16 +140,16 @@ impl Wire {
         Ok(())
     }
 
-    fn unsent(&self, error: io::Error) -> Trouble {
+    fn unsent(&self, error: io::Error) -> WireError {
         match self.written {
-            0 => Trouble::NotSent(error),
-            _ => Trouble::Lost(error.to_string()),
+            0 => WireError::NotSent(error),
+            _ => WireError::Lost(error.to_string()),
         }
     }
 
     /// The bytes of a response, which stay in `inbound` until they are known to be good. Over TLS
     /// it is what looks like all records of one.
-    pub(super) fn receive(&mut self) -> Result<Vec<u8>, Trouble> {
+    pub(super) fn receive(&mut self) -> Result<Vec<u8>, WireError> {
         loop {
             if let Some(length) = self.arrived()? {
                 self.received = true;
@@ -159,7 +159,7 @@ impl Wire {
         }
     }
 
-    fn arrived(&mut self) -> Result<Option<usize>, Trouble> {
+    fn arrived(&mut self) -> Result<Option<usize>, WireError> {
         let have = self.inbound.bytes().len();
         if !self.secure {
             let length = self.message_length(self.inbound.bytes())?;
@@ -195,9 +195,9 @@ impl Wire {
     }
 
     /// Waits for more bytes; the end of the stream is an error if it has been seen before.
-    pub(super) fn fill(&mut self) -> Result<(), Trouble> {
+    pub(super) fn fill(&mut self) -> Result<(), WireError> {
         if self.ended {
-            return Err(Trouble::Lost(CLOSED.to_owned()));
+            return Err(WireError::Lost(CLOSED.to_owned()));
         }
         loop {
             self.wait(PollFlags::IN, RECEIVING)?;
@@ -208,7 +208,7 @@ impl Wire {
     }
 
     /// Reads what is there; whether there was anything.
-    pub(super) fn try_fill(&mut self) -> Result<bool, Trouble> {
+    pub(super) fn try_fill(&mut self) -> Result<bool, WireError> {
         loop {
             match self.inbound.fill(&mut &*self.stream) {
                 Ok(0) => {
@@ -218,16 +218,16 @@ impl Wire {
                 Ok(_) => return Ok(true),
                 Err(error) if is_timeout(&error) => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Trouble::Lost(error.to_string())),
+                Err(error) => return Err(WireError::Lost(error.to_string())),
             }
         }
     }
 
-    fn wait(&self, flags: PollFlags, during: &'static str) -> Result<(), Trouble> {
+    fn wait(&self, flags: PollFlags, during: &'static str) -> Result<(), WireError> {
         match wait(&self.stream, flags, self.deadline) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Trouble::Late(during)),
-            Err(error) => Err(Trouble::Lost(error.to_string())),
+            Ok(false) => Err(WireError::Late(during)),
+            Err(error) => Err(WireError::Lost(error.to_string())),
         }
     }
 }
@@ -260,17 +260,17 @@ impl Peer for Wire {
         let mut exchanges = std::mem::take(&mut self.exchanges);
         let answered = exchanges.measure(self, |wire| wire.write(packets), Wire::receive);
         self.exchanges = exchanges;
-        answered.map_err(|trouble| {
+        answered.map_err(|error| {
             let party = "the service".to_owned();
-            let error = match &trouble {
-                Trouble::Late(_) => PeerError::Timeout(party),
-                Trouble::Malformed(error) => PeerError::Refused {
+            let error = match &error {
+                WireError::Late(_) => PeerError::Timeout(party),
+                WireError::Malformed(error) => PeerError::Refused {
                     party,
                     error: error.clone(),
                 },
                 _ => PeerError::NoPeer(party),
             };
-            self.trouble = Some(trouble);
+            self.error = Some(error);
             error
         })
     }

@@ -35,7 +35,7 @@ const MAX_HEADERS: u32 = 16 * 1024;
 const SEND_BUFFER: usize = 256 * 1024;
 
 /// A connection that calls may be made over.
-pub(super) struct Line {
+pub(super) struct Connection {
     send: SendRequest<Bytes>,
     /// Calls that use it.
     pub(super) active: Cell<usize>,
@@ -65,7 +65,7 @@ pub(super) struct Records {
 /// What drives a connection until it ends, and says why it did.
 pub(super) type Driver = client::Connection<Pipe<ClientEnd>, Bytes>;
 
-impl Line {
+impl Connection {
     /// Whether no further call will use it: it retires once the service has said that it takes no
     /// more, or the connection is lost.
     pub(super) fn is_leaving(&self) -> bool {
@@ -101,7 +101,7 @@ pub(super) async fn greet(
     setup: &Setup,
     dialled: Dialled,
     patience: Duration,
-) -> Result<(Line, Driver, Fault), CallError> {
+) -> Result<(Connection, Driver, Fault), CallError> {
     let failed = |error: std::io::Error| CallError::Connect {
         address: setup.name.clone(),
         error,
@@ -134,7 +134,7 @@ pub(super) async fn greet(
     let greeted = greeted.map_err(|_| failed(std::io::ErrorKind::TimedOut.into()))?;
     let (send, driver) = greeted.map_err(|error| failed(std::io::Error::other(error)))?;
     let budget = setup.settings.limits.max_message_bytes;
-    let line = Line {
+    let connection = Connection {
         send,
         active: Cell::new(0),
         retired: Cell::new(false),
@@ -148,7 +148,7 @@ pub(super) async fn greet(
         records,
         most,
     };
-    Ok((line, driver, fault))
+    Ok((connection, driver, fault))
 }
 
 fn builder(most: usize) -> client::Builder {

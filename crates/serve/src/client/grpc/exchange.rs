@@ -11,7 +11,7 @@ use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::connection::Line;
+use super::connection::Connection;
 use super::order::{Answer, Cost, Order, Stage};
 use super::setup::Setup;
 use crate::client::error::CallError;
@@ -39,23 +39,23 @@ fn no_response(setup: &Setup, why: &str) -> CallError {
     malformed(setup, error)
 }
 
-/// Makes a call over `line`. If it is dropped, the service is told that nobody waits any more.
+/// Makes a call over `connection`. If it is dropped, the service is told that nobody waits any more.
 pub(super) async fn exchange(
     setup: &Setup,
-    line: &Rc<Line>,
+    connection: &Rc<Connection>,
     order: &Order,
 ) -> Result<Answer, CallError> {
-    let head = request(setup, line.secure, order)?;
-    let charge = Charge::new(line, order);
+    let head = request(setup, connection.secure, order)?;
+    let charge = Charge::new(connection, order);
     if !order.ticket.advance(Stage::Sent) {
         return Err(CallError::Cancelled {
             address: setup.name.clone(),
             sent: false,
         });
     }
-    let sent = line.sender().send_request(head, false);
+    let sent = connection.sender().send_request(head, false);
     let (response, mut stream) = sent.map_err(|error| {
-        line.retired.set(true);
+        connection.retired.set(true);
         let (address, error) = (setup.name.clone(), std::io::Error::other(error));
         CallError::NotSent { address, error }
     })?;
@@ -67,12 +67,12 @@ pub(super) async fn exchange(
     };
     let receiving = async {
         let response = response.await.map_err(|error| lost(setup, &error))?;
-        receive(setup, line, response).await
+        receive(setup, connection, response).await
     };
     tokio::select! {
         biased;
         received = receiving => {
-            line.frames.borrow_mut().answered();
+            connection.frames.borrow_mut().answered();
             received.map(|answer| Answer {
                 cost: charge.and_then(|it| it.settle(answer.message.len())),
                 ..answer
@@ -84,7 +84,7 @@ pub(super) async fn exchange(
 
 /// What a call that wants to know is charged for the records that it shares.
 struct Charge<'l> {
-    line: &'l Line,
+    connection: &'l Connection,
     sent: usize,
     begun: Instant,
     /// Processor time of the channel's thread, which works for all calls.
@@ -93,17 +93,17 @@ struct Charge<'l> {
 }
 
 impl<'l> Charge<'l> {
-    fn new(line: &'l Line, order: &Order) -> Option<Charge<'l>> {
+    fn new(connection: &'l Connection, order: &Order) -> Option<Charge<'l>> {
         if order.noted {
-            line.records.noted.set(true);
+            connection.records.noted.set(true);
         }
-        if !line.records.noted.get() {
+        if !connection.records.noted.get() {
             return None;
         }
         let sent = order.message.len();
-        line.records.ledger.borrow_mut().sends(sent);
+        connection.records.ledger.borrow_mut().sends(sent);
         Some(Charge {
-            line,
+            connection,
             sent,
             begun: Instant::now(),
             thread: thread_time(),
@@ -114,11 +114,11 @@ impl<'l> Charge<'l> {
     /// The cost of a call whose response has come. What of the wait was work is no wait.
     fn settle(mut self, received: usize) -> Option<Cost> {
         self.settled = true;
-        let mut ledger = self.line.records.ledger.borrow_mut();
+        let mut ledger = self.connection.records.ledger.borrow_mut();
         ledger.receives(received);
         let worked = thread_time().saturating_sub(self.thread);
         Some(Cost {
-            secure: self.line.secure,
+            secure: self.connection.secure,
             sent: ledger.charge_sent(self.sent),
             received: ledger.charge_received(received),
             wait: self.begun.elapsed().saturating_sub(worked),
@@ -129,7 +129,11 @@ impl<'l> Charge<'l> {
 impl Drop for Charge<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.line.records.ledger.borrow_mut().forget_sent(self.sent);
+            self.connection
+                .records
+                .ledger
+                .borrow_mut()
+                .forget_sent(self.sent);
         }
     }
 }
@@ -165,7 +169,7 @@ fn request(setup: &Setup, secure: bool, order: &Order) -> Result<Request<()>, Ca
 
 async fn receive(
     setup: &Setup,
-    line: &Line,
+    connection: &Connection,
     response: Response<RecvStream>,
 ) -> Result<Answer, CallError> {
     let (head, mut body) = response.into_parts();
@@ -185,7 +189,7 @@ async fn receive(
     }
     let codec = encoding(setup, &head.headers)?;
     let limits = &setup.settings.limits;
-    let message = collect(setup, limits, &line.incoming, &mut body).await;
+    let message = collect(setup, limits, &connection.incoming, &mut body).await;
     let (message, permit) = message?.unwrap_or_default();
     let trailers = body.trailers().await.map_err(|error| lost(setup, &error))?;
     let trailers = trailers.unwrap_or_default();

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{LocalSet, spawn_blocking, spawn_local};
 use tokio::time::{interval, sleep, timeout};
 
-use super::connection::{Driver, Line, greet};
+use super::connection::{Connection, Driver, greet};
 use super::exchange::exchange;
 use super::order::{Answer, Order, Stage};
 use super::setup::Setup;
@@ -56,7 +56,7 @@ type Granted = Result<Place, CallError>;
 struct Hub {
     setup: Arc<Setup>,
     counts: Arc<Counts>,
-    lines: RefCell<Vec<Rc<Line>>>,
+    connections: RefCell<Vec<Rc<Connection>>>,
     opening: Cell<usize>,
     /// Connections that have not ended yet, of use or not.
     driven: Cell<usize>,
@@ -66,14 +66,14 @@ struct Hub {
 /// The right to make one call over a connection.
 struct Place {
     hub: Rc<Hub>,
-    line: Rc<Line>,
+    connection: Rc<Connection>,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let line = &self.line;
-        line.active.set(line.active.get() - 1);
-        line.last_used.set(Instant::now());
+        let connection = &self.connection;
+        connection.active.set(connection.active.get() - 1);
+        connection.last_used.set(Instant::now());
         self.hub.hand_out();
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn serve(
     let hub = Rc::new(Hub {
         setup: setup.clone(),
         counts: counts.clone(),
-        lines: RefCell::default(),
+        connections: RefCell::default(),
         opening: Cell::new(0),
         driven: Cell::new(0),
         waiting: RefCell::default(),
@@ -117,8 +117,8 @@ impl Hub {
                 _ = tick.tick() => self.look(),
             }
         }
-        for line in self.lines.borrow_mut().drain(..) {
-            line.why.set("idle");
+        for connection in self.connections.borrow_mut().drain(..) {
+            connection.why.set("idle");
         }
         let gone = async {
             while self.driven.get() > 0 {
@@ -146,14 +146,14 @@ impl Hub {
         loop {
             let begun = Instant::now();
             let watch = Silence {
-                line: &place.line,
+                connection: &place.connection,
                 begun,
                 deadline: order.deadline,
             };
-            let answered = exchange(&self.setup, &place.line, order).await;
+            let answered = exchange(&self.setup, &place.connection, order).await;
             drop(watch);
             let refused = matches!(answered, Err(CallError::Unprocessed { .. }));
-            if !refused || place.line.is_leaving() {
+            if !refused || place.connection.is_leaving() {
                 return answered;
             }
             let Some(pause) = pauses.next() else {
@@ -197,7 +197,12 @@ impl Hub {
                 waiting,
             });
         }
-        if self.lines.borrow().iter().all(|line| line.retired.get()) {
+        if self
+            .connections
+            .borrow()
+            .iter()
+            .all(|connection| connection.retired.get())
+        {
             order.ticket.advance(Stage::Connecting);
         }
         let (grant, granted) = oneshot::channel();
@@ -214,11 +219,14 @@ impl Hub {
 
     /// A place on the first connection that has one.
     fn free_place(self: &Rc<Self>) -> Option<Place> {
-        let lines = self.lines.borrow();
-        let line = lines.iter().find(|line| line.room() > 0)?.clone();
-        line.active.set(line.active.get() + 1);
+        let connections = self.connections.borrow();
+        let connection = connections
+            .iter()
+            .find(|connection| connection.room() > 0)?
+            .clone();
+        connection.active.set(connection.active.get() + 1);
         let hub = self.clone();
-        Some(Place { hub, line })
+        Some(Place { hub, connection })
     }
 
     /// Gives places to those who wait, in their order.
@@ -242,7 +250,7 @@ impl Hub {
     }
 
     fn may_open(&self) -> bool {
-        self.lines.borrow().len() + self.opening.get() < self.setup.config.max_connections
+        self.connections.borrow().len() + self.opening.get() < self.setup.config.max_connections
     }
 
     /// Opens as many connections as those who wait need.
@@ -259,8 +267,8 @@ impl Hub {
         let opened = self.connect().await;
         self.opening.set(self.opening.get() - 1);
         match opened {
-            Ok(line) => {
-                self.lines.borrow_mut().push(line);
+            Ok(connection) => {
+                self.connections.borrow_mut().push(connection);
                 self.hand_out();
             }
             Err(error) => self.refuse(&error),
@@ -269,7 +277,7 @@ impl Hub {
     }
 
     /// A connection whose service has said how many calls it takes: its SETTINGS come first.
-    async fn connect(self: &Rc<Self>) -> Result<Rc<Line>, CallError> {
+    async fn connect(self: &Rc<Self>) -> Result<Rc<Connection>, CallError> {
         let (setup, patience) = (self.setup.clone(), self.setup.config.connect_timeout);
         let until = Instant::now() + patience;
         let left = || until.saturating_duration_since(Instant::now());
@@ -289,26 +297,29 @@ impl Hub {
         };
         let gone = |error: tokio::task::JoinError| failed(io::Error::other(error));
         let dialled: Dialled = dialled.await.map_err(gone)??;
-        let (line, driver, fault) = greet(&self.setup, dialled, left()).await?;
-        let line = Rc::new(line);
-        spawn_local(self.clone().drive(line.clone(), driver, fault.clone()));
-        let greeted = timeout(left(), line.greeted.notified()).await;
+        let (connection, driver, fault) = greet(&self.setup, dialled, left()).await?;
+        let connection = Rc::new(connection);
+        spawn_local(
+            self.clone()
+                .drive(connection.clone(), driver, fault.clone()),
+        );
+        let greeted = timeout(left(), connection.greeted.notified()).await;
         greeted.map_err(|_| failed(io::ErrorKind::TimedOut.into()))?;
         if let Some(Close::Alert(description)) = &*fault.borrow() {
             // TLS 1.3 tells a client so late that its certificate is refused.
             let (address, why) = (self.setup.name.clone(), alert(*description));
             return Err(CallError::Tls { address, why });
         }
-        if line.retired.get() {
+        if connection.retired.get() {
             let why = "the service has closed the connection, or does not speak HTTP/2";
             return Err(failed(io::Error::other(why)));
         }
-        Ok(line)
+        Ok(connection)
     }
 
     /// No connection could be opened: who can have no other is told.
     fn refuse(self: &Rc<Self>, error: &CallError) {
-        if self.opening.get() > 0 || self.lines.borrow().iter().any(|it| !it.retired.get()) {
+        if self.opening.get() > 0 || self.connections.borrow().iter().any(|it| !it.retired.get()) {
             return;
         }
         let address = self.setup.name.clone();
@@ -333,12 +344,12 @@ impl Hub {
     }
 
     /// Drives a connection to its end.
-    async fn drive(self: Rc<Self>, line: Rc<Line>, driver: Driver, fault: Fault) {
+    async fn drive(self: Rc<Self>, connection: Rc<Connection>, driver: Driver, fault: Fault) {
         self.driven.set(self.driven.get() + 1);
-        let (why, frames) = (line.why.clone(), line.frames.clone());
-        let known = Rc::downgrade(&line);
+        let (why, frames) = (connection.why.clone(), connection.frames.clone());
+        let known = Rc::downgrade(&connection);
         // Without calls and a place in the list it is of no use, and the library ends it.
-        drop(line);
+        drop(connection);
         let ended = tokio::select! {
             ended = driver => match (ended, &*fault.borrow()) {
                 (Ok(()), None) | (_, Some(Close::Done)) => why.get(),
@@ -346,9 +357,9 @@ impl Hub {
             },
             () = flood(&frames) => "failed",
         };
-        if let Some(line) = known.upgrade() {
-            line.retired.set(true);
-            line.greeted.notify_one();
+        if let Some(connection) = known.upgrade() {
+            connection.retired.set(true);
+            connection.greeted.notify_one();
         }
         self.setup.metrics.ended(ended);
         self.driven.set(self.driven.get() - 1);
@@ -359,22 +370,22 @@ impl Hub {
     fn look(self: &Rc<Self>) {
         let now = Instant::now();
         let patience = self.setup.config.idle_timeout;
-        for line in self.lines.borrow().iter() {
-            if line.active.get() == 0 && now - line.last_used.get() >= patience {
-                line.retired.set(true);
-                line.why.set("idle");
+        for connection in self.connections.borrow().iter() {
+            if connection.active.get() == 0 && now - connection.last_used.get() >= patience {
+                connection.retired.set(true);
+                connection.why.set("idle");
             }
         }
-        let of_use = |it: &Rc<Line>| !it.retired.get() || it.active.get() > 0;
-        self.lines.borrow_mut().retain(of_use);
+        let of_use = |it: &Rc<Connection>| !it.retired.get() || it.active.get() > 0;
+        self.connections.borrow_mut().retain(of_use);
         self.hand_out();
     }
 
     fn count(&self) {
-        let lines = self.lines.borrow();
-        let idle = lines.iter().filter(|it| it.active.get() == 0).count();
+        let connections = self.connections.borrow();
+        let idle = connections.iter().filter(|it| it.active.get() == 0).count();
         let set = |count: &AtomicUsize, value| count.store(value, Ordering::Relaxed);
-        set(&self.counts.open, lines.len() + self.opening.get());
+        set(&self.counts.open, connections.len() + self.opening.get());
         set(&self.counts.idle, idle);
         let waiting = self.waiting.borrow();
         let waiting = waiting.iter().filter(|it| !it.is_closed());
@@ -394,16 +405,16 @@ impl Drop for Uncount<'_> {
 /// Retires a connection over which a call has run out of time, and nothing was heard meanwhile:
 /// nobody may be there.
 struct Silence<'l> {
-    line: &'l Line,
+    connection: &'l Connection,
     begun: Instant,
     deadline: Instant,
 }
 
 impl Drop for Silence<'_> {
     fn drop(&mut self) {
-        if Instant::now() >= self.deadline && self.line.heard() < self.begun {
-            self.line.retired.set(true);
-            self.line.why.set("failed");
+        if Instant::now() >= self.deadline && self.connection.heard() < self.begun {
+            self.connection.retired.set(true);
+            self.connection.why.set("failed");
         }
     }
 }
