@@ -207,7 +207,7 @@ impl Channel {
             }
             Err(ExchangeError::Wire(error)) => {
                 self.metrics.ended("failed");
-                Err(self.error(error, sent))
+                Err(self.failure(error, sent))
             }
         }
     }
@@ -289,7 +289,7 @@ impl Channel {
         })
     }
 
-    fn error(&self, error: WireError, sent: bool) -> CallError {
+    fn failure(&self, error: WireError, sent: bool) -> CallError {
         let address = self.name.clone();
         match error {
             WireError::NotSent(error) => CallError::NotSent { address, error },

@@ -262,7 +262,7 @@ impl Peer for Wire {
         self.exchanges = exchanges;
         answered.map_err(|error| {
             let party = "the service".to_owned();
-            let error = match &error {
+            let of_peer = match &error {
                 WireError::Late(_) => PeerError::Timeout(party),
                 WireError::Malformed(error) => PeerError::Refused {
                     party,
@@ -271,7 +271,7 @@ impl Peer for Wire {
                 _ => PeerError::NoPeer(party),
             };
             self.error = Some(error);
-            error
+            of_peer
         })
     }
 }
