@@ -26,7 +26,7 @@ pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     }
 
     let outer = Outer(DEADLINE.get());
-    DEADLINE.set(Some(outer.0.map_or(deadline, |it| it.min(deadline))));
+    DEADLINE.set(Some(outer.0.map_or(deadline, |outer| outer.min(deadline))));
     work()
 }
 
@@ -76,7 +76,9 @@ impl Scope {
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
-            context: Context::map_current(|it| it.has_active_span().then(|| it.clone())),
+            context: Context::map_current(|context| {
+                context.has_active_span().then(|| context.clone())
+            }),
             abandoned: ABANDONED.with_borrow(Clone::clone),
         };
         let some = scope.deadline.is_some() || scope.context.is_some() || scope.abandoned.is_some();
@@ -90,7 +92,10 @@ impl Scope {
 
     /// Runs `work` as if this thread handled the request.
     pub fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _attached = self.context.as_ref().map(|it| it.clone().attach());
+        let _attached = self
+            .context
+            .as_ref()
+            .map(|context| context.clone().attach());
         let work = || with_abandonment(self.abandoned.as_ref(), work);
         match self.deadline {
             Some(deadline) => with_deadline(deadline, work),
@@ -100,7 +105,7 @@ impl Scope {
 
     /// How much of the request's time is left, if it has a deadline.
     pub fn time_left(&self) -> Option<Duration> {
-        let left = |it: Instant| it.saturating_duration_since(Instant::now());
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(left)
     }
 }

@@ -111,7 +111,8 @@ impl Collections {
         let mut collections = BTreeMap::new();
         for collection in list {
             let name = collection.name.clone();
-            let letter = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
+            let letter =
+                |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
             if !(1..=64).contains(&name.len()) || !name.chars().all(letter) {
                 return Err(CollectionError::Name(name));
             }

@@ -108,7 +108,9 @@ pub(crate) fn split(text: &[u8], keys: usize) -> Result<Vec<Vec<u8>>, PayloadErr
         let found = documents.len();
         return Err(PayloadError::Count { found, keys });
     }
-    let bytes = documents.into_iter().map(|it| it.get().as_bytes().to_vec());
+    let bytes = documents
+        .into_iter()
+        .map(|document| document.get().as_bytes().to_vec());
     Ok(bytes.collect())
 }
 
@@ -137,7 +139,7 @@ pub(crate) fn items(text: &[u8]) -> Result<Vec<Vec<u8>>, PayloadError> {
     let list: List<'_> =
         serde_json::from_slice(text).map_err(|why| PayloadError::Json { what, why })?;
     let bytes = list.items.into_iter();
-    Ok(bytes.map(|it| it.get().as_bytes().to_vec()).collect())
+    Ok(bytes.map(|item| item.get().as_bytes().to_vec()).collect())
 }
 
 /// An item that is to be added to lists: one JSON value.
@@ -157,8 +159,8 @@ mod tests {
     fn documents() -> impl Strategy<Value = Vec<Vec<u8>>> {
         let document = prop_oneof![
             Just("{\"a\":[1,\"\\u00fc ,]\"]}".to_owned()),
-            any::<i64>().prop_map(|it| it.to_string()),
-            "[a-z ]{0,9}".prop_map(|it| format!("\"{it}\"")),
+            any::<i64>().prop_map(|number| number.to_string()),
+            "[a-z ]{0,9}".prop_map(|text| format!("\"{text}\"")),
         ];
         proptest::collection::vec(document.prop_map(String::into_bytes), 1..6)
     }

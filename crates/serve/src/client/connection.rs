@@ -130,11 +130,11 @@ impl Connection {
             return self.answer(ran.map_err(ExchangeError::Response)?).map(Some);
         }
         let answer = self.receive_by_core(outgoing, before, &failure);
-        self.complain(answer).map(Some)
+        self.alert_service(answer).map(Some)
     }
 
     /// Tells the service of a record that TLS does not allow.
-    fn complain<T>(&mut self, done: Result<T, ExchangeError>) -> Result<T, ExchangeError> {
+    fn alert_service<T>(&mut self, done: Result<T, ExchangeError>) -> Result<T, ExchangeError> {
         if let Err(ExchangeError::Wire(WireError::Malformed(error))) = &done
             && let Some(session) = &mut self.conversation.session.tls
             && let Some(description) = alerts::of_record(error)
@@ -268,7 +268,11 @@ impl Connection {
                 break;
             }
         }
-        let job = outcome.arrivals.into_iter().next().map(|it| it.job);
+        let job = outcome
+            .arrivals
+            .into_iter()
+            .next()
+            .map(|arrival| arrival.job);
         job.ok_or_else(|| WireError::Lost("the trace has notified nobody".to_owned()).into())
     }
 
@@ -303,7 +307,7 @@ impl Connection {
                 break;
             }
             self.wire.inbound.consume(end);
-            self.obey(kind, &content, limits)?;
+            self.handle_control(kind, &content, limits)?;
             skipped = true;
         }
         Ok(skipped)
@@ -324,7 +328,7 @@ impl Connection {
         let (kind, end) = records::open_first(&mut session.read, bytes, &mut content)?;
         self.wire.inbound.consume(end);
         if kind != ContentType::ApplicationData {
-            self.obey(kind, &content, limits)?;
+            self.handle_control(kind, &content, limits)?;
             return Ok(true);
         }
         let size = self.opened.len() + content.len();
@@ -341,7 +345,7 @@ impl Connection {
         Ok(false)
     }
 
-    fn obey(
+    fn handle_control(
         &mut self,
         kind: ContentType,
         content: &[u8],
@@ -352,7 +356,7 @@ impl Connection {
         else {
             return Ok(());
         };
-        match control.obey(session, kind, content, limits) {
+        match control.handle_control(session, kind, content, limits) {
             Ok(reply) => {
                 // A service that no longer listens may still have something to say.
                 self.broken |= self.wire.write(&reply).is_err();

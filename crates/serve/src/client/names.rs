@@ -68,7 +68,7 @@ impl Names {
             Woken::Late | Woken::Cancelled => {
                 lock(&self.state)
                     .waiting
-                    .retain(|it| !Arc::ptr_eq(it, &slot));
+                    .retain(|other| !Arc::ptr_eq(other, &slot));
                 // It may have come at the last moment.
                 slot.take().ok_or_else(late)?
             }
@@ -224,7 +224,7 @@ mod tests {
         let said = || {
             failing
                 .addresses(&names, late(), None)
-                .map_err(|it| it.to_string())
+                .map_err(|error| error.to_string())
         };
         assert_eq!(said(), Err("no such name".to_owned()));
         assert_eq!(said(), Err("the look-up of the name failed".to_owned()));

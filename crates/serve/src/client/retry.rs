@@ -80,7 +80,10 @@ mod tests {
         assert_ne!(pauses(1), pauses(2));
         for (attempt, pause) in pauses(3) {
             let bound = Duration::from_millis(10 << (attempt - 1)).min(policy.max_delay);
-            assert!(pause.is_some_and(|it| it < bound), "{attempt}: {pause:?}");
+            assert!(
+                pause.is_some_and(|pause| pause < bound),
+                "{attempt}: {pause:?}"
+            );
         }
     }
 

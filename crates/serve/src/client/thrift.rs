@@ -160,7 +160,7 @@ impl Client {
             .wrapping_add(1);
         let name = schema
             .function(id)
-            .map(|it| format!("{}:{}", it.service, it.name));
+            .map(|function| format!("{}:{}", function.service, function.name));
         let name = name.unwrap_or_default();
         let mut call = ThriftCall::request(schema, &name, self.protocol, sequence)?;
         call.multiplexed = self.multiplexed;

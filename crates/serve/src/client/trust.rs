@@ -169,7 +169,7 @@ const NEW_SESSION_TICKET: u8 = 4;
 
 impl ClientControl {
     /// Obeys what came in a record that is no application data. Returns what must be sent.
-    pub(super) fn obey(
+    pub(super) fn handle_control(
         &mut self,
         session: &mut TlsSession,
         content: ContentType,
@@ -177,7 +177,9 @@ impl ClientControl {
         limits: &Limits,
     ) -> Result<Vec<u8>, Close> {
         if content != ContentType::Handshake {
-            return self.control.obey(session, content, record, limits);
+            return self
+                .control
+                .handle_control(session, content, record, limits);
         }
         self.unfinished.extend_from_slice(record);
         let pending = std::mem::take(&mut self.unfinished);
@@ -202,7 +204,10 @@ impl ClientControl {
                 }
                 _ => {
                     let message = &rest[..4 + length];
-                    reply.extend(self.control.obey(session, content, message, limits)?);
+                    reply.extend(
+                        self.control
+                            .handle_control(session, content, message, limits)?,
+                    );
                 }
             }
             rest = behind;

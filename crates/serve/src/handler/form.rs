@@ -6,7 +6,7 @@ use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Record};
 use serde::Serialize;
 
-use crate::memory::room::Making;
+use crate::memory::room::ResponseBudget;
 
 /// What the result of a function becomes, if that is not JSON.
 #[derive(Clone, Copy)]
@@ -14,19 +14,19 @@ pub(crate) struct Form<'a> {
     pub(crate) record: &'a Record,
     pub(crate) function: FunctionId,
     /// What the result may take, if the connection's results wait for the client.
-    pub(crate) making: Option<&'a Arc<Making>>,
+    pub(crate) budget: Option<&'a Arc<ResponseBudget>>,
 }
 
 impl Form<'_> {
     /// Of a result that is made when the handler has returned: whoever makes it must not wait for room.
     pub(crate) fn later(&self) -> LaterForm {
-        if let Some(making) = self.making {
-            making.wait_no_more();
+        if let Some(budget) = self.budget {
+            budget.refuse_to_wait();
         }
         LaterForm {
             record: self.record.clone(),
             function: self.function,
-            making: self.making.cloned(),
+            budget: self.budget.cloned(),
         }
     }
 
@@ -38,16 +38,16 @@ impl Form<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<Option<Record>, AccelError> {
         let (record, function) = (self.record, self.function);
-        let Some(making) = self.making else {
+        let Some(budget) = self.budget else {
             return record.result(function, value, bytes).map(Some);
         };
-        match record.result_within(function, value, making.expected(), bytes) {
-            Err(AccelError::TooLarge { .. }) if making.expected() < making.largest => {
-                if !making.expect_any() {
+        match record.result_within(function, value, budget.expected(), bytes) {
+            Err(AccelError::TooLarge { .. }) if budget.expected() < budget.largest => {
+                if !budget.extend_to_largest() {
                     return Ok(None);
                 }
                 record
-                    .result_within(function, value, making.largest, bytes)
+                    .result_within(function, value, budget.largest, bytes)
                     .map(Some)
             }
             written => written.map(Some),
@@ -59,7 +59,7 @@ impl Form<'_> {
 pub(crate) struct LaterForm {
     record: Record,
     function: FunctionId,
-    making: Option<Arc<Making>>,
+    budget: Option<Arc<ResponseBudget>>,
 }
 
 impl LaterForm {
@@ -67,7 +67,7 @@ impl LaterForm {
         Form {
             record: &self.record,
             function: self.function,
-            making: self.making.as_ref(),
+            budget: self.budget.as_ref(),
         }
     }
 }

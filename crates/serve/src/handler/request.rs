@@ -17,7 +17,7 @@ use super::form::Form;
 use super::promise::Promise;
 use super::returned::{Made, Returned, returned};
 use super::value::HandlerError;
-use crate::memory::room::Making;
+use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
 use crate::scope::is_abandoned;
 use crate::transport::grpc::metadata::Metadata;
@@ -62,7 +62,7 @@ pub(crate) struct Arguments<'a> {
     /// Their JSON, for types that can be read from nothing else.
     pub(crate) json: &'a OnceLock<Wiped>,
     /// What the result may take, if the connection's results wait for the client.
-    pub(crate) making: Option<&'a Arc<Making>>,
+    pub(crate) budget: Option<&'a Arc<ResponseBudget>>,
 }
 
 impl<'a> Request<'a> {
@@ -88,9 +88,9 @@ impl<'a> Request<'a> {
     pub fn read<T: Deserialize<'a>>(&self) -> Result<T, HandlerError> {
         let read = self.read_seed(PhantomData);
         match (read, self.record) {
-            (Err(_), Some(it)) if it.record.may_fit_as_json() => {
-                let json = it.record.to_json(self.arguments).map_err(unfit)?;
-                let json = it.json.get_or_init(|| Wiped::new(json));
+            (Err(_), Some(arguments)) if arguments.record.may_fit_as_json() => {
+                let json = arguments.record.to_json(self.arguments).map_err(unfit)?;
+                let json = arguments.json.get_or_init(|| Wiped::new(json));
                 read_json(json, PhantomData)
             }
             (read, _) => read,
@@ -119,16 +119,16 @@ impl<'a> Request<'a> {
     /// its thread meanwhile, if it is not the one of the client's own connection (framed Thrift
     /// answers calls in order).
     pub fn later(&self) -> (Promise, Returned) {
-        let form = self.form().map(|it| it.later());
+        let form = self.form().map(|form| form.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());
         (promise, Returned(Made::Later(pending)))
     }
 
     fn form(&self) -> Option<Form<'_>> {
-        self.record.map(|it| Form {
-            record: it.record,
-            function: it.function,
-            making: it.making,
+        self.record.map(|arguments| Form {
+            record: arguments.record,
+            function: arguments.function,
+            budget: arguments.budget,
         })
     }
 }

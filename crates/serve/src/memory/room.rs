@@ -156,7 +156,7 @@ impl Drop for Reserved {
 }
 
 /// The response to one request, which is being made: what it may take, and who is to know what it took.
-pub(crate) struct Making {
+pub(crate) struct ResponseBudget {
     pub(crate) reserved: Reserved,
     pub(crate) sizes: Arc<Sizes>,
     /// The method that responds.
@@ -169,14 +169,14 @@ pub(crate) struct Making {
     pub(crate) at_once: AtomicBool,
 }
 
-impl Making {
+impl ResponseBudget {
     /// How large the response may be without asking for more.
     pub(crate) fn expected(&self) -> usize {
         self.reserved.bytes().min(self.largest)
     }
 
     /// Lets threads that others need make the response from now on, such as that of an event loop.
-    pub(crate) fn wait_no_more(&self) {
+    pub(crate) fn refuse_to_wait(&self) {
         self.at_once.store(true, Ordering::Relaxed);
     }
 
@@ -188,14 +188,14 @@ impl Making {
     }
 
     /// Reserves memory for a response of the largest size; returns false if the connection has none left.
-    pub(crate) fn expect_any(&self) -> bool {
+    pub(crate) fn extend_to_largest(&self) -> bool {
         self.sizes
             .cover(&self.reserved, self.largest, self.patience())
     }
 
     /// Notes that the response is there and takes `bytes`, and took up to `peak` on the way; false if
     /// there is no room for it.
-    pub(crate) fn made(&self, bytes: usize, peak: usize) -> bool {
+    pub(crate) fn settle(&self, bytes: usize, peak: usize) -> bool {
         self.sizes.note(self.method, peak.max(bytes));
         let covered = self.sizes.cover(&self.reserved, bytes, self.patience());
         if covered {
@@ -205,9 +205,9 @@ impl Making {
     }
 }
 
-impl std::fmt::Debug for Making {
+impl std::fmt::Debug for ResponseBudget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Making")
+        f.debug_struct("ResponseBudget")
             .field("expected", &self.expected())
             .finish_non_exhaustive()
     }
@@ -216,7 +216,7 @@ impl std::fmt::Debug for Making {
 /// A response's message, and the room that it has as long as some of it is unsent.
 pub(crate) struct Sending {
     pub(crate) message: Wiped,
-    pub(crate) _making: Arc<Making>,
+    pub(crate) _budget: Arc<ResponseBudget>,
 }
 
 impl AsRef<[u8]> for Sending {

@@ -243,13 +243,13 @@ mod tests {
             facts: Vec::new(),
         };
         let names = |name, receives, secure, of: &[Accel]| {
-            let steps: Vec<Step> = of.iter().map(|it| step(*it)).collect();
+            let steps: Vec<Step> = of.iter().map(|accel| step(*accel)).collect();
             let costs: Vec<f64> = (0..of.len()).map(|at| at as f64).collect();
             let message = (&*steps, &*costs);
             let (steps, costs) = whole_steps(name, receives, secure, &tally(8.0), message);
             assert_eq!(steps.len(), costs.len());
-            assert!(steps.iter().all(|it| it.trace == name));
-            let names: Vec<&str> = steps.iter().map(|it| it.accel.name()).collect();
+            assert!(steps.iter().all(|step| step.trace == name));
+            let names: Vec<&str> = steps.iter().map(|step| step.accel.name()).collect();
             names.join(" ")
         };
         use Accel::{Cmp, Dcmp, Dser, Ldb, Rpc, Ser};

@@ -110,7 +110,7 @@ impl Recorder {
         shape.extend(trail.phases.iter().map(|phase| match phase {
             TrailPhase::Cpu(_) => Shape::Cpu,
             TrailPhase::Chains(chains) => {
-                Shape::Chains(chains.iter().map(|it| chain(&it.steps)).collect())
+                Shape::Chains(chains.iter().map(|known| chain(&known.steps)).collect())
             }
         }));
         shape.push(Shape::Chains(vec![chain(&sent.outcome.steps)]));
@@ -244,8 +244,8 @@ impl Path {
                     }
                 }
                 TrailPhase::Chains(several) => {
-                    chains.extend(several.iter().map(|it| (&it.steps, &it.costs_ns)));
-                    for (trace, wait) in several.iter().flat_map(|it| &it.waits) {
+                    chains.extend(several.iter().map(|chain| (&chain.steps, &chain.costs_ns)));
+                    for (trace, wait) in several.iter().flat_map(|chain| &chain.waits) {
                         let waits = self.waits_ns.entry(trace.clone()).or_default();
                         put(&mut waits.kept, waits.seen % KEPT, nanoseconds(*wait));
                         waits.seen += 1;

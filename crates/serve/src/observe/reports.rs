@@ -59,7 +59,7 @@ impl fmt::Debug for Reports {
 
 impl Reports {
     /// Reports an error; what the client is told of it.
-    pub(crate) fn tell(
+    pub(crate) fn report(
         &self,
         code: &'static str,
         function: &str,
@@ -79,11 +79,11 @@ impl Reports {
                 by_client: !NOT_THE_CLIENTS.contains(&code),
             });
         }
-        self.told(code, &id, text)
+        self.client_text(code, &id, text)
     }
 
     /// What the client is told of an error that the log has under `id`.
-    pub(crate) fn told(&self, code: &str, id: &str, text: &str) -> String {
+    pub(crate) fn client_text(&self, code: &str, id: &str, text: &str) -> String {
         match self.verbose {
             true => text.to_owned(),
             false => format!("{code} (error {id})"),

@@ -72,7 +72,7 @@ impl TraceParent {
     /// None if it says nothing, or what is no `traceparent`: a trace of its own then begins.
     pub(crate) fn read(traceparent: Option<&str>, tracestate: Option<&str>) -> Option<TraceParent> {
         // The library takes fields that are cut short; the standard has their lengths fixed.
-        let traceparent = traceparent.filter(|it| it.len() >= TRACEPARENT_BYTES)?;
+        let traceparent = traceparent.filter(|text| text.len() >= TRACEPARENT_BYTES)?;
         let mut headers = HashMap::new();
         headers.insert("traceparent".to_owned(), traceparent.to_owned());
         if let Some(tracestate) = tracestate {
@@ -208,8 +208,11 @@ impl Spans {
         received: &TraceRun,
         parent: Option<&TraceParent>,
     ) -> RequestSpan {
-        let begun = received.times.first().map_or_else(Instant::now, |it| it.0);
-        let parent = parent.map_or_else(Context::new, |it| it.0.clone());
+        let begun = received
+            .times
+            .first()
+            .map_or_else(Instant::now, |step| step.0);
+        let parent = parent.map_or_else(Context::new, |parent| parent.0.clone());
         let (service, method) = function.rsplit_once('.').unwrap_or_default();
         let builder = self
             .tracer

@@ -49,7 +49,10 @@ impl Times {
 
     fn encode(&self, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
         let of_all = |get: &dyn Fn(&Share) -> &AtomicU64| -> u64 {
-            let parts = self.0.iter().map(|it| get(it).load(Ordering::Relaxed));
+            let parts = self
+                .0
+                .iter()
+                .map(|share| get(share).load(Ordering::Relaxed));
             parts.sum()
         };
         let buckets: Vec<(f64, u64)> = (0..=BUCKETS)

@@ -67,7 +67,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
             (for_thread.admission.thread_scope)(&mut || {
                 let close = serve(&for_thread, &its_place);
                 ended.2 = close.reason();
-                take_leave(&its_place.stream, &close);
+                await_close(&its_place.stream, &close);
             });
         });
     if spawned.is_err() {
@@ -99,7 +99,7 @@ fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
 
 /// Ends a connection of whose client more may be on its way: to close it with that unread would reset
 /// it (RFC 9293, section 3.6.1), and with it what the client has yet to read.
-fn take_leave(mut stream: &TcpStream, close: &Close) {
+fn await_close(mut stream: &TcpStream, close: &Close) {
     if !close.leaves_unread() || stream.shutdown(Shutdown::Write).is_err() {
         return;
     }

@@ -5,5 +5,7 @@ use rustix::process::{Resource, getrlimit};
 /// How many descriptors the process may have.
 pub(crate) fn descriptor_limit() -> usize {
     let most = getrlimit(Resource::Nofile).current;
-    most.map_or(usize::MAX, |it| usize::try_from(it).unwrap_or(usize::MAX))
+    most.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accelflow_accel::thrift::FunctionId;
 
-use super::steering::workers::Steered;
+use super::steering::workers::SteeredWorkers;
 use crate::handler::kinds::AnyHandler;
 use crate::handler::request::Request;
 use crate::handler::returned::Returned;
@@ -15,11 +15,11 @@ use crate::handler::value::HandlerError;
 /// The handlers of a running server, and the workers that run them if requests are steered.
 pub(crate) struct Dispatch {
     handlers: Handlers,
-    steered: Option<Arc<Steered>>,
+    steered: Option<Arc<SteeredWorkers>>,
 }
 
 impl Dispatch {
-    pub(crate) fn new(handlers: Handlers, steered: Option<Arc<Steered>>) -> Dispatch {
+    pub(crate) fn new(handlers: Handlers, steered: Option<Arc<SteeredWorkers>>) -> Dispatch {
         Dispatch { handlers, steered }
     }
 

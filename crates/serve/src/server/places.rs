@@ -128,13 +128,13 @@ impl Open {
     /// processor time is needed to notice.
     fn is_one_leaving(&self, why: NoPlace, network: IpAddr) -> bool {
         let places = self.places.values();
-        let places = places.filter(|it| why == NoPlace::TooMany || it.network() == network);
-        let places = places.filter(|it| !it.busy.load(Ordering::Relaxed));
-        let looks = places.map(|it| PollFd::new(&it.stream, PollFlags::RDHUP));
+        let places = places.filter(|place| why == NoPlace::TooMany || place.network() == network);
+        let places = places.filter(|place| !place.busy.load(Ordering::Relaxed));
+        let looks = places.map(|place| PollFd::new(&place.stream, PollFlags::RDHUP));
         let mut looks: Vec<PollFd<'_>> = looks.collect();
         let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         poll(&mut looks, Some(&Timespec::default())).is_ok_and(|found| found > 0)
-            && looks.iter().any(|it| it.revents().intersects(ends))
+            && looks.iter().any(|look| look.revents().intersects(ends))
     }
 }
 
@@ -229,7 +229,7 @@ impl Places {
 
     /// Calls `tell` for each connection.
     pub(crate) fn each(&self, mut tell: impl FnMut(&Place)) {
-        self.open().places.values().for_each(|it| tell(it));
+        self.open().places.values().for_each(|place| tell(place));
     }
 
     /// Waits until all have left, or until `deadline`, and cuts off those that have not; how many.
@@ -255,7 +255,7 @@ impl Places {
 /// (RFC 4291, section 2.5.4).
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(it) => IpAddr::V6(Ipv6Addr::from_bits(it.to_bits() >> 64 << 64)),
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
         v4 => v4,
     }
 }

@@ -127,7 +127,7 @@ impl Running {
         }
         admission.places.each(|place| {
             // Streams of HTTP/2 that are under way still need their connection both ways.
-            if !gateway.is_some_and(|gateway| gateway.is_told(place.address)) {
+            if !gateway.is_some_and(|gateway| gateway.speaks_http2(place.address)) {
                 let _ = place.stream.shutdown(Shutdown::Read);
             }
         });

@@ -18,7 +18,7 @@ use super::places::Places;
 use super::protocol::{Endpoint, Protocol};
 use super::running::Running;
 use super::shared::Shared;
-use super::steering::workers::Steered;
+use super::steering::workers::SteeredWorkers;
 use super::tenants::gates::Tenants;
 use super::tenants::settings::{Tenant, TenantError, check};
 use super::thread_scope::ThreadScope;
@@ -239,7 +239,7 @@ impl Server {
         let metrics = Arc::new(Metrics::new());
         let tenants = tenants(self.tenants, self.identity.as_ref(), &metrics)?;
         let steered = (self.config.steering)
-            .map(|steering| Steered::start(steering, &self.thread_scope))
+            .map(|steering| SteeredWorkers::start(steering, &self.thread_scope))
             .transpose()?
             .map(Arc::new);
         let engine = Engine {
@@ -311,7 +311,7 @@ fn tenants(
 struct Engine {
     settings: Settings,
     config: Config,
-    steered: Option<Arc<Steered>>,
+    steered: Option<Arc<SteeredWorkers>>,
     prepare: Option<Box<Prepare>>,
     faults: Faults,
 }

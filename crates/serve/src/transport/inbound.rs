@@ -307,9 +307,15 @@ mod tests {
         let length = |value: i32| frame_length(&value.to_be_bytes(), &limits);
         assert_eq!(frame_length(&[0, 0, 1], &limits), Ok(None));
         assert_eq!(length(1_000), Ok(Some(1_004)));
-        assert_eq!(length(1_001).map_err(|it| it.reason()), Err("too_large"));
-        assert_eq!(length(-1).map_err(|it| it.reason()), Err("negative_length"));
-        assert_eq!(length(4).map_err(|it| it.reason()), Err("truncated"));
+        assert_eq!(
+            length(1_001).map_err(|error| error.reason()),
+            Err("too_large")
+        );
+        assert_eq!(
+            length(-1).map_err(|error| error.reason()),
+            Err("negative_length")
+        );
+        assert_eq!(length(4).map_err(|error| error.reason()), Err("truncated"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Cache {
             if items.is_empty() {
                 return Ok(None);
             }
-            let items = items.iter().map(Vec::as_slice).filter(|it| *it != END);
+            let items = items.iter().map(Vec::as_slice).filter(|item| *item != END);
             let list = payload::list(items);
             return Ok(Some(payload::json(list, compress, &self.limits)?));
         }
@@ -93,7 +93,7 @@ impl Cache {
                 _ => {
                     let text = payload::plain(data, &self.limits)?;
                     let split = payload::split(&text, keys.len())?.into_iter();
-                    let plain = split.map(|it| payload::json(it, false, &self.limits));
+                    let plain = split.map(|text| payload::json(text, false, &self.limits));
                     plain.collect::<Result<_, _>>()?
                 }
             };

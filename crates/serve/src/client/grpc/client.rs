@@ -252,7 +252,7 @@ impl GrpcClient {
         for attempt in 1.. {
             let error = match self.attempt(order, cancel) {
                 Ok(answer) => {
-                    return self.receive_side(&call, answer, begun.map(|it| (it, sent)));
+                    return self.receive_side(&call, answer, begun.map(|begun| (begun, sent)));
                 }
                 Err(error) => error,
             };

@@ -125,7 +125,7 @@ pub(super) async fn greet(
         records: Rc::default(),
         greeted: Rc::default(),
     };
-    let (records, told) = (end.records.clone(), end.greeted.clone());
+    let (records, greeted_by_end) = (end.records.clone(), end.greeted.clone());
     let (fault, names) = (Fault::default(), PipeTraces::of_calls(secure));
     let (inbound, conversation) = (dialled.inbound, dialled.conversation);
     let pipe = Pipe::new(end, stream, names, inbound, conversation, fault.clone());
@@ -140,7 +140,7 @@ pub(super) async fn greet(
         retired: Cell::new(false),
         why: Rc::new(Cell::new("closed")),
         last_used: Cell::new(now),
-        greeted: told,
+        greeted: greeted_by_end,
         heard,
         frames,
         incoming: Arc::new(Semaphore::new(budget.min(Semaphore::MAX_PERMITS))),
@@ -231,14 +231,14 @@ impl End for ClientEnd {
         self.frames.borrow_mut().sent(bytes);
     }
 
-    fn obey(
+    fn handle_control(
         &mut self,
         session: &mut TlsSession,
         kind: ContentType,
         content: &[u8],
     ) -> Result<Vec<u8>, Close> {
         match &mut self.control {
-            Some(control) => control.obey(session, kind, content, &self.limits),
+            Some(control) => control.handle_control(session, kind, content, &self.limits),
             None => Ok(Vec::new()),
         }
     }

@@ -74,7 +74,7 @@ pub(super) async fn exchange(
         received = receiving => {
             connection.frames.borrow_mut().answered();
             received.map(|answer| Answer {
-                cost: charge.and_then(|it| it.settle(answer.message.len())),
+                cost: charge.and_then(|charge| charge.settle(answer.message.len())),
                 ..answer
             })
         }

@@ -145,7 +145,7 @@ impl Hub {
         let mut pauses = self.pauses();
         loop {
             let begun = Instant::now();
-            let watch = Silence {
+            let watch = RetireIfSilent {
                 connection: &place.connection,
                 begun,
                 deadline: order.deadline,
@@ -209,7 +209,7 @@ impl Hub {
         self.waiting.borrow_mut().push_back(grant);
         self.open_more();
         self.count();
-        let _count = Uncount(self);
+        let _count = RecountOnDrop(self);
         let lost = || CallError::Cancelled {
             address: self.setup.name.clone(),
             sent: false,
@@ -232,7 +232,7 @@ impl Hub {
     /// Gives places to those who wait, in their order.
     fn hand_out(self: &Rc<Self>) {
         loop {
-            self.waiting.borrow_mut().retain(|it| !it.is_closed());
+            self.waiting.borrow_mut().retain(|grant| !grant.is_closed());
             if self.waiting.borrow().is_empty() {
                 break;
             }
@@ -319,7 +319,13 @@ impl Hub {
 
     /// No connection could be opened: who can have no other is told.
     fn refuse(self: &Rc<Self>, error: &CallError) {
-        if self.opening.get() > 0 || self.connections.borrow().iter().any(|it| !it.retired.get()) {
+        if self.opening.get() > 0
+            || self
+                .connections
+                .borrow()
+                .iter()
+                .any(|connection| !connection.retired.get())
+        {
             return;
         }
         let address = self.setup.name.clone();
@@ -338,8 +344,8 @@ impl Hub {
             },
         };
         let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
-        for one in waiting {
-            drop(one.send(Err(copy())));
+        for grant in waiting {
+            drop(grant.send(Err(copy())));
         }
     }
 
@@ -376,27 +382,31 @@ impl Hub {
                 connection.why.set("idle");
             }
         }
-        let of_use = |it: &Rc<Connection>| !it.retired.get() || it.active.get() > 0;
+        let of_use =
+            |connection: &Rc<Connection>| !connection.retired.get() || connection.active.get() > 0;
         self.connections.borrow_mut().retain(of_use);
         self.hand_out();
     }
 
     fn count(&self) {
         let connections = self.connections.borrow();
-        let idle = connections.iter().filter(|it| it.active.get() == 0).count();
+        let idle = connections
+            .iter()
+            .filter(|connection| connection.active.get() == 0)
+            .count();
         let set = |count: &AtomicUsize, value| count.store(value, Ordering::Relaxed);
         set(&self.counts.open, connections.len() + self.opening.get());
         set(&self.counts.idle, idle);
         let waiting = self.waiting.borrow();
-        let waiting = waiting.iter().filter(|it| !it.is_closed());
+        let waiting = waiting.iter().filter(|grant| !grant.is_closed());
         set(&self.counts.waiting, waiting.count());
     }
 }
 
 /// Counts again when a call waits no more.
-struct Uncount<'h>(&'h Rc<Hub>);
+struct RecountOnDrop<'h>(&'h Rc<Hub>);
 
-impl Drop for Uncount<'_> {
+impl Drop for RecountOnDrop<'_> {
     fn drop(&mut self) {
         self.0.count();
     }
@@ -404,13 +414,13 @@ impl Drop for Uncount<'_> {
 
 /// Retires a connection over which a call has run out of time, and nothing was heard meanwhile:
 /// nobody may be there.
-struct Silence<'l> {
+struct RetireIfSilent<'l> {
     connection: &'l Connection,
     begun: Instant,
     deadline: Instant,
 }
 
-impl Drop for Silence<'_> {
+impl Drop for RetireIfSilent<'_> {
     fn drop(&mut self) {
         if Instant::now() >= self.deadline && self.connection.heard() < self.begun {
             self.connection.retired.set(true);

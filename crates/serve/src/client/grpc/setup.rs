@@ -65,7 +65,7 @@ impl Setup {
             None => self.executor().map_err(NoJob::NoExecutor)?,
         };
         let message = match &call {
-            Call::Grpc(it) if it.is_sent() => Message::json(bytes, call),
+            Call::Grpc(sent) if sent.is_sent() => Message::json(bytes, call),
             _ => Message {
                 call,
                 ..Message::received(bytes)
@@ -83,7 +83,7 @@ impl Setup {
         if ran
             .as_ref()
             .err()
-            .is_none_or(|it| it.error.reason != "panic")
+            .is_none_or(|failure| failure.error.reason != "panic")
         {
             free().push(executor);
         }

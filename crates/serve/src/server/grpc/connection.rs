@@ -210,7 +210,7 @@ impl End for ServerEnd {
         self.frames.borrow_mut().sent(bytes);
     }
 
-    fn obey(
+    fn handle_control(
         &mut self,
         session: &mut TlsSession,
         kind: ContentType,
@@ -218,7 +218,7 @@ impl End for ServerEnd {
     ) -> Result<Vec<u8>, Close> {
         let limits = self.shared.limits();
         match &mut self.control {
-            Some(control) => control.obey(session, kind, content, limits),
+            Some(control) => control.handle_control(session, kind, content, limits),
             None => Ok(Vec::new()),
         }
     }

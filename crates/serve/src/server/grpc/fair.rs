@@ -1,4 +1,4 @@
-//! Whose request is next: the threads of handlers are shared fairly by tenants, and each tenant's by
+//! Fair queueing of requests: tenants share the threads of handlers, and connections each tenant's part.
 //! its connections.
 //!
 //! What is shared is threads, for as long as a handler takes, and nobody knows that before. So
@@ -98,11 +98,11 @@ impl<K: Ord + Copy> Sharers<K> {
 
 /// Who may have a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum Eligible {
     /// Anybody.
     Anyone,
     /// Connections that have none.
-    Without,
+    WithoutThread,
 }
 
 /// A bounded queue of requests from which the next is taken in fairness.
@@ -137,9 +137,9 @@ impl<W> FairQueue<W> {
             true => Some(self.push_out(flow)?),
             false => None,
         };
-        self.tenants.change(flow.tenant, |it| it.waiting += 1);
+        self.tenants.change(flow.tenant, |share| share.waiting += 1);
         let connections = self.connections.entry(flow.tenant).or_default();
-        connections.change(flow.connection, |it| it.waiting += 1);
+        connections.change(flow.connection, |share| share.waiting += 1);
         let key = (flow.tenant, flow.connection);
         self.work.entry(key).or_default().push_back(work);
         self.waiting += 1;
@@ -156,20 +156,20 @@ impl<W> FairQueue<W> {
         if tenant == flow.tenant && connections.share(flow.connection).waiting + 1 >= most {
             return Err(Full);
         }
-        self.tenants.change(tenant, |it| it.waiting -= 1);
+        self.tenants.change(tenant, |share| share.waiting -= 1);
         if let Some(connections) = self.connections.get_mut(&tenant) {
-            connections.change(connection, |it| it.waiting -= 1);
+            connections.change(connection, |share| share.waiting -= 1);
         }
         let last = self.take(Flow { tenant, connection }, VecDeque::pop_back);
         last.ok_or(Full)
     }
 
     /// The one whose turn it is, if there is one.
-    fn next(&self, whose: Whose) -> Option<Flow> {
+    fn next(&self, eligible: Eligible) -> Option<Flow> {
         let mut tenants = self.tenants.ready.iter();
         tenants.find_map(|(.., tenant)| {
             let (running, _, connection) = self.connections.get(tenant)?.ready.first()?;
-            let may = whose == Whose::Anyone || *running == 0;
+            let may = eligible == Eligible::Anyone || *running == 0;
             may.then_some(Flow {
                 tenant: *tenant,
                 connection: *connection,
@@ -178,13 +178,13 @@ impl<W> FairQueue<W> {
     }
 
     /// Whether somebody waits who may have a thread.
-    pub(crate) fn has_next(&self, whose: Whose) -> bool {
-        self.next(whose).is_some()
+    pub(crate) fn has_next(&self, eligible: Eligible) -> bool {
+        self.next(eligible).is_some()
     }
 
     /// Takes the next request. It runs until [`FairQueue::end`] is told.
-    pub(crate) fn pop(&mut self, whose: Whose) -> Option<(Flow, W)> {
-        let flow = self.next(whose)?;
+    pub(crate) fn pop(&mut self, eligible: Eligible) -> Option<(Flow, W)> {
+        let flow = self.next(eligible)?;
         self.tenants.begin(flow.tenant);
         if let Some(connections) = self.connections.get_mut(&flow.tenant) {
             connections.begin(flow.connection);
@@ -248,7 +248,7 @@ mod tests {
     ) -> BTreeMap<(u16, u64), usize> {
         let mut counts = BTreeMap::new();
         for _ in 0..turns {
-            let (flow, work) = queue.pop(Whose::Anyone).expect("there is more");
+            let (flow, work) = queue.pop(Eligible::Anyone).expect("there is more");
             assert_eq!(flow, work);
             *counts.entry((flow.tenant, flow.connection)).or_default() += 1;
             queue.end(flow, takes(flow));
@@ -265,13 +265,13 @@ mod tests {
         // What others do not use, one may have.
         let counts = turns(&mut queue, 900, |_| MS);
         assert_eq!(counts, [((0, 1), 850), ((0, 2), 50)].into());
-        assert!(!queue.has_next(Whose::Anyone));
+        assert!(!queue.has_next(Eligible::Anyone));
     }
 
     #[test]
     fn who_has_long_requests_has_fewer_of_them() {
         let mut queue = queue(2_000, &[(flow(0, 1), 500), (flow(0, 2), 500)]);
-        let takes = |it: Flow| if it.connection == 1 { 9 * MS } else { MS };
+        let takes = |flow: Flow| if flow.connection == 1 { 9 * MS } else { MS };
         let counts = turns(&mut queue, 300, takes);
         assert_eq!(counts, [((0, 1), 30), ((0, 2), 270)].into());
     }
@@ -291,22 +291,23 @@ mod tests {
     fn threads_go_to_whoever_has_the_fewest() {
         let mut queue = queue(2_000, &[(flow(0, 1), 100)]);
         for _ in 0..8 {
-            queue.pop(Whose::Anyone).expect("waiting");
+            queue.pop(Eligible::Anyone).expect("waiting");
         }
         queue.push(flow(0, 2), flow(0, 2)).expect("room");
         queue.push(flow(0, 2), flow(0, 2)).expect("room");
         // Though the first has used nothing yet: nobody knows how long it will take.
-        let next = |queue: &mut FairQueue<Flow>, whose| queue.pop(whose).map(|(flow, _)| flow);
-        assert_eq!(next(&mut queue, Whose::Without), Some(flow(0, 2)));
-        assert_eq!(next(&mut queue, Whose::Without), None);
-        assert_eq!(next(&mut queue, Whose::Anyone), Some(flow(0, 2)));
-        assert_eq!(next(&mut queue, Whose::Anyone), Some(flow(0, 1)));
+        let next =
+            |queue: &mut FairQueue<Flow>, eligible| queue.pop(eligible).map(|(flow, _)| flow);
+        assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(0, 2)));
+        assert_eq!(next(&mut queue, Eligible::WithoutThread), None);
+        assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 2)));
+        assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 1)));
         // Also behind a tenant that has fewer, all of whose connections have one.
         queue.push(flow(1, 3), flow(1, 3)).expect("room");
-        assert_eq!(next(&mut queue, Whose::Without), Some(flow(1, 3)));
+        assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(1, 3)));
         queue.push(flow(1, 3), flow(1, 3)).expect("room");
         queue.push(flow(0, 4), flow(0, 4)).expect("room");
-        assert_eq!(next(&mut queue, Whose::Without), Some(flow(0, 4)));
+        assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(0, 4)));
     }
 
     #[test]
@@ -322,15 +323,20 @@ mod tests {
         assert_eq!(queue.push(flow(1, 3), flow(1, 3)), Err(Full));
         let counts = turns(&mut queue, 10, |_| MS);
         assert_eq!(counts[&(1, 3)], 5);
-        assert_eq!(queue.pop(Whose::Anyone), None);
+        assert_eq!(queue.pop(Eligible::Anyone), None);
     }
 
     #[test]
     fn nothing_is_kept_of_who_is_gone() {
-        let many: Vec<(Flow, usize)> = (0..100).map(|it| (flow(0, it), 3)).collect();
+        let many: Vec<(Flow, usize)> = (0..100).map(|number| (flow(0, number), 3)).collect();
         let mut queue = queue(1_000, &many);
         turns(&mut queue, 300, |_| MS);
         assert!(queue.work.is_empty() && queue.tenants.shares.is_empty());
-        assert!(queue.connections.values().all(|it| it.shares.is_empty()));
+        assert!(
+            queue
+                .connections
+                .values()
+                .all(|sharers| sharers.shares.is_empty())
+        );
     }
 }

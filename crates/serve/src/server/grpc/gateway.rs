@@ -45,7 +45,7 @@ impl Gateway {
     }
 
     /// Whether the connection of a client learns by itself that the server stops.
-    pub(crate) fn is_told(&self, peer: SocketAddr) -> bool {
+    pub(crate) fn speaks_http2(&self, peer: SocketAddr) -> bool {
         self.speaking().contains(&peer)
     }
 

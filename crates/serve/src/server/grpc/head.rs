@@ -81,7 +81,9 @@ impl Head {
             method: id,
             function: format!("{}.{}", method.service, method.name),
             codec,
-            takes_gzip: accepted.split(',').any(|it| it.trim() == "gzip"),
+            takes_gzip: accepted
+                .split(',')
+                .any(|encoding| encoding.trim() == "gzip"),
             timeout,
             parent: TraceParent::read(
                 text(&parts.headers, "traceparent"),

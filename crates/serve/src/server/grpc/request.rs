@@ -21,7 +21,7 @@ use crate::handler::request::{Arguments, Request};
 use crate::handler::returned::{Made, Returned};
 use crate::handler::value::{HandlerError, Value};
 use crate::memory::buffers;
-use crate::memory::room::Making;
+use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::observe::run::TraceRun;
@@ -34,7 +34,7 @@ use crate::transport::grpc::metadata::Metadata;
 use crate::transport::grpc::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 
 /// A request that has come.
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) shared: Arc<Shared>,
     pub(crate) terms: Terms,
     pub(crate) parent: Option<TraceParent>,
@@ -51,7 +51,7 @@ pub(crate) struct Asked {
     /// What the request's records cost, if it is recorded.
     pub(crate) records: Option<Tally>,
     /// The response that is to be made.
-    pub(crate) making: Arc<Making>,
+    pub(crate) budget: Arc<ResponseBudget>,
 }
 
 /// What a request has cost, if it is recorded.
@@ -81,11 +81,11 @@ pub(crate) struct Answer {
     pub(crate) message: Wiped,
     pub(crate) gzip: bool,
     pub(crate) recorded: Option<Box<Recorded>>,
-    pub(crate) making: Arc<Making>,
+    pub(crate) budget: Arc<ResponseBudget>,
 }
 
 /// What becomes of a request on a worker.
-pub(crate) enum Begun {
+pub(crate) enum Progress {
     /// It is answered.
     Done(Result<Answer, Status>),
     /// Its handler has promised an answer.
@@ -94,30 +94,33 @@ pub(crate) enum Begun {
 
 /// A request whose handler has promised an answer.
 pub(crate) struct Later {
-    open: Open,
+    unanswered: Unanswered,
     pending: Pending,
 }
 
 impl Later {
     /// Answers the request when the promise is kept.
     pub(crate) async fn answer(self: Box<Self>) -> Result<Answer, Status> {
-        let Later { mut open, pending } = *self;
+        let Later {
+            mut unanswered,
+            pending,
+        } = *self;
         let value = returned(Ok(pending.await));
-        match open.0.take() {
-            Some((asked, span, handled)) => asked.finish(span, handled, value),
+        match unanswered.0.take() {
+            Some((request, span, handled)) => request.finish(span, handled, value),
             None => Err(given_up()),
         }
     }
 }
 
 /// A request without an answer yet; there is none if it is dropped.
-struct Open(Option<(Asked, Option<RequestSpan>, Handled)>);
+struct Unanswered(Option<(ReceivedRequest, Option<RequestSpan>, Handled)>);
 
-impl Drop for Open {
+impl Drop for Unanswered {
     fn drop(&mut self) {
-        if let Some((asked, span, handled)) = self.0.take() {
+        if let Some((request, span, handled)) = self.0.take() {
             // There is nobody to be told.
-            let _ = asked.finish(span, handled, Err(given_up()));
+            let _ = request.finish(span, handled, Err(given_up()));
         }
     }
 }
@@ -135,21 +138,24 @@ struct Handled {
     trail: Option<Trail>,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// Has the request answered, if somebody still waits.
-    pub(crate) fn begin(mut self) -> Begun {
+    pub(crate) fn begin(mut self) -> Progress {
         let mut span = None;
         let (handled, made) = match self.handle_within(&mut span) {
             Ok(begun) => begun,
-            Err(status) => return Begun::Done(self.emit(span, Err(status))),
+            Err(status) => return Progress::Done(self.emit(span, Err(status))),
         };
         match made {
             Ok(Made::Later(pending)) => {
-                let open = Open(Some((self, span, handled)));
-                Begun::Later(Box::new(Later { open, pending }))
+                let unanswered = Unanswered(Some((self, span, handled)));
+                Progress::Later(Box::new(Later {
+                    unanswered,
+                    pending,
+                }))
             }
-            Ok(Made::Now(value)) => Begun::Done(self.finish(span, handled, Ok(value))),
-            Err(status) => Begun::Done(self.finish(span, handled, Err(status))),
+            Ok(Made::Now(value)) => Progress::Done(self.finish(span, handled, Ok(value))),
+            Err(status) => Progress::Done(self.finish(span, handled, Err(status))),
         }
     }
 
@@ -187,7 +193,12 @@ impl Asked {
             let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
             *span = Some(spans.begin(&self.function, self.peer.address, tenant, &ran, parent));
         }
-        let arrival = ran.outcome.arrivals.drain(..).next().map(|it| it.job);
+        let arrival = ran
+            .outcome
+            .arrivals
+            .drain(..)
+            .next()
+            .map(|arrival| arrival.job);
         let Some(mut job) = arrival else {
             let why = "T1 notified no core";
             return Err(status(Code::Internal, "failed", why));
@@ -225,7 +236,7 @@ impl Asked {
             span.add_handler(handled.start, spent);
         }
         let body = value.and_then(body);
-        let replied = body.and_then(|it| self.reply(&handled, it, &mut span));
+        let replied = body.and_then(|body| self.reply(&handled, body, &mut span));
         let answer = replied.map(|(mut answer, sent)| {
             if let (Some(records), Some(trail)) = (self.records.take(), handled.trail) {
                 answer.recorded = Some(Box::new(Recorded {
@@ -271,13 +282,13 @@ impl Asked {
                 record,
                 function,
                 json: &json,
-                making: Some(&self.making),
+                budget: Some(&self.budget),
             }),
         };
         let called = catch_unwind(AssertUnwindSafe(|| {
             self.shared.dispatch.call(handler, &request)
         }));
-        returned(called.map(|it| it.map(|Returned(made)| made)))
+        returned(called.map(|returned| returned.map(|Returned(made)| made)))
     }
 
     fn reply(
@@ -316,14 +327,14 @@ impl Asked {
         match arrival {
             Some(arrival) => {
                 let message = Wiped::new(arrival.job.bytes);
-                if !self.making.made(message.capacity(), size) {
+                if !self.budget.settle(message.capacity(), size) {
                     return Err(no_room());
                 }
                 let answer = Answer {
                     message,
                     gzip,
                     recorded: None,
-                    making: self.making.clone(),
+                    budget: self.budget.clone(),
                 };
                 Ok((answer, ran))
             }

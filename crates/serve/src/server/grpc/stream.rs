@@ -20,10 +20,10 @@ use tokio::time::{sleep_until, timeout};
 use super::account::{Account, Answered};
 use super::fair::Flow;
 use super::head::{Head, Refusal};
-use super::request::{Answer, Asked, Begun, Recorded};
+use super::request::{Answer, Progress, ReceivedRequest, Recorded};
 use super::status::{Detail, Status};
 use super::workers::Workers;
-use crate::memory::room::{Making, Room, Sending, Sizes};
+use crate::memory::room::{ResponseBudget, Room, Sending, Sizes};
 use crate::memory::wipe::Wiped;
 use crate::server::peer::Peer;
 use crate::server::places::Place;
@@ -61,9 +61,9 @@ impl Drop for Active<'_> {
 }
 
 /// Counts the bytes of a message that is coming, until it is there.
-struct Coming<'s>(Option<&'s Account>, usize);
+struct ReceivedBytes<'s>(Option<&'s Account>, usize);
 
-impl Coming<'_> {
+impl ReceivedBytes<'_> {
     fn add(&mut self, bytes: usize) {
         if let Some(account) = self.0 {
             account.ledger.borrow_mut().receives(bytes);
@@ -72,7 +72,7 @@ impl Coming<'_> {
     }
 }
 
-impl Drop for Coming<'_> {
+impl Drop for ReceivedBytes<'_> {
     fn drop(&mut self) {
         if let Some(account) = self.0 {
             account.ledger.borrow_mut().forget_received(self.1);
@@ -81,9 +81,9 @@ impl Drop for Coming<'_> {
 }
 
 /// Tells those who work on a request that nobody waits for them, however that came.
-struct Leaving(Arc<AtomicBool>);
+struct AbandonOnDrop(Arc<AtomicBool>);
 
-impl Drop for Leaving {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -126,7 +126,7 @@ impl Streams {
             }
             Err(Refusal::Grpc(status)) => {
                 metrics.request("", status.label);
-                send_status(&mut respond, &self.told(status, parts.uri.path()));
+                send_status(&mut respond, &self.for_client(status, parts.uri.path()));
                 return;
             }
         };
@@ -134,7 +134,8 @@ impl Streams {
         match end {
             End::Answer(mut answer) => {
                 let answered = answer.recorded.take();
-                let charged = answered.and_then(|it| self.charge(*it, &head.function, &answer));
+                let charged =
+                    answered.and_then(|recorded| self.charge(*recorded, &head.function, &answer));
                 let sent = self.send(&mut respond, answer).await;
                 match (sent, charged) {
                     (true, Some((account, answered))) => account.answered(answered),
@@ -148,7 +149,7 @@ impl Streams {
             }
             End::Status(status) => {
                 metrics.request(&head.function, status.label);
-                send_status(&mut respond, &self.told(status, &head.function));
+                send_status(&mut respond, &self.for_client(status, &head.function));
                 self.frames.borrow_mut().answered();
             }
             End::Reset => metrics.request(&head.function, "cancelled"),
@@ -156,13 +157,13 @@ impl Streams {
     }
 
     /// What of a status the client is told; the log is told all.
-    fn told(&self, status: Status, function: &str) -> Status {
+    fn for_client(&self, status: Status, function: &str) -> Status {
         let (reports, peer) = (&self.shared.observers.reports, self.peer.address);
         let (label, why) = (status.label, &status.message);
         let message = match &status.detail {
             Detail::Open => return status,
-            Detail::Private => reports.tell(label, function, peer, why),
-            Detail::Logged(id) => reports.told(label, id, why),
+            Detail::Private => reports.report(label, function, peer, why),
+            Detail::Logged(id) => reports.client_text(label, id, why),
         };
         Status { message, ..status }
     }
@@ -196,10 +197,12 @@ impl Streams {
         body: RecvStream,
         respond: &mut SendResponse<Bytes>,
     ) -> End {
-        let deadline = head.timeout.and_then(|it| Instant::now().checked_add(it));
+        let deadline = head
+            .timeout
+            .and_then(|timeout| Instant::now().checked_add(timeout));
         let abandoned = Arc::new(AtomicBool::new(false));
         // Also if the connection ends first.
-        let _leaving = Leaving(abandoned.clone());
+        let _abandon = AbandonOnDrop(abandoned.clone());
         let expired = async {
             match deadline {
                 Some(deadline) => sleep_until(deadline.into()).await,
@@ -232,8 +235,9 @@ impl Streams {
         let patience = self.shared.config.message_timeout;
         let (message, _permit) = self.receive(body, patience).await?;
         let account = self.account.as_ref();
-        let records = account.map(|it| it.ledger.borrow_mut().charge_received(message.len()));
-        let making = self.make_room(head.method).await;
+        let records =
+            account.map(|account| account.ledger.borrow_mut().charge_received(message.len()));
+        let budget = self.make_room(head.method).await;
         let terms = match &self.shared.admission.tenants {
             None => Terms::default(),
             Some(tenants) => {
@@ -241,7 +245,7 @@ impl Streams {
                 passed.ok_or_else(stopping)?
             }
         };
-        let asked = Asked {
+        let request = ReceivedRequest {
             shared: self.shared.clone(),
             terms,
             parent: head.parent.clone(),
@@ -254,20 +258,20 @@ impl Streams {
             metadata: head.metadata.clone(),
             abandoned,
             records,
-            making,
+            budget,
         };
         let begun = match self.shared.config.handler_threads {
-            0 => self.place.busy(|| asked.begin()),
-            _ => self.begin(asked).await?,
+            0 => self.place.busy(|| request.begin()),
+            _ => self.begin(request).await?,
         };
         match begun {
-            Begun::Done(answer) => answer,
-            Begun::Later(later) => later.answer().await,
+            Progress::Done(answer) => answer,
+            Progress::Later(later) => later.answer().await,
         }
     }
 
     /// Has a worker begin with a request.
-    async fn begin(&self, asked: Asked) -> Result<Begun, Status> {
+    async fn begin(&self, request: ReceivedRequest) -> Result<Progress, Status> {
         let busy = || {
             let why = "too many requests wait for a thread";
             Status::new(Code::ResourceExhausted, "busy", why)
@@ -277,7 +281,7 @@ impl Streams {
             connection: self.place.number,
         };
         let (sender, begun) = oneshot::channel();
-        let work = Box::new(move || drop(sender.send(asked.begin())));
+        let work = Box::new(move || drop(sender.send(request.begin())));
         self.workers.submit(flow, work).map_err(|_| busy())?;
         begun.await.map_err(|_| match self.workers.is_closed() {
             true => stopping(),
@@ -287,7 +291,7 @@ impl Streams {
     }
 
     /// Waits until there is room for what the method will respond.
-    async fn make_room(&self, MethodId(method): MethodId) -> Arc<Making> {
+    async fn make_room(&self, MethodId(method): MethodId) -> Arc<ResponseBudget> {
         let largest = self.shared.limits().max_message_bytes;
         let reserved = self.room.reserve(&self.sizes, method, largest).await;
         // The connection's own thread is the one that sends, and cannot wait for itself.
@@ -295,7 +299,7 @@ impl Streams {
             0 => Duration::ZERO,
             _ => self.shared.config.write_timeout,
         };
-        Arc::new(Making {
+        Arc::new(ResponseBudget {
             reserved,
             sizes: self.sizes.clone(),
             method,
@@ -317,7 +321,7 @@ impl Streams {
         let mut waited = Duration::ZERO;
         let mut message = Wiped::default();
         let (mut held, mut expected, mut permit) = (0, None, None);
-        let mut coming = Coming(self.account.as_deref(), 0);
+        let mut coming = ReceivedBytes(self.account.as_deref(), 0);
         loop {
             let left = (patience + waited).saturating_sub(begun.elapsed());
             let chunk = timeout(left, body.data()).await.map_err(|_| {
@@ -331,7 +335,9 @@ impl Streams {
             held += chunk.len();
             coming.add(chunk.len());
             let known = expected.or_else(|| match message.is_empty() {
-                true => message_length(&chunk, limits).ok()?.map(|it| PREFIX + it),
+                true => message_length(&chunk, limits)
+                    .ok()?
+                    .map(|length| PREFIX + length),
                 false => None,
             });
             append(&mut message, &chunk, known);
@@ -417,7 +423,7 @@ async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Resul
     // The memory is wiped, and its room given back, when the last part of it has been sent.
     let sending = Sending {
         message: answer.message,
-        _making: answer.making,
+        _budget: answer.budget,
     };
     send_all(&mut stream, Bytes::from_owner(sending), false).await?;
     let mut trailers = HeaderMap::new();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use super::fair::{FairQueue, Flow, Full, Whose};
+use super::fair::{Eligible, FairQueue, Flow, Full};
 use crate::server::thread_scope::ThreadScope;
 
 /// A request's work.
@@ -51,11 +51,11 @@ struct State {
 }
 
 impl State {
-    /// Whose work the next thread may do, of `most` that all share.
-    fn whose(&self, most: usize) -> Option<Whose> {
+    /// The requests that the next thread may take, of `most` that all share.
+    fn eligible(&self, most: usize) -> Option<Eligible> {
         match self.running {
-            shared if shared < most => Some(Whose::Anyone),
-            kept if kept < 2 * most => Some(Whose::Without),
+            shared if shared < most => Some(Eligible::Anyone),
+            kept if kept < 2 * most => Some(Eligible::WithoutThread),
             _ => None,
         }
     }
@@ -116,8 +116,8 @@ impl Workers {
     /// returned is to be woken, once nobody holds the state.
     #[must_use]
     fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
-        let whose = state.whose(self.most)?;
-        if state.coming || !state.queue.has_next(whose) {
+        let eligible = state.eligible(self.most)?;
+        if state.coming || !state.queue.has_next(eligible) {
             return None;
         }
         let idle = state.idle.pop();
@@ -156,7 +156,9 @@ impl Workers {
             state.running -= 1;
         }
         loop {
-            let next = state.whose(self.most).and_then(|it| state.queue.pop(it));
+            let next = state
+                .eligible(self.most)
+                .and_then(|eligible| state.queue.pop(eligible));
             if let Some(next) = next {
                 state.running += 1;
                 let called = self.call(&mut state);

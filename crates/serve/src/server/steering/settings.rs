@@ -31,7 +31,9 @@ impl SteeringPolicy {
 
     /// The policy with a name.
     pub fn named(name: &str) -> Option<SteeringPolicy> {
-        SteeringPolicy::ALL.into_iter().find(|it| it.name() == name)
+        SteeringPolicy::ALL
+            .into_iter()
+            .find(|policy| policy.name() == name)
     }
 }
 

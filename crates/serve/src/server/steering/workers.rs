@@ -35,30 +35,30 @@ use crate::handler::kinds::AnyHandler;
 use crate::handler::request::{Arguments, Request};
 use crate::handler::returned::Returned;
 use crate::handler::value::HandlerError;
-use crate::memory::room::Making;
+use crate::memory::room::ResponseBudget;
 use crate::server::thread_scope::ThreadScope;
 use crate::transport::ensemble::NextCore;
 use crate::transport::grpc::metadata::Metadata;
 
 /// The workers of a running server.
-pub(crate) struct Steered {
+pub(crate) struct SteeredWorkers {
     settings: Steering,
     loads: CoreLoads,
     next: NextCore,
-    lanes: Vec<Arc<Lane>>,
+    queues: Vec<Arc<RunQueue>>,
     workers: Vec<JoinHandle<()>>,
 }
 
-impl fmt::Debug for Steered {
+impl fmt::Debug for SteeredWorkers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Steered")
+        f.debug_struct("SteeredWorkers")
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
 }
 
 /// A worker's run queue. It holds no more than there are connections.
-struct Lane {
+struct RunQueue {
     number: usize,
     loads: CoreLoads,
     tasks: Mutex<Tasks>,
@@ -74,12 +74,12 @@ struct Tasks {
 
 struct Task {
     handler: AnyHandler,
-    request: OwnRequest,
+    request: OwnedRequest,
     reply: Arc<Reply>,
 }
 
 /// A request that does not end with the job that it came from.
-struct OwnRequest {
+struct OwnedRequest {
     service: String,
     method: String,
     arguments: Zeroizing<Vec<u8>>,
@@ -91,7 +91,7 @@ struct OwnRequest {
     metadata: Metadata,
     abandoned: Option<Arc<AtomicBool>>,
     context: Option<Context>,
-    record: Option<(Record, FunctionId, Option<Arc<Making>>)>,
+    record: Option<(Record, FunctionId, Option<Arc<ResponseBudget>>)>,
 }
 
 type Answer = Result<Result<Returned, HandlerError>, Box<dyn Any + Send>>;
@@ -106,11 +106,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Steered {
+impl SteeredWorkers {
     pub(crate) fn start(
         settings: Steering,
         scope: &Arc<ThreadScope>,
-    ) -> Result<Steered, ServeError> {
+    ) -> Result<SteeredWorkers, ServeError> {
         if settings.workers == 0 {
             return Err(ServeError::Steering);
         }
@@ -119,21 +119,21 @@ impl Steered {
             true => usable_cores()?,
             false => Vec::new(),
         };
-        let mut steered = Steered {
+        let mut steered = SteeredWorkers {
             settings,
             loads,
             next: NextCore::default(),
-            lanes: Vec::new(),
+            queues: Vec::new(),
             workers: Vec::new(),
         };
         for number in 0..settings.workers {
-            let lane = Arc::new(Lane {
+            let queue = Arc::new(RunQueue {
                 number,
                 loads: steered.loads.clone(),
                 tasks: Mutex::default(),
                 filled: Condvar::new(),
             });
-            steered.lanes.push(lane.clone());
+            steered.queues.push(queue.clone());
             let core = number.checked_rem(cores.len()).map(|at| cores[at]);
             let scope = scope.clone();
             let worker = thread::Builder::new()
@@ -141,7 +141,7 @@ impl Steered {
                 .spawn(move || {
                     // A core that is taken away later is not worth a failure.
                     let _ = core.map(pin);
-                    scope(&mut || lane.work());
+                    scope(&mut || queue.work());
                 })?;
             steered.workers.push(worker);
         }
@@ -165,10 +165,10 @@ impl Steered {
         request: &Request<'_>,
     ) -> Result<Returned, HandlerError> {
         let reply = Arc::<Reply>::default();
-        let lane = request.core.unwrap_or(0) % self.lanes.len();
-        self.lanes[lane].push(Task {
+        let queue = request.core.unwrap_or(0) % self.queues.len();
+        self.queues[queue].push(Task {
             handler: handler.clone(),
-            request: OwnRequest {
+            request: OwnedRequest {
                 service: request.service.to_owned(),
                 method: request.method.to_owned(),
                 arguments: Zeroizing::new(request.arguments.to_vec()),
@@ -180,8 +180,13 @@ impl Steered {
                 metadata: request.metadata.clone(),
                 abandoned: request.abandoned.cloned(),
                 context: request.context.cloned(),
-                record: (request.record)
-                    .map(|it| (it.record.clone(), it.function, it.making.cloned())),
+                record: (request.record).map(|arguments| {
+                    (
+                        arguments.record.clone(),
+                        arguments.function,
+                        arguments.budget.cloned(),
+                    )
+                }),
             },
             reply: reply.clone(),
         });
@@ -199,11 +204,11 @@ impl Steered {
     }
 }
 
-impl Drop for Steered {
+impl Drop for SteeredWorkers {
     fn drop(&mut self) {
-        for lane in &self.lanes {
-            lock(&lane.tasks).closed = true;
-            lane.filled.notify_all();
+        for queue in &self.queues {
+            lock(&queue.tasks).closed = true;
+            queue.filled.notify_all();
         }
         for worker in self.workers.drain(..) {
             let _ = worker.join();
@@ -211,7 +216,7 @@ impl Drop for Steered {
     }
 }
 
-impl Lane {
+impl RunQueue {
     fn push(&self, task: Task) {
         let mut tasks = lock(&self.tasks);
         tasks.waiting.push_back(task);
@@ -267,11 +272,11 @@ impl Lane {
                 metadata: &request.metadata,
                 abandoned: request.abandoned.as_ref(),
                 context: request.context.as_ref(),
-                record: (request.record.as_ref()).map(|(record, function, making)| Arguments {
+                record: (request.record.as_ref()).map(|(record, function, budget)| Arguments {
                     record,
                     function: *function,
                     json: &json,
-                    making: making.as_ref(),
+                    budget: budget.as_ref(),
                 }),
             };
             let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));

@@ -41,7 +41,7 @@ impl State {
         Terms {
             tenant: number,
             priority: self.tenant.priority,
-            due: self.tenant.due_within.map(|it| Instant::now() + it),
+            due: self.tenant.due_within.map(|within| Instant::now() + within),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Tenants {
         check(&tenants)?;
         let mut unproven = tenants
             .iter()
-            .filter(|it| !identified && !it.identities.is_empty());
+            .filter(|tenant| !identified && !tenant.identities.is_empty());
         if let Some(tenant) = unproven.next() {
             return Err(TenantError::Unproven(tenant.name.clone()));
         }
@@ -120,8 +120,14 @@ impl Tenants {
     pub(crate) fn of(&self, address: IpAddr, identities: &[String]) -> u16 {
         let address = address.to_canonical();
         let has = |State { tenant, .. }: &State| {
-            tenant.networks.iter().any(|it| it.contains(&address))
-                || tenant.identities.iter().any(|it| identities.contains(it))
+            tenant
+                .networks
+                .iter()
+                .any(|network| network.contains(&address))
+                || tenant
+                    .identities
+                    .iter()
+                    .any(|identity| identities.contains(identity))
         };
         let found = self.all.iter().position(has);
         found.unwrap_or(self.all.len() - 1) as u16
@@ -193,8 +199,8 @@ impl Tenants {
         while cost.requests > 0 || cost.bytes > 0 {
             let requests = most(&buckets.requests, cost.requests);
             let bytes = most(&buckets.bytes, cost.bytes);
-            let one = ready(&buckets.requests, requests, now);
-            let ready = one.max(ready(&buckets.bytes, bytes, now));
+            let for_requests = ready(&buckets.requests, requests, now);
+            let ready = for_requests.max(ready(&buckets.bytes, bytes, now));
             if ready > now {
                 let left = self.clock.edge(ready).saturating_sub(self.now());
                 let left = Duration::from_nanos(left.as_ps().div_ceil(1_000));
@@ -223,7 +229,7 @@ impl Tenants {
     pub(crate) fn reshape(&self, name: &str, shaping: Shaping) -> Result<(), TenantError> {
         let find = |state: &&State| state.tenant.name == name && name != OTHERS;
         let Some(state) = self.all.iter().find(find) else {
-            let known: Vec<&str> = self.all.iter().map(|it| &*it.tenant.name).collect();
+            let known: Vec<&str> = self.all.iter().map(|state| &*state.tenant.name).collect();
             return Err(TenantError::Unknown {
                 name: name.to_owned(),
                 known: known[..known.len() - 1].join(", "),
@@ -247,7 +253,9 @@ impl Tenants {
     /// By tenant, how many requests wait.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, usize)> {
         let row = |state: &State| state.gate.waiting() + state.waiting.load(Ordering::Relaxed);
-        self.all.iter().map(move |it| (&*it.tenant.name, row(it)))
+        self.all
+            .iter()
+            .map(move |state| (&*state.tenant.name, row(state)))
     }
 }
 
@@ -294,6 +302,6 @@ fn spend(bucket: &mut Option<TokenBucket>, cost: u64, now: Cycles) {
 fn write(bucket: &mut Option<TokenBucket>, registers: Option<Registers>, now: Cycles) {
     match (bucket.as_mut(), registers) {
         (Some(bucket), Some(registers)) => bucket.write(registers, now),
-        (_, registers) => *bucket = registers.map(|it| TokenBucket::new(it, now)),
+        (_, registers) => *bucket = registers.map(|registers| TokenBucket::new(registers, now)),
     }
 }

@@ -130,10 +130,11 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
         if tenant.networks.is_empty() && tenant.identities.is_empty() {
             return Err(TenantError::Nowhere(name.clone()));
         }
-        let is_name = |it: &&String| {
-            it.contains(':') || ServerName::try_from(it.as_str()).is_ok_and(|it| is_dns_name(&it))
+        let is_name = |identity: &&String| {
+            let dns_name = ServerName::try_from(identity.as_str());
+            identity.contains(':') || dns_name.is_ok_and(|name| is_dns_name(&name))
         };
-        if let Some(identity) = tenant.identities.iter().find(|it| !is_name(it)) {
+        if let Some(identity) = tenant.identities.iter().find(|identity| !is_name(identity)) {
             let (name, identity) = (name.clone(), identity.clone());
             return Err(TenantError::Identity { name, identity });
         }

@@ -79,7 +79,7 @@ pub(crate) fn handle(
             record,
             function,
             json: &json,
-            making: None,
+            budget: None,
         }),
     };
     let call = || match shared.dispatch.call(handler, &request)? {

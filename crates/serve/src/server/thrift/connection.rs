@@ -283,12 +283,12 @@ impl<'s> Connection<'s> {
             self.inbound.consume(end);
         } else {
             let limits = self.shared.limits();
-            let obeyed = control.obey(session, kind, content, limits);
+            let handled = control.handle_control(session, kind, content, limits);
             self.inbound.consume(end);
-            self.client_is_done = matches!(obeyed, Err(Close::Done));
+            self.client_is_done = matches!(handled, Err(Close::Done));
             return match self.client_is_done {
                 true => Ok(()),
-                false => self.write(&obeyed?),
+                false => self.write(&handled?),
             };
         }
         Ok(())
@@ -443,12 +443,12 @@ impl<'s> Connection<'s> {
             }
             Err(Refusal::Logged { id, why }) => {
                 self.ended(call, "handler_failed");
-                let told = self
+                let text = self
                     .shared
                     .observers
                     .reports
-                    .told("handler_failed", &id, &why);
-                self.send_exception(call, INTERNAL_ERROR, &told)?;
+                    .client_text("handler_failed", &id, &why);
+                self.send_exception(call, INTERNAL_ERROR, &text)?;
                 Ok(None)
             }
         }

@@ -25,8 +25,8 @@ impl Connection<'_> {
         why: &str,
     ) -> Result<(), Close> {
         let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
-        let told = reports.tell(code, &name(call), peer, why);
-        self.send_exception(call, kind, &told)
+        let text = reports.report(code, &name(call), peer, why);
+        self.send_exception(call, kind, &text)
     }
 
     /// Tells the client why its request cannot be served; the connection ends if the request is
@@ -49,7 +49,7 @@ impl Connection<'_> {
             return Ok(());
         }
         let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
-        let told = reports.tell(reason, header.name, peer, &error.to_string());
-        self.send_exception(&header.exception(), kind, &told)
+        let text = reports.report(reason, header.name, peer, &error.to_string());
+        self.send_exception(&header.exception(), kind, &text)
     }
 }

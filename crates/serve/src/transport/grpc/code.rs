@@ -83,8 +83,11 @@ impl Code {
 
     /// The code of a `grpc-status`; one that does not exist is UNKNOWN.
     pub(crate) fn from_header(value: &HeaderValue) -> Code {
-        let number = value.to_str().ok().and_then(|it| it.parse::<usize>().ok());
-        let known = number.and_then(|it| Code::NAMES.get(it));
+        let number = value
+            .to_str()
+            .ok()
+            .and_then(|text| text.parse::<usize>().ok());
+        let known = number.and_then(|number| Code::NAMES.get(number));
         known.map_or(Code::Unknown, |(code, _)| *code)
     }
 

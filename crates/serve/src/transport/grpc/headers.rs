@@ -25,7 +25,8 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 /// The value of `grpc-timeout`.
 pub(crate) fn read_timeout(value: &str) -> Option<Duration> {
     let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
-    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|it| it.is_ascii_digit()) {
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit())
+    {
         return None;
     }
     let count: u64 = digits.parse().ok()?;

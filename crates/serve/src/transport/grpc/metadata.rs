@@ -132,7 +132,8 @@ impl Metadata {
 
     /// All names with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, MetadataValue<'_>)> {
-        let values = |(name, value)| meanings(name, value).map(|it| (HeaderName::as_str(name), it));
+        let values =
+            |(name, value)| meanings(name, value).map(|value| (HeaderName::as_str(name), value));
         self.entries
             .iter()
             .map(|(name, value)| (name, value))
@@ -151,11 +152,11 @@ impl Metadata {
             if is_reserved(name) {
                 continue;
             }
-            let told = || name.as_str().to_owned();
+            let owned = || name.as_str().to_owned();
             if !is_binary(name) {
-                readable(value).ok_or_else(|| MetadataError::Text(told()))?;
+                readable(value).ok_or_else(|| MetadataError::Text(owned()))?;
             } else if !parts(value).all(|part| BASE64.decode(part).is_ok()) {
-                return Err(MetadataError::Base64(told()));
+                return Err(MetadataError::Base64(owned()));
             }
             metadata.entries.push((name.clone(), value.clone()));
         }
@@ -308,18 +309,18 @@ mod tests {
         assert_eq!(metadata.add("X-Step", "x"), name("X-Step"));
         assert_eq!(metadata.add(":path", "x"), name(":path"));
         assert_eq!(metadata.add("a b", "x"), name("a b"));
-        let told = "x".to_owned();
+        let name = "x".to_owned();
         assert_eq!(
             metadata.add("x", "é"),
-            Err(MetadataError::Text(told.clone()))
+            Err(MetadataError::Text(name.clone()))
         );
         assert_eq!(
             metadata.add("x", "a\tb"),
-            Err(MetadataError::Text(told.clone()))
+            Err(MetadataError::Text(name.clone()))
         );
         assert_eq!(
             metadata.add_bytes("x", b""),
-            Err(MetadataError::NotBytes(told))
+            Err(MetadataError::NotBytes(name))
         );
         let bytes = MetadataError::NotText("x-bin".to_owned());
         assert_eq!(metadata.add("x-bin", "AQ"), Err(bytes));

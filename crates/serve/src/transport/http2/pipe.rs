@@ -62,7 +62,7 @@ pub(crate) trait End {
     fn sent(&mut self, bytes: usize);
 
     /// Obeys what came in a record that is no application data. Returns what must be sent.
-    fn obey(
+    fn handle_control(
         &mut self,
         session: &mut TlsSession,
         kind: ContentType,
@@ -147,7 +147,11 @@ impl<E: End> Pipe<E> {
             Ok(mut ran) => {
                 self.inbound.consume(bytes);
                 if let Some(ledger) = self.end.ledger() {
-                    let plain = ran.outcome.arrivals.iter().map(|it| it.job.bytes.len());
+                    let plain = ran
+                        .outcome
+                        .arrivals
+                        .iter()
+                        .map(|arrival| arrival.job.bytes.len());
                     ledger.borrow_mut().add_received(&ran, bytes, plain.sum());
                 }
                 for arrival in ran.outcome.arrivals.drain(..) {
@@ -176,7 +180,7 @@ impl<E: End> Pipe<E> {
                 self.keep(std::mem::take(&mut content));
                 continue;
             }
-            let reply = self.end.obey(session, kind, &content)?;
+            let reply = self.end.handle_control(session, kind, &content)?;
             self.sealed.push(&reply);
         }
         Ok(())
@@ -214,7 +218,7 @@ impl<E: End> Pipe<E> {
         let done = self.end.run(trace, &message, &mut self.conversation);
         let mut ran = done.map_err(Close::Failed)?;
         if let Some(ledger) = self.end.ledger() {
-            let sealed = ran.outcome.sent.iter().map(|it| it.bytes.len()).sum();
+            let sealed = ran.outcome.sent.iter().map(|sent| sent.bytes.len()).sum();
             let plain = self.collected.bytes().len();
             ledger.borrow_mut().add_sent(&ran, plain, sealed);
         }
@@ -279,7 +283,7 @@ impl<E: End> Pipe<E> {
 
     /// Sends the alert that an error of TLS calls for, as far as the other end takes it at once:
     /// the library asks for nothing more once it knows of the error.
-    fn say_why(&mut self, cx: &mut Context<'_>, close: &Close) {
+    fn send_alert(&mut self, cx: &mut Context<'_>, close: &Close) {
         if self.said_bye || !alerts::is_fatal(close) {
             return;
         }
@@ -326,7 +330,7 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
                 return Poll::Ready(Ok(()));
             }
             if let Some(close) = pipe.last.take() {
-                pipe.say_why(cx, &close);
+                pipe.send_alert(cx, &close);
                 return Poll::Ready(Err(pipe.fail(close)));
             }
             match pipe.open() {

@@ -23,7 +23,7 @@ fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Cl
     let bad = |_| Close::Handshake(CertificateError::BadEncoding.into());
     let own = EndEntityCert::try_from(own).map_err(bad)?;
     let names = own.valid_dns_names().map(str::to_ascii_lowercase);
-    let uris = own.valid_uri_names().filter(|it| has_scheme(it));
+    let uris = own.valid_uri_names().filter(|uri| has_scheme(uri));
     Ok(names.chain(uris.map(str::to_owned)).collect())
 }
 

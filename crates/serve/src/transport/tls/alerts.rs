@@ -35,7 +35,7 @@ pub(crate) fn received(description: u8) -> Close {
     }
 }
 
-/// What is wrong with a message of TLS that cannot be obeyed.
+/// What is wrong with a message of TLS that cannot be handled.
 pub(crate) fn out_of_place(content: ContentType, message: &[u8]) -> AccelError {
     let bad = |why: &str, alert| AccelError::BadRecord {
         at: 0,

@@ -33,7 +33,7 @@ impl<D> Control<D> {
     }
 
     /// Obeys what came in a record that is no application data. Returns what must be sent.
-    pub(crate) fn obey(
+    pub(crate) fn handle_control(
         &mut self,
         session: &mut TlsSession,
         content: ContentType,

@@ -65,7 +65,7 @@ pub(crate) fn shake<C: Handshake>(
             Err(error) => {
                 if !matches!(error, rustls::Error::AlertReceived(_)) {
                     let rest = discard.min(records.len());
-                    let _ = say_why(connection, &mut records[rest..], stream, deadline);
+                    let _ = send_alert(connection, &mut records[rest..], stream, deadline);
                 }
                 return Err(Close::Handshake(error));
             }
@@ -128,7 +128,7 @@ fn advance<D>(
 /// Sends the alert that rustls has made of its error, if it has. Until then it must be shown the
 /// rest of what it has seen, since it remembers how far it got in that; after the alert it is not
 /// asked for anything.
-fn say_why<C: Handshake>(
+fn send_alert<C: Handshake>(
     connection: &mut C,
     rest: &mut [u8],
     stream: &TcpStream,
