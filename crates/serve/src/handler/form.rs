@@ -8,17 +8,18 @@ use serde::Serialize;
 
 use crate::memory::room::ResponseBudget;
 
-/// What the result of a function becomes, if that is not JSON.
+/// The form of a function's result that is not JSON text.
 #[derive(Clone, Copy)]
 pub(crate) struct Form<'a> {
     pub(crate) record: &'a Record,
     pub(crate) function: FunctionId,
-    /// What the result may take, if the connection's results wait for the client.
+    /// The memory for the result, on connections that limit it.
     pub(crate) budget: Option<&'a Arc<ResponseBudget>>,
 }
 
 impl Form<'_> {
-    /// Of a result that is made when the handler has returned: whoever makes it must not wait for room.
+    /// The same form for a result that is made after the handler has returned. The thread that
+    /// makes it must not wait for memory.
     pub(crate) fn later(&self) -> LaterForm {
         if let Some(budget) = self.budget {
             budget.refuse_to_wait();
@@ -30,8 +31,8 @@ impl Form<'_> {
         }
     }
 
-    /// Writes the record of the function's result in the place of what is in `bytes`; `None` if there
-    /// is no room for one that is as large.
+    /// Replaces `bytes` by the record of the function's result; `None` if there is no memory for a
+    /// result of that size.
     pub(crate) fn write<T: Serialize + ?Sized>(
         &self,
         value: &T,

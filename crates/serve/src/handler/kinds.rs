@@ -9,13 +9,13 @@ use crate::scope::{with_abandonment, with_deadline};
 
 /// Answers the requests to one function.
 ///
-/// Contract: called from several threads at once, each of which it may block: a connection's
-/// thread waits for its own handler alone. A panic is answered with INTERNAL_ERROR.
+/// Contract: it is called from several threads at once and may block each of them, since a
+/// connection's thread waits only for its own handler. A panic is answered with INTERNAL_ERROR.
 pub trait Handler: Send + Sync {
     /// Answers one request.
     ///
     /// # Errors
-    /// [`HandlerError`], which the client is told.
+    /// [`HandlerError`], which is reported to the client.
     fn call(&self, request: &Request<'_>) -> HandlerResult;
 }
 
@@ -28,11 +28,11 @@ where
     }
 }
 
-/// Answers the requests to one function, and reads and returns values of the application's own types.
+/// Answers the requests to one function with values of the application's own types.
 ///
-/// Where the server keeps no recording, its arguments and its value are no JSON text on the way: of
-/// Thrift where nothing is compressed, of gRPC where no message within them is one that JSON has in a
-/// form of its own (`docs/message-conventions.md`). Contract: that of [`Handler`].
+/// Unless the server records, arguments and values are not converted to JSON text on the way: for
+/// Thrift if nothing is compressed, for gRPC if they contain no message with a JSON form of its own
+/// (`docs/message-conventions.md`). The contract is that of [`Handler`].
 pub trait ValueHandler: Send + Sync {
     /// Answers one request.
     ///
@@ -58,8 +58,8 @@ pub(crate) enum AnyHandler {
 }
 
 impl AnyHandler {
-    /// Calls the handler on this thread. What it calls there keeps the request's deadline, and is in
-    /// its trace.
+    /// Calls the handler on this thread. Its own calls keep the request's deadline and continue its
+    /// trace.
     pub(crate) fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         let _attached = request.context.map(|context| context.clone().attach());
         let call = || with_abandonment(request.abandoned, || self.call_now(request));

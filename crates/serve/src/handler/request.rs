@@ -1,4 +1,4 @@
-//! What answers requests: the application's side of a server.
+//! A request as its handler sees it.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -22,69 +22,69 @@ use crate::memory::wipe::Wiped;
 use crate::scope::is_abandoned;
 use crate::transport::grpc::metadata::Metadata;
 
-/// A request as the trace T1 has delivered it to a core.
+/// A request that the trace T1 has delivered to a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The service that declares the function.
     pub service: &'a str,
     /// The function.
     pub method: &'a str,
-    /// The JSON object of its arguments (`docs/message-conventions.md`). A [`ValueHandler`] may
-    /// get them in another form, and asks [`Request::read`].
+    /// The JSON object of its arguments (`docs/message-conventions.md`). For a [`ValueHandler`]
+    /// they may have another form, which [`Request::read`] reads.
     pub arguments: &'a [u8],
-    /// What the accelerators learned about the message.
+    /// The facts that the accelerators found in the message.
     pub facts: &'a Facts,
-    /// Who asks.
+    /// The client's address.
     pub peer: SocketAddr,
-    /// What it has proven to be called, if the server asks: the DNS names and URIs in its
+    /// The identities that the client has proven, if the server asks: the DNS names and URIs in its
     /// certificate.
     pub peer_identities: &'a [String],
     /// The core that LdB chose.
     pub core: Option<usize>,
-    /// Until when the client waits, if it said so; gRPC alone tells. Calls to other services from
-    /// the handler's thread keep it.
+    /// The client's deadline, if it has one (gRPC only). Calls to other services from the handler's
+    /// thread keep it.
     pub deadline: Option<Instant>,
-    /// What the client says beyond the message; Thrift has no place for it.
+    /// The custom metadata of the call (gRPC only).
     pub metadata: &'a Metadata,
-    /// Set when the client waits no more.
+    /// Set when the client no longer waits.
     pub(crate) abandoned: Option<&'a Arc<AtomicBool>>,
-    /// That of the request's span, if it has one.
+    /// The context of the request's span, if it has one.
     pub(crate) context: Option<&'a Context>,
-    /// What the arguments are, if they are no JSON text.
+    /// The kind of record that the arguments are, unless they are JSON text.
     pub(crate) record: Option<Arguments<'a>>,
 }
 
-/// Arguments that are a record, of this function.
+/// Arguments in the form of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
     pub(crate) record: &'a Record,
     pub(crate) function: FunctionId,
-    /// Their JSON, for types that can be read from nothing else.
+    /// Their JSON text, for types that can be read only from JSON.
     pub(crate) json: &'a OnceLock<Wiped>,
-    /// What the result may take, if the connection's results wait for the client.
+    /// The memory for the result, on connections that limit it.
     pub(crate) budget: Option<&'a Arc<ResponseBudget>>,
 }
 
 impl<'a> Request<'a> {
-    /// Whether the client is known to wait no more: its deadline has passed, it has cancelled the
-    /// call, or its connection is gone. Work that goes on is for nothing then. gRPC alone tells; a
-    /// handler on the connection's own thread ([`Config::handler_threads`](crate::Config) 0) learns
-    /// of the deadline alone.
+    /// Whether the client no longer waits: its deadline has passed, it has cancelled the call, or
+    /// its connection is gone. The handler can then stop. Only gRPC clients tell; a handler on the
+    /// connection's own thread ([`Config::handler_threads`](crate::Config) 0) learns only of the
+    /// deadline.
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned)
     }
 
-    /// A look at [`Request::is_abandoned`] that other threads can have.
+    /// A function for other threads that returns [`Request::is_abandoned`].
     pub fn abandonment(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let (deadline, abandoned) = (self.deadline, self.abandoned.cloned());
         move || is_abandoned(deadline, abandoned.as_ref())
     }
 
-    /// The arguments as a value of the application's own type, as serde reads it from their JSON;
-    /// but text may be borrowed, and there need be no JSON.
+    /// Reads the arguments as a value of the application's own type, as serde reads it from JSON.
+    /// Text may be borrowed, and the arguments need not be converted to JSON.
     ///
     /// # Errors
-    /// [`HandlerError::Internal`] if the interface's arguments are no such type.
+    /// [`HandlerError::Internal`] if the type does not fit the interface's arguments.
     pub fn read<T: Deserialize<'a>>(&self) -> Result<T, HandlerError> {
         let read = self.read_seed(PhantomData);
         match (read, self.record) {
@@ -97,11 +97,11 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// As [`Request::read`], with a state that builds the value.
+    /// Reads the arguments with a seed that builds the value.
     ///
     /// # Errors
-    /// Those of [`Request::read`]. Of gRPC there are types that only [`Request::read`] can read: those
-    /// that borrow text which is not on the wire as it is, such as an enum's name.
+    /// Those of [`Request::read`]. For gRPC, some types can only be read by [`Request::read`]:
+    /// those that borrow text that is not on the wire, such as an enum's name.
     pub fn read_seed<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, HandlerError> {
         if let Some(Arguments { record, .. }) = self.record {
             return record.read_seed(self.arguments, seed).map_err(unfit);
@@ -109,15 +109,15 @@ impl<'a> Request<'a> {
         read_json(self.arguments, seed)
     }
 
-    /// What a handler returns whose value is `value`. A value that does not fit the interface is
-    /// reported to the client once it is returned.
+    /// Encodes `value` as the handler's result. If it does not fit the interface, the client is
+    /// told once it is returned.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// What a handler returns that has no answer yet, and where that goes once there is one: others may use
-    /// its thread meanwhile, if it is not the one of the client's own connection (framed Thrift
-    /// answers calls in order).
+    /// Promises an answer: the handler returns the second value now, and keeps the promise later.
+    /// Other requests may use its thread meanwhile, except with framed Thrift, which answers the
+    /// calls of a connection in order.
     pub fn later(&self) -> (Promise, Returned) {
         let form = self.form().map(|form| form.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());
@@ -133,7 +133,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Reads JSON that Dser has made, and so is nested no deeper than [`accelflow_accel::Limits`] allow.
+/// Reads JSON that Dser has made, which is nested no deeper than [`accelflow_accel::Limits`] allow.
 fn read_json<'a, S: DeserializeSeed<'a>>(
     json: &'a [u8],
     seed: S,

@@ -8,10 +8,10 @@ use super::pending::Pending;
 use super::value::Value;
 use crate::memory::buffers;
 
-/// What a result's buffer begins with: most are not larger.
+/// The initial size of a result's buffer in bytes: most results are not larger.
 const LEAST_RESULT: usize = 256;
 
-/// `value` in the form of a function's result; it has about this size.
+/// Encodes `value` in a function's form; its size is expected to be about `size`.
 pub(crate) fn returned<T: Serialize + ?Sized>(
     form: Option<Form<'_>>,
     size: usize,
@@ -19,7 +19,7 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
 ) -> Returned {
     let now = |value| Returned(Made::Now(value));
     if let Some(form) = form {
-        // Many results are about as large as their arguments.
+        // Many results are about as large as the arguments.
         let mut bytes = buffers::take(LEAST_RESULT.max(size));
         let refused = match form.write(value, &mut bytes) {
             Ok(Some(record)) => return now(Value::Record(record, bytes)),
@@ -41,30 +41,31 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
     }
 }
 
-/// What a [`ValueHandler`] returns: made by [`Request::returns`] and [`Returned::json`].
+/// The result of a [`ValueHandler`](crate::ValueHandler), made by
+/// [`Request::returns`](crate::Request::returns) or [`Returned::json`].
 #[derive(Debug)]
 pub struct Returned(pub(crate) Made);
 
-/// When there is a value.
+/// A value, or the promise of one.
 #[derive(Debug)]
 pub(crate) enum Made {
     Now(Value),
-    /// When the promise is kept that this is the other end of.
+    /// The value will come when the promise is kept.
     Later(Pending),
 }
 
 impl Returned {
-    /// The JSON of the function's value, for a void function nothing.
+    /// A result from the JSON text of the function's value; empty for a void function.
     pub fn json(value: Vec<u8>) -> Returned {
         Returned(Made::Now(Value::Json(value)))
     }
 
-    /// A value that cannot be sent, and why: the client is told so.
+    /// A value that cannot be encoded, and why. The client is told so.
     pub fn unfit(why: String) -> Returned {
         Returned(Made::Now(Value::Unfit(why)))
     }
 
-    /// What a void function returns.
+    /// The result of a void function.
     pub fn nothing() -> Returned {
         Returned::json(Vec::new())
     }

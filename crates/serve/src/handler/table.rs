@@ -42,7 +42,7 @@ impl Handlers {
     pub(crate) fn took(&self, function: FunctionId, spent: Duration) {
         if let Some(last) = self.quick.get(function.0) {
             let quick = spent <= QUICK;
-            // Written seldom: all connections read it.
+            // Stored only when it changes, since all connections read it.
             if last.load(Ordering::Relaxed) != quick {
                 last.store(quick, Ordering::Relaxed);
             }

@@ -4,21 +4,21 @@ use accelflow_accel::Record;
 
 #[derive(Debug)]
 pub(crate) enum Value {
-    /// The JSON of the function's value.
+    /// The JSON text of the function's value.
     Json(Vec<u8>),
     /// The record of the function's result.
     Record(Record, Vec<u8>),
-    /// Nothing that can be sent, and why.
+    /// A value that cannot be encoded, and why.
     Unfit(String),
-    /// What was too large for what the client has not taken yet.
+    /// A value that was too large for the memory that the client's unread responses leave.
     NoRoom,
 }
 
-/// Why a handler gives no result.
+/// An error of a handler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// An exception that the interface declares for the function. In gRPC every method has the
-    /// status codes for exceptions: `NOT_FOUND` with `{"message": "..."}`.
+    /// An exception that the interface declares for the function. In gRPC every method may raise
+    /// the status codes: `NOT_FOUND` with `{"message": "..."}`.
     #[error("exception '{field}'")]
     Declared {
         /// The name of its field in `throws`.
@@ -26,20 +26,21 @@ pub enum HandlerError {
         /// The JSON object of its members.
         body: Vec<u8>,
     },
-    /// Anything else. The client is sent a `TApplicationException` INTERNAL_ERROR, of gRPC the
-    /// status UNKNOWN, with the id under which the log has this text
+    /// Any other error. The client gets a `TApplicationException` INTERNAL_ERROR, or gRPC's status
+    /// UNKNOWN, with the id under which the log has this text
     /// ([`Config::verbose_errors`](crate::Config)).
     #[error("{0}")]
     Internal(String),
-    /// The same, of which the handler has told the log itself.
+    /// Any other error, which the handler has logged itself.
     #[error("{why}")]
     Logged {
-        /// What the log has it under.
+        /// Its id in the log.
         id: String,
         /// What went wrong.
         why: String,
     },
 }
 
-/// What a handler returns: the JSON of the function's value, for a void function nothing.
+/// The result of a [`Handler`](crate::Handler): the JSON text of the function's value, empty for a
+/// void function.
 pub type HandlerResult = Result<Vec<u8>, HandlerError>;

@@ -1,8 +1,8 @@
 //! The operators' port: metrics and recordings over HTTP/1.1.
 //!
-//! It answers GET and nothing else, on one thread of its own, a bounded number of connections at
-//! once, one request each. What it tells is for whoever may reach the address; it should be one
-//! that clients do not.
+//! It answers GET requests, on a thread of its own, one request on each of a bounded number of
+//! connections. Everyone who can reach the address gets answers, so clients should not be able to
+//! reach it.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -22,16 +22,16 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::error::ServeError;
 
-/// Connections at once; further ones wait in the listener's backlog.
+/// The most connections at once; further ones wait in the listener's backlog.
 const MAX_CONNECTIONS: usize = 16;
 
-/// The most that a request's head may take.
+/// The largest head of a request.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 
-/// From the connection to the end of the answer.
+/// The time from a connection to the end of its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// Answers the path and the query of a request.
+/// Maps the path and the query of a request to its answer.
 pub(crate) type Answers = dyn Fn(&str, &str) -> Answer + Send + Sync;
 
 /// The port; dropping it closes it.
@@ -109,7 +109,7 @@ async fn serve(listener: TcpListener, answers: Arc<Answers>) {
     let accept = async {
         while let Ok(place) = room.clone().acquire_owned().await {
             let Ok((stream, _)) = listener.accept().await else {
-                // Out of descriptors, or a connection that is gone already.
+                // Out of descriptors, or the connection is gone already.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             };
@@ -127,7 +127,7 @@ async fn serve(listener: TcpListener, answers: Arc<Answers>) {
                             async move { Ok::<_, Infallible>(answer) }
                         }),
                     );
-                // Whoever asks badly or slowly is cut off, and that is all.
+                // A bad or slow request is cut off without an answer.
                 let _ = tokio::time::timeout(PATIENCE, connection).await;
                 drop(place);
             });

@@ -1,4 +1,4 @@
-//! What messages cost that share records with others: of HTTP/2's connections.
+//! The costs of messages that share TLS records, on HTTP/2 connections.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use accelflow_trace::Accel;
 
 use super::run::{TraceRun, nanoseconds};
 
-/// What the records of a connection have cost one way, and nobody has been charged for yet.
+/// The costs of a connection's records in one direction that no message has been charged for yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// Bytes of records.
+    /// The bytes of the records.
     pub(crate) sealed: f64,
-    /// Bytes in them.
+    /// The bytes of their plaintext.
     pub(crate) plain: f64,
-    /// TCP, with the operating system's part of it.
+    /// The time of TCP in ns, the operating system's part included.
     pub(crate) tcp_ns: f64,
-    /// Encr or Decr.
+    /// The time of Encr or Decr in ns.
     pub(crate) cipher_ns: f64,
 }
 
 impl Tally {
-    /// Adds a run on records.
+    /// Adds the run of a trace on records.
     fn add(&mut self, ran: &TraceRun, sealed: usize, plain: usize) {
         self.sealed += sealed as f64;
         self.plain += plain as f64;
@@ -33,7 +33,7 @@ impl Tally {
         }
     }
 
-    /// Takes a part of it, from 0 to 1.
+    /// Takes a part of the costs, from 0 to 1.
     fn take(&mut self, part: f64) -> Tally {
         let scaled = |part: f64| Tally {
             sealed: self.sealed * part,
@@ -46,8 +46,8 @@ impl Tally {
         taken
     }
 
-    /// The steps of its accelerators in a trace, before or behind those that know messages; on a
-    /// connection without TLS TCP's alone. Their bytes are whole numbers.
+    /// The steps on records in a trace, before or behind those on messages; without TLS only TCP's.
+    /// Their bytes are rounded to whole numbers.
     fn steps(&self, trace: &str, receives: bool, secure: bool) -> (Vec<Step>, Vec<f64>) {
         let direction = match receives {
             true => accelflow_accel::Direction::Receive,
@@ -75,16 +75,16 @@ impl Tally {
     }
 }
 
-/// What requests that share a connection's records are charged for them.
+/// Charges messages for the records that they share on a connection.
 ///
-/// Records hold frames of several requests, and frames of none. Whoever is done is charged his
-/// share of what nobody has been charged for yet: his bytes over those of all that are under way.
-/// So all that was spent is charged, and one who is alone is charged all of it.
+/// Records hold frames of several requests, and frames of none. A complete message is charged its
+/// share of the costs so far: its bytes over those of all messages under way. So all costs are
+/// charged, and a message that is alone is charged all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     received: Tally,
     sent: Tally,
-    /// Bytes of messages that are being received, and of those that are being sent.
+    /// The bytes of messages that are being received, and of those that are being sent.
     receiving: usize,
     sending: usize,
 }
@@ -102,7 +102,7 @@ impl Ledger {
         self.received.tcp_ns += nanoseconds(spent);
     }
 
-    /// Of sending without records, where no trace runs, also the bytes.
+    /// Adds the time of a system call that sent bytes.
     pub(crate) fn add_send_call(&mut self, spent: Duration) {
         self.sent.tcp_ns += nanoseconds(spent);
     }
@@ -112,34 +112,34 @@ impl Ledger {
         self.sent.plain += bytes as f64;
     }
 
-    /// So many bytes of a message have come.
+    /// Notes that bytes of a message have come.
     pub(crate) fn receives(&mut self, bytes: usize) {
         self.receiving += bytes;
     }
 
-    /// A message of so many bytes is being sent.
+    /// Notes that a message of `bytes` is being sent.
     pub(crate) fn sends(&mut self, bytes: usize) {
         self.sending += bytes;
     }
 
-    /// Charges a message of so many bytes, which have all come.
+    /// Charges a received message of `bytes`.
     pub(crate) fn charge_received(&mut self, bytes: usize) -> Tally {
         let part = share(bytes, self.receiving);
         self.receiving = self.receiving.saturating_sub(bytes);
         self.received.take(part)
     }
 
-    /// The message does not come, or is of no account.
+    /// Drops a message from the account without a charge.
     pub(crate) fn forget_received(&mut self, bytes: usize) {
         self.receiving = self.receiving.saturating_sub(bytes);
     }
 
-    /// Whether so many bytes have been sent that nobody has been charged for yet.
+    /// Whether so many uncharged bytes have been sent.
     pub(crate) fn has_sent(&self, bytes: usize) -> bool {
         self.sent.plain >= bytes as f64
     }
 
-    /// Charges a message of so many bytes, which have all been sent.
+    /// Charges a sent message of `bytes`.
     pub(crate) fn charge_sent(&mut self, bytes: usize) -> Tally {
         let part = share(bytes, self.sending);
         self.sending = self.sending.saturating_sub(bytes);
@@ -158,8 +158,8 @@ fn share(of: usize, all: usize) -> f64 {
     }
 }
 
-/// The steps of a gRPC message as those of the paper's trace `name`: records and messages
-/// together, and Dcmp behind Dser or Cmp before Ser, where the paper's traces have them.
+/// The steps of a gRPC message in the order of the paper's trace `name`: steps on records and on
+/// messages together, with Dcmp behind Dser and Cmp before Ser.
 pub(crate) fn whole_steps(
     name: &str,
     receives: bool,

@@ -14,13 +14,13 @@ use super::run::nanoseconds;
 pub(crate) struct Measured<B> {
     pub(crate) inner: B,
     pub(crate) metrics: Arc<Metrics>,
-    /// What the successful steps since the last time took, if somebody records them.
+    /// The times of successful steps in ns since they were last taken, if requests are recorded.
     pub(crate) costs_ns: Vec<f64>,
     pub(crate) records: bool,
-    /// When they began and how long they took, if spans are made of them.
+    /// When these steps began and how long they took, if spans are made.
     pub(crate) times: Vec<(Instant, Duration)>,
     pub(crate) spans: bool,
-    /// When the run began, or its latest step ended.
+    /// When the run began, or when its latest step ended.
     pub(crate) last: Instant,
 }
 
@@ -31,8 +31,8 @@ impl<B: Bodies> Bodies for Measured<B> {
     }
 
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
-        // Where nobody asks for single steps, one begins when the one before it ended: a look at
-        // the clock less, for the few nanoseconds in between.
+        // Unless single steps are noted, a step counts from the end of the one before it. That
+        // saves a reading of the clock, at the price of the few nanoseconds in between.
         let start = match self.records || self.spans {
             true => Instant::now(),
             false => self.last,

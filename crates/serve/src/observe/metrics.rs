@@ -1,4 +1,4 @@
-//! What a server counts, in the text format of Prometheus.
+//! The metrics of a server, in the text format of Prometheus.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,13 +38,13 @@ pub(crate) struct Metrics {
 /// Counts requests to one function that ended one way.
 pub(crate) type RequestCounter = Counter<u64, AtomicU64>;
 
-/// What a function is called in metrics, spans and recordings.
+/// The name of a function in metrics, spans and recordings.
 pub(crate) fn name(call: &ThriftCall) -> String {
     format!("{}.{}", call.service, call.method)
 }
 
-/// The counters of the functions that a connection has called: a look at the labels of all is left
-/// to the first time.
+/// The counters of the functions that a connection has called, which saves looking up their labels
+/// for each call.
 #[derive(Default)]
 pub(crate) struct Counters(Vec<(FunctionId, &'static str, RequestCounter)>);
 
@@ -69,7 +69,7 @@ impl Counters {
     }
 }
 
-/// What tenants were let pass.
+/// The metrics of tenants.
 struct ByTenant {
     requests: CounterBy<1>,
     bytes: CounterBy<1>,
@@ -188,7 +188,7 @@ impl Metrics {
         }
     }
 
-    /// How many requests of each tenant wait.
+    /// Sets the number of waiting requests of each tenant.
     pub(crate) fn tenants_wait<'t>(&self, waiting: impl Iterator<Item = (&'t str, usize)>) {
         for (tenant, waiting) in waiting {
             let labels = own([("tenant", tenant)]);
@@ -197,7 +197,7 @@ impl Metrics {
         }
     }
 
-    /// Shows what `pools` do, from now on.
+    /// Adds the metrics of `pools` from now on.
     pub(crate) fn watch(&self, pools: Arc<Pools>) {
         let mut registry = Registry::with_prefix("accelflow");
         let steps = CounterBy::<2>::default();
@@ -235,7 +235,7 @@ impl Metrics {
     }
 }
 
-/// Pools count for themselves; their counters are copied when somebody asks.
+/// The metrics of pools, copied from the pools' own counters when they are asked for.
 struct Watched {
     registry: Registry,
     pools: Arc<Pools>,
@@ -273,7 +273,7 @@ fn own<const N: usize>(labels: [(&'static str, &str); N]) -> Vec<(&'static str, 
     owned.into()
 }
 
-/// From a microsecond to 17 minutes, eight times as long each.
+/// Buckets from a microsecond to 17 minutes, each eight times as long as the one before.
 fn wait_histogram() -> Histogram {
     Histogram::new(exponential_buckets(1e-6, 8.0, 11))
 }

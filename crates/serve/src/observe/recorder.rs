@@ -1,4 +1,4 @@
-//! What live requests cost, kept for a recording that the simulator reads.
+//! The costs of live requests, kept for a recording that the simulator reads.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,32 +13,32 @@ use accelflow_workload::profile::{
 
 use super::run::{TraceRun, nanoseconds};
 
-/// How many requests of a path are kept: the latest.
+/// How many requests of a path are kept; these are the latest.
 const KEPT: usize = 4_096;
 
-/// How many different paths of one function are told apart; requests on further ones are not kept.
+/// How many paths of one function are kept; requests on further paths are not.
 const MAX_PATHS: usize = 16;
 
 /// The shortest time that is reported, in nanoseconds.
 const LEAST_NS: f64 = 1.0;
 
-/// Why there is no recording.
+/// An error that keeps a server from making a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// The server was not asked to keep what requests cost.
+    /// Recording was not turned on.
     #[error("the server does not record; ask it to before it is started")]
     Off,
-    /// A function that no request was answered for with a result.
+    /// A function without a request that was answered with a result.
     #[error("there was no request to {function} yet; there were requests to {seen}")]
     NoRequests {
         /// The function.
         function: String,
-        /// Those that there were.
+        /// The functions with requests.
         seen: String,
     },
 }
 
-/// What requests cost, by function and path.
+/// The costs of requests by function and path.
 #[derive(Default)]
 pub(crate) struct Recorder {
     functions: Mutex<BTreeMap<String, Vec<Path>>>,
@@ -48,15 +48,15 @@ pub(crate) struct Recorder {
 struct Path {
     shape: Vec<Shape>,
     seen: usize,
-    /// Of all chains one after the other.
+    /// The samples of all steps, chain after chain.
     steps: Vec<Samples>,
-    /// Of each phase of application logic.
+    /// The times of each phase of application logic.
     app_ns: Vec<Vec<f64>>,
-    /// By the trace that received them, how long responses were waited for.
+    /// How long responses were waited for, by the trace that received them.
     waits_ns: BTreeMap<String, Waits>,
 }
 
-/// How long the latest responses were waited for, of all that were seen.
+/// How long the latest responses were waited for, and how many were seen.
 #[derive(Default)]
 struct Waits {
     kept: Vec<f64>,
@@ -88,12 +88,12 @@ struct Samples {
 /// A path that requests to a function have taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPath {
-    /// How many requests took it.
+    /// The number of requests that took it.
     pub requests: u64,
-    /// Its phases, with medians of the latest requests.
+    /// The phases, with medians of the latest requests.
     pub phases: Vec<RecordedPhase>,
-    /// By the trace that received them, how long the latest responses were waited for, in
-    /// nanoseconds.
+    /// How long the latest responses were waited for, in nanoseconds, by the trace that received
+    /// them.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
 }
 
@@ -102,7 +102,7 @@ impl Recorder {
     pub(crate) fn keep(&self, function: &str, received: &TraceRun, trail: &Trail, sent: &TraceRun) {
         let timed = |ran: &TraceRun| ran.costs_ns.len() == ran.outcome.steps.len();
         if !timed(received) || !timed(sent) || !is_timed(trail) {
-            // A core has done some of the work, untimed.
+            // A core has done some of the work, which was not timed.
             return;
         }
         let chain = |steps: &[Step]| steps.iter().map(Place::of).collect::<Vec<_>>();
@@ -150,7 +150,7 @@ impl Recorder {
         recorded
     }
 
-    /// The recording of `services`: names of functions, and what their services are called.
+    /// A recording of `services`: pairs of a function's name and its service's name.
     pub(crate) fn recording(
         &self,
         services: &[(&str, &str)],
@@ -271,7 +271,8 @@ impl Path {
             .collect()
     }
 
-    /// Whether it has as many phases, and as many chains in each: a recorded service has one path.
+    /// Whether it has as many phases, with as many chains in each. The requests of a recorded
+    /// service must agree in that.
     fn has_phases_of(&self, other: &Path) -> bool {
         let chains = |phase: &Shape| match phase {
             Shape::Cpu => None,
@@ -281,7 +282,7 @@ impl Path {
         counts.eq(other.shape.iter().map(chains))
     }
 
-    /// What all of its requests said.
+    /// The facts of its requests.
     fn requests(&self) -> RecordedRequest {
         let phase = |phase: &Shape| match phase {
             Shape::Cpu => Vec::new(),
@@ -333,8 +334,8 @@ impl Samples {
     }
 }
 
-/// What branches could see in each trace. Later operations may change it (Dcmp, a message's form),
-/// and branches look at the first that says it.
+/// The facts that branches see in each trace. Later operations may change a fact (Dcmp, a message's
+/// form); branches see its first value.
 fn said(places: &[Place]) -> BTreeMap<String, BTreeMap<String, i64>> {
     let mut facts: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
     for place in places {
@@ -353,7 +354,7 @@ fn put<T>(kept: &mut Vec<T>, slot: usize, value: T) {
     }
 }
 
-/// The lower median, a value that did occur; of none, the default.
+/// The lower median, which is one of the values; the default if there are none.
 fn median<T: Copy + Default>(kept: &[T], order: impl Fn(&T, &T) -> std::cmp::Ordering) -> T {
     let mut sorted = kept.to_vec();
     sorted.sort_by(order);

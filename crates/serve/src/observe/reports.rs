@@ -1,15 +1,15 @@
-//! Errors: what operators are told of them, and what clients are.
+//! Reports of errors, to operators and to clients.
 //!
-//! What went wrong inside may say more than a client should know: the text of an exception, the
-//! steps of traces, the names of all functions. By default a client is told a stable code and an id,
-//! and whoever keeps the log finds the rest under that.
+//! The text of an error may say more than a client should know: the message of an exception, the
+//! steps of traces, the names of all functions. By default a client is told a stable code and an
+//! id, and the operators' log has the rest under that id.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Codes of errors for which the client is not to blame.
+/// Codes of errors that are not the client's fault.
 const NOT_THE_CLIENTS: [&str; 7] = [
     "bad_result",
     "device_failed",
@@ -24,28 +24,29 @@ const NOT_THE_CLIENTS: [&str; 7] = [
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ErrorReport<'a> {
-    /// What the client is told to find it by: 16 hexadecimal digits, which tell nothing of others.
+    /// The id that the client is told: 16 hexadecimal digits, from which other ids cannot be
+    /// guessed.
     pub id: &'a str,
-    /// The stable name of the kind of error, which the request is counted under in the metrics.
+    /// The stable name of the kind of error, which is also the request's result in the metrics.
     pub code: &'static str,
-    /// The function that was asked for, as the client has it; empty if it has named none.
+    /// The called function, as the client named it; empty if it named none.
     pub function: &'a str,
-    /// Who has asked.
+    /// The client's address.
     pub peer: SocketAddr,
-    /// What went wrong: place, value and what is allowed. Without characters that a log would take
-    /// for the end of a line.
+    /// The error: place, value and what is allowed. Control characters are escaped, so that it is
+    /// one line of a log.
     pub text: &'a str,
-    /// Whether it is the request that is wrong, of which any client can make any number.
+    /// Whether the request is at fault. Any client can cause any number of these errors.
     pub by_client: bool,
 }
 
 type Log = dyn Fn(&ErrorReport<'_>) + Send + Sync;
 
-/// Where errors go.
+/// The log of errors, and how much clients are told.
 #[derive(Default)]
 pub(crate) struct Reports {
     pub(crate) log: Option<Box<Log>>,
-    /// Whether clients are told everything, too.
+    /// Whether clients are told everything.
     pub(crate) verbose: bool,
     ids: RandomState,
     count: AtomicU64,
@@ -58,7 +59,7 @@ impl fmt::Debug for Reports {
 }
 
 impl Reports {
-    /// Reports an error; what the client is told of it.
+    /// Reports an error; returns the text for the client.
     pub(crate) fn report(
         &self,
         code: &'static str,
@@ -82,7 +83,7 @@ impl Reports {
         self.client_text(code, &id, text)
     }
 
-    /// What the client is told of an error that the log has under `id`.
+    /// The client's text for an error that the log has under `id`.
     pub(crate) fn client_text(&self, code: &str, id: &str, text: &str) -> String {
         match self.verbose {
             true => text.to_owned(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use accelflow_runtime::{Outcome, Step};
 use accelflow_trace::Accel;
 
-/// A trace of one request: what it did, and what each step cost without the socket's share.
+/// A run of a trace: its outcome, and the cost of each step without the socket's share.
 pub(crate) struct TraceRun {
     pub(crate) outcome: Outcome,
     /// In nanoseconds, one for each step; empty if the steps were not timed.
@@ -15,7 +15,7 @@ pub(crate) struct TraceRun {
 }
 
 impl TraceRun {
-    /// Adds to the TCP step what the operating system's part of it took.
+    /// Adds the operating system's part to the cost of the TCP step.
     pub(crate) fn add_socket(&mut self, spent: Duration) {
         let tcp = |step: &Step| step.accel == Accel::Tcp;
         let place = self.outcome.steps.iter().position(tcp);
@@ -25,7 +25,7 @@ impl TraceRun {
     }
 }
 
-/// Exact below 2^53 ns, which is 104 days.
+/// A duration in nanoseconds, exact below 2^53 ns (104 days).
 pub(crate) fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }

@@ -1,7 +1,7 @@
-//! OpenTelemetry spans: one a request, and in it one for each accelerator step and the handler.
+//! OpenTelemetry spans: one for each request, with one for each accelerator step and the handler.
 //!
-//! Nothing of this is done unless a server is given [`Telemetry`]. Those of steps are made once there
-//! is an answer, of times that were taken on the way, and a request waits for no exporter.
+//! Spans are made only if a server is given [`Telemetry`]. Spans of steps are made once there is an
+//! answer, from times noted on the way, and a request never waits for the exporter.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,33 +19,33 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 
 use super::run::TraceRun;
 
-/// How long the collector may take to accept a batch.
+/// The time limit of the collector to accept a batch.
 const EXPORT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The largest answer of a collector that is read.
+/// The most bytes that are read of a collector's answer.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 
-/// Where spans go.
+/// The collector of spans, and which requests are sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telemetry {
-    /// The collector, by OTLP over HTTP with Protocol Buffers: `http://127.0.0.1:4318/v1/traces`.
-    /// TLS is not spoken; a collector beside the server is what it is for.
+    /// The collector's address, for OTLP over HTTP with Protocol Buffers:
+    /// `http://127.0.0.1:4318/v1/traces`. TLS is not supported; the collector should be beside the
+    /// server.
     pub endpoint: String,
     /// `service.name`.
     pub service: String,
-    /// The share of requests that are sampled, from 0 to 1. A request whose caller says whether
-    /// it is sampled, by a W3C `traceparent`, is as the caller says; Thrift's framed messages
-    /// have no place for one.
+    /// The share of requests that are sampled, from 0 to 1. If a request has a W3C `traceparent`,
+    /// its caller decides; Thrift's framed messages have no place for one.
     pub sample_ratio: f64,
 }
 
-/// Why there is no telemetry.
+/// Invalid settings of telemetry, or an exporter that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// A share that is none.
+    /// A sample ratio out of its range.
     #[error("sample_ratio = {0}: must be from 0 to 1")]
     Ratio(f64),
-    /// An address that no collector has.
+    /// An endpoint that is not an HTTP URL.
     #[error("endpoint '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
     /// The exporter could not be made.
@@ -61,7 +61,7 @@ pub(crate) struct Spans {
     anchor: (Instant, SystemTime),
 }
 
-/// What a caller says of its trace (W3C Trace Context).
+/// The trace context of a caller (W3C Trace Context).
 #[derive(Clone, Debug)]
 pub(crate) struct TraceParent(Context);
 
@@ -69,9 +69,9 @@ pub(crate) struct TraceParent(Context);
 const TRACEPARENT_BYTES: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
 
 impl TraceParent {
-    /// None if it says nothing, or what is no `traceparent`: a trace of its own then begins.
+    /// Reads a trace context; `None` without a valid `traceparent`, so that a new trace begins.
     pub(crate) fn read(traceparent: Option<&str>, tracestate: Option<&str>) -> Option<TraceParent> {
-        // The library takes fields that are cut short; the standard has their lengths fixed.
+        // The library accepts fields that are cut short, but the standard fixes their lengths.
         let traceparent = traceparent.filter(|text| text.len() >= TRACEPARENT_BYTES)?;
         let mut headers = HashMap::new();
         headers.insert("traceparent".to_owned(), traceparent.to_owned());
@@ -84,8 +84,8 @@ impl TraceParent {
     }
 }
 
-/// The headers that have a service that is called continue the trace of this thread's current span,
-/// if it has one. What a handler calls on its thread has the request's.
+/// The headers with which a called service continues the trace of this thread's current span, if it
+/// has one. On a handler's thread that is the request's span.
 pub(crate) fn headers_for_services() -> Vec<(String, String)> {
     let mut headers = HashMap::new();
     Context::map_current(|context| {
@@ -97,10 +97,10 @@ pub(crate) fn headers_for_services() -> Vec<(String, String)> {
     headers.into_iter().collect()
 }
 
-/// A request while it is answered.
+/// The span of a request that is being answered.
 pub(crate) struct RequestSpan {
     pub(crate) result: &'static str,
-    /// That of the request's span, which is in it.
+    /// The context that holds the request's span.
     context: Context,
     steps: Vec<StepSpan>,
 }
@@ -114,7 +114,7 @@ struct StepSpan {
 }
 
 impl RequestSpan {
-    /// What is the current context while the handler runs.
+    /// The current context while the handler runs.
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }
@@ -150,7 +150,7 @@ impl fmt::Debug for Spans {
 }
 
 impl Telemetry {
-    /// Whether such a thing can be.
+    /// Checks the settings.
     ///
     /// # Errors
     /// [`TelemetryError`].
@@ -198,8 +198,8 @@ impl Telemetry {
 }
 
 impl Spans {
-    /// Begins the span of a request to `function` that T1 has `received`. `parent` is what its caller
-    /// said.
+    /// Begins the span of a request to `function` that T1 has `received`. `parent` is the caller's
+    /// trace context.
     pub(crate) fn begin(
         &self,
         function: &str,
@@ -236,7 +236,7 @@ impl Spans {
         request
     }
 
-    /// Ends the span of a request that has been answered, with those of its steps in it.
+    /// Ends the span of an answered request, with the spans of its steps in it.
     pub(crate) fn emit(&self, request: RequestSpan) {
         let (now, context) = (Instant::now(), request.context);
         let span = context.span();
@@ -265,9 +265,9 @@ impl Spans {
         span.end_with_timestamp(self.at(now));
     }
 
-    /// Sends what is left, for as long as the exporter has patience.
+    /// Sends the remaining spans, within the exporter's time limit.
     pub(crate) fn flush(&self) {
-        // A collector that is not there is no reason not to stop.
+        // The server stops even if the collector does not answer.
         let _ = self.provider.force_flush();
     }
 
@@ -282,7 +282,7 @@ impl Drop for Spans {
     }
 }
 
-/// The collector as the exporter's client: it is called on the exporter's own thread.
+/// The HTTP client of the exporter, which calls it on its own thread.
 #[derive(Debug)]
 struct Collector(ureq::Agent);
 

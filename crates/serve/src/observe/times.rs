@@ -1,7 +1,7 @@
-//! Histograms of times, to which many threads add all the time.
+//! Histograms of times to which many threads add concurrently.
 //!
-//! A thread adds to a share of its own, as far as there are enough, and without a lock; whoever
-//! asks gets the sum of all shares.
+//! Each thread adds to a share of its own, without a lock, as long as there are enough shares.
+//! Reading a histogram sums all shares.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ const FIRST_NS: u64 = 64;
 /// From 64 ns to a second.
 const BUCKETS: usize = 13;
 
-/// How many threads add without meeting.
+/// How many threads add without contention.
 const SHARES: usize = 8;
 
-/// On cache lines of its own.
+/// One share of a histogram, on cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Share {
-    /// The last is for times beyond all buckets.
+    /// The counts of the buckets; the last is for times beyond all of them.
     counts: [AtomicU64; BUCKETS + 1],
     sum_ns: AtomicU64,
 }
 
-/// How often something took how long.
+/// A histogram of times.
 #[derive(Clone, Debug)]
 pub(crate) struct Times(Arc<[Share; SHARES]>);
 
@@ -58,7 +58,7 @@ impl Times {
         let buckets: Vec<(f64, u64)> = (0..=BUCKETS)
             .map(|index| (upper_seconds(index), of_all(&|share| &share.counts[index])))
             .collect();
-        // Counted here and not beside the buckets, so that they always agree.
+        // Summed from the buckets, so that they always agree.
         let count = buckets.iter().map(|(_, count)| count).sum();
         let sum = of_all(&|share| &share.sum_ns) as f64 / 1e9;
         encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
@@ -104,14 +104,14 @@ impl EncodeMetric for StepTimes {
     }
 }
 
-/// The bucket of a time: how many digits to base 4 the number of whole first buckets before it has.
+/// The index of a time's bucket.
 fn bucket(ns: u64) -> usize {
     let before = ns.saturating_sub(1) / FIRST_NS;
     let bits = (u64::BITS - before.leading_zeros()) as usize;
     bits.div_ceil(2).min(BUCKETS)
 }
 
-/// The upper end of a bucket; the last has none.
+/// The upper end of a bucket in seconds; infinity for the last.
 fn upper_seconds(index: usize) -> f64 {
     match index {
         BUCKETS => f64::INFINITY,
@@ -119,7 +119,8 @@ fn upper_seconds(index: usize) -> f64 {
     }
 }
 
-/// The share of this thread where there are so many: others have it only if there are more threads.
+/// The index of this thread's share among `shares`. Threads share an index only if there are more
+/// threads.
 pub(crate) fn share_of_thread(shares: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

@@ -1,4 +1,4 @@
-//! Taking connections, and seeing each of them to its end.
+//! Accepting connections, one thread each.
 
 use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,16 +17,17 @@ use super::thrift::connection::Connection;
 use crate::transport::close::Close;
 use crate::transport::socket::is_timeout;
 
-/// A connection's stack: the deepest message there may be, parsed and written, takes a tenth.
+/// The stack of a connection's thread. Parsing and writing the deepest allowed message takes a
+/// tenth.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// How long a client has to end a connection that the server has ended.
+/// How long the server waits for a client to close a connection that the server has shut down.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// How often it is looked whether it has.
+/// How often the server checks whether the client has closed it.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
-/// Takes connections until the server stops.
+/// Accepts connections until the server stops.
 pub(crate) fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
     for number in 0.. {
         let accepted = listener.accept();
@@ -35,7 +36,7 @@ pub(crate) fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
         }
         match accepted {
             Ok((stream, peer)) => admit(shared, number, stream, peer),
-            // Out of descriptors, or a connection that is gone already: others may fare better.
+            // Out of descriptors, or the connection is gone already. The next one may succeed.
             Err(error) => {
                 shared.observers.metrics.connection_ended("accept_failed");
                 if error.kind() != ErrorKind::ConnectionAborted {
@@ -62,7 +63,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
         .name(format!("accelflow-{number}"))
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            // Whatever happens to this connection, it is taken off the list.
+            // Frees the connection's place however it ends.
             let mut ended = Ended(&for_thread, &its_place, "panic");
             (for_thread.admission.thread_scope)(&mut || {
                 let close = serve(&for_thread, &its_place);
@@ -75,7 +76,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
     }
 }
 
-/// Serves one connection, and says why it ended.
+/// Serves one connection; returns why it ended.
 fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
     let admission = &shared.admission;
     let mut peer = PeerAdmission::unidentified(admission.tenants.as_deref(), place.address);
@@ -97,8 +98,9 @@ fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
     }
 }
 
-/// Ends a connection of whose client more may be on its way: to close it with that unread would reset
-/// it (RFC 9293, section 3.6.1), and with it what the client has yet to read.
+/// Shuts a connection down for writing, and discards what the client still sends until it closes
+/// its end. Closing a socket with unread data resets the connection (RFC 9293, section 3.6.1), and
+/// the client might lose the last reply.
 fn await_close(mut stream: &TcpStream, close: &Close) {
     if !close.leaves_unread() || stream.shutdown(Shutdown::Write).is_err() {
         return;
@@ -108,11 +110,12 @@ fn await_close(mut stream: &TcpStream, close: &Close) {
     if stream.set_read_timeout(Some(LOOKS_EVERY)).is_err() {
         return;
     }
-    // Both have ended it when there is no other end any more.
+    // A socket without a peer has been closed by both ends.
     while Instant::now() < end && stream.peer_addr().is_ok() {
         match stream.read(&mut unread) {
             Ok(1..) => {}
-            // Of a server that stops this is not the client's end, but its own.
+            // A server that stops has shut its own end down for reading, so this is not the
+            // client's.
             Ok(0) => thread::sleep(LOOKS_EVERY),
             Err(error) if is_timeout(&error) => thread::sleep(LOOKS_EVERY),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

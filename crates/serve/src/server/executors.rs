@@ -1,4 +1,4 @@
-//! Executors that connections borrow for a trace, and the core that takes over from them.
+//! Executors that connections borrow for a trace, with a fallback to the core.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -24,8 +24,8 @@ type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
 /// Makes the bodies of one executor.
 type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send + Sync;
 
-/// As many executors as there have ever been traces at once. Between two traces an executor holds
-/// scratch memory and no part of a message.
+/// The executors of a server: as many as traces have ever run at once. Between two traces an
+/// executor holds scratch memory and no part of a message.
 pub(crate) struct Executors {
     image: Image,
     settings: Settings,
@@ -36,25 +36,25 @@ pub(crate) struct Executors {
     free: [Shelf; SHELVES],
 }
 
-/// Executors that threads share, on a cache line of its own.
+/// Executors that some threads share, on a cache line of their own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shelf(Mutex<Vec<ServeExecutor>>);
 
-/// How many threads give and take executors without meeting.
+/// How many threads take and return executors without contention.
 const SHELVES: usize = 8;
 
-/// Who looks at the runs of traces.
+/// What observes and limits the runs of traces.
 pub(crate) struct Watch {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) tenants: Option<Arc<Tenants>>,
-    /// Whether the costs of steps are wanted one by one.
+    /// Whether to note the cost of each step.
     pub(crate) records: bool,
-    /// Whether the times of steps are.
+    /// Whether to note the time of each step.
     pub(crate) spans: bool,
 }
 
-/// Failures of an accelerator itself: the same input can do better elsewhere.
+/// Reasons of failures of the accelerator itself: another body may process the same input.
 const NOT_THE_INPUTS_FAULT: [&str; 2] = ["panic", "device_failed"];
 
 impl Executors {
@@ -75,13 +75,13 @@ impl Executors {
             watch,
             free: Default::default(),
         };
-        // What cannot be made at all is known before the first request.
+        // Invalid settings fail here, before the first request.
         let first = executors.make()?;
         executors.give(first);
         Ok(executors)
     }
 
-    /// Runs a trace. If an accelerator fails where the input is not to blame, a core runs it
+    /// Runs a trace. If an accelerator fails through no fault of the input, a core runs the trace
     /// again with fresh software bodies (`cpu_fallback` in the paper's Listing 2).
     pub(crate) fn run(
         &self,
@@ -93,8 +93,8 @@ impl Executors {
         self.run_with(name, payload, message, conversation)
     }
 
-    /// As [`Executors::run`], on `payload` in the place of the message's bytes: it is copied only
-    /// where the core may have to begin again with it.
+    /// Runs a trace on `payload` instead of the message's bytes; otherwise as [`Executors::run`].
+    /// Copies the payload only where the core may have to begin again with it.
     pub(crate) fn run_on(
         &self,
         name: &str,
@@ -142,7 +142,7 @@ impl Executors {
                 drop(executor);
                 self.watch.metrics.fallback(name, failure.error.reason);
                 if !self.maker.may_fail {
-                    // These were the core's own bodies: they would do the same again.
+                    // These were the core's own bodies, which would fail again.
                     return Err(RunError::Trace(failure));
                 }
                 let bodies = ensemble(&self.settings, self.cores, &self.next_core);
@@ -211,8 +211,8 @@ impl Shelf {
     }
 }
 
-/// What makes the bodies of one executor; `may_fail` is whether those of `ensemble` are others than
-/// the core's own.
+/// A maker of executors' bodies. `may_fail` says that `ensemble` makes other bodies than the core's
+/// own.
 pub(crate) fn bodies(
     execution: Execution,
     ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
@@ -238,10 +238,10 @@ pub(crate) fn bodies(
     Ok(Maker { make, may_fail })
 }
 
-/// What makes executors' bodies.
+/// Makes the bodies of executors.
 pub(crate) struct Maker {
     make: Box<MakeBodies>,
-    /// Whether they can fail where the core would not.
+    /// Whether these bodies can fail where the core's would not.
     may_fail: bool,
 }
 
@@ -251,13 +251,13 @@ pub(crate) enum RunError {
     /// The trace ended early.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
-    /// There was nobody to run it.
+    /// There was no executor to run it.
     #[error(transparent)]
     Set(#[from] ServeError),
 }
 
 impl RunError {
-    /// Whether it was `accel` that refused its input.
+    /// Whether `accel` refused its input.
     pub(crate) fn is_at(&self, accel: Accel) -> bool {
         match self {
             RunError::Trace(failure) => failure.error.accelerator == Some(accel),

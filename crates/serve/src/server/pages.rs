@@ -1,4 +1,4 @@
-//! What the operators' port tells.
+//! The pages of the operators' port.
 
 use accelflow_runtime::record::machine;
 use hyper::StatusCode;
@@ -36,7 +36,7 @@ fn recording(shared: &Shared, query: &str) -> Result<String, (StatusCode, String
     let (mut date, mut services) = (None, Vec::new());
     for pair in query.split('&') {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        // Names of functions and services need no escapes, and dates neither.
+        // Names of functions and services, and dates, need no escapes.
         let plain = |text: &str| {
             let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             !text.is_empty() && text.chars().all(good)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::tenants::gates::{Admitted, Tenants};
 use crate::transport::close::Close;
 
-/// The other end of a connection.
+/// The peer of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,

@@ -1,4 +1,4 @@
-//! The places that connections have: how many there may be, for whom, and when one is free again.
+//! The places of connections: limits on their number, in all and from one address.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,27 +13,28 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::descriptors::descriptor_limit;
 use crate::config::Config;
 
-/// How long a client that finds no place waits for one whose client has hung up. Such a connection
-/// needs processor time to end and nothing else, so this is for machines that have none to spare.
+/// How long a new connection waits for the place of one whose client has hung up. Ending that
+/// connection takes only processor time, so the wait matters on overloaded machines.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether somebody is still leaving; whoever has left is told of at once.
+/// How often the wait checks for connections that are about to end. A connection that has ended
+/// wakes it at once.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
-/// One connection's place.
+/// The place of one connection.
 pub(crate) struct Place {
     pub(crate) number: u64,
     pub(crate) stream: TcpStream,
     pub(crate) address: SocketAddr,
-    /// Whether its thread waits for something other than this client: a handler, or its tenant's turn.
+    /// Whether its thread waits for a handler or for its tenant's turn, and not for the client.
     busy: AtomicBool,
-    /// Whether descriptors that it is going to need are still to be opened.
+    /// Whether it has yet to open further descriptors.
     opens_more: AtomicBool,
     places: Arc<Places>,
 }
 
 impl Place {
-    /// Does `work` that takes as long as it pleases, whether the client is still there or not.
+    /// Does `work` that may take long and does not notice when the client leaves.
     pub(crate) fn busy<T>(&self, work: impl FnOnce() -> T) -> T {
         self.busy.store(true, Ordering::Relaxed);
         let done = work();
@@ -41,7 +42,7 @@ impl Place {
         done
     }
 
-    /// All descriptors are open that the connection needs.
+    /// Notes that the connection has opened all its descriptors.
     pub(crate) fn has_opened(&self) {
         if self.opens_more.swap(false, Ordering::Relaxed) {
             self.places.opening.fetch_sub(1, Ordering::Relaxed);
@@ -59,14 +60,14 @@ impl Drop for Place {
     }
 }
 
-/// Why a connection is turned away.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// There are as many connections as may be.
+    /// The server has its maximum of connections.
     TooMany,
-    /// There are as many from its address.
+    /// The address has its maximum of connections.
     TooManyOfAddress,
-    /// The descriptors that are left are kept for others.
+    /// The remaining descriptors are reserved.
     Descriptors,
 }
 
@@ -83,13 +84,13 @@ impl NoPlace {
 /// The places of a server.
 pub(crate) struct Places {
     most: usize,
-    /// From one address; and whether that holds for this machine's own, too.
+    /// The most from one address, and whether that limits this machine's own addresses, too.
     most_of_address: usize,
     limits_loopback: bool,
     reserved_descriptors: usize,
-    /// What a connection opens beside its socket.
+    /// How many descriptors a connection opens beside its socket.
     more_descriptors: usize,
-    /// Connections that have yet to open those.
+    /// How many connections have yet to open those.
     opening: AtomicUsize,
     open: Mutex<Open>,
     left: Condvar,
@@ -98,7 +99,7 @@ pub(crate) struct Places {
 #[derive(Default)]
 struct Open {
     places: BTreeMap<u64, Arc<Place>>,
-    /// How many there are from each address.
+    /// The number of connections from each address.
     of_address: BTreeMap<IpAddr, usize>,
 }
 
@@ -124,8 +125,8 @@ impl Open {
         self.of_address.get(&network).copied().unwrap_or_default()
     }
 
-    /// Whether one of those that hold a place which `why` lacks has hung up, and nothing but
-    /// processor time is needed to notice.
+    /// Whether the client of a connection that stands in the way has hung up, so that its place
+    /// will soon be free.
     fn is_one_leaving(&self, why: NoPlace, network: IpAddr) -> bool {
         let places = self.places.values();
         let places = places.filter(|place| why == NoPlace::TooMany || place.network() == network);
@@ -138,7 +139,7 @@ impl Open {
     }
 }
 
-/// The default of [`Config::max_connections_per_address`] is this part of all.
+/// By default one address may have this fraction of all connections: a quarter.
 const SHARE_OF_ADDRESS: usize = 4;
 
 impl Places {
@@ -161,12 +162,12 @@ impl Places {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many connections there are.
+    /// The number of open connections.
     pub(crate) fn count(&self) -> usize {
         self.open().places.len()
     }
 
-    /// Gives a connection its place, perhaps that of a client that is about to have left.
+    /// Gives a connection a place. May wait for the place of a connection that is about to end.
     pub(crate) fn take(
         self: &Arc<Self>,
         number: u64,
@@ -179,7 +180,7 @@ impl Places {
         let mut open = self.open();
         while let Err(why) = self.room(&open, descriptor, address.ip()) {
             let over = stopping.load(Ordering::Acquire) || Instant::now() >= deadline;
-            // When others have left, its descriptor is no other.
+            // Waiting does not change the number of this connection's descriptor.
             let hopeless = over || why == NoPlace::Descriptors;
             if hopeless || !open.is_one_leaving(why, network(address.ip())) {
                 return Err(why);
@@ -210,7 +211,7 @@ impl Places {
         if limited && open.of_address(network(address)) >= self.most_of_address {
             return Err(NoPlace::TooManyOfAddress);
         }
-        // The system gives the lowest number that is free: all below this one are in use.
+        // The system assigns the lowest free number, so all numbers below this one are in use.
         let opening = self.opening.load(Ordering::Relaxed) + 1;
         let need = descriptor + 1 + opening * self.more_descriptors;
         match need + self.reserved_descriptors > descriptor_limit() {
@@ -219,7 +220,7 @@ impl Places {
         }
     }
 
-    /// Takes a connection off the list, and tells how many are left.
+    /// Frees a connection's place; returns the number of connections that are left.
     pub(crate) fn give(&self, place: &Place) -> usize {
         let mut open = self.open();
         open.remove(place);
@@ -227,12 +228,13 @@ impl Places {
         open.places.len()
     }
 
-    /// Calls `tell` for each connection.
+    /// Calls `tell` with each connection.
     pub(crate) fn each(&self, mut tell: impl FnMut(&Place)) {
         self.open().places.values().for_each(|place| tell(place));
     }
 
-    /// Waits until all have left, or until `deadline`, and cuts off those that have not; how many.
+    /// Waits until all connections have ended, or until `deadline`, and cuts off the rest. Returns
+    /// how many those were.
     pub(crate) fn clear(&self, deadline: Instant, before_cut: impl FnOnce()) -> usize {
         let mut open = self.open();
         while !open.places.is_empty() {
@@ -251,8 +253,8 @@ impl Places {
     }
 }
 
-/// What counts as one address: whoever has one of IPv6 has the other 2^64 of its network, too
-/// (RFC 4291, section 2.5.4).
+/// The network that counts as one address: for IPv6 its first 64 bits, since the owner of one
+/// address has all of that network (RFC 4291, section 2.5.4).
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),

@@ -1,11 +1,11 @@
-//! The traces of a server, and who does their work.
+//! The traces of a Thrift server.
 
 use accelflow_trace::source::{Nodes, branch, seq, trans};
 use accelflow_trace::{Image, templates};
 
 use crate::error::ServeError;
 
-/// The names of the traces that one kind of connection takes.
+/// The names of the traces that one kind of connection runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TraceNames {
     pub(crate) receive: &'static str,
@@ -20,7 +20,7 @@ pub(crate) const OVER_TLS: TraceNames = TraceNames {
     send_compressed: "T3",
 };
 
-/// The same without Decr and Encr, for connections that are not encrypted.
+/// T1, T2 and T3 without Decr and Encr, for connections without TLS.
 pub(crate) const PLAIN: TraceNames = TraceNames {
     receive: "T1_plain",
     send: "T2_plain",

@@ -9,21 +9,21 @@ use crate::observe::ledger::{Ledger, Tally, whole_steps};
 use crate::observe::recorder::Recorder;
 use crate::observe::run::TraceRun;
 
-/// A request that is answered, whose response's records have not all been sent.
+/// An answered request whose response has not been sent completely.
 pub(crate) struct Answered {
     pub(crate) function: String,
     pub(crate) received: TraceRun,
     pub(crate) trail: Trail,
     pub(crate) sent: TraceRun,
-    /// Whether Cmp took part.
+    /// Whether Cmp compressed the response.
     pub(crate) compressed: bool,
-    /// What the records of the request cost.
+    /// The costs of the request's records.
     pub(crate) records: Tally,
     /// The size of the response's message.
     pub(crate) bytes: usize,
 }
 
-/// The requests of one connection of a server that records.
+/// The requests of one recorded connection.
 pub(crate) struct Account {
     recorder: Arc<Recorder>,
     secure: bool,
@@ -41,12 +41,12 @@ impl Account {
         }
     }
 
-    /// A response is with the library; it counts once its records have been sent.
+    /// Adds a request whose response the library has. It counts once its records have been sent.
     pub(crate) fn answered(&self, request: Answered) {
         self.answered.borrow_mut().push(request);
     }
 
-    /// Everything that was to be sent has been: keeps the requests that were answered with it.
+    /// Keeps the answered requests, now that everything has been sent.
     pub(crate) fn settle(&self) {
         let mut ledger = self.ledger.borrow_mut();
         let waiting: usize = self
@@ -55,7 +55,7 @@ impl Account {
             .iter()
             .map(|request| request.bytes)
             .sum();
-        // Frames that are still with the library come with the next records.
+        // The library still holds frames, which come with the next records.
         if !ledger.has_sent(waiting) {
             return;
         }
@@ -69,7 +69,7 @@ impl Account {
         let (mut received, mut sent) = (request.received, request.sent);
         let timed = |ran: &TraceRun| ran.costs_ns.len() == ran.outcome.steps.len();
         if !timed(&received) || !timed(&sent) {
-            // A core has done some of the work, untimed.
+            // A core has done some of the work, which was not timed.
             return;
         }
         let whole = |ran: &mut TraceRun, name, receives, records: &Tally| {

@@ -37,17 +37,17 @@ use crate::transport::http2::pipe::{End, Fault, Pipe};
 use crate::transport::http2::window::{connection_window, flood};
 use crate::transport::tls::control::Control;
 
-/// The descriptors of a connection beside its socket: the socket's copy, which the runtime owns, and what the
-/// runtime waits by (two of epoll, and one to be woken by).
+/// The descriptors of a connection beside its socket: the socket's copy, which the runtime owns,
+/// and the runtime's own (two of epoll, and one that wakes it).
 pub(crate) const DESCRIPTORS: usize = 4;
-/// The flow-control window of a stream: what a client may send before its message is let in. More
-/// than messages of 64 KiB have with what is around them, so that those come without a pause.
+/// The flow-control window of a stream: how many bytes a client may send before its message is
+/// admitted. Messages of 64 KiB fit with their framing, and so arrive without a pause.
 const STREAM_WINDOW: u32 = 128 * 1024;
 /// The longest list of headers (RFC 9113, section 10.5.1).
 const MAX_HEADERS: u32 = 16 * 1024;
-/// What is buffered of a response before the stream has to wait.
+/// How many bytes of a response are buffered before the stream has to wait.
 const SEND_BUFFER: usize = 256 * 1024;
-/// How long a client has to end a connection that it was told will end, once nothing is going on.
+/// How long an announced end of the connection waits for the client, once no request is active.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Serves a connection to its end, and says why it ended.
@@ -88,7 +88,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// What a connection is made of.
+/// The parts that a connection is made of.
 struct Setup<'s> {
     shared: &'s Arc<Shared>,
     gateway: &'s Gateway,
@@ -136,7 +136,7 @@ impl Setup<'_> {
         };
         let served = driver.run().await;
         match (served, fault.borrow_mut().take()) {
-            // Faults of the pipe while the client is told of its flood are no reason for the end.
+            // The flood is the reason, whatever fails while the client is told of it.
             (Err(Close::Flood), _) => Err(Close::Flood),
             (_, Some(close)) => Err(close),
             (served, None) => served,
@@ -252,7 +252,7 @@ struct Driver<'s> {
     frames: Rc<RefCell<Frames>>,
     streams: Rc<Streams>,
     stop: watch::Receiver<bool>,
-    /// Since when the client knows that the connection will end, and why it will.
+    /// When the end of the connection was announced to the client, and its reason.
     leaving: Option<(Instant, Close)>,
 }
 
@@ -292,8 +292,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Why the connection ends, which has ended in the way of `close`. A flood and its end may
-    /// come at once.
+    /// The reason of the connection's end, given how it ended. A flood and the end may come at
+    /// once.
     fn end(&mut self, close: Close) -> Close {
         match (self.leaving.take(), close) {
             _ if self.frames.borrow().flooded() => Close::Flood,
@@ -308,7 +308,7 @@ impl Driver<'_> {
         self.leaving = Some((Instant::now(), close));
     }
 
-    /// Sees whether the client takes too long.
+    /// Checks whether the client takes too long.
     fn look(&mut self) -> Result<(), Close> {
         let (config, now) = (self.config, Instant::now());
         let incomplete = self.frames.borrow().incomplete_since();
@@ -333,7 +333,7 @@ impl Driver<'_> {
     }
 }
 
-/// Why a connection has failed, in this crate's terms.
+/// The reason of an error of the HTTP/2 library.
 fn failed(error: h2::Error) -> Close {
     if error.is_io() {
         return error.into_io().map_or(Close::Cut, Close::Io);

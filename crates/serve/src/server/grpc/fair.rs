@@ -1,15 +1,15 @@
-//! Fair queueing of requests: tenants share the threads of handlers, and connections each tenant's part.
-//! its connections.
+//! Fair queueing of requests: tenants share the threads of handlers, and the connections of a
+//! tenant share its part.
 //!
-//! What is shared is threads, for as long as a handler takes, and nobody knows that before. So
-//! the next request is one of those who have the fewest threads now, and among them of the one whose
-//! requests have taken the least time. In deficit round robin every request costs what is known of it
-//! beforehand, and one who has long ones gets more than his share.
+//! A request holds a thread for as long as its handler takes, which is not known beforehand. So the
+//! next request is taken from those with the fewest threads now, and among them from the one whose
+//! requests have taken the least time. Deficit round robin charges a request what is known of it
+//! beforehand; a connection with long requests would get more than its share.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// Who asks.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     /// The number of the tenant.
@@ -23,17 +23,18 @@ pub(crate) struct Flow {
 struct Share {
     running: usize,
     waiting: usize,
-    /// The time that its requests have taken, from where the others were when it came.
+    /// The time that its requests have taken, counted from the level of the others when it came.
     used: Duration,
 }
 
-/// Those who share something, in the order in which they are next.
+/// Tenants or connections that share threads, in the order of their turns.
 #[derive(Debug)]
 struct Sharers<K> {
     shares: BTreeMap<K, Share>,
-    /// Those with requests that wait.
+    /// The keys with waiting requests.
     ready: BTreeSet<(usize, Duration, K)>,
-    /// What the last one that was next had used: a new one has no claim from before.
+    /// The time used by the key that was served last. New keys start here, without claims from
+    /// before.
     now: Duration,
 }
 
@@ -86,7 +87,7 @@ impl<K: Ord + Copy> Sharers<K> {
         });
     }
 
-    /// The one with the most requests that wait.
+    /// The key with the most waiting requests.
     fn longest(&self) -> Option<(K, usize)> {
         let lengths = self
             .ready
@@ -96,16 +97,16 @@ impl<K: Ord + Copy> Sharers<K> {
     }
 }
 
-/// Who may have a thread.
+/// Which connections may have a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Eligible {
-    /// Anybody.
+    /// Every connection.
     Anyone,
-    /// Connections that have none.
+    /// Connections that have no thread now.
     WithoutThread,
 }
 
-/// A bounded queue of requests from which the next is taken in fairness.
+/// A bounded queue of requests with a fair choice of the next one.
 #[derive(Debug)]
 pub(crate) struct FairQueue<W> {
     most: usize,
@@ -115,7 +116,7 @@ pub(crate) struct FairQueue<W> {
     work: BTreeMap<(u16, u64), VecDeque<W>>,
 }
 
-/// The queue is full, and no other connection has more requests in it than this one.
+/// The error of a full queue in which no other connection has more requests than this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -130,8 +131,8 @@ impl<W> FairQueue<W> {
         }
     }
 
-    /// Has `work` wait for its turn. In a full queue it takes the place of the last of whoever has the
-    /// most, which is returned.
+    /// Adds `work`. In a full queue it replaces the last request of the connection with the most,
+    /// which is returned.
     pub(crate) fn push(&mut self, flow: Flow, work: W) -> Result<Option<W>, Full> {
         let pushed_out = match self.waiting >= self.most {
             true => Some(self.push_out(flow)?),
@@ -164,7 +165,7 @@ impl<W> FairQueue<W> {
         last.ok_or(Full)
     }
 
-    /// The one whose turn it is, if there is one.
+    /// The flow whose turn it is, if there is one.
     fn next(&self, eligible: Eligible) -> Option<Flow> {
         let mut tenants = self.tenants.ready.iter();
         tenants.find_map(|(.., tenant)| {
@@ -177,12 +178,12 @@ impl<W> FairQueue<W> {
         })
     }
 
-    /// Whether somebody waits who may have a thread.
+    /// Whether a request waits that may have a thread.
     pub(crate) fn has_next(&self, eligible: Eligible) -> bool {
         self.next(eligible).is_some()
     }
 
-    /// Takes the next request. It runs until [`FairQueue::end`] is told.
+    /// Takes the next request. It counts as running until [`FairQueue::end`].
     pub(crate) fn pop(&mut self, eligible: Eligible) -> Option<(Flow, W)> {
         let flow = self.next(eligible)?;
         self.tenants.begin(flow.tenant);
@@ -193,7 +194,7 @@ impl<W> FairQueue<W> {
         Some((flow, work))
     }
 
-    /// A request has run for so long.
+    /// Notes that a request has ended, and for how long it ran.
     pub(crate) fn end(&mut self, flow: Flow, spent: Duration) {
         self.tenants.end(flow.tenant, spent);
         if let Some(connections) = self.connections.get_mut(&flow.tenant) {
@@ -212,7 +213,7 @@ impl<W> FairQueue<W> {
         Some(work)
     }
 
-    /// Takes all requests that wait.
+    /// Takes all waiting requests.
     pub(crate) fn clear(&mut self) -> Vec<W> {
         let all = std::mem::replace(self, FairQueue::new(self.most));
         all.work.into_values().flatten().collect()
@@ -229,7 +230,7 @@ mod tests {
         Flow { tenant, connection }
     }
 
-    /// A queue with so many requests of each flow, of which those of the first came first.
+    /// A queue with the given number of requests of each flow, added flow by flow.
     fn queue(most: usize, waiting: &[(Flow, usize)]) -> FairQueue<Flow> {
         let mut queue = FairQueue::new(most);
         for (flow, count) in waiting {
@@ -240,7 +241,7 @@ mod tests {
         queue
     }
 
-    /// On one thread, how often each had its turn in so many turns, if its requests take so long.
+    /// Serves requests on one thread for some turns; returns how many turns each connection had.
     fn turns(
         queue: &mut FairQueue<Flow>,
         turns: usize,
@@ -262,7 +263,7 @@ mod tests {
         let mut queue = queue(2_000, &many);
         let counts = turns(&mut queue, 200, |_| MS);
         assert_eq!(counts, [((0, 1), 50), ((0, 2), 50), ((1, 3), 100)].into());
-        // What others do not use, one may have.
+        // A connection may have what others do not use.
         let counts = turns(&mut queue, 900, |_| MS);
         assert_eq!(counts, [((0, 1), 850), ((0, 2), 50)].into());
         assert!(!queue.has_next(Eligible::Anyone));
@@ -295,14 +296,14 @@ mod tests {
         }
         queue.push(flow(0, 2), flow(0, 2)).expect("room");
         queue.push(flow(0, 2), flow(0, 2)).expect("room");
-        // Though the first has used nothing yet: nobody knows how long it will take.
+        // The first has used no time yet, but it is not known how long its requests will take.
         let next =
             |queue: &mut FairQueue<Flow>, eligible| queue.pop(eligible).map(|(flow, _)| flow);
         assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(0, 2)));
         assert_eq!(next(&mut queue, Eligible::WithoutThread), None);
         assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 2)));
         assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 1)));
-        // Also behind a tenant that has fewer, all of whose connections have one.
+        // The other tenant has fewer threads, but all of its connections have one.
         queue.push(flow(1, 3), flow(1, 3)).expect("room");
         assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(1, 3)));
         queue.push(flow(1, 3), flow(1, 3)).expect("room");

@@ -1,4 +1,4 @@
-//! gRPC: requests of HTTP/2 streams to the worker threads, and responses back.
+//! What all gRPC connections of a server share.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -12,14 +12,14 @@ use crate::config::Config;
 use crate::memory::room::Sizes;
 use crate::server::thread_scope::ThreadScope;
 
-/// What a server of gRPC has beyond others.
+/// The interface, the threads and the streams of a gRPC server.
 pub(crate) struct Gateway {
     pub(crate) schema: Arc<Schema>,
     pub(crate) workers: Arc<Workers>,
-    /// How large responses have been.
+    /// The sizes of recent responses.
     pub(crate) sizes: Arc<Sizes>,
     stop: watch::Sender<bool>,
-    /// The clients whose connections speak HTTP/2, which end it by themselves.
+    /// The clients whose connections speak HTTP/2. These end by themselves when the server stops.
     speaking: Mutex<BTreeSet<SocketAddr>>,
 }
 
@@ -38,23 +38,23 @@ impl Gateway {
         self.speaking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a connection speaks HTTP/2, as long as what is returned lives.
+    /// Notes that a connection speaks HTTP/2, until the returned guard is dropped.
     pub(crate) fn register(&self, peer: SocketAddr) -> Registered<'_> {
         self.speaking().insert(peer);
         Registered(self, peer)
     }
 
-    /// Whether the connection of a client learns by itself that the server stops.
+    /// Whether a client's connection speaks HTTP/2, and so ends by itself when the server stops.
     pub(crate) fn speaks_http2(&self, peer: SocketAddr) -> bool {
         self.speaking().contains(&peer)
     }
 
-    /// Turns true when the server stops.
+    /// A flag that turns true when the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }
 
-    /// Tells all connections.
+    /// Tells all connections that the server stops.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }

@@ -1,4 +1,4 @@
-//! What a request's headers say.
+//! The headers of a gRPC request.
 
 use std::time::Duration;
 
@@ -18,28 +18,28 @@ use crate::transport::grpc::metadata::Metadata;
 pub(crate) struct Head {
     /// `/package.Service/Method`.
     pub(crate) path: String,
-    /// Which method that is.
+    /// The method of that path.
     pub(crate) method: MethodId,
     /// `package.Service.Method`, for metrics.
     pub(crate) function: String,
-    /// What the request's message may be compressed with.
+    /// The codec of the request's message, which may be compressed.
     pub(crate) codec: Option<Codec>,
     /// Whether the response may be compressed with gzip.
     pub(crate) takes_gzip: bool,
     /// How long the client waits.
     pub(crate) timeout: Option<Duration>,
-    /// What it says of its caller's trace.
+    /// The trace context of the caller's span.
     pub(crate) parent: Option<TraceParent>,
-    /// What else it says.
+    /// The custom metadata.
     pub(crate) metadata: Metadata,
 }
 
-/// Why a request is not served.
+/// The answer to a request that is not served.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is no gRPC.
+    /// An HTTP status, for a request that is not gRPC.
     Http(StatusCode, &'static str),
-    /// It is.
+    /// A status of gRPC.
     Grpc(Status),
 }
 

@@ -33,7 +33,7 @@ use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
 use crate::transport::grpc::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 
-/// A request that has come.
+/// A request that has been received.
 pub(crate) struct ReceivedRequest {
     pub(crate) shared: Arc<Shared>,
     pub(crate) terms: Terms,
@@ -46,15 +46,15 @@ pub(crate) struct ReceivedRequest {
     pub(crate) peer: Peer,
     pub(crate) deadline: Option<Instant>,
     pub(crate) metadata: Metadata,
-    /// Set when nobody waits any more.
+    /// Set when the client no longer waits.
     pub(crate) abandoned: Arc<AtomicBool>,
-    /// What the request's records cost, if it is recorded.
+    /// The costs of the request's TLS records, if it is recorded.
     pub(crate) records: Option<Tally>,
-    /// The response that is to be made.
+    /// The memory for the response.
     pub(crate) budget: Arc<ResponseBudget>,
 }
 
-/// What a request has cost, if it is recorded.
+/// The costs of a recorded request.
 pub(crate) struct Recorded {
     pub(crate) received: TraceRun,
     pub(crate) trail: Trail,
@@ -62,10 +62,10 @@ pub(crate) struct Recorded {
     pub(crate) records: Tally,
 }
 
-/// What a handler has returned, before Ser.
+/// The body of a response, before Ser.
 struct Body {
     bytes: Wiped,
-    /// What the bytes are, if they are not JSON.
+    /// The kind of record that the bytes are, unless they are JSON text.
     record: Option<Record>,
 }
 
@@ -84,11 +84,11 @@ pub(crate) struct Answer {
     pub(crate) budget: Arc<ResponseBudget>,
 }
 
-/// What becomes of a request on a worker.
+/// The state of a request when its worker is free again.
 pub(crate) enum Progress {
     /// It is answered.
     Done(Result<Answer, Status>),
-    /// Its handler has promised an answer.
+    /// The handler has promised an answer.
     Later(Box<Later>),
 }
 
@@ -113,13 +113,13 @@ impl Later {
     }
 }
 
-/// A request without an answer yet; there is none if it is dropped.
+/// A request without an answer yet. Dropping it ends the request without one.
 struct Unanswered(Option<(ReceivedRequest, Option<RequestSpan>, Handled)>);
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
         if let Some((request, span, handled)) = self.0.take() {
-            // There is nobody to be told.
+            // Nobody waits for the status.
             let _ = request.finish(span, handled, Err(given_up()));
         }
     }
@@ -129,7 +129,7 @@ fn given_up() -> Status {
     Status::new(Code::Cancelled, "cancelled", "nobody waits")
 }
 
-/// What there is of a request once its handler has been called.
+/// A request whose handler has been called.
 struct Handled {
     received: TraceRun,
     call: GrpcCall,
@@ -139,7 +139,7 @@ struct Handled {
 }
 
 impl ReceivedRequest {
-    /// Has the request answered, if somebody still waits.
+    /// Answers the request, if the client still waits.
     pub(crate) fn begin(mut self) -> Progress {
         let mut span = None;
         let (handled, made) = match self.handle_within(&mut span) {
@@ -171,7 +171,7 @@ impl ReceivedRequest {
         answer
     }
 
-    /// Runs T1's part and calls the handler.
+    /// Runs T1's message part and calls the handler.
     fn handle_within(
         &mut self,
         span: &mut Option<RequestSpan>,
@@ -223,7 +223,7 @@ impl ReceivedRequest {
         Ok((handled, made))
     }
 
-    /// Answers the request with what its handler has made.
+    /// Answers the request with its handler's value.
     fn finish(
         mut self,
         mut span: Option<RequestSpan>,
@@ -343,7 +343,7 @@ impl ReceivedRequest {
     }
 }
 
-/// What a handler has made, or the status that says why not.
+/// The value of a handler, or the status for its error.
 fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Status> {
     let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
     match called {
@@ -358,7 +358,7 @@ fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Sta
     }
 }
 
-/// What is sent of a value.
+/// The body for a handler's value.
 fn body(value: Value) -> Result<Body, Status> {
     match value {
         Value::Unfit(why) => {
@@ -370,19 +370,20 @@ fn body(value: Value) -> Result<Body, Status> {
             bytes: Wiped::new(bytes),
             record: Some(record),
         }),
-        // As of a void function: the message without any field.
+        // A void method: the message without any field.
         Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
         Value::Json(value) => Ok(Body::json(value)),
     }
 }
 
-/// The response was larger than was expected, and the connection's others leave it no room.
+/// The status of a response that is larger than expected and finds no room among the connection's
+/// others.
 fn no_room() -> Status {
     let why = "the client has not taken its other responses, and this one is too large to wait";
     Status::new(Code::ResourceExhausted, "unsent", why)
 }
 
-/// Why a request cannot be read.
+/// The status of a request that cannot be read.
 fn refused(error: &RunError) -> Status {
     let (code, label) = match error {
         RunError::Trace(failure) => match failure.error.reason {
@@ -395,7 +396,7 @@ fn refused(error: &RunError) -> Status {
     Status::private(code, label, error)
 }
 
-/// A status that the handler has chosen: what gRPC declares for every method are its codes.
+/// The status that a handler has chosen: in gRPC every method may end with every status code.
 fn declared(name: &str, body: &[u8]) -> Status {
     let bad = |why: String| {
         let why = format!("the handler's result cannot be sent: {why}");

@@ -2,24 +2,24 @@
 
 use crate::transport::grpc::code::Code;
 
-/// Why a call has no response.
+/// The status of a call without a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) code: Code,
     pub(crate) message: String,
-    /// What it is counted under.
+    /// Its label in the metrics.
     pub(crate) label: &'static str,
     pub(crate) detail: Detail,
 }
 
-/// For whom a status's message is.
+/// Who may see a status's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The client.
     Open,
     /// The operators.
     Private,
-    /// The operators, who have it in their log under this id.
+    /// The operators, whose log has it under this id.
     Logged(String),
 }
 
@@ -33,7 +33,7 @@ impl Status {
         }
     }
 
-    /// One whose message says more than clients should know.
+    /// A status whose message says more than clients should know.
     pub(crate) fn private(code: Code, label: &'static str, message: impl ToString) -> Status {
         Status {
             detail: Detail::Private,

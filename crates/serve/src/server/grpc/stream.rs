@@ -33,7 +33,7 @@ use crate::transport::grpc::headers::ENCODINGS;
 use crate::transport::grpc::message::{append, send_all};
 use crate::transport::http2::frames::{Activity, Frames};
 
-/// What the requests of one connection share. All are on its thread.
+/// The requests of one connection, and what they share. All run on its thread.
 pub(crate) struct Streams {
     pub(crate) shared: Arc<Shared>,
     pub(crate) schema: Arc<Schema>,
@@ -41,12 +41,12 @@ pub(crate) struct Streams {
     pub(crate) place: Arc<Place>,
     pub(crate) peer: Peer,
     pub(crate) frames: Rc<RefCell<Frames>>,
-    /// Where requests are charged for the records that they share, if they are recorded.
+    /// Charges requests for the TLS records that they share, if they are recorded.
     pub(crate) account: Option<Rc<Account>>,
     pub(crate) activity: Activity,
-    /// As many permits as bytes of messages may be buffered.
+    /// One permit for each byte of messages that may be buffered.
     pub(crate) incoming: Semaphore,
-    /// For responses that are being made or sent.
+    /// Memory for responses that are being made or sent.
     pub(crate) room: Arc<Room>,
     pub(crate) sizes: Arc<Sizes>,
 }
@@ -60,7 +60,7 @@ impl Drop for Active<'_> {
     }
 }
 
-/// Counts the bytes of a message that is coming, until it is there.
+/// Counts the bytes of a message until it is complete.
 struct ReceivedBytes<'s>(Option<&'s Account>, usize);
 
 impl ReceivedBytes<'_> {
@@ -80,7 +80,7 @@ impl Drop for ReceivedBytes<'_> {
     }
 }
 
-/// Tells those who work on a request that nobody waits for them, however that came.
+/// Marks a request as abandoned when it is dropped, for whatever reason.
 struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
@@ -89,13 +89,13 @@ impl Drop for AbandonOnDrop {
     }
 }
 
-/// What becomes of a request.
+/// How a request ends.
 enum End {
-    /// There is a response.
+    /// With a response.
     Answer(Answer),
-    /// There is none.
+    /// With a status alone.
     Status(Status),
-    /// The client has given it up.
+    /// The client has cancelled it.
     Reset,
 }
 
@@ -120,7 +120,7 @@ impl Streams {
                 metrics.request("", label);
                 let mut response = Response::new(());
                 *response.status_mut() = status;
-                // A stream that is gone needs no response.
+                // Sending fails if the stream is gone.
                 let _ = respond.send_response(response, true);
                 return;
             }
@@ -156,7 +156,7 @@ impl Streams {
         }
     }
 
-    /// What of a status the client is told; the log is told all.
+    /// The part of a status that the client may know. Logs the rest.
     fn for_client(&self, status: Status, function: &str) -> Status {
         let (reports, peer) = (&self.shared.observers.reports, self.peer.address);
         let (label, why) = (status.label, &status.message);
@@ -168,7 +168,7 @@ impl Streams {
         Status { message, ..status }
     }
 
-    /// What a response that is about to be sent will be recorded as.
+    /// The record of a response that is about to be sent.
     fn charge(
         &self,
         recorded: Recorded,
@@ -190,7 +190,7 @@ impl Streams {
         Some((account, answered))
     }
 
-    /// Gets the answer, unless the client's patience ends before.
+    /// Gets the answer, unless the client's deadline passes or it cancels the request.
     async fn obtain(
         &self,
         head: &Head,
@@ -201,7 +201,7 @@ impl Streams {
             .timeout
             .and_then(|timeout| Instant::now().checked_add(timeout));
         let abandoned = Arc::new(AtomicBool::new(false));
-        // Also if the connection ends first.
+        // Marks the request as abandoned also if the connection ends first.
         let _abandon = AbandonOnDrop(abandoned.clone());
         let expired = async {
             match deadline {
@@ -270,7 +270,7 @@ impl Streams {
         }
     }
 
-    /// Has a worker begin with a request.
+    /// Runs a request on a worker until its handler has returned.
     async fn begin(&self, request: ReceivedRequest) -> Result<Progress, Status> {
         let busy = || {
             let why = "too many requests wait for a thread";
@@ -285,16 +285,16 @@ impl Streams {
         self.workers.submit(flow, work).map_err(|_| busy())?;
         begun.await.map_err(|_| match self.workers.is_closed() {
             true => stopping(),
-            // Another's request, of which fewer wait, has taken its place.
+            // A request of a connection with fewer waiting requests has replaced it.
             false => busy(),
         })
     }
 
-    /// Waits until there is room for what the method will respond.
+    /// Waits until there is memory for a response of the method's usual size.
     async fn make_room(&self, MethodId(method): MethodId) -> Arc<ResponseBudget> {
         let largest = self.shared.limits().max_message_bytes;
         let reserved = self.room.reserve(&self.sizes, method, largest).await;
-        // The connection's own thread is the one that sends, and cannot wait for itself.
+        // The connection's own thread sends the responses, and must not wait for itself.
         let patience = match self.shared.config.handler_threads {
             0 => Duration::ZERO,
             _ => self.shared.config.write_timeout,
@@ -353,7 +353,7 @@ impl Streams {
                 if let Some(length) = length {
                     expected = Some(PREFIX + length);
                     let start = Instant::now();
-                    // Until there is room, the stream's window keeps the client from sending on.
+                    // Until there is room, flow control keeps the client from sending more.
                     let bytes = u32::try_from(length).unwrap_or(u32::MAX);
                     let granted = self.incoming.acquire_many(bytes).await;
                     permit = granted.ok();
@@ -365,7 +365,7 @@ impl Streams {
                 return Err(Status::new(Code::Unimplemented, "trailing_bytes", why));
             }
             if expected.is_some() {
-                // It fails for a stream that is over, where it does not matter.
+                // Fails for a stream that has ended, where it does not matter.
                 let _ = body.flow_control().release_capacity(held);
                 held = 0;
             }
@@ -389,7 +389,7 @@ impl Streams {
         }
     }
 
-    /// Sends a response; whether the client took it in time.
+    /// Sends a response; returns whether the client took it in time.
     async fn send(&self, respond: &mut SendResponse<Bytes>, answer: Answer) -> bool {
         let patience = self.shared.config.write_timeout;
         match timeout(patience, send_answer(respond, answer)).await {
@@ -420,7 +420,7 @@ async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Resul
         response.headers_mut().insert("grpc-encoding", gzip);
     }
     let mut stream = respond.send_response(response, false)?;
-    // The memory is wiped, and its room given back, when the last part of it has been sent.
+    // The memory is wiped and released when the last part has been sent.
     let sending = Sending {
         message: answer.message,
         _budget: answer.budget,
@@ -437,6 +437,6 @@ fn send_status(respond: &mut SendResponse<Bytes>, status: &Status) {
     let headers = response.headers_mut();
     headers.insert("grpc-status", status.code.header());
     headers.insert("grpc-message", message_header(&status.message));
-    // A stream that is gone needs no response.
+    // Sending fails if the stream is gone.
     let _ = respond.send_response(response, true);
 }

@@ -1,9 +1,9 @@
 //! The threads that run the traces and handlers of gRPC requests.
 //!
 //! A client has one connection for all its calls, and handlers may block, so requests are not
-//! answered on the connection's thread. There are as many threads as requests at once, up to a
-//! limit; beyond it requests wait in a queue that is fair and bounded, too. As many threads again are
-//! for connections that have none: however long handlers block, one client's hold up nobody else.
+//! answered on the connection's thread. There are as many threads as concurrent requests, up to a
+//! limit; beyond it requests wait in a fair and bounded queue. As many threads again are reserved
+//! for connections without one, so that one client's blocking handlers hold up nobody else.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,21 +16,21 @@ use crate::server::thread_scope::ThreadScope;
 /// A request's work.
 pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
-/// How long a thread waits for work before it ends.
+/// How long an idle thread waits for work before it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many requests may wait for each thread.
 const WAITING_PER_THREAD: usize = 64;
 
-/// The stack of a worker: the deepest message there may be is parsed and written by recursion.
+/// The stack of a worker, which parses and writes nested messages by recursion.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
 /// A bounded number of threads behind a bounded and fair queue.
 ///
-/// To wake a thread costs more than to answer a small request, and one that is awake may take all
-/// the work before another comes. So there is one thread at most that was called and has not come
-/// yet; when it comes and takes work, it calls the next if more is waiting. A handler that blocks
-/// holds nobody up: whenever work waits that may have a thread, one is on its way.
+/// Waking a thread costs more than answering a small request, and a running thread may take all the
+/// work before another wakes. So at most one woken thread is on its way at a time; when it takes
+/// work and more is waiting, it wakes the next. A blocking handler holds nobody up: whenever work
+/// waits that may have a thread, one is on its way.
 pub(crate) struct Workers {
     most: usize,
     scope: Arc<ThreadScope>,
@@ -39,13 +39,13 @@ pub(crate) struct Workers {
 
 struct State {
     queue: FairQueue<Work>,
-    /// Work that is being done.
+    /// The number of requests that run.
     running: usize,
     threads: usize,
-    /// Threads without work. The one that waits for the shortest time is called first: its stack is
-    /// in the caches, and the others come to the end of their patience.
+    /// Threads without work. The one that has waited least is woken first: its stack is in the
+    /// caches, and the others reach the end of their patience.
     idle: Vec<Thread>,
-    /// Whether a thread was called or made and has not looked at the queue since.
+    /// Whether a thread was woken or started and has not looked at the queue since.
     coming: bool,
     closed: bool,
 }
@@ -83,8 +83,8 @@ impl Workers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `work` done by a thread. Work that is refused, that another's takes the place of in a full
-    /// queue, or that still waits when the workers are closed, is dropped.
+    /// Runs `work` on a thread. Work is dropped if it is refused, if another request replaces it in
+    /// a full queue, or if it still waits when the workers are closed.
     pub(crate) fn submit(self: &Arc<Self>, flow: Flow, work: Work) -> Result<(), Full> {
         let mut state = self.state();
         if state.closed {
@@ -107,13 +107,13 @@ impl Workers {
         }
     }
 
-    /// Whether what was dropped was so because there will be no more work.
+    /// Whether the workers are closed, which is why they have dropped waiting work.
     pub(crate) fn is_closed(&self) -> bool {
         self.state().closed
     }
 
-    /// Has a thread come for the work that waits, unless one is on its way. The one that is
-    /// returned is to be woken, once nobody holds the state.
+    /// Gets a thread for waiting work, unless one is on its way. The caller must wake the returned
+    /// thread once it has released the state.
     #[must_use]
     fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
         let eligible = state.eligible(self.most)?;
@@ -128,7 +128,7 @@ impl Workers {
                 .name("accelflow-worker".to_owned())
                 .stack_size(STACK_BYTES)
                 .spawn(move || (workers.scope)(&mut || workers.serve()));
-            // Otherwise those that there are will come to it.
+            // If the system gives no thread, the existing ones will do the work.
             if spawned.is_ok() {
                 state.threads += 1;
                 state.coming = true;
@@ -142,13 +142,13 @@ impl Workers {
         let mut done = None;
         while let Some((flow, work)) = self.next(done.take()) {
             let begun = Instant::now();
-            // A handler's panic is dealt with where it is called; nothing may end the thread.
+            // Panics of handlers are caught where they are called; no other may end the thread.
             let _ = catch_unwind(AssertUnwindSafe(work));
             done = Some((flow, begun.elapsed()));
         }
     }
 
-    /// The next work, from one who has done some for so long.
+    /// Waits for work. `done` is the work that this thread has just done, and for how long.
     fn next(self: &Arc<Self>, done: Option<(Flow, Duration)>) -> Option<(Flow, Work)> {
         let mut state = self.state();
         if let Some((flow, spent)) = done {
@@ -179,7 +179,7 @@ impl Workers {
             let me = thread::current().id();
             match state.idle.iter().position(|idle| idle.id() == me) {
                 None => state.coming = false,
-                // Nobody has called.
+                // Nobody has woken this thread.
                 Some(place) => {
                     state.idle.remove(place);
                     if since.elapsed() >= PATIENCE {
@@ -192,7 +192,7 @@ impl Workers {
         None
     }
 
-    /// Takes no more work and drops what waits.
+    /// Refuses further work and drops waiting work.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;

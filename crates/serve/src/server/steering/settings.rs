@@ -1,19 +1,19 @@
 //! Settings of steering: how many workers run handlers, and how LdB chooses between them.
 
-/// How LdB chooses a worker.
+/// The policy by which LdB chooses a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
-    /// The next one.
+    /// The next worker.
     RoundRobin,
-    /// The one with the fewest requests.
+    /// The worker with the fewest requests.
     LeastLoaded,
-    /// The function's own, unless that has a quarter more to do than the mean.
+    /// The function's own worker, unless that has a quarter more to do than the mean.
     #[default]
     Affinity,
 }
 
 impl SteeringPolicy {
-    /// All of them.
+    /// All policies.
     pub const ALL: [SteeringPolicy; 3] = [
         SteeringPolicy::Affinity,
         SteeringPolicy::RoundRobin,
@@ -37,14 +37,14 @@ impl SteeringPolicy {
     }
 }
 
-/// Handlers run on workers and not on the threads of connections.
+/// Settings of steering: handlers run on workers and not on the threads of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steering {
-    /// How many workers there are; at least 1.
+    /// The number of workers; at least 1.
     pub workers: usize,
-    /// How they are chosen.
+    /// How a worker is chosen.
     pub policy: SteeringPolicy,
-    /// Whether each is bound to a core of its own, of those that the process may use; workers
-    /// beyond their number share them.
+    /// Whether each worker is bound to a core that the process may use. If there are more workers
+    /// than cores, they share them.
     pub pinned: bool,
 }

@@ -1,15 +1,16 @@
-//! Handlers on workers that have a core each, and LdB that chooses between them.
+//! Workers that run handlers on a core each, and the LdB that chooses between them.
 //!
-//! Requests for a function should find its instructions and data in the caches of their core. Here the
-//! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A hash
-//! of it names the function's own core, and while that has a quarter more to do than the mean, the
-//! next ones take its requests (consistent hashing with bounded loads). That is not Cerebros's function
-//! map (MICRO 2021, section 4.3), which remembers what each core has just run and takes the least
-//! loaded of those that ran the function; `accelflow_cerebros::steering` simulates that one. A hash
-//! needs no state that connections would share, and keeps a function where it was when others came between.
+//! Requests for a function should find its instructions and data in the caches of their core. The
+//! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A
+//! hash of it names the function's own core; while that core has a quarter more to do than the
+//! mean, the next ones take its requests (consistent hashing with bounded loads). Cerebros's
+//! function map (MICRO 2021, section 4.3) works differently: it remembers what each core has just
+//! run and takes the least loaded of those that ran the function; `accelflow_cerebros::steering`
+//! simulates it. A hash needs no state that connections would share, and keeps a function on its
+//! core when others come between.
 //!
-//! The core that LdB chooses is a worker with a run queue of its own. Connections receive and reply;
-//! workers run handlers, one at a time each.
+//! Each core is a worker with a run queue of its own. Connections receive and reply; a worker runs
+//! one handler at a time.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -57,7 +58,7 @@ impl fmt::Debug for SteeredWorkers {
     }
 }
 
-/// A worker's run queue. It holds no more than there are connections.
+/// A worker's run queue. It holds at most one request of each connection.
 struct RunQueue {
     number: usize,
     loads: CoreLoads,
@@ -78,7 +79,7 @@ struct Task {
     reply: Arc<Reply>,
 }
 
-/// A request that does not end with the job that it came from.
+/// A request that owns its parts, for another thread.
 struct OwnedRequest {
     service: String,
     method: String,
@@ -139,7 +140,8 @@ impl SteeredWorkers {
             let worker = thread::Builder::new()
                 .name(format!("accelflow-core-{number}"))
                 .spawn(move || {
-                    // A core that is taken away later is not worth a failure.
+                    // Pinning fails if the core was taken away meanwhile; the worker then runs
+                    // anywhere.
                     let _ = core.map(pin);
                     scope(&mut || queue.work());
                 })?;
@@ -158,7 +160,8 @@ impl SteeredWorkers {
         Box::new(ByFunction(Ldb::new(policy, self.loads.clone())))
     }
 
-    /// Has the worker that LdB chose call a handler, and waits for it. A panic goes on here.
+    /// Calls a handler on the worker that LdB chose, and waits for it. A panic of the handler
+    /// continues on this thread.
     pub(crate) fn call(
         &self,
         handler: &AnyHandler,
@@ -225,7 +228,7 @@ impl RunQueue {
         self.filled.notify_one();
     }
 
-    /// LdB sees what waits and what runs.
+    /// Tells LdB how many requests wait and run.
     fn tell(&self, tasks: &Tasks) {
         let load = tasks.waiting.len() + usize::from(tasks.running);
         self.loads
@@ -280,7 +283,7 @@ impl RunQueue {
                 }),
             };
             let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));
-            // Before the answer: whoever has it finds this worker free.
+            // Before the answer, so that the client's next request finds this worker free.
             self.finish();
             *lock(&reply.slot) = Some(answer);
             reply.filled.notify_one();
@@ -288,7 +291,7 @@ impl RunQueue {
     }
 }
 
-/// LdB whose key is the function that is called.
+/// LdB with the called function as its key.
 struct ByFunction(Ldb);
 
 impl Accelerator for ByFunction {

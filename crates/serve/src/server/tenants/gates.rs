@@ -1,11 +1,11 @@
-//! Tenants: whose a connection is, and ARCUS's shaper in front of each.
+//! The gate of each tenant: ARCUS's traffic shaper, and limits on traces and connections.
 //!
-//! A tenant is known by the address that its connections come from, or by what is in its clients'
-//! certificates. A message of it that has
-//! arrived waits on its connection's thread until the tenant's buckets have the tokens, before T1
-//! is run; as nothing more is read from that connection, a flood stays in the buffers of whoever
-//! sends it, as in ARCUS, whose queues are in the senders' memory. Its arbiter has no counterpart
-//! here: it lets a segment pass every 4 ns, and threads take turns by themselves.
+//! A tenant is identified by the address that its connections come from, or by its clients'
+//! certificates. An arrived message waits on its connection's thread until the tenant's buckets
+//! have the tokens, before T1 runs. Nothing more is read from that connection meanwhile, so a flood
+//! stays in the sender's buffers, as in ARCUS, whose queues are in the senders' memory. ARCUS's
+//! arbiter, which lets a segment pass every 4 ns, has no counterpart here: threads take turns by
+//! themselves.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use accelflow_units::{Cycles, Time};
 use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, check};
 use crate::observe::metrics::{Metrics, TenantMetrics};
 
-/// The tenants of a running server. The last is that of connections that are no other's.
+/// The tenants of a running server. The last one has the connections that belong to no other.
 pub(crate) struct Tenants {
     epoch: Instant,
     clock: Clock,
@@ -30,7 +30,7 @@ struct State {
     gate: Gate<Buckets>,
     traces: TraceLimit,
     connections: AtomicUsize,
-    /// Where those wait in order who do not wait at the gate, and how many do.
+    /// The order of requests that wait without a thread, and their number.
     line: tokio::sync::Mutex<()>,
     waiting: AtomicUsize,
     metrics: TenantMetrics,
@@ -46,7 +46,7 @@ impl State {
     }
 }
 
-/// One that waits; it may be dropped before it passes.
+/// Counts a waiting request until it is dropped.
 struct Waits<'s>(&'s State);
 
 impl Drop for Waits<'_> {
@@ -55,14 +55,14 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// How soon new registers are noticed by those who wait without a thread.
+/// How soon requests that wait without a thread notice new registers.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 struct Buckets {
     requests: Option<TokenBucket>,
     bytes: Option<TokenBucket>,
-    /// The server stops: nobody waits any more.
+    /// Set when the server stops: nobody waits any more.
     closed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Drop for Admitted<'_> {
 }
 
 impl Tenants {
-    /// `identified` is whether clients prove what they are called.
+    /// `identified` is whether clients must prove their identities.
     pub(crate) fn new(
         tenants: Vec<Tenant>,
         identified: bool,
@@ -93,7 +93,7 @@ impl Tenants {
         let others = Tenant::new(OTHERS, Vec::new());
         let state = |mut tenant: Tenant| {
             for name in &mut tenant.identities {
-                // DNS names are the same in either case; URIs are not.
+                // DNS names ignore case; URIs do not.
                 if !name.contains(':') {
                     name.make_ascii_lowercase();
                 }
@@ -115,8 +115,8 @@ impl Tenants {
         })
     }
 
-    /// The number of the tenant that connections from `address` belong to, of clients that have
-    /// proven to be called so.
+    /// The number of the tenant of a connection from `address` whose client has proven
+    /// `identities`.
     pub(crate) fn of(&self, address: IpAddr, identities: &[String]) -> u16 {
         let address = address.to_canonical();
         let has = |State { tenant, .. }: &State| {
@@ -138,7 +138,7 @@ impl Tenants {
         &self.all[number]
     }
 
-    /// Room for a connection, if there is.
+    /// Admits a connection, if the tenant may have one more.
     pub(crate) fn admit(&self, number: u16) -> Option<Admitted<'_>> {
         let state = self.get(number);
         let most = state.tenant.max_connections;
@@ -147,8 +147,8 @@ impl Tenants {
         (most == 0 || open < most).then_some(admitted)
     }
 
-    /// Waits until a message of so many bytes may pass; the terms for its traces. `None` if the
-    /// server stops.
+    /// Waits until a message of `bytes` may pass; returns the terms for its traces, or `None` if
+    /// the server stops.
     pub(crate) fn pass(&self, number: u16, bytes: usize) -> Option<Terms> {
         let state = self.get(number);
         let begun = Instant::now();
@@ -163,8 +163,8 @@ impl Tenants {
         open.filter(|open| *open).map(|_| state.terms(number))
     }
 
-    /// As [`Tenants::pass`], without a thread that waits. The order is that of asking among all
-    /// who ask this way.
+    /// Waits as [`Tenants::pass`] does, without blocking a thread. Requests that wait this way pass
+    /// in their order of arrival.
     pub(crate) async fn pass_later(&self, number: u16, bytes: usize) -> Option<Terms> {
         let state = self.get(number);
         let begun = Instant::now();
@@ -179,7 +179,7 @@ impl Tenants {
             match state.gate.change(|buckets| self.take(buckets, &mut due)) {
                 Turn::Pass(open) => break open,
                 Turn::Wait(until) => {
-                    // Registers may be written meanwhile, of which nobody tells.
+                    // New registers do not wake this wait.
                     let soon = Instant::now() + LOOKS_EVERY;
                     let until = until.map_or(soon, |until| until.min(soon));
                     tokio::time::sleep_until(until.into()).await;
@@ -190,7 +190,8 @@ impl Tenants {
         open.then(|| state.terms(number))
     }
 
-    /// Spends what there is of a message's cost; whether the server is open, once all is spent.
+    /// Pays as much of a message's cost as the buckets allow. Once all is paid, returns whether the
+    /// server is open.
     fn take(&self, buckets: &mut Buckets, cost: &mut Cost) -> Turn<bool> {
         if buckets.closed {
             return Turn::Pass(false);
@@ -219,13 +220,13 @@ impl Tenants {
         Time::from_ps(ns.saturating_mul(1_000))
     }
 
-    /// Waits until one more trace of the tenant may run. Traces take microseconds and wait for
-    /// nobody, so there is always an end to it.
+    /// Waits until one more trace of the tenant may run. Traces take microseconds and never wait,
+    /// so this wait is short.
     pub(crate) fn begin_trace(&self, number: u16) -> Option<RunningTrace> {
         self.get(number).traces.begin(None).ok()
     }
 
-    /// Writes the registers of a tenant.
+    /// Replaces the registers of a tenant.
     pub(crate) fn reshape(&self, name: &str, shaping: Shaping) -> Result<(), TenantError> {
         let find = |state: &&State| state.tenant.name == name && name != OTHERS;
         let Some(state) = self.all.iter().find(find) else {
@@ -243,14 +244,14 @@ impl Tenants {
         Ok(())
     }
 
-    /// Lets nobody wait any more.
+    /// Ends all waits.
     pub(crate) fn close(&self) {
         for state in &self.all {
             state.gate.change(|buckets| buckets.closed = true);
         }
     }
 
-    /// By tenant, how many requests wait.
+    /// The number of waiting requests of each tenant.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, usize)> {
         let row = |state: &State| state.gate.waiting() + state.waiting.load(Ordering::Relaxed);
         self.all
@@ -259,7 +260,7 @@ impl Tenants {
     }
 }
 
-/// What a message has yet to pay.
+/// The tokens that a message has yet to pay.
 struct Cost {
     requests: u64,
     bytes: u64,
@@ -277,9 +278,9 @@ impl Buckets {
     }
 }
 
-/// How much of a cost can be paid at once.
+/// The part of a cost that can be paid at once.
 fn most(bucket: &Option<TokenBucket>, cost: u64) -> u64 {
-    // Whatever registers come into effect meanwhile, the bucket can hold that much.
+    // The bucket can hold that much under any registers that may come into effect meanwhile.
     let least = |bucket: &TokenBucket| bucket.coming_registers().map(Registers::bucket).min();
     let least = bucket.as_ref().and_then(least);
     least.map_or(cost, |least| cost.min(u64::from(least)))

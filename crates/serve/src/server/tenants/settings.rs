@@ -9,41 +9,41 @@ use rustls::pki_types::ServerName;
 
 use crate::time_limit::MAX_TIME_LIMIT;
 
-/// The clock that the registers of [`Shaping`] count in: 1 MHz, since operating systems wake
-/// threads no more precisely than that (assumed; the paper's FPGA has 250 MHz).
+/// The frequency of the clock that the registers of [`Shaping`] count in: 1 MHz, since operating
+/// systems wake threads no more precisely than that (assumed; the paper's FPGA has 250 MHz).
 pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
 
-/// What of a tenant's traffic may pass. Without registers everything does.
+/// Limits on a tenant's traffic. Without registers there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shaping {
-    /// A token a request.
+    /// Registers of a bucket from which each request takes one token.
     pub requests: Option<Registers>,
-    /// A token a byte of requests, as they are received. One that is larger than the bucket takes
-    /// the bucket several times.
+    /// Registers of a bucket from which each received byte of a request takes one token. A request
+    /// larger than the bucket empties it several times.
     pub bytes: Option<Registers>,
 }
 
 /// A tenant of a server.
 #[derive(Clone, Debug)]
 pub struct Tenant {
-    /// What it is called in metrics and by [`Running::reshape`](crate::Running::reshape).
+    /// Its name in metrics and for [`Running::reshape`](crate::Running::reshape).
     pub name: String,
-    /// Where its connections come from. Of several tenants that a connection may be of, it is the
-    /// first one's.
+    /// The networks that its connections come from. A connection that matches several tenants
+    /// belongs to the first of them.
     pub networks: Vec<IpNet>,
-    /// Or what its clients have proven to be called: DNS names, in either case, and URIs, in full
+    /// The identities that its clients prove instead: DNS names, in either case, and whole URIs
     /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
     pub identities: Vec<String>,
-    /// What may pass.
+    /// The limits on its traffic.
     pub shaping: Shaping,
-    /// Traces that may run at once; 0 for any number.
+    /// The most traces that run at once; 0 for any number.
     pub max_traces: usize,
-    /// Connections that may be open at once; 0 for as many as the server has. A tenant whose
-    /// requests wait keeps its connections meanwhile, so this keeps room for others.
+    /// The most open connections; 0 for as many as the server allows. A tenant keeps its
+    /// connections while its requests wait, so this leaves room for others.
     pub max_connections: usize,
-    /// How urgent its requests are in queues by priority.
+    /// The priority of its requests, for queues by priority.
     pub priority: Priority,
-    /// Within what time its requests are to be answered, for queues by deadline.
+    /// The time within which its requests are to be answered, for queues by deadline.
     pub due_within: Option<Duration>,
 }
 
@@ -63,10 +63,10 @@ impl Tenant {
     }
 }
 
-/// Why there are no such tenants.
+/// An invalid list of tenants, or an unknown tenant.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TenantError {
-    /// A name is missing or there twice.
+    /// A name that is empty or used twice.
     #[error("tenant {number}: name '{name}': must not be empty, nor that of an earlier tenant")]
     Name {
         /// Its place in the list, from 0.
@@ -74,13 +74,13 @@ pub enum TenantError {
         /// The name as given.
         name: String,
     },
-    /// A tenant that no connection could be of.
+    /// A tenant without networks and identities, which no connection can match.
     #[error("tenant '{0}': must have at least one network or identity")]
     Nowhere(String),
-    /// Nobody proves to be called anything.
+    /// A tenant with identities on a server that asks clients for no certificate.
     #[error("tenant '{0}': has identities, but the server asks no client for a certificate")]
     Unproven(String),
-    /// A name that no certificate is held against.
+    /// An identity that is neither a DNS name nor a URI.
     #[error("tenant '{name}': identity '{identity}': must be a DNS name without '*', or a URI")]
     Identity {
         /// The tenant.
@@ -88,7 +88,7 @@ pub enum TenantError {
         /// The name as given.
         identity: String,
     },
-    /// A time that no request is due within.
+    /// A `due_within` out of its range.
     #[error("tenant '{name}': due_within = {due:?}: must be above 0 and at most {} seconds", MAX_TIME_LIMIT.as_secs())]
     Due {
         /// The tenant.
@@ -96,7 +96,7 @@ pub enum TenantError {
         /// The time as given.
         due: Duration,
     },
-    /// More tenants than there are numbers.
+    /// Too many tenants.
     #[error("{0} tenants: must be at most {max}", max = u16::MAX)]
     TooMany(usize),
     /// No tenant has this name.
@@ -104,10 +104,10 @@ pub enum TenantError {
     Unknown {
         /// The name as given.
         name: String,
-        /// Those that there are.
+        /// The names of all tenants.
         known: String,
     },
-    /// Registers that cannot be.
+    /// Registers with invalid values.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }

@@ -25,7 +25,7 @@ pub(crate) const PROTOCOL_ERROR: i32 = 7;
 /// The body of a reply, before Ser.
 pub(crate) struct Body {
     pub(crate) bytes: Vec<u8>,
-    /// What the bytes are, if they are not JSON.
+    /// The kind of record that the bytes are, unless they are JSON text.
     pub(crate) record: Option<Record>,
 }
 
@@ -48,7 +48,8 @@ pub(crate) enum Refusal {
     Unfit(String),
 }
 
-/// Calls the handler, in the context of the request's span if it has one; the result struct.
+/// Calls the handler, in the context of the request's span if it has one; returns the result
+/// struct.
 pub(crate) fn handle(
     shared: &Shared,
     schema: &Schema,
@@ -83,7 +84,7 @@ pub(crate) fn handle(
         }),
     };
     let call = || match shared.dispatch.call(handler, &request)? {
-        // The calls of a connection are answered in order: its thread has nothing else to do.
+        // A connection's calls are answered in order, so its thread has nothing else to do.
         Returned(Made::Later(pending)) => pending.wait(),
         Returned(Made::Now(value)) => Ok(value),
     };
@@ -104,7 +105,7 @@ pub(crate) fn handle(
     });
     match value {
         Value::Unfit(why) => Err(Refusal::Unfit(why)),
-        // On a connection whose results wait for nothing else there always is.
+        // Only gRPC connections limit the memory of results.
         Value::NoRoom => Err(Refusal::Unfit("no room".to_owned())),
         Value::Record(record, bytes) => Ok(Body {
             bytes,
@@ -122,7 +123,7 @@ pub(crate) fn handle(
     }
 }
 
-/// `{"name":value}`; the name is one of an interface or is quoted as any other.
+/// The JSON text `{"name":value}`, with the name escaped.
 fn member(name: &str, value: &[u8]) -> Vec<u8> {
     let mut json = Vec::with_capacity(name.len() + value.len() + 5);
     json.push(b'{');

@@ -47,15 +47,15 @@ pub(crate) struct Connection<'s> {
     control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
     opened: Inbound,
-    /// Whether the last records that came did not end with a message: the core opens the next ones,
-    /// too, before Decr would do so in vain.
+    /// Whether the last records did not end with a message. The core then opens the next ones, too,
+    /// since Decr would probably fail.
     has_unaligned_records: bool,
-    /// Whether the client sends nothing more; what has come before is answered.
+    /// Whether the client sends nothing more. Requests that came before are still answered.
     client_is_done: bool,
-    /// Replies that are written with the next one.
+    /// Replies that wait to be written with the next one.
     outbound: Outbound,
     counters: Counters,
-    /// What the system calls that received the message took, if that is recorded.
+    /// Time of the system calls that received the message, if requests are recorded.
     receiving: Duration,
     /// The terms of the tenant, and of the message that is being answered.
     terms: Terms,
@@ -67,7 +67,7 @@ pub(crate) struct Connection<'s> {
 enum Next {
     /// In this many received bytes.
     Received(usize),
-    /// In this many bytes that the core has opened.
+    /// In this many bytes of plaintext that the core has opened.
     Opened(usize),
 }
 
@@ -106,13 +106,13 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Serves the connection to its end and says why it ended.
+    /// Serves the connection to its end; returns why it ended.
     pub(crate) fn run(mut self) -> Close {
         let close = match self.serve() {
             Ok(never) => match never {},
             Err(close) => close,
         };
-        // The client may be gone, which is no news by now.
+        // Writing fails if the client is gone, which does not matter any more.
         let _ = self.flush();
         if let Some(session) = &mut self.conversation.session.tls
             && let Some(bye) = alerts::farewell(session, &close, self.shared.limits())
@@ -150,7 +150,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Waits until the tenant may have a message of so many bytes pass.
+    /// Waits until the tenant's shaper lets a message of `bytes` pass.
     fn pass(&mut self, bytes: usize) -> Result<(), Close> {
         if let Some(tenants) = &self.shared.admission.tenants {
             self.flush()?;
@@ -207,7 +207,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Looks for a whole message in what has come.
+    /// Looks for a whole message in the received bytes.
     fn look(&mut self) -> Result<Option<Next>, Close> {
         let limits = self.shared.limits();
         if self.control.is_none() {
@@ -254,7 +254,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Opens a run of records on the core. If that is one message, the next run may be one, too.
+    /// Opens a run of records on the core. If they are one message, the next run may be one, too.
     fn open_run(&mut self, bytes: usize) -> Result<(), Close> {
         let end = self.inbound.bytes().len() - bytes;
         while self.inbound.bytes().len() > end && !self.client_is_done {
@@ -312,9 +312,9 @@ impl<'s> Connection<'s> {
             self.inbound.consume(bytes);
             return self.refuse(&frame, &error);
         }
-        // The run has left the keys as they were: the core looks at what is in the records.
+        // The failed run has left the keys as they were, so the core can open the records.
         self.open_run(bytes)?;
-        // What stopped Decr, such as a key update, is done: the message may well be good.
+        // The core has handled what stopped Decr, such as a key update: the message may be good.
         if self.opened.is_empty() || self.has_unaligned_records || error.is_at(Accel::Decr) {
             return Ok(());
         }
@@ -323,7 +323,7 @@ impl<'s> Connection<'s> {
         self.refuse(&frame, &error)
     }
 
-    /// Runs T1 on a message that the core has opened: Decr finds it done.
+    /// Runs T1 on a message that the core has opened, so that Decr has nothing to do.
     fn run_opened(&mut self, bytes: usize) -> Result<(), Close> {
         let metrics = &self.shared.observers.metrics;
         metrics.fallback(self.names.receive, "unaligned_records");
@@ -345,7 +345,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Calls the handler with what T1 delivered, and replies.
+    /// Calls the handler with the arguments that T1 delivered, and replies.
     fn answer(&mut self, mut received: TraceRun) -> Result<(), Close> {
         received.add_socket(std::mem::take(&mut self.receiving));
         let arrival = received.outcome.arrivals.drain(..).next();
@@ -404,7 +404,7 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    /// Replies with what the handler has made; what sending its result took.
+    /// Replies with the handler's result; returns the trace run that sent it.
     fn reply_with(
         &mut self,
         call: &ThriftCall,
@@ -454,7 +454,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Counts how a request ended.
+    /// Counts a request under its result.
     pub(super) fn ended(&mut self, call: &ThriftCall, result: &'static str) {
         self.counters
             .count(&self.shared.observers.metrics, call, result);
@@ -463,7 +463,8 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Sends a result, and tells what that took; or says why it cannot be sent.
+    /// Sends a result and returns the trace run that sent it, or tells the client why it cannot be
+    /// sent.
     fn send_result(
         &mut self,
         call: &ThriftCall,
@@ -487,8 +488,8 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Whether nobody waits for a reply, by the interface: some libraries, as Apache Thrift's for
-    /// Go, send every request as one that is answered.
+    /// Whether the interface declares a function oneway. Some libraries, such as Apache Thrift's
+    /// for Go, send oneway requests as calls.
     pub(super) fn is_oneway(&self, function: FunctionId) -> bool {
         let function = self.schema.function(function);
         function.is_some_and(|function| function.oneway)
@@ -541,9 +542,9 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    /// Writes a reply, or has it wait for the next one if more has come already.
+    /// Writes a reply, or lets it wait for the next one if more requests have arrived.
     fn reply(&mut self, bytes: &[u8]) -> Result<(), Close> {
-        // What writing costs is recorded request by request.
+        // A recording has the cost of writing for each request.
         let alone = self.is_between_messages() || self.shared.observers.records();
         if alone && self.outbound.is_empty() {
             return self.write(bytes);
@@ -557,7 +558,7 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    /// Writes the replies that wait.
+    /// Writes the waiting replies.
     fn flush(&mut self) -> Result<(), Close> {
         if self.outbound.is_empty() {
             return Ok(());
@@ -568,7 +569,7 @@ impl<'s> Connection<'s> {
         written
     }
 
-    /// Writes at once, after the replies that wait.
+    /// Writes at once, after the waiting replies.
     fn write(&mut self, bytes: &[u8]) -> Result<(), Close> {
         if bytes.is_empty() {
             return Ok(());

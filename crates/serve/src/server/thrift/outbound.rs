@@ -1,22 +1,22 @@
 //! Replies that are written together.
 //!
-//! A client that sends several calls before it reads gets its replies with fewer system calls: as
-//! long as more has come, a reply that is not large waits for the next one. Before the connection
-//! waits for anything else, and before a handler that may take its time, what waits is written.
+//! A client that sends several calls before it reads gets its replies with fewer system calls:
+//! while more requests have arrived, a small reply waits for the next one. Waiting replies are
+//! written before the connection waits for anything else, and before a handler that may be slow.
 
 use crate::memory::wipe::wipe;
 
-/// How many bytes wait together.
+/// The most bytes of replies that wait together.
 const ROOM_BYTES: usize = 64 * 1024;
 
-/// A reply beyond this is not worth a copy.
+/// A larger reply is written at once: it is not worth a copy.
 const SMALL_BYTES: usize = ROOM_BYTES / 4;
 
-/// The replies of one connection that wait.
+/// The waiting replies of one connection.
 #[derive(Default)]
 pub(crate) struct Outbound {
-    /// Without room until a reply has waited, then with all of it: a vector that grows may leave a
-    /// copy behind.
+    /// Has no memory until a reply waits, and then all that it may need: a vector that grows may
+    /// leave a copy behind.
     waiting: Vec<u8>,
 }
 
@@ -25,7 +25,7 @@ impl Outbound {
         self.waiting.is_empty()
     }
 
-    /// Has a reply wait, if there is room for it.
+    /// Adds a reply, if there is room for it; returns whether there was.
     pub(crate) fn add(&mut self, reply: &[u8]) -> bool {
         if reply.len() > SMALL_BYTES || self.waiting.len() + reply.len() > ROOM_BYTES {
             return false;
@@ -37,12 +37,12 @@ impl Outbound {
         true
     }
 
-    /// What waits, in order.
+    /// The waiting replies, in order.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.waiting
     }
 
-    /// Wipes what has waited, now that it is written or nobody takes it.
+    /// Wipes the replies, once they are written or nobody takes them.
     pub(crate) fn clear(&mut self) {
         wipe(&mut self.waiting);
         self.waiting.clear();
