@@ -1,4 +1,4 @@
-//! What a server allows and how long it waits.
+//! The settings of a server: bounds and time limits.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::server::descriptors::descriptor_limit;
 use crate::server::steering::settings::Steering;
 use crate::time_limit::MAX_TIME_LIMIT;
 
-/// Whether a setting can be a time limit.
+/// Checks the value of a time limit.
 pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<(), ServeError> {
     if !value.is_zero() && value <= MAX_TIME_LIMIT {
         return Ok(());
@@ -24,85 +24,86 @@ pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<()
     })
 }
 
-/// Who does the work of accelerators. The results are the same, byte for byte.
+/// Which threads do the work of accelerators. The results are the same, byte for byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// The connection's thread: what a CPU does best.
+    /// The connection's thread, which is fastest on a CPU.
     #[default]
     Inline,
-    /// Workers of each accelerator behind bounded queues, with an overflow area and fallback to
-    /// the connection's thread: what the paper's hardware does.
+    /// Workers of each accelerator behind bounded queues, with an overflow area and fallback to the
+    /// connection's thread, as in the paper's hardware.
     Ensemble(PoolSettings),
 }
 
-/// When a reply is compressed, and so sent by T3 and not T2.
+/// Which replies are compressed, and so sent by T3 instead of T2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Never.
     Never,
-    /// When the request was: its client knows the field convention of
+    /// Replies to compressed requests, whose clients know the field convention of
     /// `docs/message-conventions.md`.
     LikeRequest,
-    /// Always: all clients know that convention.
+    /// All replies, for clients that all know that convention.
     Always,
 }
 
-/// Bounds and time limits of a server. All are per connection but the first.
+/// The settings of a server: bounds, time limits, and the threads that serve.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Most connections at once; further ones are closed as soon as they are accepted. With
-    /// `limits.max_message_bytes` it bounds the server's memory. Default 1,024.
+    /// The most connections at once; further ones are closed as soon as they are accepted. Together
+    /// with `limits.max_message_bytes` it bounds the server's memory. Default 1,024.
     pub max_connections: usize,
-    /// Most connections at once from one address (of IPv6, from one network of 64 bits). Default
-    /// `None`: a quarter of `max_connections`, since one client must not lock all others out, but
-    /// behind one address there may be many; and no limit for this machine's own addresses,
-    /// where proxies have all their clients' connections. What is set holds for those, too.
+    /// The most connections at once from one address (for IPv6, from one network of 64 bits).
+    /// Default `None`: a quarter of `max_connections`, since one client must not lock out all
+    /// others but an address may stand for many clients; and no limit for this machine's own
+    /// addresses, which proxies use for all their clients. A set value holds for those, too.
     pub max_connections_per_address: Option<usize>,
-    /// How many of the descriptors that the process may have connections leave alone: for the
-    /// operators' port, which has 16 connections at most, and for what handlers open. Default 64,
-    /// of which the rest is an assumption.
+    /// The number of the process's file descriptors that connections leave free: for the operators'
+    /// port, which has at most 16 connections, and for files that handlers open. Default 64
+    /// (assumed).
     pub reserved_descriptors: usize,
-    /// Bounds on messages, of which `max_message_bytes` is the largest frame. Default
-    /// [`Limits::default`].
+    /// Bounds on messages; `max_message_bytes` also bounds frames. Default [`Limits::default`].
     pub limits: Limits,
     /// The longest pause between two messages. Default 5 minutes.
     pub idle_timeout: Duration,
-    /// From the connection to the first byte of the first message; over TLS, from the end of the
-    /// handshake. Of gRPC the first bytes are the preface, for which there is `handshake_timeout`. Default
-    /// 10 seconds: a connection that has never been used takes a place and a thread like any other.
+    /// The longest time from the connection (with TLS, from the end of the handshake) to the first
+    /// byte of the first message. For gRPC the first bytes are the preface, which
+    /// `handshake_timeout` bounds. Default 10 seconds, since an unused connection takes a place and
+    /// a thread like any other.
     pub first_byte_timeout: Duration,
-    /// From the first byte of a message to its last. Default 10 seconds.
+    /// The longest time from the first byte of a message to its last. Default 10 seconds.
     pub message_timeout: Duration,
-    /// From the connection to the end of the TLS handshake. Default 10 seconds.
+    /// The longest time from the connection to the end of the TLS handshake. Default 10 seconds.
     pub handshake_timeout: Duration,
-    /// From the first byte of a reply to its last. Default 10 seconds.
+    /// The longest time from the first byte of a reply to its last. Default 10 seconds.
     pub write_timeout: Duration,
-    /// When replies are compressed. Default [`Compression::LikeRequest`].
+    /// Which replies are compressed. Default [`Compression::LikeRequest`].
     pub compression: Compression,
-    /// Who does the work of accelerators. Default [`Execution::Inline`].
+    /// Which threads do the work of accelerators. Default [`Execution::Inline`].
     pub execution: Execution,
-    /// How many requests a client of gRPC may have at once on a connection. Default 100, the least
-    /// that RFC 9113 recommends.
+    /// The most requests at once on a gRPC connection. Default 100, the least that RFC 9113
+    /// recommends.
     pub max_concurrent_streams: u32,
-    /// Most bytes of responses of one connection of gRPC that are being made or were not taken by the
-    /// client yet; a single response may be larger. Requests whose responses are expected not to fit
-    /// wait. Default 64 MiB, 4 times the largest message.
+    /// The most bytes of responses of one gRPC connection that are being made or that the client
+    /// has not read yet; a single response may be larger. Requests wait if their responses are not
+    /// expected to fit. Default 64 MiB, 4 times the largest message.
     pub max_unsent_bytes: usize,
-    /// How many threads run the requests of gRPC; 64 more wait for each. Default 64, an assumption:
-    /// handlers that block leave room for others. With 0, the connection's thread runs them one
-    /// after the other, which saves two changes of thread a request: for handlers that do not block.
+    /// The number of threads that run gRPC requests; up to 64 requests wait for each. Default 64
+    /// (assumed), so that blocking handlers leave threads for others. With 0, the connection's
+    /// thread runs its requests one after the other, which saves two thread switches a request, for
+    /// handlers that do not block.
     pub handler_threads: usize,
-    /// Has handlers run on workers that LdB chooses, in the place of the connections' threads.
-    /// None by default. `cores` is then the number of workers.
+    /// Runs handlers on workers that LdB chooses instead of the connections' threads. Default
+    /// `None`. The number of workers then takes the place of `cores`.
     pub steering: Option<Steering>,
-    /// Where operators ask for metrics and recordings over HTTP; nowhere by default. Whoever
-    /// reaches the address is told.
+    /// The address where operators get metrics and recordings over HTTP. Default `None`. Everyone
+    /// who can reach the address gets answers.
     pub admin: Option<SocketAddr>,
-    /// Whether clients are told what exactly went wrong: the text of handlers' errors, traces and
+    /// Whether clients are told the details of errors: the text of handlers' errors, traces and
     /// steps, and known functions. By default they are told a code and an id, and the log has the
     /// rest ([`Server::set_error_log`](crate::Server::set_error_log)).
     pub verbose_errors: bool,
-    /// How many cores LdB balances over. Default: those that the process may use.
+    /// The number of cores that LdB balances over. Default: the cores that the process may use.
     pub cores: usize,
 }
 

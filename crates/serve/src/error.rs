@@ -1,4 +1,4 @@
-//! Why a server does not start, and why connections end.
+//! Errors of setting up servers and clients.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use accelflow_accel::protobuf::ProtoError;
 use accelflow_accel::thrift::InterfaceError;
 use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
 
-/// The compiler says where in a file, by its name alone.
+/// The text of an error in an interface, with the file's whole path in the place of its name.
 fn placed(path: &Path, error: &ProtoError) -> String {
     let text = error.to_string();
     let name = path.file_name().and_then(|name| name.to_str());
@@ -23,7 +23,7 @@ fn placed(path: &Path, error: &ProtoError) -> String {
     }
 }
 
-/// Why a server could not be set up.
+/// An error of setting up a server or a client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -35,10 +35,10 @@ pub enum ServeError {
     Proto {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The place in the file, and the error.
         error: ProtoError,
     },
-    /// A certificate or key is of no use.
+    /// A certificate or key cannot be used.
     #[error("{path}: {why}")]
     Certificate {
         /// The file.
@@ -46,51 +46,51 @@ pub enum ServeError {
         /// What is wrong with it.
         why: String,
     },
-    /// A setting that is not allowed.
+    /// A setting with a value that is not allowed.
     #[error("{name} = {value}: must be {allowed}")]
     Setting {
         /// The setting.
         name: &'static str,
-        /// What it was to be.
+        /// The value as given.
         value: String,
         /// What is allowed.
         allowed: String,
     },
-    /// A function or a setting that does not exist.
+    /// An invalid setting of an accelerator.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A handler for something that is no function of the interface.
+    /// A handler for a function that the interface does not have.
     #[error("handler '{name}': {error}")]
     Handler {
-        /// What it was registered for.
+        /// The name of the function as given.
         name: String,
         /// Why there is no such function.
         error: AccelError,
     },
-    /// The traces could not be put together.
+    /// The traces could not be linked.
     #[error("traces: {0}")]
     Traces(String),
     /// The worker pools could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
-    /// Nobody would run handlers.
+    /// Steering without workers.
     #[error("steering: workers = 0: must be at least 1")]
     Steering,
-    /// The tenants cannot be told apart or shaped.
+    /// Invalid settings of tenants.
     #[error(transparent)]
     Tenants(#[from] crate::server::tenants::settings::TenantError),
-    /// The collector of spans is none.
+    /// Invalid settings of telemetry.
     #[error("telemetry: {0}")]
     Telemetry(#[from] crate::observe::telemetry::TelemetryError),
-    /// The address is not to be had.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {error}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// Threads or sockets could not be made.
+    /// The system gave no thread or socket.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -1,4 +1,4 @@
-//! What a thread knows of the request that it handles, and calls from there keep.
+//! The deadline, trace and state of the request that a thread handles, which its own calls keep.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` with a deadline that the calls in it keep, on this thread: the earlier of `deadline`
-/// and the one that holds already.
+/// Runs `work` with a deadline for the calls that it makes on this thread: the earlier of
+/// `deadline` and the current one.
 pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
-    /// Puts the outer deadline back, also when `work` panics.
+    /// Restores the outer deadline, even if `work` panics.
     struct Outer(Option<Instant>);
 
     impl Drop for Outer {
@@ -35,12 +35,12 @@ pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// Runs `work` for a request that may be abandoned; [`Scope::current`] tells.
+/// Runs `work` for a request that may be abandoned, so that [`Scope::current`] knows of it.
 pub(crate) fn with_abandonment<T>(
     abandoned: Option<&Arc<AtomicBool>>,
     work: impl FnOnce() -> T,
 ) -> T {
-    /// Puts the outer one back, also when `work` panics.
+    /// Restores the outer flag, even if `work` panics.
     struct Outer(Option<Arc<AtomicBool>>);
 
     impl Drop for Outer {
@@ -62,8 +62,8 @@ pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<Ato
         || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// What other threads that work for a request need of it: its deadline, its OpenTelemetry context, and
-/// whether it is abandoned.
+/// The parts of a request for other threads that work for it: its deadline, its OpenTelemetry
+/// context, and whether it is abandoned.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,
@@ -72,7 +72,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// That of the request that this thread handles; none if there is nothing to take along.
+    /// The scope of the request that this thread handles; `None` if there is nothing to pass on.
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
@@ -85,7 +85,8 @@ impl Scope {
         some.then_some(scope)
     }
 
-    /// As [`Request::is_abandoned`](crate::Request::is_abandoned).
+    /// Whether the client no longer waits; see
+    /// [`Request::is_abandoned`](crate::Request::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned.as_ref())
     }
@@ -103,7 +104,7 @@ impl Scope {
         }
     }
 
-    /// How much of the request's time is left, if it has a deadline.
+    /// The time until the request's deadline, if it has one.
     pub fn time_left(&self) -> Option<Duration> {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(left)

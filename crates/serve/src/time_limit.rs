@@ -2,5 +2,6 @@
 
 use std::time::Duration;
 
-/// The longest time limit: what is longer than 30 years is no limit, and more than clocks count to.
+/// The longest time limit that a setting can have: 10^9 seconds (over 30 years), which clocks can
+/// still add.
 pub const MAX_TIME_LIMIT: Duration = Duration::from_secs(1_000_000_000);

@@ -1,16 +1,16 @@
-//! What the process's allocator keeps of the memory that large messages needed.
+//! A setting of the process's allocator: how much memory of large messages it keeps.
 
-/// Blocks from this size on are given back to the system as soon as they are free. Smaller ones, such
-/// as messages of 64 KiB, stay, since pages of the system's cost more than what is done with them.
+/// Blocks of this size or more are given back to the system as soon as they are free. Smaller ones,
+/// such as messages of 64 KiB, are kept, since new pages cost more than processing such a message.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const GIVEN_BACK_BYTES: libc::c_int = 1 << 20;
 
-/// Has large blocks given back to the system once they are free, in the whole process.
+/// Makes the allocator give large blocks back to the system once they are free, in the whole
+/// process.
 ///
-/// glibc by itself raises its threshold with the largest block that was ever freed, up to 32 MiB, and
-/// then keeps such blocks in an arena of each thread: 100 responses of 14 MiB left 700 MiB behind.
-/// Where the environment says what the allocator is to do, that holds. Other allocators keep what they
-/// like.
+/// By default glibc raises its threshold to the largest block that was ever freed, up to 32 MiB,
+/// and then keeps such blocks in an arena of each thread: 100 responses of 14 MiB left 700 MiB
+/// behind. Settings of the environment take precedence. Other allocators are left alone.
 pub(crate) fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -18,7 +18,7 @@ pub(crate) fn give_back_large_blocks() {
         if chosen("MALLOC_MMAP_THRESHOLD_") || chosen("GLIBC_TUNABLES") {
             return;
         }
-        // The second is what glibc sets with the first where it chooses itself.
+        // By default glibc sets the second to twice the first.
         set(libc::M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
         set(libc::M_TRIM_THRESHOLD, 2 * GIVEN_BACK_BYTES);
     }
@@ -27,7 +27,7 @@ pub(crate) fn give_back_large_blocks() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "there is no other way to tell the allocator")]
 fn set(parameter: libc::c_int, value: libc::c_int) {
-    // SAFETY: mallopt(3) takes two numbers and may be called at any time, from any thread. A value that
-    // it refuses leaves everything as it was.
+    // SAFETY: mallopt(3) takes two numbers and may be called at any time, from any thread. A
+    // refused value changes nothing.
     let _ = unsafe { libc::mallopt(parameter, value) };
 }

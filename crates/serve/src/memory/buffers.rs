@@ -1,21 +1,21 @@
-//! Buffers that a thread uses again: what a message needed serves the next one, and memory does not
-//! go back and forth between the thread and the system with every large message.
+//! Buffers that a thread reuses, so that not every large message takes memory from the system and
+//! gives it back.
 
 use std::cell::RefCell;
 
 use super::wipe::wipe_all;
 
-/// A request and its reply are under way at once.
+/// How many buffers a thread keeps: for a request and its reply.
 const KEPT: usize = 2;
 
-/// A larger buffer is given back.
+/// Larger buffers are freed.
 const KEPT_BYTES: usize = 128 * 1024;
 
-/// A buffer whose message was smaller than this share of it is given back: wiping it takes longer
-/// than making one that fits.
+/// A buffer whose message was smaller than a quarter of it is freed: wiping it takes longer than
+/// allocating one that fits.
 const LEAST_SHARE: usize = 4;
 
-/// Buffers up to this size are kept whatever they held.
+/// Buffers up to this size are always kept.
 const SMALL_BYTES: usize = 4 * 1024;
 
 thread_local! {
@@ -36,7 +36,7 @@ pub(crate) fn copy_of(bytes: &[u8]) -> Vec<u8> {
     buffer
 }
 
-/// Wipes what a message lay in, and keeps it for the next one.
+/// Wipes a message's buffer, and keeps it for the next message.
 pub(crate) fn give_back(mut buffer: Vec<u8>) {
     let (used, capacity) = (buffer.len(), buffer.capacity());
     wipe_all(&mut buffer);

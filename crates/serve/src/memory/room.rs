@@ -1,10 +1,10 @@
-//! Memory for the responses of a connection: reserved before a handler makes one, and given back when
-//! the client has taken it.
+//! Memory for the responses of a connection: reserved before a handler makes a response, and
+//! released when the client has taken it.
 //!
-//! A client that asks for much and reads nothing would otherwise have all its responses made at once.
-//! How large a response will be nobody knows before its handler has run, so what is reserved is the
-//! largest of the method's latest responses ([`Sizes`]); what that was too much is released once the
-//! response is there, and what it was too little has to be got before the response is written.
+//! Without a limit, a client that sends many requests and reads nothing would make the server hold
+//! all responses at once. The size of a response is not known before its handler has run, so the
+//! size of the method's largest recent response is reserved ([`Sizes`]). A surplus is released once
+//! the response is there; a shortfall must be reserved before the response is written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,15 @@ use tokio::time::timeout;
 
 use super::wipe::Wiped;
 
-/// What is reserved at least: as much as most responses need, and 100 streams may have together.
+/// The least that is reserved for a response: enough for most responses, and little enough for 100
+/// streams at once.
 const LEAST: usize = 64 * 1024;
 
-/// How many responses of a method are looked back on, at least; at most twice as many.
+/// How many recent responses of a method count: at least this many, at most twice as many.
 const LATEST: u32 = 1_024;
 
-/// How long a request waits for the size of a method's first response: long enough for handlers that
-/// do not block. Those that wait for one another must not be kept from it.
+/// How long a request waits for the size of a method's first response: long enough for handlers
+/// that do not block. It must end, since handlers may wait for one another.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The room of one connection.
@@ -31,13 +32,13 @@ pub(crate) struct Room {
     taken: Mutex<usize>,
     /// Wakes requests that wait to begin.
     released: Notify,
-    /// Wakes threads whose response has become larger than was reserved.
+    /// Wakes threads whose response is larger than its reservation.
     freed: Condvar,
 }
 
 impl Room {
-    /// Room for `most` bytes. Requests begin as long as half of it is free: the other half is for
-    /// responses that are larger than was expected.
+    /// Room for `most` bytes. New requests may reserve half of it; the other half is for responses
+    /// that are larger than expected.
     pub(crate) fn new(most: usize) -> Arc<Room> {
         Arc::new(Room {
             most,
@@ -51,7 +52,7 @@ impl Room {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves `bytes` if there is room. A response that is alone always has.
+    /// Reserves `bytes` if there is room. A single response may always reserve.
     fn try_reserve(self: &Arc<Self>, bytes: usize) -> Option<Reserved> {
         let mut taken = self.taken();
         if *taken > 0 && taken.saturating_add(bytes) > self.most / 2 {
@@ -64,8 +65,8 @@ impl Room {
         })
     }
 
-    /// Waits for room for a response of the size that `sizes` expect of a method; `largest` is the
-    /// largest there may be.
+    /// Waits for room for a response of a method's expected size. `largest` is the largest allowed
+    /// size.
     pub(crate) async fn reserve(
         self: &Arc<Self>,
         sizes: &Sizes,
@@ -74,13 +75,13 @@ impl Room {
     ) -> Reserved {
         let begun = Instant::now();
         loop {
-            // Before looking, so that nothing is missed in between.
+            // Registered before the check, so that no release is missed in between.
             let released = self.released.notified();
             let bytes = match sizes.expect(method) {
                 Expected::Bytes(bytes) => bytes.clamp(LEAST, largest.max(LEAST)),
                 Expected::Soon => match PATIENCE.checked_sub(begun.elapsed()) {
                     Some(left) => {
-                        // Whichever it was, the next look tells.
+                        // The next check tells whether there was a release or a timeout.
                         drop(timeout(left, released).await);
                         continue;
                     }
@@ -104,20 +105,20 @@ impl Room {
     }
 }
 
-/// Bytes of a connection's room, which are given back in the end.
+/// Reserved bytes of a connection's room, released when this is dropped.
 pub(crate) struct Reserved {
     room: Arc<Room>,
     bytes: AtomicUsize,
 }
 
 impl Reserved {
-    /// How large the response may be.
+    /// The reserved size.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Gets room for a response of `bytes`, also if that is more than was reserved; waits up to
-    /// `patience` if others have it. False if there is none.
+    /// Extends the reservation to `bytes` if it is smaller. Waits up to `patience` for other
+    /// responses to be sent. Returns false if there is no room.
     pub(crate) fn cover(&self, bytes: usize, patience: Duration) -> bool {
         let more = bytes.saturating_sub(self.bytes());
         if more == 0 {
@@ -139,12 +140,12 @@ impl Reserved {
         true
     }
 
-    /// Releases what a response of `bytes` does not need.
+    /// Shrinks the reservation to `bytes`.
     pub(crate) fn keep(&self, bytes: usize) {
         let surplus = self.bytes().saturating_sub(bytes);
         self.bytes.fetch_sub(surplus, Ordering::Relaxed);
         self.room.release(surplus);
-        // Some may wait for the size alone.
+        // Requests may be waiting for the size of the first response.
         self.room.released.notify_waiters();
     }
 }
@@ -155,27 +156,28 @@ impl Drop for Reserved {
     }
 }
 
-/// The response to one request, which is being made: what it may take, and who is to know what it took.
+/// The memory for the response to one request, while it is being made and sent.
 pub(crate) struct ResponseBudget {
     pub(crate) reserved: Reserved,
     pub(crate) sizes: Arc<Sizes>,
     /// The method that responds.
     pub(crate) method: usize,
-    /// How large a response may be at all.
+    /// The largest allowed size of a response.
     pub(crate) largest: usize,
-    /// How long a thread of handlers waits for room if it is larger than was expected.
+    /// How long a handler's thread waits for room if the response is larger than expected.
     pub(crate) patience: Duration,
-    /// Whether what makes it is a thread that others need, and so does not wait at all.
+    /// Whether a thread makes the response that must not wait at all.
     pub(crate) at_once: AtomicBool,
 }
 
 impl ResponseBudget {
-    /// How large the response may be without asking for more.
+    /// The size that the response may have without extending the reservation.
     pub(crate) fn expected(&self) -> usize {
         self.reserved.bytes().min(self.largest)
     }
 
-    /// Lets threads that others need make the response from now on, such as that of an event loop.
+    /// Makes extensions fail instead of wait from now on: the response is made by a thread that
+    /// must not block, such as an event loop's.
     pub(crate) fn refuse_to_wait(&self) {
         self.at_once.store(true, Ordering::Relaxed);
     }
@@ -193,7 +195,7 @@ impl ResponseBudget {
             .cover(&self.reserved, self.largest, self.patience())
     }
 
-    /// Notes that the response is there and takes `bytes`, and took up to `peak` on the way; false if
+    /// Notes the size of the finished response, and its peak size on the way; returns false if
     /// there is no room for it.
     pub(crate) fn settle(&self, bytes: usize, peak: usize) -> bool {
         self.sizes.note(self.method, peak.max(bytes));
@@ -213,7 +215,7 @@ impl std::fmt::Debug for ResponseBudget {
     }
 }
 
-/// A response's message, and the room that it has as long as some of it is unsent.
+/// A response's message, which keeps its reservation until all of it has been sent.
 pub(crate) struct Sending {
     pub(crate) message: Wiped,
     pub(crate) _budget: Arc<ResponseBudget>,
@@ -228,12 +230,12 @@ impl AsRef<[u8]> for Sending {
 /// The sizes of each method's latest responses, on all connections.
 pub(crate) struct Sizes {
     by_method: Box<[Mutex<Largest>]>,
-    /// How many threads wait for room.
+    /// The number of threads that wait for room.
     waiting: AtomicUsize,
     most_waiting: usize,
 }
 
-/// The largest of the responses since the count began, and of those of the count before.
+/// The largest response since the count began, and the largest of the count before.
 #[derive(Default)]
 struct Largest {
     count: u32,
@@ -243,7 +245,7 @@ struct Largest {
     begun: bool,
 }
 
-/// How large a response is to be expected to be.
+/// The expected size of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Bytes(usize),
@@ -253,7 +255,7 @@ enum Expected {
 }
 
 impl Sizes {
-    /// Those of `methods` methods, of which a quarter of `threads` may wait for room.
+    /// The sizes of `methods` methods, served by `threads`, of which a quarter may wait for room.
     pub(crate) fn new(methods: usize, threads: usize) -> Sizes {
         Sizes {
             by_method: (0..methods).map(|_| Mutex::default()).collect(),
@@ -267,7 +269,7 @@ impl Sizes {
         Some(sizes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How large the response to a request that is about to begin is to be expected to be.
+    /// The expected size of the response to a request that is about to begin.
     fn expect(&self, method: usize) -> Expected {
         let Some(mut sizes) = self.of(method) else {
             return Expected::Unknown;
@@ -294,8 +296,8 @@ impl Sizes {
         sizes.now = sizes.now.max(bytes);
     }
 
-    /// As [`Reserved::cover`], but no more than a quarter of the threads waits: the others are for
-    /// clients that take what they have asked for.
+    /// Extends a reservation as [`Reserved::cover`] does, but at most a quarter of the threads
+    /// wait: the others are for clients that read their responses.
     pub(crate) fn cover(&self, reserved: &Reserved, bytes: usize, patience: Duration) -> bool {
         if reserved.cover(bytes, Duration::ZERO) {
             return true;

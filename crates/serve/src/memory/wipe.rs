@@ -1,5 +1,4 @@
-//! Overwriting what was secret, at the speed of memory: `Zeroize` for slices of bytes writes one
-//! byte at a time.
+//! Fast wiping of memory: `Zeroize` for slices of bytes writes one byte at a time.
 
 use std::alloc::System;
 use std::ops::{Deref, DerefMut};
@@ -7,11 +6,11 @@ use std::ops::{Deref, DerefMut};
 use zeroize::optimization_barrier;
 use zeroizing_alloc::ZeroAlloc;
 
-/// The system's allocator, which wipes memory before it gives it back.
+/// An allocator that wipes memory before it frees it.
 ///
-/// A server's messages pass through libraries that do not wipe (HTTP/2, JSON), through handlers' own
-/// values, and through vectors that move when they grow. A program that serves what others must not
-/// find in its memory makes this its allocator, and all of those are covered:
+/// A server's messages pass through libraries that do not wipe (HTTP/2, JSON), through handlers'
+/// own values, and through vectors that move when they grow. A program that serves secrets makes
+/// this its global allocator, which covers all of those:
 ///
 /// ```
 /// use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
@@ -20,13 +19,13 @@ use zeroizing_alloc::ZeroAlloc;
 /// static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 /// ```
 ///
-/// `docs/server-reasons.md` has what it costs and what remains.
+/// See `docs/server-reasons.md` for its cost, and for what it does not cover.
 pub type WipingAllocator = ZeroAlloc<System>;
 
 /// The one value of [`WipingAllocator`].
 pub const WIPING_ALLOCATOR: WipingAllocator = ZeroAlloc(System);
 
-/// Overwrites `bytes` with zeros, and does so even if nobody reads them again.
+/// Overwrites `bytes` with zeros, even if they are never read again.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     optimization_barrier(bytes);

@@ -4,28 +4,28 @@ use std::io;
 
 use accelflow_accel::AccelError;
 
-/// Why a connection ended. [`Close::reason`] is the label that it is counted under.
+/// Why a connection ended. [`Close::reason`] is its label in the metrics.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Close {
-    /// The client has ended it between two messages.
+    /// The client has closed it between two messages.
     #[error("closed by the client")]
     Done,
-    /// The client has ended it within a message.
+    /// The client has closed it within a message.
     #[error("closed by the client within a message")]
     Cut,
-    /// The server stops, and has answered what had come.
+    /// The server stops, and has answered all requests that had come.
     #[error("the server stops")]
     Drained,
-    /// Nothing has ever come.
+    /// The client never sent anything.
     #[error("silent for too long")]
     Silent,
-    /// Nothing came for too long.
+    /// The client sent nothing for too long.
     #[error("idle for too long")]
     Idle,
     /// A message, a reply or a handshake took too long.
     #[error("too slow: {0}")]
     Slow(&'static str),
-    /// No frame, no record or no header of a message.
+    /// A malformed frame, record or message header.
     #[error("{0}")]
     Malformed(AccelError),
     /// The handshake failed.
@@ -34,7 +34,7 @@ pub(crate) enum Close {
     /// The client has reported an error of TLS.
     #[error("TLS alert {0} from the client")]
     Alert(u8),
-    /// The other end has asked for new keys more often than it may.
+    /// The peer has sent more key updates than allowed.
     #[error(
         "TLS: more key updates than {}",
         crate::transport::tls::key_updates::ALLOWED
@@ -43,16 +43,16 @@ pub(crate) enum Close {
     /// A reply could not be made.
     #[error("{0}")]
     Failed(String),
-    /// What came is no HTTP/2.
+    /// The peer does not speak HTTP/2.
     #[error("HTTP/2: {0}")]
     Http2(String),
-    /// Too many frames that ask for work and carry no request.
+    /// Too many frames that cause work and carry no request.
     #[error("a flood of frames")]
     Flood,
     /// The server stopped while a request waited for its tenant's turn.
     #[error("the server stops")]
     Stopped,
-    /// The tenant that the client has proven to be of has as many connections as it may have.
+    /// The client's tenant has its maximum of connections.
     #[error("too many connections of a tenant")]
     TooManyOfTenant,
     /// The socket failed.
@@ -60,14 +60,14 @@ pub(crate) enum Close {
     Io(io::Error),
 }
 
-/// An alert of TLS in words (RFC 8446, section 6).
+/// The name and number of a TLS alert (RFC 8446, section 6).
 pub(crate) fn alert(description: u8) -> String {
     let name = rustls::AlertDescription::from(description);
     format!("alert {description} ({name:?})")
 }
 
 impl Close {
-    /// The same of a connection that nothing has ever come on.
+    /// The same reason for a connection on which nothing has ever come.
     pub(crate) fn before_anything(self) -> Close {
         match self {
             Close::Idle => Close::Silent,
@@ -75,7 +75,8 @@ impl Close {
         }
     }
 
-    /// Whether the client may have sent what is not read any more, and has yet to read what it was told.
+    /// Whether unread data may be left on the socket while the client has yet to read the last
+    /// reply.
     pub(crate) fn leaves_unread(&self) -> bool {
         match self {
             Close::Drained

@@ -1,4 +1,4 @@
-//! The software bodies of accelerators behind a socket.
+//! The software bodies of accelerators on a socket's bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,9 +22,9 @@ pub(crate) fn ensemble(
     Ok(ensemble)
 }
 
-/// The TCP accelerator where the operating system does its work: the connection's thread has
-/// received the whole message, or will send it. As receiving begins a new message, it forgets
-/// what was known of the one before.
+/// The TCP accelerator of connections whose TCP is the operating system's: the connection's thread
+/// has received the whole message, or will send it. When it receives, it clears what earlier steps
+/// found in the previous message.
 #[derive(Debug)]
 pub struct SocketTcp {
     limits: Limits,
@@ -43,7 +43,7 @@ impl Accelerator for SocketTcp {
     }
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
-        // What records add to a message of the largest size is not held against it.
+        // A message of the largest size may have the overhead of its records in addition.
         let (size, limit) = (job.bytes.len(), self.limits.max_message_bytes);
         if size > limit + limit / 64 + 1024 {
             let what = "message of a connection";
@@ -61,7 +61,7 @@ impl Accelerator for SocketTcp {
     }
 }
 
-/// Round robin over all the ensembles of a server.
+/// Round robin over the cores, shared by all ensembles of a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NextCore(Arc<AtomicUsize>);
 
@@ -76,7 +76,7 @@ impl Policy for NextCore {
     }
 }
 
-/// Whom replies over plain connections go to: the socket, which needs no session.
+/// The peer of replies over a socket, which needs no session.
 #[derive(Debug)]
 pub(crate) struct SocketPeer;
 

@@ -7,25 +7,25 @@ use accelflow_accel::{AccelError, Limits, tls};
 
 use crate::memory::wipe::wipe;
 
-/// What an idle connection keeps, and the least that is read at once.
+/// The buffer of an idle connection, and the least that is read at once.
 const RESTING_BYTES: usize = 16 * 1024;
 
-/// What a connection keeps while large messages come.
+/// The buffer that a connection keeps while large messages come.
 const KEPT_BYTES: usize = 128 * 1024;
 
-/// After how many turns in a row that a resting buffer would have been enough for (a turn ends when
-/// the buffer is empty) a connection gives back what large messages needed.
+/// After this many turns in a row for which the resting buffer would have been enough, a connection
+/// frees the memory that large messages needed. A turn ends when the buffer is empty.
 const SMALL_TURNS: u32 = 8;
 
-/// A receive buffer. What was used is wiped, and what a large message needed is given back.
+/// A receive buffer. Used bytes are wiped, and the memory of large messages is freed.
 #[derive(Debug)]
 pub(crate) struct Inbound {
     /// Zero outside `used`.
     buffer: Vec<u8>,
     used: Range<usize>,
-    /// How far it was filled since it was last empty.
+    /// The most bytes it held since it was last empty.
     filled: usize,
-    /// How often in a row it was emptied when a resting buffer would have been enough.
+    /// The number of turns in a row for which the resting buffer would have been enough.
     small_turns: u32,
     /// Where reading stops, if the length of a large message is known.
     expected: Option<usize>,
@@ -36,7 +36,7 @@ impl Inbound {
         Inbound::with_buffer(vec![0; RESTING_BYTES])
     }
 
-    /// One that takes no memory before it is used.
+    /// A buffer without memory until it is used.
     pub(crate) fn unused() -> Inbound {
         Inbound::with_buffer(Vec::new())
     }
@@ -51,9 +51,9 @@ impl Inbound {
         }
     }
 
-    /// Tells the length of the message that begins what has come, or will. Of large messages no
-    /// more is read than one at once, until told otherwise: what came of the next one would have to
-    /// be moved to make room for the rest of it.
+    /// Sets the length of the message at the beginning of the buffer. Large messages are then read
+    /// one at a time: the beginning of the next one would have to be moved to make room for its
+    /// rest.
     pub(crate) fn expect(&mut self, length: usize) {
         self.expected = Some(length).filter(|length| *length > RESTING_BYTES);
     }
@@ -68,7 +68,7 @@ impl Inbound {
         &self.buffer[self.used.clone()]
     }
 
-    /// What came, to be changed where it lies; it is wiped when it was used.
+    /// The received bytes, to be changed in place. They are wiped when they are consumed.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.used.clone()]
     }
@@ -77,21 +77,19 @@ impl Inbound {
         self.used.is_empty()
     }
 
-    /// Whether there may be more to read at once, and room to keep it: as much came as there was
-    /// room for.
+    /// Whether more may be ready to be read, and the buffer may grow for it: the buffer is full.
     pub(crate) fn may_go_on(&self) -> bool {
         self.used == (0..self.buffer.len()) && self.buffer.len() < KEPT_BYTES
     }
 
-    /// Reads once; the number of bytes, 0 at the end of the stream. The buffer grows with what
-    /// has come and not with what a length field promises: with a message that goes on, and for
-    /// many small ones that come together.
+    /// Reads once; returns the number of bytes, 0 at the end of the stream. The buffer grows with
+    /// the received bytes, not with the length that a message announces.
     pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<usize> {
         if self.used.end == self.buffer.len() {
             if self.used.start > 0 && self.buffer.len() >= KEPT_BYTES {
                 self.buffer.copy_within(self.used.clone(), 0);
                 let length = self.used.len();
-                // What was used before is zero already.
+                // The part that was used before is zero already.
                 wipe(&mut self.buffer[length.max(self.used.start)..]);
                 self.used = 0..length;
             } else {
@@ -129,7 +127,7 @@ impl Inbound {
         }
     }
 
-    /// Gives memory back that messages like the latest do not need; all of it is zero already.
+    /// Frees memory that messages like the latest do not need. All of it is zero already.
     fn rest(&mut self) {
         self.small_turns = match std::mem::take(&mut self.filled) {
             ..=RESTING_BYTES => self.small_turns.saturating_add(1),
@@ -151,8 +149,8 @@ impl Drop for Inbound {
     }
 }
 
-/// The length of the frame at the beginning of `bytes`, its length field included, once that is
-/// there.
+/// The length of the frame at the beginning of `bytes`, its length field included; `None` until the
+/// length field is complete.
 ///
 /// # Errors
 /// `negative_length`, `too_large`; `truncated` for a frame too small to hold a message.
@@ -185,18 +183,19 @@ pub(crate) fn frame_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize
     Ok(Some(head.len() + size))
 }
 
-/// Two bytes of header, sequence number, name length, and the end of an empty struct: compact.
+/// The smallest message, in the compact protocol: two bytes of header, the sequence number, the
+/// name's length, and the end of an empty struct.
 const LEAST_MESSAGE: usize = 5;
 
-/// How far whole records reach.
+/// The whole records at the beginning of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     /// The bytes of all whole records.
     pub(crate) bytes: usize,
-    /// Whether the last of them is as long as records get, so that its message may go on.
+    /// Whether the last of them has the maximum length, so that its message may go on.
     pub(crate) last_is_full: bool,
-    /// Where the first ends that is not: nearly every client sends a message as one run of records
-    /// of its own, full ones and a last one that is not.
+    /// The end of the first record that is not full. Nearly every client sends a message as a run
+    /// of full records and a last one that is not full.
     pub(crate) first_run: Option<usize>,
 }
 
@@ -227,7 +226,7 @@ pub(crate) fn whole_records(bytes: &[u8]) -> Result<Records, AccelError> {
 mod tests {
     use super::*;
 
-    /// Gives `chunk` bytes at a time.
+    /// A reader that gives so many bytes at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {
@@ -278,7 +277,7 @@ mod tests {
             assert_eq!(inbound.bytes().len(), large, "{turn}");
             inbound.consume(large);
         }
-        // Whatever comes next is a part of what was expected, and says so.
+        // The rest is shorter than the expected message.
         inbound.expect(large);
         assert_eq!(read(&mut inbound), 5 * small);
         inbound.expect(small);

@@ -13,8 +13,7 @@ pub(crate) fn is_timeout(error: &io::Error) -> bool {
     )
 }
 
-/// Writes everything, or fails at `deadline`; a client that reads a byte now and then gains no
-/// time by it.
+/// Writes everything, or fails at `deadline`, even if the client reads a byte now and then.
 pub(crate) fn write_all(
     mut stream: &TcpStream,
     mut bytes: &[u8],

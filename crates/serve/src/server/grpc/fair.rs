@@ -18,7 +18,7 @@ pub(crate) struct Flow {
     pub(crate) connection: u64,
 }
 
-/// What is there of one of those who share: a tenant or a connection.
+/// The share of one tenant or one connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     running: usize,

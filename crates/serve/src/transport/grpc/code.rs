@@ -4,33 +4,33 @@ use std::fmt::Write;
 
 use http::HeaderValue;
 
-/// A status code (gRPC's `statuscodes.md`).
+/// A status code of gRPC (`statuscodes.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
     /// No error.
     Ok = 0,
-    /// The call was given up, mostly by the caller.
+    /// The call was cancelled, typically by the caller.
     Cancelled = 1,
     /// An error without a better code.
     Unknown = 2,
-    /// An argument is wrong whatever the state of the system.
+    /// An argument is invalid, whatever the state of the system.
     InvalidArgument = 3,
-    /// Time ran out.
+    /// The deadline passed.
     DeadlineExceeded = 4,
-    /// What was asked for is not there.
+    /// A requested entity does not exist.
     NotFound = 5,
-    /// What was to be made is there already.
+    /// An entity to be created exists already.
     AlreadyExists = 6,
-    /// The caller may not do that.
+    /// The caller has no permission.
     PermissionDenied = 7,
-    /// A quota or a bound is used up.
+    /// A quota or another resource is used up.
     ResourceExhausted = 8,
     /// The system is not in the state that the call needs.
     FailedPrecondition = 9,
-    /// The call was in the way of another.
+    /// The call conflicted with another one.
     Aborted = 10,
-    /// An argument is beyond what there is.
+    /// An argument is beyond the valid range.
     OutOfRange = 11,
     /// There is no such method, or it is not supported.
     Unimplemented = 12,
@@ -40,7 +40,7 @@ pub enum Code {
     Unavailable = 14,
     /// Data are lost or corrupted for good.
     DataLoss = 15,
-    /// It is not known who calls.
+    /// The caller is not authenticated.
     Unauthenticated = 16,
 }
 
@@ -66,7 +66,7 @@ impl Code {
         (Code::Unauthenticated, "UNAUTHENTICATED"),
     ];
 
-    /// The code of a name, but not OK, which is no error.
+    /// The error code of a name; `None` for OK and for unknown names.
     pub(crate) fn error_named(name: &str) -> Option<Code> {
         let mut errors = Code::NAMES.iter().skip(1);
         errors
@@ -96,8 +96,8 @@ impl Code {
     }
 }
 
-/// The longest message that is sent, in bytes: with every byte in three it stays below the 8 KiB
-/// of headers that clients take.
+/// The longest message that is sent, in bytes. With three characters for each byte it stays below
+/// the 8 KiB of headers that clients take.
 const MAX_MESSAGE: usize = 2_048;
 
 /// A message for `grpc-message`: percent-encoded, as gRPC over HTTP/2 has it.
@@ -119,12 +119,12 @@ pub(crate) fn message_header(message: &str) -> HeaderValue {
             }
         }
     }
-    // It is printable ASCII alone.
+    // The text is printable ASCII.
     HeaderValue::from_str(&encoded).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// The text of a `grpc-message`. What is no encoding stays as it is, and what is no UTF-8 is
-/// replaced: a message that is a little wrong is better than none.
+/// The text of a `grpc-message`. Invalid escapes are kept and invalid UTF-8 is replaced: a slightly
+/// wrong message is better than none.
 pub(crate) fn message_text(value: &HeaderValue) -> String {
     let mut rest = value.as_bytes();
     let mut text = Vec::with_capacity(rest.len());

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 
-/// What a server of this project understands, as `grpc-accept-encoding`.
+/// The codecs of clients and servers here, as in `grpc-accept-encoding`.
 pub(crate) const ENCODINGS: &str = "identity,gzip";
 
 pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    // What is no ASCII is no value of these.
+    // Values that are not ASCII are never valid.
     headers
         .get(name)
         .map(|value| value.to_str().unwrap_or("\u{fffd}"))
@@ -41,8 +41,8 @@ pub(crate) fn read_timeout(value: &str) -> Option<Duration> {
     })
 }
 
-/// The value of `grpc-timeout` that says `left`, rounded up: the service's patience does not end
-/// before the caller's.
+/// The value of `grpc-timeout` for `left`, rounded up so that the service does not give up before
+/// the caller.
 pub(crate) fn write_timeout(left: Duration) -> String {
     const MOST: u128 = 99_999_999;
     let nanoseconds = left.as_nanos();

@@ -7,11 +7,11 @@ use h2::{Reason, SendStream};
 
 use crate::memory::wipe::{Wiped, wipe_all};
 
-/// How much of a message's memory is taken at once when its beginning comes.
+/// How many bytes are allocated at once when a message begins.
 const FIRST_ROOM: usize = 128 * 1024;
 
-/// Appends without leaving copies behind in freed memory. What is known of the length does not make
-/// it reserve much memory for what has not come.
+/// Appends without leaving copies behind in freed memory. Allocates little in advance, even if the
+/// announced length is large.
 pub(crate) fn append(message: &mut Wiped, chunk: &[u8], expected: Option<usize>) {
     let need = message.len() + chunk.len();
     if need > message.capacity() {
@@ -28,7 +28,7 @@ pub(crate) fn append(message: &mut Wiped, chunk: &[u8], expected: Option<usize>)
     message.extend_from_slice(chunk);
 }
 
-/// Sends a message as the other end takes it, and with it the end of the stream if it `ends` it.
+/// Sends a message as the peer takes it, and ends the stream with it if it `ends`.
 pub(crate) async fn send_all(
     stream: &mut SendStream<Bytes>,
     mut rest: Bytes,
@@ -42,7 +42,7 @@ pub(crate) async fn send_all(
     Ok(())
 }
 
-/// Waits until the client takes some more bytes; how many.
+/// Waits until the peer takes more bytes; returns how many.
 async fn capacity(stream: &mut SendStream<Bytes>, wanted: usize) -> Result<usize, h2::Error> {
     stream.reserve_capacity(wanted);
     loop {

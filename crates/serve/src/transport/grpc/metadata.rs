@@ -1,4 +1,4 @@
-//! What a call of gRPC says beyond its message: custom metadata.
+//! Custom metadata of gRPC calls.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The most that a call's metadata may take, as HTTP/2 counts lists of headers: names and values, and
-/// 32 bytes for each (RFC 9113, section 6.5.2). It is the limit that gRPC suggests to servers (gRPC
+/// The largest metadata of a call in bytes, counted as HTTP/2 counts headers: names and values, and
+/// 32 bytes for each field (RFC 9113, section 6.5.2). gRPC suggests this limit to servers (gRPC
 /// over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
 
-/// What HTTP/2 counts for each field of a list of headers.
+/// The bytes that HTTP/2 counts for each field in addition.
 const FIELD: usize = 32;
 
-/// What the name of a value of bytes ends in.
+/// The suffix of names whose values are bytes.
 const BINARY: &str = "-bin";
 
 /// Written without padding, read with or without.
@@ -25,51 +25,51 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The custom metadata of a call of gRPC: headers that are not the protocol's own. Names are lower case
-/// and may be there several times, with their values in the order in which they were added. Values are
-/// printable ASCII, or bytes where the name ends in `-bin`.
+/// The custom metadata of a gRPC call: headers other than the protocol's own. Names are lower case
+/// and may occur several times, with values in the order in which they were added. Values are
+/// printable ASCII text, or bytes if the name ends in `-bin`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Metadata {
     entries: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// What a name of metadata stands for.
+/// A value of metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetadataValue<'m> {
-    /// Of any name but those for bytes.
+    /// Text, for names without the suffix `-bin`.
     Text(&'m str),
-    /// Of a name that ends in `-bin`.
+    /// Bytes, for names that end in `-bin`.
     Bytes(Vec<u8>),
 }
 
-/// Why something is no metadata.
+/// Invalid metadata.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// A name that no header of gRPC has.
+    /// A name with characters that are not allowed.
     #[error("metadata '{0}': a name is made of 0 to 9, a to z, '_', '-' and '.'")]
     Name(String),
-    /// A name with a meaning of its own.
+    /// A name that the protocol reserves.
     #[error("metadata '{0}': the protocol sets this header itself")]
     Reserved(String),
-    /// Text that no header can hold.
+    /// Text with characters that are not allowed.
     #[error("metadata '{0}': text must be printable ASCII; names of bytes end in -bin")]
     Text(String),
-    /// Text for a name of bytes.
+    /// Text for a name that ends in `-bin`.
     #[error("metadata '{0}': a name that ends in -bin is for bytes")]
     NotText(String),
-    /// Bytes for a name of text.
+    /// Bytes for a name that does not end in `-bin`.
     #[error("metadata '{0}': a name for bytes must end in -bin")]
     NotBytes(String),
-    /// Bytes that are not written as they should be.
+    /// Bytes that are not valid base64.
     #[error("metadata '{0}': must be base64")]
     Base64(String),
-    /// More than services can be expected to accept.
+    /// More bytes than services can be expected to accept.
     #[error("{0} bytes of metadata, with 32 for each field; allowed are {MAX_METADATA_BYTES}")]
     TooLarge(usize),
 }
 
 impl Metadata {
-    /// None.
+    /// Empty metadata.
     pub const fn new() -> Metadata {
         Metadata {
             entries: Vec::new(),
@@ -88,7 +88,7 @@ impl Metadata {
         let refused = || MetadataError::Text(name.to_owned());
         let mut value = HeaderValue::from_str(text).map_err(|_| refused())?;
         readable(&value).ok_or_else(refused)?;
-        // Kept out of tables that compress headers, where others' could be compared with it.
+        // Keeps the value out of header compression, where its size could reveal it.
         value.set_sensitive(header == header::AUTHORIZATION);
         self.push(header, value)
     }
@@ -107,7 +107,7 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// The first text of a name; none of one that ends in `-bin`.
+    /// The first text of a name; `None` for names that end in `-bin`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Text(text) => Some(text),
@@ -115,7 +115,7 @@ impl Metadata {
         })
     }
 
-    /// The first bytes of a name, which ends in `-bin`.
+    /// The first bytes of a name that ends in `-bin`.
     pub fn get_bytes(&self, name: &str) -> Option<Vec<u8>> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Bytes(bytes) => Some(bytes),
@@ -140,7 +140,7 @@ impl Metadata {
             .flat_map(values)
     }
 
-    /// Whether there is nothing.
+    /// Whether there is no metadata.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -179,7 +179,7 @@ impl Metadata {
     }
 }
 
-/// Values may be secrets, so they are left out.
+/// Shows names only, since values may be secrets.
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.entries.iter().map(|(name, _)| name);
@@ -191,7 +191,7 @@ fn length(name: &HeaderName, value: &HeaderValue) -> usize {
     name.as_str().len() + value.len() + FIELD
 }
 
-/// A name that a caller may use.
+/// Checks a name that a caller adds.
 fn own_name(name: &str) -> Result<HeaderName, MetadataError> {
     let allowed = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'_' | b'-' | b'.');
     let bad = || MetadataError::Name(name.escape_default().to_string());

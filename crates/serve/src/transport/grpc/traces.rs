@@ -1,25 +1,25 @@
-//! The traces of gRPC: the paper's T1, T2 and T3 cut where HTTP/2's frames lie between records and
-//! messages.
+//! The traces of gRPC: the paper's T1, T2 and T3, each cut in two where HTTP/2's frames lie between
+//! records and messages.
 //!
-//! gRPC compresses messages, not what they mean, so Dcmp comes before Dser and Cmp after Ser.
+//! gRPC compresses serialised messages, so Dcmp comes before Dser and Cmp after Ser.
 
 use accelflow_trace::Library;
 use accelflow_trace::source::{Nodes, branch, seq};
 
 use crate::error::ServeError;
 
-/// The part of T1 that knows messages.
+/// The part of T1 on messages.
 pub(crate) const RECEIVE: &str = "T1_grpc";
-/// The part of T2 that does.
+/// The part of T2 on messages.
 pub(crate) const SEND: &str = "T2_grpc";
-/// That of T3.
+/// The part of T3 on messages.
 pub(crate) const SEND_COMPRESSED: &str = "T3_grpc";
 
-/// The parts that know records, or on a connection without TLS, bytes.
+/// The parts on TLS records, or on a connection without TLS, on bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PipeTraces {
     pub(crate) receive: &'static str,
-    /// None where only TCP is left to do: a trace that begins with TCP receives.
+    /// `None` where only TCP is left: a trace that begins with TCP would receive.
     pub(crate) send: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ const PLAIN: PipeTraces = PipeTraces {
     send: None,
 };
 
-/// T9's and T10's parts that know records, for calls.
+/// The parts of T9 and T10 on records, for calls.
 const CALLS_OVER_TLS: PipeTraces = PipeTraces {
     receive: "T10_http2",
     send: Some("T9_http2"),
@@ -44,15 +44,15 @@ const CALLS_PLAIN: PipeTraces = PipeTraces {
     send: None,
 };
 
-/// The part of T9 that knows messages.
+/// The part of T9 on messages.
 pub(crate) const CALL: &str = "T9_grpc";
-/// The same with Cmp.
+/// The part of T9 on messages, with Cmp.
 pub(crate) const CALL_COMPRESSED: &str = "T9_grpc+Cmp";
-/// The part of T10 that knows messages.
+/// The part of T10 on messages.
 pub(crate) const RESPONSE: &str = "T10_grpc";
 
 impl PipeTraces {
-    /// Those of a client's connection.
+    /// The traces of a client's connection.
     pub(crate) fn of_calls(tls: bool) -> PipeTraces {
         match tls {
             true => CALLS_OVER_TLS,
@@ -68,7 +68,7 @@ impl PipeTraces {
     }
 }
 
-/// Registers what a server of gRPC has.
+/// Registers the traces of a gRPC server.
 pub(crate) fn register(library: &mut Library) -> Result<(), ServeError> {
     pipes(library, [OVER_TLS, PLAIN])?;
     library.register(RECEIVE, received()?)?;
@@ -77,7 +77,7 @@ pub(crate) fn register(library: &mut Library) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Registers what a client of gRPC has.
+/// Registers the traces of a gRPC client.
 pub(crate) fn register_calls(library: &mut Library) -> Result<(), ServeError> {
     pipes(library, [CALLS_OVER_TLS, CALLS_PLAIN])?;
     library.register(CALL, seq(&["Ser", "RPC"])?)?;

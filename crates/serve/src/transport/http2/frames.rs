@@ -1,4 +1,4 @@
-//! Watches the frames that a client sends: whether one is incomplete, and whether too many ask for
+//! Watches the frames that a peer sends, for incomplete frames and for floods of frames that cause
 //! work and carry no request.
 
 use std::cell::Cell;
@@ -17,22 +17,22 @@ const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 
-/// The most that padding takes of a frame: its length and itself (RFC 9113, section 6.1).
+/// The most bytes of padding in a frame, its length field included (RFC 9113, section 6.1).
 const MOST_PADDING: usize = 256;
 
-/// How many frames that carry nothing of a request a client may send at once, and how many
-/// more a second and for each request that is answered. An assumption: a client that measures the
-/// connection's delay sends a PING for each message that it gets, and one that gives up sends a
-/// RST_STREAM for each request.
+/// How many frames without a part of a request a client may send at once, and how many more for
+/// each second and each answered request. An assumption: a client that measures the connection's
+/// delay sends a PING for each message that it gets, and one that gives up sends a RST_STREAM for
+/// each request.
 const BURST: f64 = 1_000.0;
 const PER_SECOND: f64 = 20.0;
 const PER_ANSWER: f64 = 8.0;
 
-/// How many bytes that are sent a client may answer with a WINDOW_UPDATE. Go's library sends one for the
-/// stream and one for the connection with every 4 KiB, others fewer.
+/// A client may send one WINDOW_UPDATE for this many bytes that it is sent. Go's library sends one
+/// for the stream and one for the connection with every 4 KiB, others fewer.
 const BYTES_PER_UPDATE: f64 = 1_024.0;
 
-/// How many more frames of a kind may come.
+/// The number of frames of a kind that may still come.
 #[derive(Debug)]
 struct Allowance {
     left: f64,
@@ -47,7 +47,7 @@ impl Allowance {
         }
     }
 
-    /// Takes one; whether it was there.
+    /// Takes one frame; returns whether it was allowed.
     fn spend(&mut self, now: Instant) -> bool {
         let passed: Duration = now.saturating_duration_since(self.counted_at);
         self.counted_at = now;
@@ -56,23 +56,23 @@ impl Allowance {
         self.left >= 0.0
     }
 
-    /// Adds what does not add up beyond a burst.
+    /// Adds to the allowance, up to a burst.
     fn earn(&mut self, more: f64) {
         self.left = (self.left + more).min(self.left.max(BURST));
     }
 }
 
-/// What a connection's incoming frames say about the client.
+/// The state of a connection's incoming frames.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    /// Bytes of the preface that are still to come.
+    /// The bytes of the preface that are still to come.
     preface: usize,
     header: [u8; HEADER],
     header_bytes: usize,
     payload_left: usize,
-    /// Whether a header block goes on in the next frame.
+    /// Whether a header block continues in the next frame.
     in_headers: bool,
-    /// Since when something has been incomplete.
+    /// When the incomplete frame, header block or preface began.
     begun: Option<Instant>,
     useless: Allowance,
     updates: Allowance,
@@ -94,7 +94,7 @@ impl Frames {
         }
     }
 
-    /// Those of a service, which sends no preface.
+    /// Frames of a service, which sends no preface.
     pub(crate) fn of_service(now: Instant) -> Frames {
         Frames {
             preface: 0,
@@ -103,13 +103,13 @@ impl Frames {
         }
     }
 
-    /// Looks at bytes that have come.
+    /// Examines received bytes.
     pub(crate) fn see(&mut self, mut bytes: &[u8], now: Instant) {
         let skip = self.preface.min(bytes.len());
         self.preface -= skip;
         bytes = &bytes[skip..];
         loop {
-            // Here, and not at the end alone: bytes that come all the time may never end with a frame.
+            // Checked here and not only at the end: a continuous stream may never end with a frame.
             if self.is_between_frames() {
                 self.begun = None;
             }
@@ -136,12 +136,12 @@ impl Frames {
         }
     }
 
-    /// Whether there is nothing, neither a frame nor a header block, of which there is more to come.
+    /// Whether no frame and no header block is incomplete.
     fn is_between_frames(&self) -> bool {
         self.preface == 0 && self.header_bytes == 0 && self.payload_left == 0 && !self.in_headers
     }
 
-    /// A frame whose header is there.
+    /// Handles the header of a frame.
     fn frame(&mut self, now: Instant) {
         let [a, b, c, kind, flags, ..] = self.header;
         self.header_bytes = 0;
@@ -155,39 +155,39 @@ impl Frames {
             }
             DATA if ends || !(padded || self.payload_left == 0) => true,
             WINDOW_UPDATE => self.updates.spend(now),
-            // Empty DATA, PING, SETTINGS, their ACKs, and unknown frames: each costs work and carries
-            // nothing of a request.
+            // Empty DATA, PING, SETTINGS, their ACKs, and unknown frames cause work and carry no
+            // part of a request.
             _ => self.useless.spend(now),
         };
         self.flooded |= !within;
     }
 
-    /// A request was answered.
+    /// Notes that a request was answered.
     pub(crate) fn answered(&mut self) {
         self.useless.earn(PER_ANSWER);
         self.updates.earn(PER_ANSWER);
     }
 
-    /// So many bytes were sent: those that take them may say so, however much later.
+    /// Notes that bytes were sent, for which the peer may send WINDOW_UPDATEs, however much later.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.updates.left += bytes as f64 / BYTES_PER_UPDATE;
     }
 
-    /// Whether the client has sent too much that is of no use.
+    /// Whether the peer floods.
     pub(crate) fn flooded(&self) -> bool {
         self.flooded
     }
 
-    /// Since when a frame, a header block or the preface has been incomplete.
+    /// When the incomplete frame, header block or preface began, if there is one.
     pub(crate) fn incomplete_since(&self) -> Option<Instant> {
         self.begun
     }
 }
 
-/// What is shared by a connection's reader and its requests, all on one thread.
+/// The activity of a connection's requests, all on one thread.
 #[derive(Debug)]
 pub(crate) struct Activity {
-    /// Requests that are being received, answered or sent.
+    /// The number of requests that are being received, answered or sent.
     pub(crate) active: Cell<usize>,
     /// When the last of them began or ended.
     pub(crate) last: Cell<Instant>,
@@ -308,7 +308,7 @@ mod tests {
             frames.answered();
         }
         assert!(!frames.flooded());
-        // Two updates with every 4 KiB, which may come long after what they are about was sent.
+        // Two updates for every 4 KiB, which may come long after these were sent.
         let mut frames = after_preface(now);
         frames.sent(256 << 20);
         let update = frame(WINDOW_UPDATE, 0, &[0, 0, 16, 0]);

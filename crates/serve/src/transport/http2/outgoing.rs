@@ -2,20 +2,20 @@
 
 use crate::memory::wipe::wipe;
 
-/// How much is collected before it is protected and sent: four records.
+/// How many bytes are collected before they are encrypted and sent: four records.
 pub(super) const COLLECTED: usize = 64 * 1024;
 
-/// What a connection with small responses keeps.
+/// The buffer that a connection with small responses keeps.
 const RESTING_BYTES: usize = 4 * 1024;
 
-/// After how many turns in a row that a resting buffer would have been enough for a connection gives
-/// back what large responses needed.
+/// After this many turns in a row for which the resting buffer would have been enough, a connection
+/// frees the memory that large responses needed.
 const SMALL_TURNS: u32 = 8;
 
-/// A buffer for what is to be sent. It is wiped when that was sent, and kept.
+/// A send buffer, which is wiped and kept when its bytes have been sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// Beyond its length nothing was ever written that has not been wiped.
+    /// Everything beyond its length is wiped or was never written.
     buffer: Vec<u8>,
     small_turns: u32,
 }
@@ -46,7 +46,7 @@ impl Outgoing {
         }
     }
 
-    /// Wipes what has been sent.
+    /// Wipes the sent bytes.
     pub(super) fn clear(&mut self) {
         self.small_turns = match self.buffer.len() {
             ..=RESTING_BYTES => self.small_turns.saturating_add(1),

@@ -1,8 +1,8 @@
 //! The bytes of an HTTP/2 connection: in by TCP and Decr, out by Encr and TCP.
 //!
-//! Frames of many requests share records, and SETTINGS or WINDOW_UPDATE stand between them, so no
-//! record belongs to one message. The traces that know records therefore end where the frames
-//! begin, and those that know messages start there.
+//! Frames of many requests share records, with SETTINGS or WINDOW_UPDATE between them, so no record
+//! belongs to one message. The traces on records therefore end where the frames begin, and the
+//! traces on messages start there.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -32,7 +32,7 @@ use crate::transport::tls::alerts;
 /// Why a pipe has failed, once it has.
 pub(crate) type Fault = Rc<RefCell<Option<Close>>>;
 
-/// What the two ends of a connection do each in its way.
+/// The end of a connection that a pipe serves: a server's or a client's.
 pub(crate) trait End {
     /// Runs a trace of the connection's bytes. A run that fails leaves the keys as they were.
     fn run(
@@ -44,24 +44,24 @@ pub(crate) trait End {
 
     fn limits(&self) -> &Limits;
 
-    /// How long the other end has to take what is sent.
+    /// How long the peer may take to read what is sent.
     fn patience(&self) -> Duration;
 
-    /// Where the costs of records are noted, if they are.
+    /// The ledger for the costs of records, if they are noted.
     fn ledger(&self) -> Option<&RefCell<Ledger>> {
         None
     }
 
-    /// Everything that was to be sent has been.
+    /// Called when everything has been sent.
     fn drained(&mut self) {}
 
-    /// Looks at frames that have come; whether there are too many of no use.
+    /// Examines received frames; returns whether the peer floods.
     fn see(&mut self, plain: &[u8]) -> bool;
 
-    /// So many bytes have been sent.
+    /// Called when bytes have been sent.
     fn sent(&mut self, bytes: usize);
 
-    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    /// Handles a TLS control record. Returns the bytes that must be sent.
     fn handle_control(
         &mut self,
         session: &mut TlsSession,
@@ -69,11 +69,11 @@ pub(crate) trait End {
         content: &[u8],
     ) -> Result<Vec<u8>, Close>;
 
-    /// Renews the write keys if it is time to. Returns what must be sent.
+    /// Renews the write keys if they are worn out. Returns the bytes that must be sent.
     fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close>;
 }
 
-/// A connection as the HTTP/2 library sees it.
+/// The byte stream of a connection, for the HTTP/2 library.
 pub(crate) struct Pipe<E> {
     end: E,
     stream: TcpStream,
@@ -81,26 +81,26 @@ pub(crate) struct Pipe<E> {
     inbound: Inbound,
     conversation: Conversation,
     fault: Fault,
-    /// Why nothing more can be opened, to be told once what was opened before has been read.
+    /// Why no more records can be decrypted. Reported once all earlier plaintext has been read.
     last: Option<Close>,
-    /// What was opened and not yet read, from `read_to` on.
+    /// Decrypted bytes; those from `read_to` on have not been read yet.
     opened: Wiped,
     read_to: usize,
-    /// What is to be protected.
+    /// Bytes that wait to be encrypted.
     collected: Outgoing,
-    /// What is to be sent, from `sent_to` on.
+    /// Encrypted bytes; those from `sent_to` on have not been sent yet.
     sealed: Outgoing,
     sent_to: usize,
     /// Runs out when `sealed` has not been sent in time.
     patience: Option<Pin<Box<Sleep>>>,
     said_bye: bool,
-    /// Whether the other end floods: nothing more is read of it.
+    /// Whether the peer floods; nothing more is read then.
     flooded: bool,
 }
 
 impl<E: End> Pipe<E> {
-    /// The bytes of `stream`, of which those in `inbound` have come; they are in records if the
-    /// conversation has keys.
+    /// A pipe on `stream`, of which `inbound` has been received. The bytes are in TLS records if
+    /// the conversation has keys.
     pub(crate) fn new(
         end: E,
         stream: TcpStream,
@@ -132,7 +132,7 @@ impl<E: End> Pipe<E> {
         self.conversation.session.tls.is_some()
     }
 
-    /// Opens what has come up to the end of the last whole record; whether there was anything.
+    /// Decrypts all whole records; returns whether there were any.
     fn open(&mut self) -> Result<bool, Close> {
         let bytes = match self.is_protected() {
             false => self.inbound.bytes().len(),
@@ -159,8 +159,8 @@ impl<E: End> Pipe<E> {
                 }
             }
             Err(why) if !self.is_protected() => return Err(Close::Failed(why)),
-            // The run has left the keys as they were: the core sees what stopped Decr, such as a
-            // key update.
+            // The failed run has left the keys as they were, so the core can handle what stopped
+            // Decr, such as a key update.
             Err(_) => self.open_by_core(bytes)?,
         }
         Ok(true)
@@ -201,7 +201,7 @@ impl<E: End> Pipe<E> {
         self.read_to = 0;
     }
 
-    /// Protects what was collected.
+    /// Encrypts the collected bytes.
     fn seal(&mut self) -> Result<(), Close> {
         let Some(trace) = self.names.send else {
             if let Some(ledger) = self.end.ledger() {
@@ -233,7 +233,7 @@ impl<E: End> Pipe<E> {
         Ok(())
     }
 
-    /// Sends all there is.
+    /// Encrypts and sends everything.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             while self.sent_to < self.sealed.bytes().len() {
@@ -265,7 +265,7 @@ impl<E: End> Pipe<E> {
         }
     }
 
-    /// The library keeps no more of an error than its kind and its text.
+    /// Keeps the reason of a failure, since the library passes on only an error's kind and text.
     fn fail(&self, close: Close) -> io::Error {
         let error = io::Error::other(close.to_string());
         self.fault.borrow_mut().get_or_insert(close);
@@ -281,8 +281,8 @@ impl<E: End> Pipe<E> {
         }
     }
 
-    /// Sends the alert that an error of TLS calls for, as far as the other end takes it at once:
-    /// the library asks for nothing more once it knows of the error.
+    /// Sends the alert for a TLS error, as far as the socket takes it at once: the library does not
+    /// write again after an error.
     fn send_alert(&mut self, cx: &mut Context<'_>, close: &Close) {
         if self.said_bye || !alerts::is_fatal(close) {
             return;
@@ -312,7 +312,7 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
     ) -> Poll<io::Result<()>> {
         let pipe = &mut *self;
         if pipe.flooded {
-            // The library would go on as long as there is more. Whoever watches the frames is to look now.
+            // The library would go on reading. This wakes the task that ends flooding connections.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -323,7 +323,7 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
                 buffer.put_slice(&rest[..count]);
                 pipe.read_to += count;
                 if pipe.read_to == pipe.opened.len() {
-                    // Wiped as soon as the library has all of it.
+                    // Dropping it wipes it.
                     pipe.opened = Wiped::default();
                     pipe.read_to = 0;
                 }
@@ -336,7 +336,7 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
             match pipe.open() {
                 Ok(false) => {}
                 Ok(true) => continue,
-                // What came before, such as the last response before a farewell, counts.
+                // Earlier plaintext, such as the last response before an alert, still counts.
                 Err(close) => {
                     pipe.last = Some(close);
                     continue;
@@ -393,8 +393,8 @@ impl<E: End + Unpin> AsyncWrite for Pipe<E> {
     }
 }
 
-/// Reads what there is, up to what a buffer keeps: each run of a trace has a price. The number of
-/// bytes, 0 at the end of the stream.
+/// Reads all that is there, up to the buffer's size, since each run of a trace has a price. Returns
+/// the number of bytes, 0 at the end of the stream.
 fn fill(inbound: &mut Inbound, source: &mut impl Read) -> io::Result<usize> {
     let mut read = inbound.fill(source)?;
     while read > 0 && inbound.may_go_on() {

@@ -15,7 +15,8 @@ use super::keys::session;
 use crate::transport::close::Close;
 use crate::transport::inbound::Inbound;
 
-/// What a client has proven to be called: the DNS names of its certificate in lower case, and its URIs.
+/// The identities that a client has proven: the DNS names of its certificate in lower case, and its
+/// URIs.
 fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Close> {
     let Some([own, ..]) = connection.peer_certificates() else {
         return Ok(Vec::new());
@@ -27,15 +28,15 @@ fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Cl
     Ok(names.chain(uris.map(str::to_owned)).collect())
 }
 
-/// Whether what a certificate has as a URI is none that a DNS name could be taken for (RFC 3986,
-/// section 3.1): authorities that may vouch for certain names alone may still write any URI.
+/// Whether a certificate's URI has a scheme, so that it cannot be mistaken for a DNS name (RFC
+/// 3986, section 3.1): authorities that may vouch only for certain names may still write any URI.
 fn has_scheme(uri: &str) -> bool {
     let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
 }
 
-/// A client that does not name the protocol that is asked for may mean any.
+/// Refuses a client that does not name the required protocol: it may speak any.
 fn check_protocol(
     identity: &TlsIdentity,
     connection: &UnbufferedServerConnection,
@@ -48,8 +49,8 @@ fn check_protocol(
     }
 }
 
-/// Shakes hands with a client, and tells what it has proven to be called. `inbound` then holds what
-/// came after the handshake.
+/// Shakes hands with a client; returns its keys, its control path and the identities that it has
+/// proven. `inbound` then holds the bytes that came after the handshake.
 pub(crate) fn accept(
     identity: &TlsIdentity,
     stream: &TcpStream,

@@ -1,7 +1,8 @@
-//! What an end of a TLS connection says last: that it has said all, or what is wrong.
+//! TLS alerts: how an end of a connection announces its end, or an error.
 //!
 //! A stream that was tampered with must not look like one that has ended (RFC 8446, sections 5.2
-//! and 6.2), so errors of TLS are told by fatal alerts, and everything else ends with `close_notify`.
+//! and 6.2), so TLS errors are announced by fatal alerts, and all other connections end with
+//! `close_notify`.
 
 use std::io::Read;
 use std::net::{Shutdown, TcpStream};
@@ -27,7 +28,7 @@ const FATAL: u8 = 2;
 
 const KEY_UPDATE: u8 = 24;
 
-/// Why a connection ends whose other end has sent this alert.
+/// The reason of a connection's end after the peer has sent this alert.
 pub(crate) fn received(description: u8) -> Close {
     match description {
         CLOSE_NOTIFY | USER_CANCELED => Close::Done,
@@ -35,7 +36,7 @@ pub(crate) fn received(description: u8) -> Close {
     }
 }
 
-/// What is wrong with a message of TLS that cannot be handled.
+/// The error of a TLS control message that is not allowed.
 pub(crate) fn out_of_place(content: ContentType, message: &[u8]) -> AccelError {
     let bad = |why: &str, alert| AccelError::BadRecord {
         at: 0,
@@ -58,7 +59,7 @@ pub(crate) fn out_of_place(content: ContentType, message: &[u8]) -> AccelError {
     }
 }
 
-/// The alert that a record which cannot be opened calls for; none for an error that is not TLS's.
+/// The alert for a record that cannot be decrypted; `None` for errors outside TLS.
 pub(crate) fn of_record(error: &AccelError) -> Option<u8> {
     match error {
         AccelError::BadTag { .. } => Some(BAD_RECORD_MAC),
@@ -70,23 +71,23 @@ pub(crate) fn of_record(error: &AccelError) -> Option<u8> {
     }
 }
 
-/// The fatal alert that an end calls for.
+/// The fatal alert for a reason to end a connection, if it calls for one.
 fn of_close(close: &Close) -> Option<u8> {
     match close {
         Close::Malformed(error) => of_record(error),
         Close::KeyUpdates => Some(UNEXPECTED_MESSAGE),
-        // After the handshake, which tells its errors itself: new keys could not be made.
+        // New keys could not be derived. The handshake itself sends its own alerts.
         Close::Handshake(_) => Some(INTERNAL_ERROR),
         _ => None,
     }
 }
 
-/// Whether an end calls for a fatal alert.
+/// Whether a reason to end a connection calls for a fatal alert.
 pub(crate) fn is_fatal(close: &Close) -> bool {
     of_close(close).is_some()
 }
 
-/// The record that is sent last on a connection that ends so. An alert is not answered.
+/// The last record of a connection that ends for this reason. An alert is not answered.
 pub(crate) fn farewell(
     session: &mut TlsSession,
     close: &Close,
@@ -99,12 +100,12 @@ pub(crate) fn farewell(
     }
 }
 
-/// How long, and for how many bytes, a connection is kept open behind a fatal alert.
+/// How long, and for how many bytes, a connection stays open after a fatal alert.
 const LINGER: Duration = Duration::from_millis(500);
 const LINGER_BYTES: usize = 1 << 20;
 
-/// Lets the other end read an alert: closing a connection from which not everything was read resets
-/// it, and what it had sent last may then be lost on the way.
+/// Waits for the peer to read an alert. Closing a socket with unread data resets the connection,
+/// and the alert may then be lost on the way.
 pub(crate) fn linger(mut stream: &TcpStream) {
     let (end, mut left) = (Instant::now() + LINGER, LINGER_BYTES);
     let mut thrown_away = [0; 4096];

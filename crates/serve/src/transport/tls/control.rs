@@ -12,14 +12,14 @@ use super::key_updates::KeyUpdates;
 use super::keys::keys;
 use crate::transport::close::Close;
 
-/// What remains of the handshake: the source of the keys after these.
+/// The control path of a connection, which derives the keys of key updates.
 pub(crate) struct Control<D = ServerConnectionData> {
     pub(crate) kernel: KernelConnection<D>,
     updates: KeyUpdates,
 }
 
-/// After how many records the write keys are renewed: half of what AES-GCM allows under one key
-/// (RFC 8446, section 5.5: 2^24.5 records of full size).
+/// How many records are written under one key: half of what AES-GCM allows (RFC 8446, section 5.5:
+/// 2^24.5 records of full size).
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
 const KEY_UPDATE: u8 = 24;
@@ -32,7 +32,7 @@ impl<D> Control<D> {
         }
     }
 
-    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    /// Handles a TLS control record. Returns the bytes that must be sent.
     pub(crate) fn handle_control(
         &mut self,
         session: &mut TlsSession,
@@ -56,7 +56,7 @@ impl<D> Control<D> {
         }
     }
 
-    /// Renews the write keys if it is time to. Returns what must be sent.
+    /// Renews the write keys if they are worn out. Returns the bytes that must be sent.
     pub(crate) fn refresh(
         &mut self,
         session: &mut TlsSession,

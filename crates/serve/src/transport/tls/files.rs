@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::ServeError;
 
-/// What either end offers and accepts: the suites that Encr and Decr know.
+/// The cipher suites that both ends offer and accept: those of Encr and Decr.
 pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![
@@ -28,7 +28,7 @@ pub(crate) fn refused(path: &Path, why: impl ToString) -> ServeError {
     }
 }
 
-/// The certificates in a PEM file: at least one.
+/// Reads the certificates of a PEM file; there must be at least one.
 pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let found = read.map_err(|error| refused(path, error))?;
@@ -38,7 +38,7 @@ pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'stati
     }
 }
 
-/// The authorities in a PEM file: at least one.
+/// Reads the authorities of a PEM file; there must be at least one.
 pub(crate) fn read_roots(path: &Path) -> Result<RootCertStore, ServeError> {
     let mut roots = RootCertStore::empty();
     for certificate in read_certificates(path)? {

@@ -16,7 +16,7 @@ use crate::transport::close::Close;
 use crate::transport::inbound::Inbound;
 use crate::transport::socket::{is_timeout, write_all};
 
-/// Either end of a handshake.
+/// An end of a handshake: a client or a server.
 pub(crate) trait Handshake {
     type Data;
 
@@ -46,14 +46,14 @@ impl Handshake for UnbufferedClientConnection {
     }
 }
 
-/// Carries a handshake to its end, or says in an alert why not.
+/// Carries out a handshake. If it fails, sends the alert that says why.
 pub(crate) fn shake<C: Handshake>(
     connection: &mut C,
     stream: &TcpStream,
     inbound: &mut Inbound,
     deadline: Instant,
 ) -> Result<(), Close> {
-    // One record at a time: what follows the other end's Finished is for Decr.
+    // One record at a time: the records after the peer's Finished are for Decr.
     let mut window = 0;
     let mut outgoing = Vec::new();
     loop {
@@ -85,7 +85,7 @@ fn is_blocked<D>(state: &Result<ConnectionState<'_, '_, D>, rustls::Error>) -> b
     matches!(state, Ok(ConnectionState::BlockedHandshake))
 }
 
-/// Does what the handshake asks for; whether it is over.
+/// Takes one step of the handshake; returns whether it is complete.
 fn advance<D>(
     state: ConnectionState<'_, '_, D>,
     outgoing: &mut Vec<u8>,
@@ -95,8 +95,8 @@ fn advance<D>(
     match state {
         ConnectionState::EncodeTlsData(mut data) => {
             let start = outgoing.len();
-            // A handshake message of the server, with its certificates, fits into 2^24 bytes; the
-            // encoder says how much it needs when this is too little.
+            // The encoder says how much it needs if this is too little. A handshake message has at
+            // most 2^24 bytes.
             let mut room = 4 * 1024;
             loop {
                 outgoing.resize(start + room, 0);
@@ -125,9 +125,9 @@ fn advance<D>(
     }
 }
 
-/// Sends the alert that rustls has made of its error, if it has. Until then it must be shown the
-/// rest of what it has seen, since it remembers how far it got in that; after the alert it is not
-/// asked for anything.
+/// Sends the alert that rustls makes of its error, if it makes one. Until then rustls must be given
+/// the rest of the same bytes, since it remembers its position in them. After the alert it is not
+/// called again.
 fn send_alert<C: Handshake>(
     connection: &mut C,
     rest: &mut [u8],
@@ -152,8 +152,8 @@ fn send_alert<C: Handshake>(
     write_all(stream, &outgoing, deadline, "handshake")
 }
 
-/// Whether a record of a handshake is an alert: in the clear, or by its size, which is less than
-/// that of any other message under protection.
+/// Whether a record of a handshake is an alert: by its type in the clear, or by its size under
+/// encryption, where every other message is larger.
 fn is_alert(record: &[u8]) -> bool {
     const HEADER: usize = 5;
     const ALERT: usize = 2;
@@ -165,7 +165,7 @@ fn is_alert(record: &[u8]) -> bool {
     }
 }
 
-/// Makes sure that one more record than `window` bytes is there; its length.
+/// Waits for one more whole record after the first `window` bytes; returns its length.
 fn next_record(
     inbound: &mut Inbound,
     window: usize,
@@ -176,8 +176,8 @@ fn next_record(
     loop {
         let rest = &inbound.bytes()[window..];
         if let Some(head) = rest.first_chunk::<HEADER>() {
-            // Whatever rustls refuses it must get to see: an HTTP request in the place of a
-            // ClientHello, for instance, is no record at all.
+            // rustls must see what it is to refuse, such as an HTTP request instead of a
+            // ClientHello.
             let length = HEADER + usize::from(u16::from_be_bytes([head[3], head[4]]));
             if !(20..=23).contains(&head[0]) || length > (1 << 14) + 256 + HEADER {
                 return Ok(HEADER);

@@ -10,12 +10,12 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use super::files::{provider, read_certificates, read_key, read_roots, refused};
 use crate::error::ServeError;
 
-/// Who the server is, and how it protects records: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
-/// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
+/// The certificate and key of a server. It speaks TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// TLS_AES_256_GCM_SHA384, and nothing else.
 #[derive(Clone, Debug)]
 pub struct TlsIdentity {
     pub(super) config: Arc<ServerConfig>,
-    /// Whether clients must prove who they are.
+    /// Whether clients must prove who they are by a certificate.
     pub(crate) asks_clients: bool,
 }
 
@@ -28,10 +28,10 @@ impl TlsIdentity {
         TlsIdentity::new(certificates, key, None)
     }
 
-    /// As [`TlsIdentity::from_pem_files`], for clients that prove who they are by a certificate that
-    /// one of those in `authorities`, a PEM file, has signed; others are refused. Connections are
-    /// not resumed, so that each is checked; lists of revoked certificates are not read. The DNS
-    /// names, in lower case, and URIs of the certificate are the request's
+    /// Reads certificate and key as [`TlsIdentity::from_pem_files`] does, and accepts only clients
+    /// with a certificate that one of `authorities`, a PEM file, has signed. Connections are not
+    /// resumed, so that each certificate is checked; lists of revoked certificates are not read.
+    /// The DNS names, in lower case, and URIs of the certificate are the request's
     /// [`peer_identities`](crate::Request::peer_identities).
     ///
     /// # Errors
@@ -62,8 +62,8 @@ impl TlsIdentity {
         let mut config = config.map_err(|error| refused(key, error.to_string()))?;
         config.enable_secret_extraction = true;
         if authorities.is_some() {
-            // A resumed connection is its client's without a look at the certificate, which may
-            // have expired by then.
+            // Resuming a connection does not check the client's certificate, which may have
+            // expired.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         }
@@ -75,7 +75,7 @@ impl TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// The same, for HTTP/2 alone (RFC 9113, section 3.2).
+    /// The same identity for HTTP/2 alone (RFC 9113, section 3.2).
     pub(crate) fn for_http2(&self) -> TlsIdentity {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![b"h2".to_vec()];
@@ -86,7 +86,7 @@ impl TlsIdentity {
     }
 }
 
-/// What accepts clients that one of these authorities vouches for.
+/// A verifier of clients whose certificates one of these authorities has signed.
 fn verifier(authorities: &Path) -> Result<Arc<dyn ClientCertVerifier>, ServeError> {
     let roots = Arc::new(read_roots(authorities)?);
     let built = WebPkiClientVerifier::builder_with_provider(roots, Arc::new(provider())).build();

@@ -1,26 +1,26 @@
-//! How often the other end may renew its keys.
+//! A limit on how often the peer may renew its keys.
 //!
-//! A key update costs its sender a record and its receiver new keys, and an answer if it asks for
-//! one. TLS wants one after 2^24.5 records (RFC 8446, section 5.5), and some libraries make one after
-//! some minutes; it allows any number.
+//! A key update costs its sender a record, and its receiver new keys and an answer if the sender
+//! asks for one. TLS requires one after 2^24.5 records (RFC 8446, section 5.5), and some libraries
+//! send one every few minutes; the standard allows any number.
 
 use std::time::{Duration, Instant};
 
 /// How many may come at once. BoringSSL's server takes 32 without data between them
-/// (`kMaxKeyUpdates`); here data between them changes nothing, since a byte is data.
+/// (`kMaxKeyUpdates`). Here data between them does not count, since a single byte would do.
 const AT_ONCE: u32 = 32;
 
-/// After how long one more may come. What one costs, in the order of ten microseconds, is then
-/// 0.001 % of a core for each connection.
+/// After how long one more may come. One costs some ten microseconds, so a connection can take
+/// 0.001 % of a core.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The bound in words.
 pub(crate) const ALLOWED: &str = "32 at once and one a second";
 
-/// What is left to the other end of a connection.
+/// The key updates that the peer of a connection may still send.
 pub(crate) struct KeyUpdates {
     left: u32,
-    /// Up to when pauses have been counted.
+    /// The time up to which pauses have been counted.
     counted: Instant,
 }
 

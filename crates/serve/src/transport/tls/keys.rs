@@ -5,7 +5,7 @@ use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};
 
 use crate::transport::close::Close;
 
-/// The record keys that a handshake has agreed on.
+/// The record keys of a completed handshake.
 pub(crate) fn session(secrets: ExtractedSecrets) -> Result<TlsSession, Close> {
     Ok(TlsSession {
         write: keys(secrets.tx)?,
@@ -14,7 +14,7 @@ pub(crate) fn session(secrets: ExtractedSecrets) -> Result<TlsSession, Close> {
     })
 }
 
-/// The record keys behind rustls' own, with the number of the next record.
+/// Record keys from rustls' secrets, at the number of the next record.
 pub(crate) fn keys(
     (sequence, secrets): (u64, ConnectionTrafficSecrets),
 ) -> Result<RecordKeys, Close> {
