@@ -1,4 +1,4 @@
-//! Ending calls from another thread.
+//! Cancelling calls from another thread.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 /// Something that a call waits for.
 pub(super) trait Wait: Send + Sync {
-    /// Makes the waiting end, now and for good.
+    /// Ends the wait, and all later waits.
     fn wake(&self);
 }
 
 impl Wait for TcpStream {
     fn wake(&self) {
-        // A socket that is not connected (any more) wakes by itself.
+        // Fails for a socket that is not connected, which wakes by itself.
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
-/// Ends the calls that were given it, from any thread; copies are the same handle.
+/// A handle that cancels the calls that were given it, from any thread. Clones are the same handle.
 ///
-/// A call that is ended fails with [`CallError::Cancelled`](super::CallError::Cancelled), and its
-/// connection is closed. Whether the service has executed it, nobody knows.
+/// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled), and its
+/// connection is closed. The service may or may not have executed it.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Inner>);
 
@@ -43,7 +43,7 @@ impl Cancel {
         Cancel::default()
     }
 
-    /// Ends all calls that have this handle, and those that will be given it.
+    /// Cancels all calls with this handle, current and later ones.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         for (_, wait) in &self.lock().current {
@@ -121,7 +121,7 @@ impl<T> Slot<T> {
         self.ready.notify_one();
     }
 
-    /// What was put, if anything was.
+    /// Takes the value, if there is one.
     pub(super) fn take(&self) -> Option<T> {
         self.lock().0.take()
     }
@@ -156,7 +156,7 @@ impl<T: Send> Wait for Slot<T> {
     }
 }
 
-/// Sleeps; whether it was cancelled.
+/// Sleeps; returns whether the sleep was cancelled.
 pub(super) fn sleep(time: Duration, cancel: Option<&Cancel>) -> bool {
     let slot = Arc::new(Slot::<()>::new());
     let _watch = cancel.map(|cancel| cancel.watch(slot.clone()));

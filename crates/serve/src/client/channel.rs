@@ -1,4 +1,4 @@
-//! What all clients have: connections, deadlines, attempts, counters.
+//! The channel of a Thrift or HTTP client: connections, deadlines, attempts and counters.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::error::ServeError;
 use crate::scope::current_deadline;
 use crate::transport::ensemble::{NextCore, ensemble};
 
-/// The connections to one service, and what is known of it.
+/// The connections to one service, with their settings and metrics.
 pub(super) struct Channel {
     pub(super) address: Address,
     names: Names,
@@ -43,7 +43,7 @@ pub(super) struct Channel {
     reaper: Option<JoinHandle<()>>,
 }
 
-/// What is to be sent, over whichever connection.
+/// A request, before its connection is chosen.
 pub(super) struct Request<'a> {
     pub(super) over_tls: &'a CallTraces,
     pub(super) plain: &'a CallTraces,
@@ -68,7 +68,7 @@ impl Channel {
         let metrics = Arc::new(ClientMetrics::new(&name));
         let (most, waiting) = (config.max_connections, config.max_waiting);
         let pool = Arc::new(Pool::new(most, waiting, config.idle_timeout));
-        // What cannot be made at all is known before the first call.
+        // Invalid settings fail here, before the first call.
         ensemble(&settings, 1, &NextCore::default())?;
         let reaper = {
             let (pool, metrics) = (pool.clone(), metrics.clone());
@@ -108,14 +108,14 @@ impl Channel {
         self.metrics.text(self.counts())
     }
 
-    /// Notes what became of a call that began at `start`.
+    /// Counts the result of a call that began at `start`.
     pub(super) fn note<T>(&self, start: Instant, result: &Result<T, CallError>) {
         let label = result.as_ref().err().map_or("ok", CallError::reason);
         self.metrics.call(label, start.elapsed());
     }
 
-    /// Sends a message and returns what `read` makes of its response, if one is to come; again
-    /// where that is safe.
+    /// Sends a request, and returns its response as read by `read`, if there is to be one. Repeats
+    /// the request where that is safe.
     pub(super) fn exchange<T>(
         &self,
         request: &Request<'_>,
@@ -180,7 +180,7 @@ impl Channel {
             Ok(job) => {
                 let close = job.as_ref().is_some_and(|job| closes(&job.call));
                 let value = job.map(read).transpose();
-                // What answers something else is not asked again.
+                // A connection that answers a different call is not used again.
                 let in_step = value.as_ref().err().is_none_or(is_an_answer);
                 match connection.is_reusable() && in_step && !close {
                     true => lease.give_back(connection),
@@ -212,7 +212,7 @@ impl Channel {
         }
     }
 
-    /// A connection: one that was in use before and is still good, or a new one.
+    /// Takes an idle connection that is still good, or opens a new one.
     fn connection(
         &self,
         deadline: Instant,
@@ -335,7 +335,7 @@ fn closes(call: &Call) -> bool {
     matches!(call, Call::Http(response) if response.close)
 }
 
-/// A place in the pool, which is given up unless a connection is given back.
+/// A place in the pool, given up when this is dropped unless a connection is given back.
 struct Lease<'c> {
     pool: &'c Pool<Connection>,
     held: bool,

@@ -1,4 +1,4 @@
-//! What a client allows, how long it waits, and when it tries again.
+//! The settings of a client: bounds, time limits and retries.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use crate::config::check_time_limit;
 use crate::error::ServeError;
 use crate::time_limit::MAX_TIME_LIMIT;
 
-/// Where a service listens: a host's name or IP address, and a port. A name is looked up for each
+/// The address of a service: a host's name or IP address, and a port. A name is looked up for each
 /// connection, and its addresses are tried in the order of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -63,26 +63,25 @@ impl fmt::Display for Address {
 /// Bounds and time limits of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// For a call as a whole, from waiting for a connection to the response, retries included.
-    /// Default 10 seconds. An earlier deadline of the caller's wins.
+    /// The time limit of a whole call, from waiting for a connection to the response, including
+    /// retries. An earlier deadline of the caller takes precedence. Default 10 seconds.
     pub timeout: Duration,
-    /// For a new connection, its TLS handshake included; never beyond the call's. Default 3
-    /// seconds.
+    /// The time limit of a new connection, including its TLS handshake; never beyond the call's.
+    /// Default 3 seconds.
     pub connect_timeout: Duration,
-    /// Most connections at once. Default 16.
+    /// The most connections at once. Default 16.
     pub max_connections: usize,
-    /// Most calls at once over one connection, where a connection may have several (gRPC); fewer if
-    /// the service says so. Default 100.
+    /// The most calls at once over one gRPC connection; fewer if the service says so. Default 100.
     pub calls_per_connection: usize,
-    /// Most calls that wait for a connection; a further one fails at once
+    /// The most calls that wait for a connection; a further one fails at once
     /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
     pub max_waiting: usize,
-    /// How long a connection is kept that nobody uses. Default 60 seconds.
+    /// How long an unused connection is kept. Default 60 seconds.
     pub idle_timeout: Duration,
     /// Whether arguments are compressed by Cmp, by the field convention of
     /// `docs/message-conventions.md`. Default no.
     pub compress: bool,
-    /// When a call is made again. Default [`RetryPolicy::default`].
+    /// When a call is repeated. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,
 }
 
@@ -139,24 +138,24 @@ impl ClientConfig {
     }
 }
 
-/// When and how often a call is made again.
+/// When and how often a call is repeated.
 ///
 /// A call is repeated only if it certainly was not executed, or if its function is idempotent and
-/// what failed may be the connection's fault; see [`CallError::executed`](super::CallError).
+/// the connection may have caused the failure; see [`CallError::executed`](super::CallError).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
-    /// Most attempts of one call, the first included. Default 3.
+    /// The most attempts of one call, including the first. Default 3.
     pub max_attempts: u32,
     /// The pause before the second attempt is drawn evenly from zero to this; the bound doubles
     /// with each further attempt ("full jitter"). Default 10 ms.
     pub base_delay: Duration,
     /// The largest bound of a pause. Default 250 ms.
     pub max_delay: Duration,
-    /// How many retries each call adds to the budget, from which every retry takes one: a service
-    /// that fails altogether gets this share of requests more, and not several times as many.
-    /// Default 0.1.
+    /// The retries that each call adds to the budget, from which every retry takes one. A service
+    /// that fails altogether then gets this share of additional requests, and not several times as
+    /// many. Default 0.1.
     pub budget_ratio: f64,
-    /// What the budget holds at first and at most. Default 10.
+    /// The budget at first and at most, in retries. Default 10.
     pub budget_reserve: u32,
     /// The seed of the jitter. Default 0.
     pub seed: u64,
@@ -175,15 +174,16 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What one call may want beyond its arguments.
+/// Options of one call.
 #[derive(Clone, Debug, Default)]
 pub struct CallOptions {
-    /// Until when the response must be there. The client's `timeout` and the deadline of the
-    /// request that is being handled ([`current_deadline`](crate::current_deadline)) hold as well:
-    /// the earliest wins.
+    /// The deadline of the response. The client's `timeout` and the deadline of the request that is
+    /// being handled ([`current_deadline`](crate::current_deadline)) hold as well; the earliest
+    /// counts.
     pub deadline: Option<Instant>,
-    /// A handle that ends the call from another thread.
+    /// A handle that cancels the call from another thread.
     pub cancel: Option<Cancel>,
-    /// Whether executing the call twice does no harm, whatever the client was told of its function.
+    /// Whether executing the call twice does no harm, even if the function was not declared
+    /// idempotent.
     pub idempotent: bool,
 }

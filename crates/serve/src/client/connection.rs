@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub(super) metrics: Arc<ClientMetrics>,
 }
 
-/// What is sent over a connection.
+/// A request for a connection, and how to read its response.
 #[derive(Clone, Copy)]
 pub(super) struct Outgoing<'a> {
     pub(super) traces: &'a CallTraces,
@@ -41,16 +41,16 @@ pub(super) struct Outgoing<'a> {
     pub(super) answered: bool,
     pub(super) framing: Framing,
     pub(super) call: &'a Call,
-    /// What the response is read as.
+    /// The call that the response is read as.
     pub(super) expected: &'a Call,
-    /// The same of a response that has ended with its connection, if responses may.
+    /// The same for a response that ends with its connection, if the protocol allows that.
     pub(super) expected_at_end: Option<&'a Call>,
     pub(super) body: &'a [u8],
 }
 
 /// Why a connection gave no response.
 pub(super) enum ExchangeError {
-    /// The trace has refused what was to be sent.
+    /// The trace has refused the request.
     Request(Box<Failure>),
     /// The trace has refused the response.
     Response(Box<Failure>),
@@ -122,7 +122,7 @@ impl Connection {
             let Some(expected) = outgoing.expected_at_end.filter(|_| self.wire.ended) else {
                 return Err(ExchangeError::Response(failure));
             };
-            // A response that ends with its connection: the trace cannot know that it has.
+            // The response ends with its connection, which the trace cannot see.
             let trace = outgoing.traces.answer;
             self.metrics.fallback(trace, "until_close");
             let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
@@ -133,7 +133,7 @@ impl Connection {
         self.alert_service(answer).map(Some)
     }
 
-    /// Tells the service of a record that TLS does not allow.
+    /// Sends the service an alert after a record that TLS does not allow.
     fn alert_service<T>(&mut self, done: Result<T, ExchangeError>) -> Result<T, ExchangeError> {
         if let Err(ExchangeError::Wire(WireError::Malformed(error))) = &done
             && let Some(session) = &mut self.conversation.session.tls
@@ -150,8 +150,8 @@ impl Connection {
         !self.broken && !self.wire.ended && self.wire.inbound.is_empty() && self.opened.is_empty()
     }
 
-    /// Whether the connection is still good, as far as its end here knows: not closed, and
-    /// nothing said that nobody has asked for. Costs one system call.
+    /// Whether the connection is still good, as far as this end knows: not closed, and no
+    /// unsolicited data. Costs one system call.
     pub(super) fn is_alive(&mut self) -> bool {
         let limits = self.wire.limits;
         self.wire.begin(self.wire.framing, Instant::now());
@@ -171,7 +171,7 @@ impl Connection {
         false
     }
 
-    /// Says goodbye, if the service still listens.
+    /// Closes the connection, with an alert if the service still reads.
     pub(super) fn close(mut self) {
         if let Some(session) = &mut self.conversation.session.tls
             && let Some(bye) = alerts::farewell(session, &Close::Done, &self.wire.limits)
@@ -189,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// The number of the next record that Decr will open.
+    /// The number of the next record that Decr will decrypt.
     fn records_read(&self) -> u64 {
         let session = self.conversation.session.tls.as_ref();
         session.map_or(0, |session| session.read.sequence())
@@ -201,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// Renews the write keys if it is time to.
+    /// Renews the write keys if they are worn out.
     fn refresh_keys(&mut self) -> Result<(), ExchangeError> {
         if let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)
@@ -212,9 +212,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives a response that the trace could not, since a record of the control path was among
-    /// those that came, or since they did not end with the message. `before` is the number of the
-    /// first of these records.
+    /// Receives a response that the trace could not: its records include a control record, or do
+    /// not end with the message. `before` is the number of the first of these records.
     fn receive_by_core(
         &mut self,
         outgoing: &Outgoing<'_>,
@@ -225,7 +224,7 @@ impl Connection {
         let trace = outgoing.traces.answer;
         self.rewind_to(before);
         if failure.error.accelerator == Some(Accel::Decr) && self.skip_control(&limits)? {
-            // What the core has to do is done: the rest is for the trace.
+            // The core has handled the control records: the rest is for the trace.
             self.metrics.fallback(trace, "control_records");
             let before = self.records_read();
             let records = Zeroizing::new(self.wire.receive()?);
@@ -260,8 +259,8 @@ impl Connection {
             .executor
             .run_on(trace, opened, &message, conversation, wire);
         let outcome = ran.map_err(ExchangeError::Response)?;
-        // Key updates may follow the response; anything else keeps the connection from further
-        // use.
+        // Key updates may follow the response. After anything else the connection is not used
+        // again.
         while self.opened.is_empty() && self.has_record().unwrap_or(false) {
             if self.open_record(&limits).is_err() {
                 self.broken = true;
@@ -290,8 +289,8 @@ impl Connection {
             .run(trace, &message, &mut self.conversation, &mut self.wire)
     }
 
-    /// Opens the records of the control path that come first; whether there were any. The record
-    /// that they end before stays as it was.
+    /// Handles the control records at the beginning of the buffer; returns whether there were any.
+    /// The record behind them is left as it was.
     fn skip_control(&mut self, limits: &Limits) -> Result<bool, ExchangeError> {
         let mut skipped = false;
         while self.has_record()? {
@@ -317,8 +316,8 @@ impl Connection {
         Ok(whole_records(self.wire.inbound.bytes())?.bytes > 0)
     }
 
-    /// Opens one record on the core. Whether it was one of the control path; else its content is
-    /// in `opened`.
+    /// Decrypts one record on the core; returns whether it was a control record. Otherwise its
+    /// content is added to `opened`.
     fn open_record(&mut self, limits: &Limits) -> Result<bool, ExchangeError> {
         let Some(session) = &mut self.conversation.session.tls else {
             return Ok(false);
@@ -358,11 +357,11 @@ impl Connection {
         };
         match control.handle_control(session, kind, content, limits) {
             Ok(reply) => {
-                // A service that no longer listens may still have something to say.
+                // A service that no longer reads may still have sent a response.
                 self.broken |= self.wire.write(&reply).is_err();
                 Ok(())
             }
-            // What came before it counts.
+            // Data that came before it still counts.
             Err(Close::Done) => {
                 self.wire.ended = true;
                 self.wire.goodbye = true;

@@ -1,4 +1,4 @@
-//! Opening a connection: a socket, and the keys if there are to be any.
+//! Opening a connection: the socket, and the TLS handshake.
 
 use std::io;
 use std::net::TcpStream;
@@ -21,7 +21,7 @@ use crate::transport::inbound::Inbound;
 /// A connection that is ready for messages. Its socket does not block.
 pub(super) struct Dialled {
     pub(super) stream: Arc<TcpStream>,
-    /// What came after the handshake.
+    /// The bytes that came after the handshake.
     pub(super) inbound: Inbound,
     /// The keys, if there are any.
     pub(super) conversation: Conversation,
@@ -29,7 +29,7 @@ pub(super) struct Dialled {
     pub(super) control: Option<ClientControl>,
 }
 
-/// Why there is no connection.
+/// An error of opening a connection.
 pub(super) enum NotDialled {
     Io(io::Error),
     Tls(String),
@@ -52,7 +52,7 @@ impl NotDialled {
     }
 }
 
-/// Connects, and shakes hands if there is somebody to `trust`.
+/// Connects, and shakes hands if there is a server to `trust`.
 pub(super) fn dial(
     address: &Address,
     names: &Names,
@@ -117,7 +117,7 @@ fn connect(
     Err(last)
 }
 
-/// How long a connection attempt goes on after it was cancelled, at most.
+/// The longest time that a connection attempt goes on after it was cancelled.
 const CONNECT_SLICE: Duration = Duration::from_millis(25);
 
 /// Waits for a connection that was begun.

@@ -1,4 +1,4 @@
-//! Why a call has no value.
+//! Errors of calls.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use accelflow_runtime::Failure;
 
 use crate::transport::grpc::code::Code as GrpcCode;
 
-/// Why a call has no value. Places name the address of the service.
+/// An error of a call. `address` is the service's.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -19,7 +19,7 @@ pub enum CallError {
         /// The JSON object of its members.
         body: String,
     },
-    /// A `TApplicationException` of the other side.
+    /// A `TApplicationException` of the service.
     #[error("the service answers: {message} (type {kind})")]
     Application {
         /// Its type, by Apache Thrift's numbers.
@@ -27,7 +27,7 @@ pub enum CallError {
         /// Its text.
         message: String,
     },
-    /// A status of gRPC that is not OK.
+    /// A gRPC status other than OK.
     #[error("{address}: {}: {message}", code.name())]
     Status {
         /// The service.
@@ -48,10 +48,10 @@ pub enum CallError {
     /// The interface has no such function.
     #[error(transparent)]
     Unknown(#[from] AccelError),
-    /// The trace has refused what was to be sent, such as arguments that do not fit.
+    /// The trace has refused the request, such as arguments that do not fit the interface.
     #[error("{0}")]
     Request(Box<Failure>),
-    /// All connections are in use, and as many calls wait for one as may.
+    /// All connections are in use, and the maximum number of calls wait for one.
     #[error("{address}: all {connections} connections are in use and {waiting} calls wait")]
     PoolFull {
         /// The service.
@@ -69,15 +69,15 @@ pub enum CallError {
         /// Connections.
         connections: usize,
     },
-    /// There is no connection.
+    /// No connection could be opened.
     #[error("cannot connect to {address}: {error}")]
     Connect {
         /// The service.
         address: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The two ends agree on no protection, or one does not accept the other's certificate.
+    /// The TLS handshake failed: no common cipher suite, or a certificate that was refused.
     #[error("{address}: TLS: {why}")]
     Tls {
         /// The service.
@@ -127,7 +127,7 @@ pub enum CallError {
         /// Where the trace stopped, and why.
         failure: Box<Failure>,
     },
-    /// A message that is none, or bytes that no call has asked for.
+    /// A malformed message, or unsolicited data.
     #[error("{address}: malformed response: {error}")]
     Malformed {
         /// The service.
@@ -135,7 +135,7 @@ pub enum CallError {
         /// What is wrong.
         error: AccelError,
     },
-    /// A response to something else.
+    /// A response to a different call.
     #[error("{address}: call {expected} was answered by a response to {found}")]
     OutOfStep {
         /// The service.
@@ -150,7 +150,7 @@ pub enum CallError {
 /// Whether the service has executed a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
-    /// Certainly not: not a byte of it was written.
+    /// Certainly not: it was not sent, or the service has said so.
     No,
     /// Only the service knows.
     Perhaps,
@@ -196,7 +196,8 @@ impl CallError {
             | CallError::NotSent { .. }
             | CallError::Timeout { sent: false, .. }
             | CallError::Cancelled { sent: false, .. } => Executed::No,
-            // TLS 1.3 tells a client that its certificate is refused after its first request.
+            // With TLS 1.3 a client learns that its certificate is refused only after its first
+            // request.
             CallError::Status { .. }
             | CallError::Tls { .. }
             | CallError::Lost { .. }
@@ -208,7 +209,7 @@ impl CallError {
         }
     }
 
-    /// Whether another attempt could do better, and may be made.
+    /// Whether another attempt is safe and may succeed.
     pub(super) fn allows_retry(&self, idempotent: bool) -> bool {
         match self {
             CallError::Connect { .. }
@@ -220,8 +221,8 @@ impl CallError {
         }
     }
 
-    /// The code that a client of gRPC has for it: that of the service's status, or the one that
-    /// gRPC's `statuscodes.md` gives what failed on the way.
+    /// The gRPC code of the error: the code of the service's status, or the one that gRPC's
+    /// `statuscodes.md` assigns to failures on the way.
     pub fn code(&self) -> GrpcCode {
         let of_response = |reason: &str| match reason {
             "too_large" | "zip_bomb" => GrpcCode::ResourceExhausted,
@@ -248,7 +249,7 @@ impl CallError {
     }
 }
 
-/// Whether gRPC's libraries never make a status of that code themselves (`statuscodes.md`).
+/// Whether a code comes only from applications, never from gRPC's libraries (`statuscodes.md`).
 fn is_the_applications(code: GrpcCode) -> bool {
     matches!(
         code,

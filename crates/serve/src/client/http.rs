@@ -16,25 +16,25 @@ use super::wire::Framing;
 use crate::error::ServeError;
 use crate::observe::telemetry::headers_for_services;
 
-/// What is asked of a server.
+/// A request to an HTTP/1.1 server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRequest<'a> {
     /// The method, such as `POST`.
     pub method: &'a str,
     /// The target, such as `/wrk2-api/post/compose`.
     pub target: &'a str,
-    /// Further header lines; those that say what the body is, or where it ends, follow from it.
+    /// Further header lines. The client adds those on the body's type and length itself.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body, JSON; may be empty.
     pub body: &'a [u8],
 }
 
-/// What a server answers, whatever its status.
+/// The response of an HTTP/1.1 server, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
     /// The status code.
     pub status: u16,
-    /// The body, decompressed: JSON, if the server keeps to that.
+    /// The body, decompressed; usually JSON.
     pub body: Vec<u8>,
 }
 
@@ -58,8 +58,8 @@ impl std::fmt::Debug for HttpClient {
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
 
 impl HttpClient {
-    /// A client of the server at `address`, which is also the value of the `host` header, over TLS
-    /// if it is told whom to `trust`. [`ClientConfig::compress`] compresses bodies with the codec of
+    /// A client of the server at `address`, which is also the value of the `host` header; over TLS
+    /// if `trust` is given. [`ClientConfig::compress`] compresses bodies with the codec of
     /// `settings`.
     ///
     /// # Errors
@@ -87,8 +87,8 @@ impl HttpClient {
         self.request_with(request, &CallOptions::default())
     }
 
-    /// As [`HttpClient::request`], with a deadline, a handle to cancel it, or both. Methods that
-    /// HTTP calls idempotent are, whatever `options` say.
+    /// Sends a request with options: a deadline, and a handle that cancels it. Methods that HTTP
+    /// defines as idempotent may be repeated, whatever `options` say.
     ///
     /// # Errors
     /// [`CallError`].
@@ -103,7 +103,7 @@ impl HttpClient {
         done
     }
 
-    /// How the pool of connections stands.
+    /// The state of the pool of connections.
     pub fn connections(&self) -> PoolCounts {
         self.channel.counts()
     }

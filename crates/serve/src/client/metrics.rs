@@ -1,4 +1,4 @@
-//! What a client counts, in the text format of Prometheus.
+//! The metrics of a client, in the text format of Prometheus.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;

@@ -1,7 +1,7 @@
 //! Looking up the addresses of a host.
 //!
-//! The system's look-up cannot be ended, and takes its own time: it is made on a thread of its own,
-//! and who waits for it may leave. A client has one at a time, for all its calls.
+//! The system's look-up cannot be cancelled and has its own time limits, so it runs on a thread of
+//! its own, and waiting calls may leave. A client runs one look-up at a time, for all its calls.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -16,7 +16,7 @@ type Found = Result<Vec<SocketAddr>, (io::ErrorKind, String)>;
 
 type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
-/// What looks up the addresses of one host.
+/// Looks up the addresses of one host.
 pub(super) struct Names {
     look_up: Arc<LookUp>,
     state: Arc<Mutex<State>>,
@@ -69,14 +69,14 @@ impl Names {
                 lock(&self.state)
                     .waiting
                     .retain(|other| !Arc::ptr_eq(other, &slot));
-                // It may have come at the last moment.
+                // The result may have come at the last moment.
                 slot.take().ok_or_else(late)?
             }
         };
         found.map_err(|(kind, text)| io::Error::new(kind, text))
     }
 
-    /// Has the slot filled by the look-up that runs, or by a new one.
+    /// Adds the slot to the running look-up, or starts one.
     fn ask(&self, address: &Address, slot: Arc<Slot<Found>>) -> io::Result<()> {
         let mut state = lock(&self.state);
         if !state.running {
@@ -95,7 +95,8 @@ impl Names {
     }
 }
 
-/// Ends a look-up, also if it panics: the next call begins another. Nothing is left once it has.
+/// Ends a look-up, even if it panics, so that the next call begins another. Empty once it has
+/// ended.
 struct Answer<'s>(Option<&'s Mutex<State>>);
 
 impl Answer<'_> {

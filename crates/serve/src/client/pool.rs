@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 
 use super::cancel::{Cancel, Slot, Woken};
 
-/// What a caller gets: a connection that was in use before, or the right to open one.
+/// A place in the pool: an idle connection, or the right to open one.
 pub(super) enum Place<C> {
     Used(C),
     New,
 }
 
-/// Why a caller gets nothing.
+/// Why a caller gets no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlace {
-    /// As many wait as may.
+    /// The maximum number of calls wait.
     Full {
-        /// How many do.
+        /// The number of waiting calls.
         waiting: usize,
     },
     Late,
     Cancelled,
 }
 
-/// How a pool stands.
+/// The state of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounts {
-    /// Connections, those that are being opened included.
+    /// The number of connections, including those that are being opened.
     pub open: usize,
-    /// Connections that nobody uses.
+    /// The number of unused connections.
     pub idle: usize,
-    /// Calls that wait for a connection.
+    /// The number of calls that wait for a connection.
     pub waiting: usize,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Pool<C> {
     max_waiting: usize,
     idle_timeout: Duration,
     state: Mutex<State<C>>,
-    /// Wakes who closes idle connections.
+    /// Wakes the thread that closes idle connections.
     changed: Condvar,
 }
 
 struct State<C> {
     open: usize,
-    /// The one that was used last is at the end, and used first: the others may grow old. Empty
-    /// while anybody waits.
+    /// Idle connections. The last one was used last and is used first, so that the others can
+    /// expire. Empty while a call waits.
     idle: VecDeque<(C, Instant)>,
     waiting: VecDeque<Arc<Slot<Place<C>>>>,
     closed: bool,
@@ -69,7 +69,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Waits for a place. Whoever gets one calls [`Pool::give_back`] or [`Pool::give_up`].
+    /// Waits for a place. The caller must then call [`Pool::give_back`] or [`Pool::give_up`].
     pub(super) fn take(
         &self,
         deadline: Instant,
@@ -104,7 +104,7 @@ impl<C: Send + 'static> Pool<C> {
         let mut state = self.lock();
         state.waiting.retain(|other| !Arc::ptr_eq(other, &slot));
         drop(state);
-        // Between waking up and leaving the queue it may have been given a place after all.
+        // Between waking up and leaving the queue the call may have been given a place after all.
         match slot.take() {
             None => Err(nothing),
             Some(place) if nothing == NoPlace::Late => Ok(place),
@@ -119,7 +119,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Gives a connection to whoever has waited longest, or keeps it.
+    /// Gives a connection to the call that has waited longest, or keeps it.
     pub(super) fn give_back(&self, connection: C) {
         let mut state = self.lock();
         if state.closed {
@@ -137,7 +137,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Gives up a place: its connection is closed, or never was there.
+    /// Gives up a place, whose connection is closed or was never opened.
     pub(super) fn give_up(&self) {
         let mut state = self.lock();
         match state.waiting.pop_front() {
@@ -155,8 +155,8 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Closes connections when they have been idle for too long, and all that are idle when the
-    /// pool is closed, upon which it returns. `end` is called with each, while nobody waits for it.
+    /// Closes connections that have been idle for too long. When the pool is closed, closes all
+    /// idle ones and returns. Calls `end` with each, without holding the lock.
     pub(super) fn reap(&self, mut end: impl FnMut(C)) {
         let mut state = self.lock();
         loop {
@@ -193,8 +193,8 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Lets [`Pool::reap`] close what is idle and return. Connections that are in use are closed
-    /// when they are given back.
+    /// Closes the pool: [`Pool::reap`] closes idle connections and returns. Connections in use are
+    /// closed when they are given back.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();

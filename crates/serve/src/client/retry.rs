@@ -1,4 +1,4 @@
-//! How long to wait before another attempt, and whether there is any left.
+//! The pauses between attempts, and the budget of retries.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -30,14 +30,14 @@ impl Retries {
         }
     }
 
-    /// A new call: the budget grows.
+    /// Adds a new call's share to the budget.
     pub(super) fn call(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let reserve = f64::from(self.policy.budget_reserve);
         state.budget = (state.budget + self.policy.budget_ratio).min(reserve);
     }
 
-    /// The pause after attempt number `attempt` (from 1), or none if it was the last.
+    /// The pause after attempt number `attempt` (from 1); `None` if it was the last.
     pub(super) fn next(&self, attempt: u32) -> Option<Duration> {
         if attempt >= self.policy.max_attempts {
             return None;

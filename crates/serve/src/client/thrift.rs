@@ -1,9 +1,9 @@
-//! Calls to other services: T9, and T10 when the response is there.
+//! Calls to Thrift services: T9, and T10 when the response is there.
 //!
-//! A [`Client`] keeps a bounded pool of connections to one service, plain or under TLS 1.3
-//! ([`TlsTrust`]), and may be shared by any number of threads. A call takes a connection of its
-//! own, in the order in which calls ask for one; it ends at its deadline, or when another thread
-//! [cancels](Cancel) it, with an error that says whether the service can have executed it
+//! A [`Client`] keeps a bounded pool of connections to one service, plain or with TLS 1.3
+//! ([`TlsTrust`]), and may be shared by any number of threads. Each call takes a connection of its
+//! own, in the order of arrival. It ends at the latest at its deadline, or when another thread
+//! [cancels](super::Cancel) it, with an error that says whether the service may have executed it
 //! ([`CallError::executed`]).
 
 use std::collections::HashSet;
@@ -45,8 +45,8 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the functions that a `.thrift` file declares; see [`Client::new`]. Files that it
-    /// includes are looked for beside it, then in the folders `search`.
+    /// A client of the functions that a `.thrift` file declares; see [`Client::new`]. Included
+    /// files are looked for beside it, then in the folders `search`.
     ///
     /// # Errors
     /// [`ServeError::Interface`]; those of [`Client::new`].
@@ -65,8 +65,8 @@ impl Client {
         Client::new(address, settings, protocol, trust, config)
     }
 
-    /// A client of the service at `address`, over TLS if it is told whom to `trust`. Connections
-    /// are opened when calls need them.
+    /// A client of the service at `address`; over TLS if `trust` is given. Connections are opened
+    /// when calls need them.
     ///
     /// # Errors
     /// Settings that do not exist; threads that the system does not give.
@@ -103,8 +103,8 @@ impl Client {
         Ok(())
     }
 
-    /// Calls `Service.method`, or `method` where one service has it, with the JSON object of its
-    /// arguments and returns the JSON of its value; nothing for a void or oneway function.
+    /// Calls `Service.method`, or `method` where one service alone has it, with the JSON object of
+    /// its arguments. Returns the JSON text of its value; empty for a void or oneway function.
     ///
     /// # Errors
     /// [`CallError`].
@@ -112,7 +112,8 @@ impl Client {
         self.call_with(method, arguments, &CallOptions::default())
     }
 
-    /// As [`Client::call`], with a deadline, a handle to cancel it, or both.
+    /// Calls a function as [`Client::call`] does, with options: a deadline, and a handle that
+    /// cancels it.
     ///
     /// # Errors
     /// [`CallError`].
@@ -128,7 +129,7 @@ impl Client {
         done
     }
 
-    /// How the pool of connections stands.
+    /// The state of the pool of connections.
     pub fn connections(&self) -> PoolCounts {
         self.channel.counts()
     }

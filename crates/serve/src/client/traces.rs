@@ -1,4 +1,4 @@
-//! The traces of calls.
+//! The traces of Thrift and HTTP calls.
 
 use accelflow_trace::source::{Nodes, branch, seq, tail};
 use accelflow_trace::{Image, templates};
@@ -11,23 +11,24 @@ use crate::transport::grpc::traces::register_calls;
 pub(super) struct CallTraces {
     pub(super) call: &'static str,
     pub(super) call_compressed: &'static str,
-    /// Sends a request that is not answered.
+    /// The trace of a request without an answer.
     pub(super) oneway: &'static str,
     pub(super) oneway_compressed: &'static str,
-    /// Where the first two end: what receives the response.
+    /// The trace that receives the response, in which the first two end.
     pub(super) answer: &'static str,
 }
 
 impl CallTraces {
-    /// What the paper calls a trace whose steps are the same but for the error subtrace, as a
-    /// recording names it: `T9+Cmp` for `T9_call+Cmp`. Without Encr and Decr there is none.
+    /// The paper's name of a trace, which recordings use: `T9+Cmp` for `T9_call+Cmp`. The steps are
+    /// the same but for the error subtrace. Traces without Encr and Decr are not in the paper and
+    /// keep their names.
     pub(super) fn paper_name(&self, trace: &str) -> String {
         trace.replace("_call", "")
     }
 }
 
-/// T9 and T10, but for the error subtrace: what it would tell the service's caller, the core is
-/// told here, which has asked.
+/// T9 and T10 without the error subtrace: errors are reported to the calling core, and not to the
+/// service's own caller.
 pub(super) const THRIFT_OVER_TLS: CallTraces = CallTraces {
     call: "T9_call",
     call_compressed: "T9_call+Cmp",
@@ -36,7 +37,7 @@ pub(super) const THRIFT_OVER_TLS: CallTraces = CallTraces {
     answer: "T10_call",
 };
 
-/// The same less Encr and Decr.
+/// T9 and T10 without Encr and Decr.
 pub(super) const THRIFT_PLAIN: CallTraces = CallTraces {
     call: "T9_plain",
     call_compressed: "T9_plain+Cmp",

@@ -1,4 +1,4 @@
-//! Whom a client trusts, and how it begins a protected connection.
+//! The servers that a client trusts, and the client's side of the TLS handshake.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::transport::tls::files::{provider, read_certificates, read_key, read_r
 use crate::transport::tls::handshake::shake;
 use crate::transport::tls::keys::session;
 
-/// Which servers a client trusts, and who it is itself: TLS 1.3 with TLS_AES_128_GCM_SHA256 or
-/// TLS_AES_256_GCM_SHA384, nothing older and nothing else.
+/// The server that a client trusts, and the client's own certificate if it has one. Connections use
+/// TLS 1.3 with TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384, and nothing else.
 #[derive(Clone, Debug)]
 pub struct TlsTrust {
     config: Arc<ClientConfig>,
@@ -31,19 +31,19 @@ pub struct TlsTrust {
 
 impl TlsTrust {
     /// Trusts a server that proves to be `server_name` (a DNS name or an IP address) by a
-    /// certificate that one of those in `authorities`, a PEM file, has signed. A server's own
-    /// certificate in that file is trusted, too, if it is signed by itself; Debian keeps the
-    /// public authorities in `/etc/ssl/certs/ca-certificates.crt`.
+    /// certificate that one of `authorities`, a PEM file, has signed. A self-signed certificate of
+    /// a server in that file is trusted, too. Debian keeps the public authorities in
+    /// `/etc/ssl/certs/ca-certificates.crt`.
     ///
     /// # Errors
-    /// [`ServeError::Certificate`] names the file and what is wrong with it,
-    /// [`ServeError::Setting`] a name that is none.
+    /// [`ServeError::Certificate`] names the file and what is wrong with it;
+    /// [`ServeError::Setting`] for an invalid `server_name`.
     pub fn from_pem_file(authorities: &Path, server_name: &str) -> Result<TlsTrust, ServeError> {
         TlsTrust::new(authorities, server_name, None)
     }
 
-    /// As [`TlsTrust::from_pem_file`], for servers that ask clients for a certificate: a chain,
-    /// the client's own certificate first, and its private key.
+    /// Trusts a server as [`TlsTrust::from_pem_file`] does, and proves the client's identity by a
+    /// certificate chain, the client's own certificate first, and its private key.
     ///
     /// # Errors
     /// Those of [`TlsTrust::from_pem_file`].
@@ -89,8 +89,8 @@ impl TlsTrust {
 }
 
 impl TlsTrust {
-    /// The same without session tickets: every connection shakes hands in full. For connections
-    /// whose ends do not expect messages of the handshake between their own.
+    /// The same trust without session tickets, so that every connection has a full handshake. For
+    /// protocols in which session tickets must not arrive between messages.
     #[must_use]
     pub fn without_resumption(&self) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
@@ -102,16 +102,15 @@ impl TlsTrust {
         }
     }
 
-    /// A handshake with the server that is trusted. The keys that it ends with may be taken out of
-    /// it, for Encr and Decr.
+    /// Begins a handshake with the trusted server. Its keys may be extracted for Encr and Decr.
     ///
     /// # Errors
-    /// What rustls says of the settings; nothing in practice.
+    /// rustls' error for invalid settings; none in practice.
     pub fn handshake(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(self.config.clone(), self.name.clone())
     }
 
-    /// The same for one application protocol (RFC 7301).
+    /// The same trust for one application protocol (RFC 7301).
     pub(super) fn speaking(&self, protocol: &[u8]) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
         config.alpn_protocols = vec![protocol.to_vec()];
@@ -122,7 +121,7 @@ impl TlsTrust {
         }
     }
 
-    /// The same for HTTP/2 and nothing else (RFC 9113, section 3.2).
+    /// The same trust for HTTP/2 alone (RFC 9113, section 3.2).
     pub(super) fn for_http2(&self) -> TlsTrust {
         TlsTrust {
             must_agree: true,
@@ -131,7 +130,7 @@ impl TlsTrust {
     }
 }
 
-/// Shakes hands with a server. `inbound` then holds what came after the handshake.
+/// Shakes hands with a server. `inbound` then holds the bytes that came after the handshake.
 pub(super) fn connect(
     trust: &TlsTrust,
     stream: &TcpStream,
@@ -154,11 +153,11 @@ pub(super) fn connect(
     Ok((session(secrets)?, control))
 }
 
-/// The control path of a client's connection: a server may also send session tickets, several
-/// messages in a record, and one in several.
+/// The control path of a client's connection. A server may also send session tickets, and may put
+/// several handshake messages in a record or one in several.
 pub(super) struct ClientControl {
     control: Control<ClientConnectionData>,
-    /// The beginning of a handshake message whose end has not come.
+    /// The beginning of an incomplete handshake message.
     unfinished: Vec<u8>,
 }
 
@@ -168,7 +167,7 @@ const MAX_HANDSHAKE_MESSAGE: usize = 1 << 18;
 const NEW_SESSION_TICKET: u8 = 4;
 
 impl ClientControl {
-    /// Obeys what came in a record that is no application data. Returns what must be sent.
+    /// Handles a TLS control record. Returns the bytes that must be sent.
     pub(super) fn handle_control(
         &mut self,
         session: &mut TlsSession,
@@ -216,7 +215,7 @@ impl ClientControl {
         Ok(reply)
     }
 
-    /// Renews the write keys if it is time to. Returns what must be sent.
+    /// Renews the write keys if they are worn out. Returns the bytes that must be sent.
     pub(super) fn refresh(
         &mut self,
         session: &mut TlsSession,

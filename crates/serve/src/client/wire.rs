@@ -1,4 +1,4 @@
-//! One socket: whole messages out and in, until a deadline.
+//! The socket of a connection: whole messages out and in, until a deadline.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -15,21 +15,21 @@ use crate::transport::close::{Close, alert};
 use crate::transport::inbound::{Inbound, frame_length, whole_records};
 use crate::transport::socket::is_timeout;
 
-/// How messages of a protocol end.
+/// How the messages of a protocol are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// With the frame.
+    /// By frames with a length.
     Thrift,
-    /// As the head of a response says, which is one to a HEAD request or not.
+    /// By the head of an HTTP response.
     Http {
-        /// Whether it is.
+        /// Whether the response is to a HEAD request.
         to_head: bool,
     },
 }
 
 impl Framing {
-    /// The length of the message at the beginning of `text`, once that is known; it may be longer
-    /// than what has come. `ended` says that nothing more will.
+    /// The length of the message at the beginning of `text`, once it is known; it may be more than
+    /// `text` has. `ended` says that nothing more will come.
     fn length(
         self,
         text: &[u8],
@@ -43,7 +43,7 @@ impl Framing {
     }
 }
 
-/// Why a socket gave no response.
+/// An error of a socket.
 #[derive(Debug)]
 pub(super) enum WireError {
     /// Nothing was written.
@@ -52,7 +52,7 @@ pub(super) enum WireError {
     Lost(String),
     /// The deadline passed.
     Late(&'static str),
-    /// What came is no message.
+    /// The received bytes are not a message.
     Malformed(AccelError),
     /// An error of the TLS layer.
     Tls(String),
@@ -106,11 +106,11 @@ pub(super) struct Wire {
     pub(super) received: bool,
     /// Nothing more will come.
     pub(super) ended: bool,
-    /// The service has said so in a record, which nobody else can have made.
+    /// Whether the service has announced the end in a TLS record, which nobody can forge.
     pub(super) goodbye: bool,
     /// Why a trace got no response.
     pub(super) error: Option<WireError>,
-    /// What the system did for messages and responses, if somebody wants to know.
+    /// The system calls for requests and responses, if they are noted.
     pub(super) exchanges: Exchanges,
 }
 
@@ -147,8 +147,8 @@ impl Wire {
         }
     }
 
-    /// The bytes of a response, which stay in `inbound` until they are known to be good. Over TLS
-    /// it is what looks like all records of one.
+    /// Receives a response, whose bytes also stay in `inbound` until they are known to be good.
+    /// With TLS these are the records that seem to make up a response.
     pub(super) fn receive(&mut self) -> Result<Vec<u8>, WireError> {
         loop {
             if let Some(length) = self.arrived()? {
@@ -163,7 +163,7 @@ impl Wire {
         let have = self.inbound.bytes().len();
         if !self.secure {
             let length = self.message_length(self.inbound.bytes())?;
-            // More than the message is what nobody has asked for: its reader refuses it.
+            // Bytes beyond the message are unsolicited: the message's reader refuses them.
             return Ok(length.filter(|length| *length <= have).map(|_| have));
         }
         let limit = self.limits.max_message_bytes;
@@ -194,7 +194,7 @@ impl Wire {
         self.framing.length(text, ended, &self.limits)
     }
 
-    /// Waits for more bytes; the end of the stream is an error if it has been seen before.
+    /// Waits for more bytes. An end of the stream that was seen before is an error.
     pub(super) fn fill(&mut self) -> Result<(), WireError> {
         if self.ended {
             return Err(WireError::Lost(CLOSED.to_owned()));
@@ -207,7 +207,7 @@ impl Wire {
         }
     }
 
-    /// Reads what is there; whether there was anything.
+    /// Reads without waiting; returns whether there was anything.
     pub(super) fn try_fill(&mut self) -> Result<bool, WireError> {
         loop {
             match self.inbound.fill(&mut &*self.stream) {
@@ -232,7 +232,7 @@ impl Wire {
     }
 }
 
-/// Waits until a socket is ready or has failed; whether it was before `deadline`.
+/// Waits until a socket is ready or has failed; returns whether that was before `deadline`.
 pub(super) fn wait(stream: &TcpStream, flags: PollFlags, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -1,8 +1,9 @@
-//! Calls of gRPC: T9 and T10, cut where HTTP/2's frames lie between records and messages.
+//! Calls to gRPC services: T9 and T10, each cut in two where HTTP/2's frames lie between records
+//! and messages.
 //!
-//! A [`GrpcClient`] has a thread, on which its connections live; calls share these, each as a
-//! stream. What T9 and T10 do to messages runs on the thread of the caller, and what they do to
-//! records, which hold frames of many calls, on the client's.
+//! A [`GrpcClient`] has a thread for its connections, which calls share, each as a stream. The
+//! parts of T9 and T10 on messages run on the caller's thread, and the parts on records, which hold
+//! frames of many calls, on the client's.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub struct GrpcRequest<'a> {
     pub method: &'a str,
     /// The JSON object of the request.
     pub message: &'a [u8],
-    /// What the service is told beyond it.
+    /// Custom metadata of the call.
     pub metadata: &'a Metadata,
 }
 
@@ -60,7 +61,7 @@ pub struct GrpcClient {
     counts: Arc<Counts>,
     retries: Retries,
     idempotent: HashSet<MethodId>,
-    /// Gone when the client is dropped, which ends the thread.
+    /// `None` once the client is dropped, which ends the thread.
     orders: Option<mpsc::UnboundedSender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -74,8 +75,8 @@ impl std::fmt::Debug for GrpcClient {
 }
 
 impl GrpcClient {
-    /// A client of the methods that a `.proto` file declares; see [`GrpcClient::new`]. Files that it
-    /// imports are looked for beside it, then in the folders `search`.
+    /// A client of the methods that a `.proto` file declares; see [`GrpcClient::new`]. Imported
+    /// files are looked for beside it, then in the folders `search`.
     ///
     /// # Errors
     /// [`ServeError::Proto`]; those of [`GrpcClient::new`].
@@ -99,9 +100,10 @@ impl GrpcClient {
         )
     }
 
-    /// A client of the service at `address`: over TLS 1.3 with ALPN `h2` if it is told whom to
-    /// `trust`, else by HTTP/2 with prior knowledge. Of `settings`, limits count. Connections are
-    /// opened when calls need them. With [`ClientConfig::compress`], requests are in gzip.
+    /// A client of the service at `address`: over TLS 1.3 with ALPN `h2` if `trust` is given, else
+    /// over HTTP/2 with prior knowledge. Only the limits of `settings` are used. Connections are
+    /// opened when calls need them. With [`ClientConfig::compress`], requests are compressed with
+    /// gzip.
     ///
     /// # Errors
     /// Settings that do not exist; threads that the system does not give.
@@ -126,14 +128,14 @@ impl GrpcClient {
             settings,
             config,
         });
-        // What cannot be made at all is known before the first call.
+        // Invalid settings fail here, before the first call.
         setup.executor()?;
         let counts = Arc::new(Counts::default());
         let (orders, taken) = mpsc::unbounded_channel();
         let served = (setup.clone(), counts.clone());
         let thread = std::thread::Builder::new()
             .name("accelflow-grpc".to_owned())
-            // Without a runtime orders are dropped, and calls say so.
+            // If there is no runtime, orders are dropped and calls fail.
             .spawn(move || drop(hub::serve(&served.0, &served.1, taken)))?;
         Ok(GrpcClient {
             schema,
@@ -158,7 +160,7 @@ impl GrpcClient {
     }
 
     /// Calls `package.Service.Method`, or a shorter name that only one method has, with the JSON
-    /// object of the request and returns that of the response.
+    /// object of the request. Returns the JSON object of the response.
     ///
     /// # Errors
     /// [`CallError`].
@@ -166,7 +168,8 @@ impl GrpcClient {
         self.call_with(method, request, &CallOptions::default())
     }
 
-    /// As [`GrpcClient::call`], with a deadline, a handle to cancel it, or both.
+    /// Calls a method as [`GrpcClient::call`] does, with options: a deadline, and a handle that
+    /// cancels it.
     ///
     /// # Errors
     /// [`CallError`].
@@ -184,8 +187,8 @@ impl GrpcClient {
         self.request_with(&request, options)
     }
 
-    /// As [`GrpcClient::call_with`], with metadata. A `traceparent` in it takes the place of that of
-    /// the thread's span.
+    /// Calls a method as [`GrpcClient::call_with`] does, with metadata. A `traceparent` in it
+    /// replaces the one of the thread's span.
     ///
     /// # Errors
     /// [`CallError`].
@@ -201,7 +204,7 @@ impl GrpcClient {
         done
     }
 
-    /// How the connections stand; those that are being opened count as open, and those without a
+    /// The state of the connections. Those that are being opened count as open, and those without a
     /// call as idle.
     pub fn connections(&self) -> PoolCounts {
         self.counts.read()
@@ -226,7 +229,7 @@ impl GrpcClient {
         let idempotent = options.idempotent || self.idempotent.contains(&id);
         let begun = trail::is_open().then(trail::thread_time);
         let sent = self.send_side(&call, request.message, begun.is_some())?;
-        // The memory is wiped when the last part of it has been sent.
+        // The memory is wiped when the last part has been sent.
         let message = Bytes::from_owner(Wiped::new(sent.job.bytes));
         let sent = (sent.steps, sent.costs_ns);
         let cancel = options.cancel.as_ref();
@@ -261,7 +264,7 @@ impl GrpcClient {
             }
             let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
             if free && config.retry.max_attempts > 1 {
-                // The service has told it to go elsewhere: that is no sign of overload.
+                // The service has sent the call elsewhere, which is no sign of overload.
                 self.setup.metrics.retry(error.reason());
                 continue;
             }
@@ -308,7 +311,7 @@ impl GrpcClient {
         })
     }
 
-    /// T10 from the frames on. A trail that is open on this thread learns what the call cost.
+    /// T10 from the frames on. Adds the call's costs to the thread's trail, if one is open.
     fn receive_side(
         &self,
         call: &GrpcCall,
@@ -360,14 +363,15 @@ impl GrpcClient {
             Woken::Late => self.late(ticket.give_up()),
             Woken::Cancelled => self.cancelled(ticket.give_up() == Stage::Sent),
         };
-        // Between waking up and giving up there may have been a result after all.
+        // Between waking up and giving up, a result may have come after all.
         match ticket.result.take() {
             Some(result) => self.in_time(result, deadline),
             None => Err(failed),
         }
     }
 
-    /// A service that was told of the deadline may be the first to say that it has passed.
+    /// Turns the service's DEADLINE_EXCEEDED into a timeout of this call: the service may notice
+    /// the deadline first.
     fn in_time(
         &self,
         result: Result<Answer, CallError>,
@@ -410,7 +414,7 @@ impl GrpcClient {
     }
 }
 
-/// Steps, and what each cost in nanoseconds.
+/// Steps, and the cost of each in nanoseconds.
 type Steps = (Vec<Step>, Vec<f64>);
 
 /// A call as the chain of the paper's T9 and T10.
@@ -439,7 +443,7 @@ impl Drop for GrpcClient {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // It panics only if a library does.
+            // The thread panics only if a library does.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! One connection of a channel, which many calls share.
+//! A connection of HTTP/2, which many calls share.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -27,47 +27,48 @@ use crate::transport::http2::frames::Frames;
 use crate::transport::http2::pipe::{End, Fault, Pipe};
 use crate::transport::http2::window::connection_window;
 
-/// The flow-control window of a stream: what a service may send before its message is let in.
+/// The flow-control window of a stream: how many bytes a service may send before its message is
+/// admitted.
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// The longest list of headers, or of trailers, that is taken.
+/// The longest list of headers, or of trailers, that is accepted.
 const MAX_HEADERS: u32 = 16 * 1024;
-/// What is buffered of a request before its stream has to wait.
+/// How many bytes of a request are buffered before its stream has to wait.
 const SEND_BUFFER: usize = 256 * 1024;
 
 /// A connection that calls may be made over.
 pub(super) struct Connection {
     send: SendRequest<Bytes>,
-    /// Calls that use it.
+    /// The number of calls that use it.
     pub(super) active: Cell<usize>,
-    /// No further call will.
+    /// Whether no further call will use it.
     pub(super) retired: Cell<bool>,
-    /// Why it will end, for metrics: `closed` unless this end closes it.
+    /// The reason of its end in the metrics: `closed` unless this end closes it.
     pub(super) why: Rc<Cell<&'static str>>,
     pub(super) last_used: Cell<Instant>,
-    /// Told when the service has said something, and when the connection has ended.
+    /// Notified when the service has sent something, and when the connection has ended.
     pub(super) greeted: Rc<Notify>,
     heard: Rc<Cell<Instant>>,
     pub(super) frames: Rc<RefCell<Frames>>,
-    /// As many permits as bytes of messages may be held.
+    /// One permit for each byte of messages that may be held.
     pub(super) incoming: Arc<Semaphore>,
     pub(super) secure: bool,
     pub(super) records: Rc<Records>,
     most: usize,
 }
 
-/// What a connection's records cost, from the first call on that wants to know.
+/// The costs of a connection's records, noted from the first call on that asks for them.
 #[derive(Default)]
 pub(super) struct Records {
     pub(super) noted: Cell<bool>,
     pub(super) ledger: RefCell<Ledger>,
 }
 
-/// What drives a connection until it ends, and says why it did.
+/// A future that drives a connection until it ends, and returns the reason.
 pub(super) type Driver = client::Connection<Pipe<ClientEnd>, Bytes>;
 
 impl Connection {
-    /// Whether no further call will use it: it retires once the service has said that it takes no
-    /// more, or the connection is lost.
+    /// Whether no further call will use it. It retires once the service refuses further calls, or
+    /// the connection is lost.
     pub(super) fn is_leaving(&self) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         if !self.retired.get() && matches!(self.sender().poll_ready(&mut cx), Poll::Ready(Err(_))) {
@@ -76,7 +77,7 @@ impl Connection {
         self.retired.get()
     }
 
-    /// How many more calls it takes.
+    /// The number of further calls that it takes now.
     pub(super) fn room(&self) -> usize {
         if self.is_leaving() {
             return 0;
@@ -90,13 +91,13 @@ impl Connection {
         self.send.clone()
     }
 
-    /// When the service was last heard of.
+    /// When the service has last sent something.
     pub(super) fn heard(&self) -> Instant {
         self.heard.get()
     }
 }
 
-/// Makes a connection of HTTP/2 out of one that was dialled.
+/// Begins HTTP/2 on an open connection.
 pub(super) async fn greet(
     setup: &Setup,
     dialled: Dialled,
@@ -152,7 +153,7 @@ pub(super) async fn greet(
 }
 
 fn builder(most: usize) -> client::Builder {
-    /// What h2 assumes that a service takes, until it says so.
+    /// The number of streams that h2 assumes until the service states its limit.
     const ASSUMED: usize = 100;
     let streams = u32::try_from(most).unwrap_or(u32::MAX);
     let window = connection_window(STREAM_WINDOW, streams);

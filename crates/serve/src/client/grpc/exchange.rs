@@ -22,7 +22,7 @@ use crate::transport::grpc::message::{append, send_all};
 
 const USER_AGENT: &str = concat!("grpc-accelflow/", env!("CARGO_PKG_VERSION"));
 
-/// The reply of a service that keeps to none.
+/// The error of a malformed response.
 fn malformed(setup: &Setup, error: AccelError) -> CallError {
     CallError::Malformed {
         address: setup.name.clone(),
@@ -39,7 +39,7 @@ fn no_response(setup: &Setup, why: &str) -> CallError {
     malformed(setup, error)
 }
 
-/// Makes a call over `connection`. If it is dropped, the service is told that nobody waits any more.
+/// Makes a call over `connection`. Dropping the future cancels the call at the service.
 pub(super) async fn exchange(
     setup: &Setup,
     connection: &Rc<Connection>,
@@ -59,8 +59,8 @@ pub(super) async fn exchange(
         let (address, error) = (setup.name.clone(), std::io::Error::other(error));
         CallError::NotSent { address, error }
     })?;
-    // The service may answer before it has read everything. If sending fails, so does the
-    // response, which says why.
+    // The service may answer before it has read everything. If sending fails, so does the response,
+    // with the reason.
     let sending = async {
         let _ = send_all(&mut stream, order.message.clone(), true).await;
         std::future::pending::<()>().await;
@@ -82,12 +82,12 @@ pub(super) async fn exchange(
     }
 }
 
-/// What a call that wants to know is charged for the records that it shares.
+/// The charge of a call for the records that it shares, if costs are noted.
 struct Charge<'l> {
     connection: &'l Connection,
     sent: usize,
     begun: Instant,
-    /// Processor time of the channel's thread, which works for all calls.
+    /// The processor time of the client's thread, which works for all calls.
     thread: Duration,
     settled: bool,
 }
@@ -111,7 +111,7 @@ impl<'l> Charge<'l> {
         })
     }
 
-    /// The cost of a call whose response has come. What of the wait was work is no wait.
+    /// The cost of a call whose response has come. The thread's work does not count as waiting.
     fn settle(mut self, received: usize) -> Option<Cost> {
         self.settled = true;
         let mut ledger = self.connection.records.ledger.borrow_mut();
@@ -224,7 +224,7 @@ fn failure(setup: &Setup, headers: &HeaderMap) -> Option<CallError> {
     })
 }
 
-/// By gRPC's `http-grpc-status-mapping.md`.
+/// The error for an HTTP status, by gRPC's `http-grpc-status-mapping.md`.
 fn of_http(setup: &Setup, status: StatusCode) -> CallError {
     let code = match status.as_u16() {
         400 => Code::Internal,
@@ -276,7 +276,7 @@ async fn collect(
             let length = length.map_err(|error| malformed(setup, error))?;
             if let Some(length) = length {
                 expected = Some(PREFIX + length);
-                // Until there is room, the stream's window keeps the service from sending on.
+                // Until there is room, flow control keeps the service from sending more.
                 let bytes = u32::try_from(length).unwrap_or(u32::MAX);
                 permit = incoming.clone().acquire_many_owned(bytes).await.ok();
             }
@@ -288,7 +288,7 @@ async fn collect(
                 let error = AccelError::TrailingBytes { what, at, extra };
                 return Err(malformed(setup, error));
             }
-            // It fails for a stream that is over, where it does not matter.
+            // Fails for a stream that has ended, where it does not matter.
             let _ = body.flow_control().release_capacity(held);
             held = 0;
         }
@@ -334,7 +334,7 @@ fn lost(setup: &Setup, error: &h2::Error) -> CallError {
     }
 }
 
-/// By gRPC over HTTP/2, "Errors".
+/// The code for a stream that was reset (gRPC over HTTP/2, "Errors").
 fn of_reset(reason: Reason) -> Code {
     match reason {
         Reason::CANCEL => Code::Cancelled,

@@ -1,4 +1,4 @@
-//! The thread of a channel: connections, who may use them, and who waits.
+//! The thread of a gRPC client: its connections, and the calls that use them or wait for them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,16 +23,16 @@ use crate::transport::close::{Close, alert};
 use crate::transport::http2::pipe::Fault;
 use crate::transport::http2::window::flood;
 
-/// How often connections are looked at that are idle, and calls that wait.
+/// How often idle connections and waiting calls are checked, at least.
 const LONGEST_TICK: Duration = Duration::from_secs(1);
-/// How often a call that was refused is made again on the same connection, in its place.
+/// How often a refused call is repeated on the same connection, keeping its place.
 const REFUSALS: u32 = 6;
 /// The pause before the first of these; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// How long connections have to say goodbye when the client is dropped.
+/// How long connections have to close when the client is dropped.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// How a channel stands, for other threads.
+/// The state of the connections, for other threads.
 #[derive(Default)]
 pub(super) struct Counts {
     open: AtomicUsize,
@@ -58,7 +58,7 @@ struct Hub {
     counts: Arc<Counts>,
     connections: RefCell<Vec<Rc<Connection>>>,
     opening: Cell<usize>,
-    /// Connections that have not ended yet, of use or not.
+    /// The number of connections that have not ended yet, including retired ones.
     driven: Cell<usize>,
     waiting: RefCell<VecDeque<oneshot::Sender<Granted>>>,
 }
@@ -78,7 +78,7 @@ impl Drop for Place {
     }
 }
 
-/// Serves the calls of a channel until its sender is gone.
+/// Serves calls until the sender of orders is dropped.
 pub(super) fn serve(
     setup: &Arc<Setup>,
     counts: &Arc<Counts>,
@@ -99,7 +99,7 @@ pub(super) fn serve(
     });
     tasks.block_on(&runtime, hub.run(orders));
     drop(tasks);
-    // A name may still be looked up, which nobody waits for.
+    // Does not wait for a look-up that may still run.
     runtime.shutdown_background();
     Ok(())
 }
@@ -129,7 +129,7 @@ impl Hub {
         let _ = timeout(FAREWELL, gone).await;
     }
 
-    /// Takes a call to its end, unless its caller gives it up.
+    /// Carries out a call, unless its caller gives it up.
     async fn take(self: Rc<Self>, mut order: Order) {
         let (_never, none) = oneshot::channel();
         let given_up = std::mem::replace(&mut order.given_up, none);
@@ -159,15 +159,15 @@ impl Hub {
             let Some(pause) = pauses.next() else {
                 return answered;
             };
-            // The place is kept meanwhile, so that the service has fewer calls at once.
+            // The call keeps its place meanwhile, so that the service has fewer calls at once.
             self.setup.metrics.retry("unprocessed");
             order.ticket.advance(Stage::Waiting);
             sleep(pause).await;
         }
     }
 
-    /// How long to wait before a call is made again that the service has refused while it goes on
-    /// with others. Some count streams for a while after their end.
+    /// The pauses before repeating a call that the service has refused while it goes on with
+    /// others. Some services count streams for a while after their end.
     fn pauses(&self) -> impl Iterator<Item = Duration> + use<> {
         let most = match self.setup.config.retry.max_attempts {
             0 | 1 => 0,
@@ -178,7 +178,7 @@ impl Hub {
 
     /// Waits for a place.
     async fn place(self: &Rc<Self>, order: &Order) -> Granted {
-        // Who came before goes first.
+        // Earlier calls go first.
         if self.waiting.borrow().is_empty()
             && let Some(place) = self.free_place()
         {
@@ -217,7 +217,7 @@ impl Hub {
         granted.await.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// A place on the first connection that has one.
+    /// Takes a place on the first connection that has one.
     fn free_place(self: &Rc<Self>) -> Option<Place> {
         let connections = self.connections.borrow();
         let connection = connections
@@ -229,7 +229,7 @@ impl Hub {
         Some(Place { hub, connection })
     }
 
-    /// Gives places to those who wait, in their order.
+    /// Gives places to waiting calls, in their order.
     fn hand_out(self: &Rc<Self>) {
         loop {
             self.waiting.borrow_mut().retain(|grant| !grant.is_closed());
@@ -242,7 +242,7 @@ impl Hub {
             };
             let first = self.waiting.borrow_mut().pop_front();
             if let Some(first) = first {
-                // Whoever is gone by now gives it back.
+                // If the call is gone by now, dropping the place gives it back.
                 drop(first.send(Ok(place)));
             }
         }
@@ -253,7 +253,7 @@ impl Hub {
         self.connections.borrow().len() + self.opening.get() < self.setup.config.max_connections
     }
 
-    /// Opens as many connections as those who wait need.
+    /// Opens as many connections as the waiting calls need.
     fn open_more(self: &Rc<Self>) {
         let each = self.setup.config.calls_per_connection;
         let wanted = self.waiting.borrow().len().div_ceil(each);
@@ -276,7 +276,7 @@ impl Hub {
         self.count();
     }
 
-    /// A connection whose service has said how many calls it takes: its SETTINGS come first.
+    /// Opens a connection, and waits for the service's SETTINGS, which limit the number of calls.
     async fn connect(self: &Rc<Self>) -> Result<Rc<Connection>, CallError> {
         let (setup, patience) = (self.setup.clone(), self.setup.config.connect_timeout);
         let until = Instant::now() + patience;
@@ -306,7 +306,7 @@ impl Hub {
         let greeted = timeout(left(), connection.greeted.notified()).await;
         greeted.map_err(|_| failed(io::ErrorKind::TimedOut.into()))?;
         if let Some(Close::Alert(description)) = &*fault.borrow() {
-            // TLS 1.3 tells a client so late that its certificate is refused.
+            // With TLS 1.3 a client learns only now that its certificate is refused.
             let (address, why) = (self.setup.name.clone(), alert(*description));
             return Err(CallError::Tls { address, why });
         }
@@ -317,7 +317,7 @@ impl Hub {
         Ok(connection)
     }
 
-    /// No connection could be opened: who can have no other is told.
+    /// Fails the waiting calls after a connection could not be opened, unless there is another one.
     fn refuse(self: &Rc<Self>, error: &CallError) {
         if self.opening.get() > 0
             || self
@@ -354,7 +354,7 @@ impl Hub {
         self.driven.set(self.driven.get() + 1);
         let (why, frames) = (connection.why.clone(), connection.frames.clone());
         let known = Rc::downgrade(&connection);
-        // Without calls and a place in the list it is of no use, and the library ends it.
+        // The library ends a connection that has no calls and is not in the list.
         drop(connection);
         let ended = tokio::select! {
             ended = driver => match (ended, &*fault.borrow()) {
@@ -372,7 +372,7 @@ impl Hub {
         self.look();
     }
 
-    /// Closes connections that nobody has used for long, and those that are of no use any more.
+    /// Closes connections that have been unused for too long, and drops retired ones.
     fn look(self: &Rc<Self>) {
         let now = Instant::now();
         let patience = self.setup.config.idle_timeout;
@@ -403,7 +403,7 @@ impl Hub {
     }
 }
 
-/// Counts again when a call waits no more.
+/// Updates the counts when a call stops waiting.
 struct RecountOnDrop<'h>(&'h Rc<Hub>);
 
 impl Drop for RecountOnDrop<'_> {
@@ -412,8 +412,8 @@ impl Drop for RecountOnDrop<'_> {
     }
 }
 
-/// Retires a connection over which a call has run out of time, and nothing was heard meanwhile:
-/// nobody may be there.
+/// Retires a connection when a call has run out of time and the service has sent nothing meanwhile:
+/// the service may be gone.
 struct RetireIfSilent<'l> {
     connection: &'l Connection,
     begun: Instant,

@@ -1,4 +1,4 @@
-//! A call on its way from its caller's thread to the channel's, and what comes back.
+//! Calls on their way from the caller's thread to the client's, and their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,7 +14,7 @@ use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::transport::grpc::metadata::Metadata;
 
-/// What the channel is to do.
+/// An order of a call, for the client's thread.
 pub(super) struct Order {
     /// `/package.Service/Method`.
     pub(super) path: Arc<str>,
@@ -23,13 +23,13 @@ pub(super) struct Order {
     pub(super) gzip: bool,
     pub(super) deadline: Instant,
     pub(super) ticket: Arc<Ticket>,
-    /// Whether the caller wants to know what the call cost.
+    /// Whether the costs of the call are to be noted.
     pub(super) noted: bool,
     /// Headers that continue the trace of the caller's span.
     pub(super) trace_context: Vec<(String, String)>,
     /// Headers that the caller adds.
     pub(super) metadata: Metadata,
-    /// Resolves when the caller waits no more.
+    /// Resolves when the caller no longer waits.
     pub(super) given_up: oneshot::Receiver<()>,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct Order {
 pub(super) struct Answer {
     /// The message with its prefix.
     pub(super) message: Wiped,
-    /// What it may be compressed with.
+    /// The codec of the message, which may be compressed.
     pub(super) codec: Option<Codec>,
-    /// What the call's records cost, and how long its response was waited for, if that was wanted.
+    /// The costs of the call's records, and the wait for its response, if these were to be noted.
     pub(super) cost: Option<Cost>,
-    /// For the memory that it takes.
+    /// The permit for its memory.
     pub(super) _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// What a call has cost between its messages.
+/// The costs of a call outside its messages.
 pub(super) struct Cost {
     pub(super) secure: bool,
     pub(super) sent: Tally,
@@ -53,7 +53,7 @@ pub(super) struct Cost {
     pub(super) wait: Duration,
 }
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {
@@ -63,11 +63,11 @@ pub(super) enum Stage {
     Connecting = 1,
     /// The service may know of it.
     Sent = 2,
-    /// Nobody waits for it.
+    /// The caller no longer waits for it.
     GivenUp = 3,
 }
 
-/// What caller and channel share of a call.
+/// The state of a call that its caller and the client's thread share.
 pub(super) struct Ticket {
     stage: AtomicU8,
     pub(super) result: Arc<Slot<Result<Answer, CallError>>>,
@@ -81,14 +81,14 @@ impl Ticket {
         }
     }
 
-    /// Notes that the call has come to `stage`; false if nobody waits for it any more.
+    /// Notes the call's progress; returns false if the caller no longer waits.
     pub(super) fn advance(&self, stage: Stage) -> bool {
         let (set, fetch) = (Ordering::AcqRel, Ordering::Acquire);
         let open = |now| (now != Stage::GivenUp as u8).then_some(stage as u8);
         self.stage.fetch_update(set, fetch, open).is_ok()
     }
 
-    /// Nobody waits any more: the call is not sent if it has not been yet. How far it came.
+    /// Gives the call up, so that it is not sent if it has not been yet; returns its progress.
     pub(super) fn give_up(&self) -> Stage {
         match self.stage.swap(Stage::GivenUp as u8, Ordering::AcqRel) {
             0 => Stage::Waiting,

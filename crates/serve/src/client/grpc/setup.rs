@@ -1,4 +1,4 @@
-//! What a channel is made of, for the threads of callers and its own.
+//! The settings and executors of a gRPC client, for callers' threads and its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
 type ClientExecutor = Executor<Clocked<Ensemble>>;
 
-/// The settings of a channel, and the executors that callers borrow.
+/// The settings of a client, and the executors that callers borrow.
 pub(super) struct Setup {
     pub(super) address: Address,
     pub(super) names: Names,
@@ -30,14 +30,14 @@ pub(super) struct Setup {
     pub(super) free: Mutex<Vec<ClientExecutor>>,
 }
 
-/// What a trace gave, and if it was noted, its steps and what each of them cost in nanoseconds.
+/// The result of a trace; if they are noted, also its steps and the cost of each in nanoseconds.
 pub(super) struct Done {
     pub(super) job: Job,
     pub(super) steps: Vec<Step>,
     pub(super) costs_ns: Vec<f64>,
 }
 
-/// Why a trace gave nothing.
+/// Why a trace has no result.
 pub(super) enum NoJob {
     Refused(Box<Failure>),
     NoExecutor(AccelError),
@@ -49,8 +49,7 @@ impl Setup {
         Ok(Executor::new(self.image.clone(), Clocked::new(bodies)))
     }
 
-    /// Runs the part of a trace that knows messages, and notes what its steps cost if that is
-    /// wanted.
+    /// Runs the part of a trace on messages, and notes the costs of its steps if `noted`.
     pub(super) fn run(
         &self,
         trace: &str,
@@ -100,7 +99,7 @@ impl Setup {
         })
     }
 
-    /// What counts the runs on records that a core did a part of.
+    /// A counter of runs on records in which a core did a part.
     pub(super) fn fell_back(&self) -> Box<dyn Fn(&'static str)> {
         let metrics = self.metrics.clone();
         Box::new(move |trace| metrics.fallback(trace, "control_records"))
