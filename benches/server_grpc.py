@@ -4,13 +4,13 @@
 
 All servers echo messages of unary calls, on two connections with `--depth` calls under way each.
 Rounds of the servers alternate; benches/side_by_side.py describes the compared figures. The load is
-crates/serve/examples/grpc_load.rs, a separate program that writes HTTP/2 frames itself, so that it
+benches/serve/grpc_load.rs, a separate program that writes HTTP/2 frames itself, so that it
 can keep any of the servers busy.
 
 grpcio's servers are `grpc.server` with ten threads, as in its examples, and `grpc.aio.server`, with
 code that protoc generates. tonic's is in benches/tonic, on tokio's multi-threaded runtime; its
 first build takes minutes, mostly for its own copy of the cryptographic library. The handler in Rust
-is crates/serve/examples/bench_echo.rs. Kinds that end in `_0` have no handler threads.
+is benches/serve/bench_echo.rs. Kinds that end in `_0` have no handler threads.
 """
 
 import subprocess

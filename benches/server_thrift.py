@@ -9,7 +9,7 @@ The wait is for the replies to all requests that a client has under way.
 Apache Thrift's servers are TThreadedServer: in Python with the accelerated (C) protocol; in C++
 with Debian's libthrift, compiled here if `libthrift-dev`, `thrift-compiler`, `libboost-dev`,
 `libssl-dev` and `g++` are installed, and left out otherwise. The handler in Rust is
-crates/serve/examples/bench_echo.rs; `accelflow_wiping` is the same server with an allocator that
+benches/serve/bench_echo.rs; `accelflow_wiping` is the same server with an allocator that
 wipes freed memory.
 """
 

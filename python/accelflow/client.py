@@ -31,10 +31,10 @@ __all__ = [
     "HttpResponse",
 ]
 
-#: What JSON has, by docs/message-conventions.md: structs are dicts, binary is base64 text.
+#: JSON values as in docs/message-conventions.md: structs are dicts, binary data is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-#: Ends calls from another thread, with `cancel()`; `cancelled` says whether it was.
+#: Cancels calls from another thread, with `cancel()`; `cancelled` says whether that was called.
 Cancel = _native.Cancel
 
 _T = TypeVar("_T")
@@ -44,10 +44,10 @@ _T = TypeVar("_T")
 class CallLimits:
     """Bounds and time limits of a client.
 
-    A call has `timeout_s` in all: for waiting for a connection, connecting (at most
-    `connect_timeout_s`, the TLS handshake included), sending, the response, and further attempts.
-    Up to `max_connections` are open, up to `max_waiting` calls wait for one, and one that nobody
-    has used for `idle_timeout_s` is closed. With gRPC, a connection has up to
+    `timeout_s` bounds a whole call: waiting for a connection, connecting (at most
+    `connect_timeout_s`, including the TLS handshake), sending, the response, and further attempts.
+    Up to `max_connections` are open, up to `max_waiting` calls wait for one, and a connection that
+    has been unused for `idle_timeout_s` is closed. A gRPC connection has up to
     `calls_per_connection` calls at once, fewer if the service says so. A call is attempted up to
     `max_attempts` times where that is safe, after pauses that `seed` determines.
     """
@@ -62,7 +62,7 @@ class CallLimits:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Raise InputError for counts that cannot be."""
+        """Raise InputError for a number out of its range."""
         for name in ("max_connections", "calls_per_connection", "max_attempts"):
             whole_number(name, getattr(self, name), 1, 2**31 - 1)
         whole_number("max_waiting", self.max_waiting, 0, 2**31 - 1)
@@ -73,7 +73,7 @@ _DEFAULT: Final = CallLimits()
 
 
 class Connections(NamedTuple):
-    """How a client's pool stands: connections, those that are idle, and calls that wait for one."""
+    """The state of a client's pool: connections, idle connections, and waiting calls."""
 
     open: int
     idle: int
@@ -83,14 +83,14 @@ class Connections(NamedTuple):
 class Client:
     """Calls the functions that a `.thrift` file declares, of the service at ``host:port``.
 
-    Files that it includes are looked for beside it, then in the folders `include_dirs`.
-    `protocol` is ``binary`` or ``compact``. With `ca`, a file of certificates in PEM form, calls go
-    over TLS 1.3 to a service that proves to be `server_name` (the host of `address` unless it is
-    given) by one of them; a `certificate` chain and its `key` prove who the client is. With
-    `compress`, arguments are compressed; with `multiplexed`, methods are called
-    ``service:method``. Functions in `idempotent` may be called again when a connection was lost.
+    Included files are looked for beside it, then in the folders `include_dirs`. `protocol` is
+    ``binary`` or ``compact``. With `ca`, a PEM file of trusted certificates, calls use TLS 1.3, and
+    the service must prove to be `server_name` (by default the host of `address`); a `certificate`
+    chain and its `key` prove who the client is. With `compress`, arguments are compressed; with
+    `multiplexed`, methods are called ``service:method``. Calls of functions in `idempotent` may be
+    repeated when a connection was lost.
 
-    A client is for any number of threads. Raises AccelflowError for settings that cannot be used.
+    Any number of threads may share a client. Raises AccelflowError for invalid settings.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -137,8 +137,9 @@ class Client:
     ) -> Json:
         """Call ``Service.method`` with its arguments and return its value; None for void.
 
-        `timeout_s` shortens the client's. Raises DeclaredError for an exception of the interface,
-        and CallError otherwise, whose `executed` says whether the service can have executed it.
+        `timeout_s` shortens the client's own. Raises DeclaredError for an exception of the
+        interface, and CallError for other errors; its `executed` says whether the service may have
+        executed the call.
         """
         value: Json = self._native.call(
             method,
@@ -158,7 +159,7 @@ class Client:
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """As :meth:`call`, on a thread of the loop's executor; cancelling the task ends it."""
+        """Call as :meth:`call` does, on a thread of the event loop; cancelling the task cancels it."""
 
         def work(cancel: _native.Cancel) -> Json:
             return self.call(
@@ -169,7 +170,7 @@ class Client:
 
     @property
     def connections(self) -> Connections:
-        """How the pool stands."""
+        """The state of the pool."""
         return Connections(*self._native.connections())
 
     def metrics(self) -> str:
@@ -180,9 +181,10 @@ class Client:
 class GrpcClient:
     """Calls the unary methods that a `.proto` file declares, of the service at ``host:port``.
 
-    With `compress`, requests are in gzip; responses may be in any case. Calls share connections,
-    each as a stream of HTTP/2. A coroutine's calls run on up to `async_threads` threads of the
-    client's; further ones wait in order. What else there is is that of :class:`Client`.
+    With `compress`, requests are compressed with gzip; responses may be in any case. Calls share
+    connections, each as a stream of HTTP/2. Calls of coroutines run on up to `async_threads`
+    threads of the client; further ones wait in order. The other settings are those of
+    :class:`Client`.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -217,7 +219,7 @@ class GrpcClient:
             idempotent=repeatable,
             bounds=_bounds(limits, compress=compress),
         )
-        # It has no thread before the first coroutine calls.
+        # The executor starts its threads when coroutines call.
         self._threads = ThreadPoolExecutor(async_threads, "accelflow-grpc")
 
     def call(  # noqa: PLR0913 (settings, by name)
@@ -230,15 +232,13 @@ class GrpcClient:
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> dict[str, Any]:
-        """Call ``package.Service.Method``, or a shorter name that one method has.
+        """Call ``package.Service.Method``, or a shorter name that only one method has.
 
-        Request and response are dicts by the ProtoJSON mapping (docs/server.md). `metadata` is what
-        else the service is told: names in lower case with text, or with bytes where they end in
-        ``-bin``. `timeout_s` shortens the client's, and the service is told. Raises AccelflowError
-        for metadata that cannot be sent,
-         CallError, whose `code` is gRPC's
-        name for the status, `details` the service's text, and `executed` says whether it can have
-        executed the call.
+        Request and response are dicts by the ProtoJSON mapping (docs/server.md). `metadata` has
+        names in lower case with text, or with bytes for names that end in ``-bin``. `timeout_s`
+        shortens the client's own, and is sent to the service. Raises AccelflowError for invalid
+        metadata, and CallError for other errors: its `code` is gRPC's name of the status, `details`
+        the service's text, and `executed` says whether the service may have executed the call.
         """
         response: dict[str, Any] = self._native.call(
             method,
@@ -260,7 +260,7 @@ class GrpcClient:
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> dict[str, Any]:
-        """As :meth:`call`, on a thread of the client's; cancelling the task ends it."""
+        """Call as :meth:`call` does, on a thread of the client; cancelling the task cancels it."""
 
         def work(cancel: _native.Cancel) -> dict[str, Any]:
             return self.call(
@@ -276,7 +276,7 @@ class GrpcClient:
 
     @property
     def connections(self) -> Connections:
-        """How the connections stand."""
+        """The state of the connections."""
         return Connections(*self._native.connections())
 
     def metrics(self) -> str:
@@ -285,13 +285,13 @@ class GrpcClient:
 
 
 class HttpResponse(NamedTuple):
-    """What a server answers, whatever its status."""
+    """The response of an HTTP server, whatever its status."""
 
     status: int
     body: bytes
 
     def json(self) -> Json:
-        """The body as what it stands for. Raises ValueError if it is no JSON."""
+        """Return the body as a JSON value. Raises ValueError if it is not JSON."""
         value: Json = json.loads(self.body)
         return value
 
@@ -299,8 +299,8 @@ class HttpResponse(NamedTuple):
 class HttpClient:
     """Sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
 
-    With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. What else there is
-    is that of :class:`Client`.
+    With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. The other settings
+    are those of :class:`Client`.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -337,9 +337,10 @@ class HttpClient:
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> HttpResponse:
-        """Send a request with a JSON body, none for None, and return the response.
+        """Send a request with a JSON body, or with none for None, and return the response.
 
-        Methods that HTTP calls idempotent are so, whatever `idempotent` says. Raises CallError.
+        Methods that HTTP defines as idempotent may be repeated, whatever `idempotent` says. Raises
+        CallError.
         """
         text = b"" if body is None else _native.HttpClient.json(body)
         response = self._native.request(
@@ -363,7 +364,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
     ) -> HttpResponse:
-        """As :meth:`request`, on a thread of the loop's executor; cancelling the task ends it."""
+        """Send as :meth:`request` does, on a thread of the loop; cancelling the task cancels it."""
 
         def work(cancel: _native.Cancel) -> HttpResponse:
             return self.request(
@@ -374,7 +375,7 @@ class HttpClient:
 
     @property
     def connections(self) -> Connections:
-        """How the pool stands."""
+        """The state of the pool."""
         return Connections(*self._native.connections())
 
     def metrics(self) -> str:
@@ -394,7 +395,7 @@ def _bounds(limits: CallLimits, *, compress: bool) -> dict[str, Any]:
 async def _cancellable(
     work: Callable[[_native.Cancel], _T], threads: ThreadPoolExecutor | None = None
 ) -> _T:
-    """Do `work` on one of `threads`, of the loop's if there are none; it ends with the task."""
+    """Do `work` on one of `threads`, or of the event loop's; cancelling the task cancels it."""
     cancel = _native.Cancel()
     context = contextvars.copy_context()
     within = within_request(work)

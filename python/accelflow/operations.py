@@ -1,4 +1,4 @@
-"""How a server is operated: pools, steering, spans, faults on purpose (docs/server.md)."""
+"""Worker pools, steering, telemetry and injected faults of a server (docs/server.md)."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,13 +13,13 @@ __all__ = [
     "Telemetry",
 ]
 
-#: In which order a queue is worked off.
+#: The order in which a queue is processed.
 Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
-#: How LdB chooses the worker of a request.
+#: The policy by which LdB chooses the worker of a request.
 SteeringPolicy: TypeAlias = Literal["affinity", "round_robin", "least_loaded"]
 
-#: What happens to a step.
+#: What an injected fault does to a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
 
 
@@ -27,8 +27,9 @@ FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
 class Pools:
     """Ensemble execution: each accelerator has workers of its own behind bounded queues.
 
-    There are so many `instances` of each accelerator, each with `workers`, an input queue and an
-    overflow area; a step that finds no room in any is done by the connection's thread.
+    There are `instances` of each accelerator, each with `workers` threads, an input queue of
+    `queue_entries` and an overflow area of `overflow_entries`. A step that finds all of them full
+    runs on the connection's thread.
     """
 
     workers: int = 1
@@ -42,10 +43,10 @@ class Pools:
 class Steering:
     """Handlers run on workers, one at a time each, and LdB chooses the worker by `policy`.
 
-    By ``affinity`` that is the function's own, unless it has a quarter more to do than the mean; by
-    ``round_robin`` the next, by ``least_loaded`` the one with the fewest requests. There are as
-    many `workers` as the process may use cores, unless told otherwise; if `pinned`, each is bound
-    to one of them.
+    ``affinity`` chooses the function's own worker, unless that has a quarter more to do than the
+    mean; ``round_robin`` the next one; ``least_loaded`` the one with the fewest requests. By
+    default there are as many `workers` as cores that the process may use; if `pinned`, each is
+    bound to one of them.
     """
 
     policy: SteeringPolicy = "affinity"
@@ -55,7 +56,7 @@ class Steering:
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
-    """Spans of requests, by OTLP over HTTP to `endpoint` (http://127.0.0.1:4318/v1/traces).
+    """Sends spans of requests by OTLP over HTTP to `endpoint` (http://127.0.0.1:4318/v1/traces).
 
     `service` is the resource's ``service.name``; `sample_ratio` is the share of requests that are
     sampled, from 0 to 1.
@@ -70,8 +71,9 @@ class Telemetry:
 class Fault:
     """A fault that is injected into the `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
 
-    Its step number `nth`, counted from 1, or a `share` of its steps, drawn with `seed`, fails as a
-    device does, panics, or is delayed by `delay_s` seconds. A core then does the work.
+    The step with number `nth` (from 1), or a random `share` of the steps drawn with `seed`, fails
+    as a device does, panics, or is delayed by `delay_s` seconds. After a failure or a panic, a core
+    does the work.
     """
 
     accelerator: str

@@ -1,4 +1,4 @@
-"""What handlers know of their requests, and how other threads work for them.
+"""The request that a handler serves, and threads and coroutines that work for it.
 
 A handler's calls keep its request's deadline and trace, on its thread and in its coroutine. For
 threads that a handler starts, or has from a pool, there is :func:`within_request`. ::
@@ -29,7 +29,7 @@ __all__ = [
     "within_request",
 ]
 
-#: What a handler with a second parameter is given there.
+#: The request, which a handler with a second parameter is given.
 Request = _native.Request
 
 #: gRPC's custom metadata: bytes where the name ends in ``-bin``, else text.
@@ -38,15 +38,16 @@ Metadata: TypeAlias = Mapping[str, str | bytes] | Iterable[tuple[str, str | byte
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: That of a coroutine's request, and of what runs by :func:`within_request`.
+#: The scope of a coroutine's request, and of functions made by :func:`within_request`.
 _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", default=None)
 
 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that keeps this request's deadline and trace on any thread.
 
-    Of a coroutine function it is one, too. Outside handlers, and of requests that have neither, it
-    is `work` itself. Raises InputError for generator functions, which work in between.
+    For a coroutine function it is a coroutine function, too. Outside handlers, and for requests
+    with neither deadline nor trace, it is `work` itself. Raises InputError for generator functions,
+    whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise InputError(f"within_request({work!r}): must not be a generator function")
@@ -80,38 +81,38 @@ def _entered(scope: _native.Scope) -> Iterator[None]:
 
 
 def current_scope() -> _native.Scope | None:
-    """Return that of the request that this coroutine or thread handles, if it has one."""
+    """Return the scope of the request that this coroutine or thread handles, if it has one."""
     return _SCOPE.get() or _native.current_scope()
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[_T]):
-    """What became of a coroutine: its value, or what it has raised."""
+    """The outcome of a coroutine: its value, or the exception that it has raised."""
 
     value: _T | None
     raised: BaseException | None
 
     def get(self) -> _T:
-        """Return the value, or raise what was raised."""
+        """Return the value, or raise the exception."""
         if self.raised is not None:
             raise self.raised
         return cast(_T, self.value)
 
 
 async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Outcome[_T]:
-    """Await what handles the request of `scope`, in a task of its own."""
+    """Await the handler of the request of `scope`, in a task of its own."""
     _SCOPE.set(scope)
     try:
         return Outcome(await coroutine, None)
     except (KeyboardInterrupt, SystemExit) as raised:
-        # They would end the loop, and with it all other coroutines.
+        # These would end the event loop, and with it all other coroutines.
         return Outcome(None, raised)
 
 
 def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
     """Return metadata in either form as pairs of name and value.
 
-    Raises InputError for what is neither.
+    Raises InputError for an entry that is not a pair of a name and text or bytes.
     """
     if metadata is None:
         return []

@@ -1,4 +1,4 @@
-"""Tenants of a server: whose a connection is, and what of its traffic may pass.
+"""Tenants of a server: which connections belong to them, and how their traffic is shaped.
 
 ARCUS's traffic shaper stands in front of each tenant (docs/server.md, "Tenants").
 """
@@ -9,16 +9,16 @@ from typing import Literal, TypeAlias
 
 __all__ = ["Priority", "Shaping", "Tenant"]
 
-#: What goes first in queues by priority.
+#: The priority of requests in queues by priority.
 Priority: TypeAlias = Literal["low", "normal", "high"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shaping:
-    """What of a tenant's traffic may pass. Without a rate, everything does.
+    """Limits on the rate of a tenant's traffic. Without a rate there is no limit.
 
-    `burst_requests` and `burst_bytes` are what may pass at once after a pause, the size of the
-    token bucket; by default a hundredth of a second's traffic, and at least one token.
+    `burst_requests` and `burst_bytes` are the sizes of the token buckets: how much may pass at once
+    after a pause. The default is a hundredth of a second's traffic, and at least one token.
     """
 
     requests_per_s: float | None = None
@@ -29,13 +29,13 @@ class Shaping:
 
 @dataclass(frozen=True, kw_only=True)
 class Tenant:
-    """A tenant: its `name`, and how its connections are known.
+    """A tenant: its `name`, how its connections are recognised, and its limits.
 
-    They come from one of its `networks` ("10.1.0.0/16"), or their clients have proven to be one of
-    its `identities`, DNS names and URIs in certificates that a server with `client_ca` asks for.
-    Of several tenants that a connection may be of, it is the first one's. `max_traces` is how many
-    of its traces run at once, `max_connections` how many connections it has (None: any number).
-    `priority` and `due_within_s` are for the queues of worker pools.
+    A connection belongs to the first tenant that has its address in one of its `networks`
+    ("10.1.0.0/16"), or an identity that its client has proven among its `identities`: DNS names and
+    URIs of certificates, which a server with `client_ca` asks for. `max_traces` bounds the traces
+    that run at once, and `max_connections` the open connections (None: any number). `priority` and
+    `due_within_s` are for the queues of worker pools.
     """
 
     name: str

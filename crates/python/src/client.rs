@@ -20,7 +20,7 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-/// The exception that a failed call becomes.
+/// The exception for a failed call.
 fn failure(py: Python<'_>, error: &Failed) -> PyErr {
     if let Failed::Declared { field, body } = error {
         return match json::to_python(py, body.as_bytes()) {
@@ -41,7 +41,7 @@ fn failure(py: Python<'_>, error: &Failed) -> PyErr {
     set.err().unwrap_or(raised)
 }
 
-/// The same with the code that gRPC has for it, and the text of the service's status.
+/// The exception for a failed gRPC call, with gRPC's code and the text of the service's status.
 fn grpc_failure(py: Python<'_>, error: &Failed) -> PyErr {
     let raised = failure(py, error);
     let details = match error {
@@ -55,7 +55,7 @@ fn grpc_failure(py: Python<'_>, error: &Failed) -> PyErr {
     set.err().unwrap_or(raised)
 }
 
-/// Ends calls from another thread.
+/// A handle that cancels calls from another thread.
 #[pyclass(frozen, name = "Cancel", module = "accelflow._native")]
 pub(crate) struct PyCancel {
     inner: Cancel,
@@ -70,7 +70,7 @@ impl PyCancel {
         }
     }
 
-    /// Ends all calls that have this handle, and those that will be given it.
+    /// Cancels all calls with this handle, current and later ones.
     fn cancel(&self) {
         self.inner.cancel();
     }
@@ -122,7 +122,7 @@ fn trust(
     trust.map(Some).map_err(refused)
 }
 
-/// The settings that both clients have, in Python's units.
+/// The settings of all clients, in Python's units.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Bounds {
@@ -288,7 +288,7 @@ impl PyGrpcClient {
         Ok(PyGrpcClient { inner })
     }
 
-    /// Calls `Service.Method` with the dict of its request and returns that of its response.
+    /// Calls `Service.Method` with the dict of its request and returns the dict of its response.
     /// Raises CallError.
     #[pyo3(signature = (
         method, request, metadata, *, timeout_s=None, cancel=None, idempotent=false, scope=None
@@ -392,7 +392,8 @@ impl PyHttpClient {
         Ok((response.status, PyBytes::new(py, &response.body)))
     }
 
-    /// The JSON text of a value. Raises TypeError and ValueError for what JSON does not have.
+    /// The JSON text of a value. Raises TypeError and ValueError for values that JSON does not
+    /// have.
     #[staticmethod]
     fn json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &json::from_python(value)?))

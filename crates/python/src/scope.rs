@@ -1,4 +1,4 @@
-//! What handlers in Python know of their requests (`accelflow_serve::Request`, `Scope`), for
+//! Requests as handlers in Python see them (`accelflow_serve::Request`, `Scope`), for
 //! `accelflow.requests`.
 
 use std::time::Instant;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::AccelflowError;
 
-/// Text, or bytes where the name ends in -bin.
+/// A value of metadata: text, or bytes if the name ends in -bin.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Value {
     Text(String),
@@ -24,7 +24,7 @@ impl From<MetadataValue<'_>> for Value {
     }
 }
 
-/// The metadata of a call. Raises AccelflowError for what is none.
+/// The metadata of a call. Raises AccelflowError for invalid metadata.
 pub(crate) fn metadata(entries: &[(String, Value)]) -> PyResult<Metadata> {
     let mut metadata = Metadata::new();
     let added = entries.iter().try_for_each(|(name, value)| match value {
@@ -35,7 +35,7 @@ pub(crate) fn metadata(entries: &[(String, Value)]) -> PyResult<Metadata> {
     Ok(metadata)
 }
 
-/// What a handler may want to know of its request beyond the arguments.
+/// The request of a handler, beyond its arguments.
 #[pyclass(frozen, name = "Request", module = "accelflow._native")]
 pub(crate) struct PyRequest {
     service: String,
@@ -75,19 +75,19 @@ impl PyRequest {
         &self.method
     }
 
-    /// Address and port of who asks.
+    /// The client's address and port.
     #[getter]
     fn peer(&self) -> &str {
         &self.peer
     }
 
-    /// What it has proven to be called, by its certificate.
+    /// The identities that the client has proven by its certificate.
     #[getter]
     fn peer_identities(&self) -> Vec<String> {
         self.peer_identities.clone()
     }
 
-    /// Whether the client is known to wait no more.
+    /// Whether the client is known to wait no longer.
     #[getter]
     fn abandoned(&self) -> bool {
         (self.abandoned)()
@@ -107,7 +107,7 @@ impl PyRequest {
         self.metadata.get_all(name).next().map(Value::from)
     }
 
-    /// Seconds until the client gives up; None if it has not said when.
+    /// Seconds until the client's deadline; None if it has none.
     fn time_left_s(&self) -> Option<f64> {
         let left = |it: Instant| it.saturating_duration_since(Instant::now());
         self.deadline.map(|it| left(it).as_secs_f64())
@@ -134,7 +134,7 @@ impl PyScope {
     }
 }
 
-/// That of the request that this thread handles; None if it has neither.
+/// The scope of the request that this thread handles; None if it has neither.
 #[pyfunction]
 pub(crate) fn current_scope() -> Option<PyScope> {
     Scope::current().map(|inner| PyScope { inner })

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, seconds};
 
-/// How much of a second's traffic passes at once if no burst is given.
+/// The default burst, as a share of a second's traffic.
 const BURST_S: f64 = 0.01;
 
 /// `accelflow.tenants.Shaping`.
@@ -61,7 +61,7 @@ fn registers(per_s: f64, burst: Option<u64>) -> Result<Registers, ShapingError> 
     Registers::for_rate(per_s, burst, clock)
 }
 
-/// The tenants as the server knows them.
+/// Converts tenants for the server.
 pub(crate) fn tenants(given: &[PyTenant]) -> PyResult<Vec<Tenant>> {
     given.iter().map(tenant).collect()
 }

@@ -1,23 +1,25 @@
 //! Serves stock RPC clients with traces: every request is received by AccelFlow's T1 and answered
 //! by T2 or T3, on the bytes of real sockets.
 //!
-//! A [`Server`] has an interface, read from a `.thrift` file at start-up, and a [`Handler`] for
-//! each function. Clients speak framed Apache Thrift, binary or compact, over TCP or over TLS 1.3
-//! ([`TlsIdentity`]): rustls shakes hands, and the records are the Decr and Encr accelerators'.
-//! The method is dispatched by its index in the interface, which RPC has found.
+//! A [`Server`] has an interface, read from a `.thrift` or `.proto` file at start-up, and a
+//! [`Handler`] for each function. Clients speak framed Apache Thrift, binary or compact, or gRPC, over
+//! TCP or over TLS 1.3 ([`TlsIdentity`]): rustls shakes hands, and Decr and Encr process the records.
+//! RPC finds the function's index in the interface, by which its handler is called.
 //!
-//! Each connection has a thread that waits for it, and the thread runs the traces itself. A
-//! trace is a few microseconds of computing between two system calls, handlers may block, and so
-//! may nested calls: an event loop would gain nothing here but a queue before each of them. What
-//! a waiting connection costs is its stack and 16 KiB of buffer, and their number is bounded
-//! ([`Config::max_connections`]).
+//! Each connection has a thread that waits for messages and runs the traces itself. A trace is a few
+//! microseconds of computing between two system calls, and handlers and their own calls may block: an
+//! event loop would only add a queue before each of them. A waiting connection costs its stack and
+//! 16 KiB of buffer, and the number of connections is bounded ([`Config::max_connections`]).
 //!
-//! Handlers call further services with a [`Client`] or a [`GrpcClient`]: T9, and T10 on the
-//! response.
+//! Handlers call other services with a [`Client`] or a [`GrpcClient`]: T9, and T10 on the response.
 //!
-//! Where a trace cannot do the work, the core does: it opens records that do not end with their
-//! message, runs what a broken accelerator has dropped, and tells a client why its request was
-//! refused. [`Running::metrics`] counts each by its reason.
+//! Where a trace cannot do the work, the core does: it decrypts records that do not end with their
+//! message, repeats the work of a failed accelerator, and tells a client why its request was refused.
+//! [`Running::metrics`] counts each case by its reason.
+//!
+//! `server` and `client` are the two ends of a connection. They share `transport` (sockets, TLS,
+//! HTTP/2, the framing of gRPC) and `memory` (buffers and wiping). `handler` is the application's side
+//! of a server, and `observe` the operators': metrics, spans, recordings, error reports.
 //!
 //! ```
 //! use std::time::Duration;

@@ -148,7 +148,7 @@ fn a_request_without_end_is_given_up() {
         (header("grpc-status"), header("grpc-message"))
     });
     assert_eq!(code, "4");
-    assert_eq!(why, "the request did not come to its end in time");
+    assert_eq!(why, "the request was not complete in time");
 }
 
 #[test]

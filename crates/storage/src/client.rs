@@ -1,4 +1,4 @@
-//! Storage as handlers use it: each call is a chain of traces.
+//! The client of a gateway: each call is a chain of traces.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -14,39 +14,40 @@ use accelflow_trace::Image;
 use serde::Deserialize;
 
 use crate::connection::{ConnectError, Destination, GatewayConnection};
-use crate::traces::{self, READ, TOLD, TracesError, WRITE, WRITE_COMPRESSED};
+use crate::traces::{self, NOTIFIED, READ, TracesError, WRITE, WRITE_COMPRESSED};
 
-/// Where a gateway is, and how patient its user is.
+/// The settings of a client: the gateway, whom to trust, and bounds.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// The gateway's address.
     pub address: SocketAddr,
     /// The name that its certificate must be for.
     pub server_name: String,
-    /// The PEM file of the certificates that are trusted.
+    /// The PEM file of trusted certificates.
     pub roots: std::path::PathBuf,
-    /// Most connections; a call that finds all in use waits for one.
+    /// The most connections; a call that finds all in use waits for one.
     pub connections: usize,
-    /// How long a call may take, from the wait for a connection to the last response. An earlier
-    /// deadline of the request that is being handled (`accelflow_serve::current_deadline`) wins.
+    /// The time limit of a call, from the wait for a connection to the last response. An earlier
+    /// deadline of the request that is being handled (`accelflow_serve::current_deadline`) takes
+    /// precedence.
     pub timeout: Duration,
 }
 
-/// Why there is no storage.
+/// An error of setting up a client.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A file holds no certificates that can be trusted, or a name is none of a server.
+    /// A file without usable certificates, or an invalid server name.
     #[error(transparent)]
     Trust(#[from] ServeError),
-    /// A number of connections that is none.
+    /// A number of connections out of its range.
     #[error("connections = {0}: must be from 1 to 4,096")]
     Connections(usize),
-    /// The traces could not be put together.
+    /// The traces could not be linked.
     #[error(transparent)]
     Traces(#[from] TracesError),
 }
 
-/// Why a call to storage has no result.
+/// An error of a call to storage.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -58,26 +59,26 @@ pub enum StorageError {
         /// The key.
         key: String,
     },
-    /// The store says why it did not do it.
+    /// The store has refused the operation.
     #[error("{collection}/{key}: {why}")]
     Exception {
         /// The collection.
         collection: String,
         /// The key.
         key: String,
-        /// What it says.
+        /// The store's reason.
         why: String,
     },
-    /// All connections are in use, for longer than the call may take.
+    /// All connections were in use until the call's time limit.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
-    /// There is no connection; nothing was asked for.
+    /// No connection could be opened; nothing was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
-    /// The trace could not be carried to its end. A write may have been done or not.
+    /// The trace failed. A write may or may not have been carried out.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
-    /// What came back are no data.
+    /// The response has no valid data.
     #[error(transparent)]
     Data(#[from] AccelError),
 }
@@ -103,7 +104,7 @@ struct Pool {
     made: usize,
 }
 
-/// A connection and who runs the traces that use it.
+/// A connection, and the executor of the traces that use it.
 struct Worker {
     executor: Executor<Clocked<Ensemble>>,
     connection: GatewayConnection,
@@ -118,7 +119,7 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// Storage at a gateway. Connections are opened when they are needed.
+    /// A client of a gateway. Connections are opened when they are needed.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -129,7 +130,7 @@ impl Storage {
         let trust = TlsTrust::from_pem_file(&config.roots, &config.server_name)?;
         let destination = Destination {
             address: config.address,
-            // A ticket would come between two messages of the gateway.
+            // Session tickets would arrive between the gateway's messages.
             trust: trust.without_resumption(),
             limits: Settings::default().limits,
         };
@@ -145,8 +146,8 @@ impl Storage {
         })
     }
 
-    /// Reads what a key of a collection has, through the cache: T4 and T5; after a miss T6, and T7
-    /// to fill the cache. The data are as they were written, uncompressed.
+    /// Reads a key of a collection, through the cache: T4 and T5; after a miss T6, and T7 to fill
+    /// the cache. Returns the data as they were written, uncompressed.
     ///
     /// # Errors
     /// [`StorageError`].
@@ -164,7 +165,7 @@ impl Storage {
         self.run(WRITE, call, json, |_| Ok(()))
     }
 
-    /// As [`Storage::write`], compressed.
+    /// Writes a JSON document to the database as [`Storage::write`] does, compressed.
     ///
     /// # Errors
     /// [`StorageError`].
@@ -207,7 +208,7 @@ impl Storage {
     }
 }
 
-/// A worker that goes back whatever happens.
+/// A worker that is returned to the pool when this is dropped.
 struct Lent<'s> {
     worker: Option<Worker>,
     shared: &'s Shared,
@@ -302,24 +303,24 @@ impl Worker {
                 }
                 outcome.arrivals
             }
-            // What was read is good though the cache could not be filled with it.
+            // The data are good even if the cache could not be filled with them.
             Err(failure) if !failure.arrivals.is_empty() => failure.arrivals,
             Err(failure) => return Err(failure.into()),
         };
         match arrivals.first() {
-            Some(first) if first.trace == TOLD => Err(told(call, first)),
+            Some(first) if first.trace == NOTIFIED => Err(refusal(call, first)),
             Some(first) => Ok(value(&first.job)?),
             None => Err(AccelError::NoCall {
                 step: "LdB",
-                why: "nobody was told",
+                why: "the trace has notified no core",
             }
             .into()),
         }
     }
 }
 
-/// What the store says of an operation that it did not do.
-fn told(call: &StorageCall, arrival: &Arrival) -> StorageError {
+/// The error for an operation that the store has not carried out.
+fn refusal(call: &StorageCall, arrival: &Arrival) -> StorageError {
     #[derive(Deserialize)]
     struct Response {
         message: Option<String>,

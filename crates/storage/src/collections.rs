@@ -1,21 +1,21 @@
-//! What a gateway keeps, and how.
+//! The collections of a gateway.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How the keys of a collection lead to data.
+/// The kind of data under the keys of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A key has a document, which a write replaces. Several keys, with commas between them, are
-    /// read as the JSON array of their documents.
+    /// Each key has a document, which a write replaces. A read of several keys, separated by
+    /// commas, returns the JSON array of their documents.
     Documents,
     /// As `Documents`, but a write to a key that has a document is refused.
     UniqueDocuments,
-    /// A key has a list of JSON values without duplicates. A write adds its value to the lists of
-    /// all its keys, with commas between them; a read gives `{"items":[...]}`, newest first.
+    /// Each key has a list of JSON values without duplicates. A write adds its value to the lists
+    /// of all its keys, separated by commas; a read returns `{"items":[...]}`, newest first.
     Lists,
 }
 
@@ -25,15 +25,15 @@ pub enum Kind {
 pub struct Collection {
     /// Its name in requests.
     pub name: String,
-    /// What a key has.
+    /// The kind of its data.
     pub kind: Kind,
-    /// How long the cache keeps what was read, in seconds. It bounds how long a reader may see
-    /// what a failed invalidation has left behind.
+    /// How long the cache keeps data, in seconds. It bounds how long a reader may see outdated data
+    /// after a failed invalidation.
     pub cache_ttl_s: u64,
-    /// Whether data travel to and from the cache compressed (`c_compressed`).
+    /// Whether data are compressed on the way to and from the cache (`c_compressed`).
     #[serde(default)]
     pub cache_compressed: bool,
-    /// How many items of a list are read: the newest. Default 200.
+    /// How many items of a list a read returns; these are the newest. Default 200.
     #[serde(default = "default_items")]
     pub max_items: usize,
 }
@@ -42,7 +42,7 @@ fn default_items() -> usize {
     200
 }
 
-/// The most that [`Collection::max_items`] may be.
+/// The largest value of [`Collection::max_items`].
 pub const MOST_ITEMS: usize = 10_000;
 
 /// The most bytes of an item of a list.
@@ -51,18 +51,16 @@ pub const MAX_ITEM_BYTES: usize = 1_024;
 /// The most keys of one request.
 pub const MAX_KEYS: usize = 1_024;
 
-/// The longest time that the cache may be told to keep something: 30 days.
+/// The longest time that the cache keeps data: 30 days.
 const MAX_TTL_S: u64 = 30 * 24 * 3_600;
 
-/// Why collections, or a request to one, are refused.
+/// Invalid collections, or an invalid request to a collection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
-    /// A name that is none.
-    #[error(
-        "collection '{0}': a name has 1 to 64 letters, digits, '-' and '_', and is there only once"
-    )]
+    /// A name that is invalid or used twice.
+    #[error("collection '{0}': a name must be unique, with 1 to 64 letters, digits, '-' and '_'")]
     Name(String),
-    /// A time that is too short or too long.
+    /// A time to live out of its range.
     #[error("collection {name}: cache_ttl_s = {seconds}: must be from 1 to {MAX_TTL_S}")]
     Ttl {
         /// The collection.
@@ -70,7 +68,7 @@ pub enum CollectionError {
         /// What was given.
         seconds: u64,
     },
-    /// A number of items that is none, or too many.
+    /// A number of items out of its range.
     #[error("collection {name}: max_items = {items}: must be from 1 to {MOST_ITEMS}")]
     Items {
         /// The collection.
@@ -79,21 +77,21 @@ pub enum CollectionError {
         items: usize,
     },
     /// A collection that the gateway does not have.
-    #[error("there is no collection '{name}'; there are {known}")]
+    #[error("unknown collection '{name}': must be one of {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The names of all collections.
         known: String,
     },
-    /// Too many keys at once, or none.
+    /// Too many keys in one request, or none.
     #[error("collection {name}: {keys} keys in one request; must be from 1 to {allowed}")]
     Keys {
         /// The collection.
         name: String,
-        /// How many there were.
+        /// The number of keys.
         keys: usize,
-        /// How many there may be.
+        /// The allowed number.
         allowed: usize,
     },
 }
@@ -148,7 +146,7 @@ impl Collection {
         Duration::from_secs(self.cache_ttl_s)
     }
 
-    /// The keys that a request names; a write of a document names one.
+    /// The keys of a request. A write of a document has one.
     pub(crate) fn keys<'k>(
         &self,
         text: &'k str,

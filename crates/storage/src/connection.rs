@@ -11,7 +11,7 @@ use accelflow_runtime::{Peer, PeerError};
 use accelflow_serve::TlsTrust;
 use rustls::ConnectionTrafficSecrets;
 
-/// Where the gateway is, and how to know it.
+/// The gateway's address, and the trust in its certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
     pub(crate) address: SocketAddr,
@@ -19,16 +19,16 @@ pub(crate) struct Destination {
     pub(crate) limits: Limits,
 }
 
-/// Why there is no connection.
+/// An error of opening a connection to the gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The system says no, or nobody answers in time.
+    /// The system's error, or no answer in time.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The handshake failed.
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// The keys are of no use; none in practice.
+    /// Invalid keys; none in practice.
     #[error(transparent)]
     Keys(#[from] AccelError),
 }
@@ -37,13 +37,13 @@ pub enum ConnectError {
 struct Open {
     stream: TcpStream,
     session: Option<Session>,
-    /// The keys of what comes, once more: for a look at how long a message is.
+    /// A copy of the read keys, to find the length of a message before Decr runs.
     peek: RecordKeys,
-    /// How many records have come.
+    /// The number of received records.
     records: u64,
 }
 
-/// The place of one connection, opened when it is needed and anew when it has failed.
+/// A connection to the gateway, opened when it is needed and again after it has failed.
 pub(crate) struct GatewayConnection {
     destination: Destination,
     open: Option<Open>,
@@ -62,7 +62,7 @@ impl GatewayConnection {
         }
     }
 
-    /// Makes ready for a trace that must have ended by `deadline`.
+    /// Prepares for a trace that must end by `deadline`; opens the connection if there is none.
     pub(crate) fn begin(&mut self, deadline: Instant, measured: bool) -> Result<(), ConnectError> {
         self.deadline = deadline;
         self.exchanges.note(measured);
@@ -160,7 +160,7 @@ impl GatewayConnection {
                 if let Some(open) = &mut self.open {
                     open.records += text.records;
                 }
-                // What has come beyond it is what nobody has asked for: Decr refuses it.
+                // Bytes beyond the message are unsolicited: Decr refuses them.
                 bytes.truncate(used);
                 return Ok(bytes);
             }
@@ -179,8 +179,8 @@ impl GatewayConnection {
         }
     }
 
-    /// The length of the message that begins with a record, by what is in it. Only messages that
-    /// one record may not hold are looked at; Decr opens them a second time.
+    /// The length of the message that begins in a record. Called only for messages that may need
+    /// several records; Decr decrypts the record a second time.
     fn message_length(&mut self, record: &[u8]) -> io::Result<usize> {
         const HEAD: usize = 4;
         let open = self.open.as_mut().ok_or(io::ErrorKind::NotConnected)?;
@@ -204,19 +204,19 @@ impl GatewayConnection {
 
 const RESTING_BYTES: usize = 16 * 1024;
 
-/// What a record has besides its text: header, content type and tag.
+/// The overhead of a record: header, content type and tag.
 const PROTECTION: usize = 5 + 1 + 16;
 
-/// What is known of a message while its records come.
+/// The state of a message while its records arrive.
 #[derive(Default)]
 struct Text {
     records: u64,
     bytes: usize,
-    /// 0 for a message that one record holds.
+    /// The length of the message; 0 if one record holds it.
     expected: usize,
 }
 
-/// Sockets take no time-out of zero.
+/// The shortest timeout: sockets do not accept zero.
 const SHORTEST: Duration = Duration::from_micros(1);
 
 fn left(deadline: Instant) -> Duration {
@@ -224,7 +224,7 @@ fn left(deadline: Instant) -> Duration {
     left.max(SHORTEST)
 }
 
-/// Whether the gateway has closed a connection, or said something that nobody had asked for.
+/// Whether the gateway has closed a connection, or sent unsolicited data.
 fn is_stale(stream: &TcpStream) -> bool {
     let looked = stream
         .set_nonblocking(true)
@@ -233,12 +233,17 @@ fn is_stale(stream: &TcpStream) -> bool {
     !waits || stream.set_nonblocking(false).is_err()
 }
 
-/// The record keys behind rustls' own, with the number of the next record.
+/// Record keys from rustls' secrets, at the number of the next record.
 fn keys(sequence: u64, secrets: &ConnectionTrafficSecrets) -> Result<RecordKeys, ConnectError> {
     let (suite, key, iv) = match secrets {
         ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (CipherSuite::Aes128GcmSha256, key, iv),
         ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (CipherSuite::Aes256GcmSha384, key, iv),
-        _ => return Err(rustls::Error::General("no cipher suite of ours".to_owned()).into()),
+        _ => {
+            return Err(rustls::Error::General(
+                "the handshake has chosen a cipher suite that was not offered".to_owned(),
+            )
+            .into());
+        }
     };
     let mut nonce = [0; 12];
     nonce.copy_from_slice(iv.as_ref());

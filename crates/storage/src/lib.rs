@@ -1,12 +1,11 @@
 //! Storage over traces T4 to T8.
 //!
-//! [`Storage`] is what handlers use: a read is T4, T5 and, after a miss in the cache, T6 and T7; a
-//! write is T8 and T7. Its connections lead to a [`Gateway`], which has Redis as the database
-//! cache and PostgreSQL as the database, and speaks the storage messages of
-//! `docs/message-conventions.md` over TLS 1.3.
+//! Handlers use [`Storage`]: a read is T4, T5 and, after a miss in the cache, T6 and T7; a write is
+//! T8 and T7. It connects to a [`Gateway`], which has Redis as the database cache and PostgreSQL as
+//! the database, and speaks the storage messages of `docs/message-conventions.md` over TLS 1.3.
 //!
-//! The two share no code but the messages' own: the gateway's TLS is rustls throughout, where the
-//! client's records are protected by Encr and Decr.
+//! The two share only the code of the messages: the gateway's TLS is rustls throughout, while Encr
+//! and Decr protect the client's records.
 
 mod client;
 mod collections;

@@ -1,8 +1,8 @@
-//! Redis and PostgreSQL of one's own: for tests and demonstrations, on loopback ports, with their
-//! files in a temporary folder that goes with them.
+//! Private Redis and PostgreSQL servers for tests and demonstrations, on loopback ports, with their
+//! files in temporary folders that are removed with them.
 //!
-//! Nothing here touches the clusters and services of the system. Started by root, the daemons run
-//! as `nobody`.
+//! The clusters and services of the system are not touched. Daemons started by root run as
+//! `nobody`.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Why a daemon does not run.
+/// An error of starting a daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// A program that is not there.
+    /// A program that is not installed.
     #[error("{program} is not installed; scripts/install-storage installs it")]
     Missing {
         /// The program.
@@ -31,7 +31,7 @@ pub enum LocalError {
     Failed {
         /// The program.
         program: &'static str,
-        /// What it says.
+        /// The end of its output.
         why: String,
     },
     /// Files or processes cannot be made.
@@ -39,24 +39,24 @@ pub enum LocalError {
     Io(#[from] io::Error),
 }
 
-/// How long a daemon has until it serves.
+/// How long a daemon may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 const REDIS: &str = "redis-server";
 const POSTGRES: &str = "postgres";
 
-/// The user that the database is given.
+/// The user of the database.
 const USER: &str = "accelflow";
 
-/// The daemons of this process that run, and their folders.
+/// The running daemons of this process, and their folders.
 static RUNNING: Mutex<Vec<(Pid, PathBuf)>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<(Pid, PathBuf)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all daemons of this process at once and removes their folders: for a process that is about
-/// to exit without dropping what it owns, because of a signal.
+/// Ends all daemons of this process and removes their folders. For a process that a signal ends
+/// without dropping its values.
 pub fn end_all() {
     for (pid, folder) in running().drain(..) {
         let backends = children(pid.as_raw_nonzero().get().unsigned_abs());
@@ -109,7 +109,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts one that holds at most `max_memory_mib` and forgets what was used longest ago.
+    /// Starts a server that holds at most `max_memory_mib` and evicts the least recently used keys.
     ///
     /// # Errors
     /// [`LocalError`].
@@ -132,7 +132,7 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Starts it again after [`Redis::kill`], empty.
+    /// Starts the server again after [`Redis::kill`], empty.
     ///
     /// # Errors
     /// [`LocalError`].
@@ -206,7 +206,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Starts it again after [`Postgres::kill`], with what was committed.
+    /// Starts the server again after [`Postgres::kill`], with all committed data.
     ///
     /// # Errors
     /// [`LocalError`].
@@ -227,7 +227,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Kills it without notice, in the middle of whatever it does.
+    /// Kills the server without notice, in the middle of its work.
     pub fn kill(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             let backends = children(daemon.child.id());
@@ -240,12 +240,12 @@ impl Postgres {
         }
     }
 
-    /// Stops its processes where they are (`SIGSTOP`): it accepts what it is sent and does nothing.
+    /// Suspends its processes (`SIGSTOP`): the server accepts connections and does nothing.
     pub fn freeze(&self) {
         self.signal_all(Signal::STOP);
     }
 
-    /// Ends [`Postgres::freeze`].
+    /// Resumes its processes after [`Postgres::freeze`].
     pub fn thaw(&self) {
         self.signal_all(Signal::CONT);
     }
@@ -267,7 +267,7 @@ impl Postgres {
         )
     }
 
-    /// Its first process.
+    /// The id of its first process.
     pub fn process(&self) -> Option<u32> {
         self.daemon.as_ref().map(|daemon| daemon.child.id())
     }
@@ -287,7 +287,7 @@ fn children(pid: u32) -> Vec<Pid> {
     pids.filter_map(Pid::from_raw).collect()
 }
 
-/// The program called `name`: on the path, or where Debian has those of PostgreSQL.
+/// Finds a program: on the path, or where Debian keeps those of PostgreSQL.
 fn find(name: &'static str) -> Result<PathBuf, LocalError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -306,7 +306,7 @@ fn find(name: &'static str) -> Result<PathBuf, LocalError> {
     found.next().ok_or(LocalError::Missing { program: name })
 }
 
-/// Whether Redis and PostgreSQL are installed; else what is missing.
+/// Checks that Redis and PostgreSQL are installed.
 ///
 /// # Errors
 /// [`LocalError::Missing`].
@@ -317,7 +317,7 @@ pub fn installed() -> Result<(), LocalError> {
     Ok(())
 }
 
-/// User and group of `nobody`, if this process may change to them and should.
+/// User and group of `nobody`, if this process runs as root.
 fn nobody() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -335,7 +335,7 @@ fn unprivileged(command: &mut Command) -> Result<(), LocalError> {
     Ok(())
 }
 
-/// A folder that the daemon's user alone can use.
+/// Makes a folder that only the daemon's user can access.
 fn folder() -> Result<TempDir, LocalError> {
     let folder = tempfile::Builder::new().prefix("accelflow-").tempdir()?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
@@ -411,7 +411,8 @@ fn spawn(
     }
 }
 
-/// What both daemons log once they serve; before that they may listen and refuse.
+/// The text that both daemons log once they serve. Before that they may listen and refuse
+/// connections.
 const READY: &str = "ready to accept connections";
 
 fn said_since(log: &Path, before: u64) -> io::Result<String> {

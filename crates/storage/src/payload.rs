@@ -1,4 +1,4 @@
-//! Data on their way between a message and a store.
+//! Conversions of data between messages and stores.
 
 use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL, Dcmp};
 use accelflow_accel::storage::Stored;
@@ -7,30 +7,30 @@ use accelflow_trace::Format;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Why data cannot be stored, or what was stored cannot be used.
+/// Data that cannot be stored, or stored data that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PayloadError {
-    /// They cannot be compressed or decompressed.
+    /// Data that cannot be compressed or decompressed.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// They are not the JSON that they ought to be.
+    /// Data that are not the expected JSON.
     #[error("data that are no {what}: {why}")]
     Json {
         what: &'static str,
         why: serde_json::Error,
     },
-    /// Something that is not JSON where several documents are joined.
+    /// A document that is not JSON, where several documents are joined.
     #[error("the document is {0:?}, and only JSON can be read together with others")]
     Format(Format),
     /// An array with too few or too many documents.
     #[error("{found} documents for {keys} keys")]
     Count { found: usize, keys: usize },
-    /// The bytes before the data are none that were written here.
+    /// A label that was not written by this module.
     #[error("the label of stored data is {0:?}")]
     Label([u8; 2]),
 }
 
-/// Codec and format, as two bytes before the data.
+/// The label of data: two bytes for codec and format.
 pub(crate) fn label(data: &Stored) -> [u8; 2] {
     let codec = data.codec.map_or(0, Codec::number);
     [codec, data.format as u8]
@@ -61,7 +61,7 @@ pub(crate) fn from_labelled(mut bytes: Vec<u8>) -> Result<Stored, PayloadError> 
     stored(label, bytes)
 }
 
-/// The data themselves.
+/// The data, decompressed.
 pub(crate) fn plain(data: Stored, limits: &Limits) -> Result<Vec<u8>, PayloadError> {
     match data.codec {
         None => Ok(data.bytes),
@@ -69,7 +69,7 @@ pub(crate) fn plain(data: Stored, limits: &Limits) -> Result<Vec<u8>, PayloadErr
     }
 }
 
-/// JSON, compressed if wanted.
+/// JSON text as data to be stored, compressed if `compress`.
 pub(crate) fn json(text: Vec<u8>, compress: bool, limits: &Limits) -> Result<Stored, PayloadError> {
     let codec = compress.then_some(Codec::Zstd);
     let bytes = match codec {
@@ -114,7 +114,7 @@ pub(crate) fn split(text: &[u8], keys: usize) -> Result<Vec<Vec<u8>>, PayloadErr
     Ok(bytes.collect())
 }
 
-/// A list as a reader sees it.
+/// The JSON text of a list.
 pub(crate) fn list<'i>(items: impl Iterator<Item = &'i [u8]>) -> Vec<u8> {
     let mut text = b"{\"items\":[".to_vec();
     for (index, item) in items.enumerate() {
@@ -127,7 +127,7 @@ pub(crate) fn list<'i>(items: impl Iterator<Item = &'i [u8]>) -> Vec<u8> {
     text
 }
 
-/// The items of a list as a reader sees it.
+/// The items in the JSON text of a list.
 pub(crate) fn items(text: &[u8]) -> Result<Vec<Vec<u8>>, PayloadError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -142,7 +142,7 @@ pub(crate) fn items(text: &[u8]) -> Result<Vec<Vec<u8>>, PayloadError> {
     Ok(bytes.map(|item| item.get().as_bytes().to_vec()).collect())
 }
 
-/// An item that is to be added to lists: one JSON value.
+/// Checks an item for lists: one JSON value.
 pub(crate) fn item(text: Vec<u8>) -> Result<Vec<u8>, PayloadError> {
     let what = "JSON value";
     let _: &RawValue =

@@ -1,29 +1,29 @@
-//! The traces of storage: T4 to T8 as the templates have them, but for the error subtraces.
+//! The traces of storage: T4 to T8 of the templates, with other error subtraces.
 
 use accelflow_trace::source::{Nodes, SourceError, branch, fork, seq, tail};
 use accelflow_trace::{Image, LinkError, RegisterError, TemplateError, templates};
 
-/// Where T6 and T7 lead when something is wrong. The paper's error subtraces tell the service's
-/// caller; here the handler is told, which has asked and may know better.
-pub(crate) const TOLD: &str = "storage_told";
+/// The trace in which T6 and T7 end after an error. The paper's error subtraces notify the
+/// service's caller; this one notifies the handler, which can decide what to do.
+pub(crate) const NOTIFIED: &str = "storage_told";
 
 pub(crate) const READ: &str = "T4";
 pub(crate) const WRITE: &str = "T8";
 pub(crate) const WRITE_COMPRESSED: &str = "T8+Cmp";
 
-/// Why the traces could not be put together; none in practice.
+/// An error of linking the traces; none in practice.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
-    /// The templates are not to be had.
+    /// The templates cannot be loaded.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// A source is malformed.
+    /// A malformed source.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// A name is taken.
+    /// A name that is taken.
     #[error(transparent)]
     Register(#[from] RegisterError),
-    /// A tail leads nowhere.
+    /// A tail without a target.
     #[error(transparent)]
     Link(#[from] LinkError),
 }
@@ -34,17 +34,17 @@ pub(crate) fn image() -> Result<Image, TracesError> {
         library.remove(name);
         library.register(name, source)?;
     }
-    library.register(TOLD, seq(&["LdB"])?)?;
+    library.register(NOTIFIED, seq(&["LdB"])?)?;
     Ok(library.link()?)
 }
 
-fn told_if(condition: &str) -> Result<accelflow_trace::Node, SourceError> {
-    Ok(branch(condition, vec![tail(TOLD)], Nodes::new())?.expecting(false))
+fn notify_if(condition: &str) -> Result<accelflow_trace::Node, SourceError> {
+    Ok(branch(condition, vec![tail(NOTIFIED)], Nodes::new())?.expecting(false))
 }
 
 fn t6() -> Result<Nodes, SourceError> {
     let mut nodes = seq(&["TCP", "Decr", "Dser"])?;
-    nodes.push(told_if("out['found'] == 0")?);
+    nodes.push(notify_if("out['found'] == 0")?);
     let decompress = seq(&["Dcmp"])?;
     nodes.push(branch("out['compressed'] == 1", decompress, Nodes::new())?);
     let compress = seq(&["Cmp"])?;
@@ -57,7 +57,7 @@ fn t6() -> Result<Nodes, SourceError> {
 
 fn t7() -> Result<Nodes, SourceError> {
     let mut nodes = seq(&["TCP", "Decr", "Dser"])?;
-    nodes.push(told_if("out['exception'] == 1")?);
+    nodes.push(notify_if("out['exception'] == 1")?);
     nodes.extend(seq(&["LdB"])?);
     Ok(nodes)
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use accelflow_trace::{Field, Visit, Walker};
 
-    /// What a read calls when branches find `facts`, and 0 for all others.
+    /// The accelerators that a read calls if branches find `facts`, and 0 for all others.
     fn calls(image: &Image, facts: &[(&str, i64)]) -> Vec<String> {
         let find = |field: Field<'_>| {
             let of = |(name, _): &&(&str, i64)| *name == field.name;

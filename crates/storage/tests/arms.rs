@@ -185,7 +185,7 @@ fn unknown_collections_and_empty_keys_are_named() {
     let Some(world) = world() else { return };
     let storage = world.storage();
     let refused = storage.write("other", "k", b"1").expect_err("refused");
-    let expected = "other/k: there is no collection 'other'; there are list, once, packed, plain";
+    let expected = "other/k: unknown collection 'other': must be one of list, once, packed, plain";
     assert_eq!(refused.to_string(), expected);
     let refused = storage.write("plain", "a,b", b"1").expect_err("refused");
     let expected = "plain/a,b: collection plain: 2 keys in one request; must be from 1 to 1";

@@ -48,6 +48,18 @@ pub(super) struct Outgoing<'a> {
     pub(super) body: &'a [u8],
 }
 
+impl Outgoing<'_> {
+    /// The trace that sends the request.
+    fn trace(&self) -> &'static str {
+        match (self.answered, self.compress) {
+            (true, false) => self.traces.call,
+            (true, true) => self.traces.call_compressed,
+            (false, false) => self.traces.oneway,
+            (false, true) => self.traces.oneway_compressed,
+        }
+    }
+}
+
 /// Why a connection gave no response.
 pub(super) enum ExchangeError {
     /// The trace has refused the request.
@@ -71,21 +83,12 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<Job>, ExchangeError> {
         let begun = trail::is_open().then(trail::thread_time);
+        self.note(begun.is_some());
         self.wire.begin(outgoing.framing, deadline);
-        self.wire.exchanges.note(begun.is_some());
-        self.executor.bodies_mut().note(begun.is_some());
-        let detail = begun.map_or(Detail::Results, |_| Detail::Steps);
-        self.executor.set_detail(detail);
         self.refresh_keys()?;
         self.wire.written = 0;
         let before = self.records_read();
-        let traces = outgoing.traces;
-        let trace = match (outgoing.answered, outgoing.compress) {
-            (true, false) => traces.call,
-            (true, true) => traces.call_compressed,
-            (false, false) => traces.oneway,
-            (false, true) => traces.oneway_compressed,
-        };
+        let trace = outgoing.trace();
         let message = Message::json(outgoing.body, outgoing.call.clone());
         let ran = self
             .executor
@@ -93,13 +96,7 @@ impl Connection {
         let failure = match ran {
             Ok(outcome) if outgoing.answered => {
                 if let Some(begun) = begun {
-                    let costs_ns = self.executor.bodies_mut().take();
-                    let exchanges = self.wire.exchanges.take();
-                    let steps = outcome.steps.iter().cloned().map(|mut step| {
-                        step.trace = outgoing.traces.paper_name(&step.trace);
-                        step
-                    });
-                    let chain = TrailChain::new(steps.collect(), costs_ns, &exchanges);
+                    let chain = self.chain(outgoing.traces, &outcome);
                     trail::add(begun, chain);
                 }
                 return self.answer(outcome).map(Some);
@@ -122,15 +119,45 @@ impl Connection {
             let Some(expected) = outgoing.expected_at_end.filter(|_| self.wire.ended) else {
                 return Err(ExchangeError::Response(failure));
             };
-            // The response ends with its connection, which the trace cannot see.
-            let trace = outgoing.traces.answer;
-            self.metrics.fallback(trace, "until_close");
-            let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
-            let ran = self.run_answer(trace, expected, &bytes);
-            return self.answer(ran.map_err(ExchangeError::Response)?).map(Some);
+            return self
+                .receive_until_close(outgoing.traces, expected)
+                .map(Some);
         }
         let answer = self.receive_by_core(outgoing, before, &failure);
         self.alert_service(answer).map(Some)
+    }
+
+    /// Notes the costs of the next exchange, or not.
+    fn note(&mut self, noted: bool) {
+        self.wire.exchanges.note(noted);
+        self.executor.bodies_mut().note(noted);
+        self.executor.set_detail(match noted {
+            true => Detail::Steps,
+            false => Detail::Results,
+        });
+    }
+
+    /// The noted costs of an exchange, under the paper's names of its traces.
+    fn chain(&mut self, traces: &CallTraces, outcome: &Outcome) -> TrailChain {
+        let costs_ns = self.executor.bodies_mut().take();
+        let exchanges = self.wire.exchanges.take();
+        let steps = outcome.steps.iter().cloned().map(|mut step| {
+            step.trace = traces.paper_name(&step.trace);
+            step
+        });
+        TrailChain::new(steps.collect(), costs_ns, &exchanges)
+    }
+
+    /// Reads a response that ends with its connection, which the trace cannot see.
+    fn receive_until_close(
+        &mut self,
+        traces: &CallTraces,
+        expected: &Call,
+    ) -> Result<Job, ExchangeError> {
+        self.metrics.fallback(traces.answer, "until_close");
+        let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
+        let ran = self.run_answer(traces.answer, expected, &bytes);
+        self.answer(ran.map_err(ExchangeError::Response)?)
     }
 
     /// Sends the service an alert after a record that TLS does not allow.
@@ -185,7 +212,7 @@ impl Connection {
         self.wire.inbound.consume(usize::MAX);
         match outcome.arrivals.into_iter().next() {
             Some(arrival) => Ok(arrival.job),
-            None => Err(WireError::Lost("the trace has notified nobody".to_owned()).into()),
+            None => Err(WireError::Lost("the trace has notified no core".to_owned()).into()),
         }
     }
 
@@ -272,7 +299,7 @@ impl Connection {
             .into_iter()
             .next()
             .map(|arrival| arrival.job);
-        job.ok_or_else(|| WireError::Lost("the trace has notified nobody".to_owned()).into())
+        job.ok_or_else(|| WireError::Lost("the trace has notified no core".to_owned()).into())
     }
 
     fn run_answer(

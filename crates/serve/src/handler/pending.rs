@@ -103,7 +103,7 @@ impl Future for Pending {
 
 fn kept(answer: Result<Kept, oneshot::error::RecvError>) -> Kept {
     answer.unwrap_or_else(|_| {
-        let why = "the handler has promised an answer and given none";
+        let why = "the handler has dropped its promise without an answer";
         Err(HandlerError::Internal(why.to_owned()))
     })
 }

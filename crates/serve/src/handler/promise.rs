@@ -52,7 +52,7 @@ impl Promise {
         let answer = match answer {
             Ok(Returned(Made::Now(value))) => Ok(value),
             Ok(Returned(Made::Later(_))) => {
-                let why = "the handler has kept a promise by another";
+                let why = "the handler has kept its promise with another promise";
                 Err(HandlerError::Internal(why.to_owned()))
             }
             Err(error) => Err(error),

@@ -11,14 +11,14 @@ use super::error::StoreError;
 use crate::collections::{Collection, Kind};
 use crate::payload;
 
-/// A connection to Redis that several requests share and that is opened anew when it breaks.
+/// A connection to Redis that requests share, and that is opened again when it breaks.
 #[derive(Clone)]
 pub(crate) struct Cache {
     redis: ConnectionManager,
     limits: Limits,
 }
 
-/// Ends every list, so that an empty one can be told from none.
+/// The end marker of every list, which distinguishes an empty list from a missing one.
 const END: &[u8] = b"";
 
 impl Cache {
@@ -36,7 +36,7 @@ impl Cache {
         Ok(Cache { redis, limits })
     }
 
-    /// What the cache has under all of `keys`; nothing unless it has all.
+    /// The data under all of `keys`; `None` unless the cache has all of them.
     pub(crate) async fn get(
         &self,
         collection: &Collection,
@@ -70,7 +70,7 @@ impl Cache {
         Ok(Some(payload::json(joined, compress, &self.limits)?))
     }
 
-    /// Keeps data for the collection's time.
+    /// Stores data for the collection's time to live.
     pub(crate) async fn set(
         &self,
         collection: &Collection,
@@ -107,7 +107,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Forgets a document that the database has another of now.
+    /// Drops a document that has changed in the database.
     pub(crate) async fn forget(
         &self,
         collection: &Collection,
@@ -117,7 +117,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Adds an item to those lists that the cache has.
+    /// Adds an item to the lists that the cache has.
     pub(crate) async fn prepend(
         &self,
         collection: &Collection,
@@ -128,7 +128,7 @@ impl Cache {
         for key in keys {
             let name = name(collection, key);
             pipe.cmd("LPUSHX").arg(&name).arg(item).ignore();
-            // One more for the end.
+            // One more for the end marker.
             pipe.ltrim(&name, 0, collection.max_items as isize).ignore();
         }
         let () = pipe.query_async(&mut self.redis.clone()).await?;

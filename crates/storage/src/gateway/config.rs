@@ -85,12 +85,12 @@ pub enum GatewayError {
         /// The system's error.
         error: io::Error,
     },
-    /// Cache or database cannot be reached.
+    /// The cache or the database cannot be reached.
     #[error("cannot use {what}: {error}")]
     Store {
         /// Which one.
         what: &'static str,
-        /// Why not.
+        /// The error.
         error: StoreError,
     },
 }
@@ -143,7 +143,8 @@ impl GatewayConfig {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
         let mut config = config.map_err(|error| refused(path, error.to_string()))?;
-        // A ticket would come between two messages; connections are kept, and not resumed.
+        // Session tickets would arrive between two messages. Connections are kept open, not
+        // resumed.
         config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
     }

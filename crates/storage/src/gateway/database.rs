@@ -41,7 +41,7 @@ const ADD: &str = "INSERT INTO items (collection, key, item)
     SELECT $1, key, $3 FROM unnest($2::text[]) AS key ON CONFLICT DO NOTHING RETURNING key";
 
 impl Database {
-    /// Opens the pool and makes the tables if they are not there.
+    /// Opens the pool, and creates the tables if they do not exist.
     pub(crate) async fn connect(
         url: &str,
         connections: usize,
@@ -103,7 +103,7 @@ impl Database {
         Ok(Some(payload::json(joined, false, &self.limits)?))
     }
 
-    /// Writes a document. It is committed when this returns `Ok`, and not before.
+    /// Writes a document. It is committed when this returns `Ok`.
     pub(crate) async fn insert(
         &self,
         collection: &Collection,
@@ -132,8 +132,8 @@ impl Database {
         }
     }
 
-    /// Adds an item to the lists of `keys`, and says which did not have it. All is committed when
-    /// this returns `Ok`.
+    /// Adds an item to the lists of `keys`; returns the keys of those that did not have it.
+    /// Everything is committed when this returns `Ok`.
     pub(crate) async fn add(
         &self,
         collection: &Collection,
@@ -161,7 +161,7 @@ impl Database {
         self.settle(done.await, client)
     }
 
-    /// A connection on which something is still under way is not used again.
+    /// Ends an operation. A connection on which the operation still runs is not used again.
     fn settle<T>(
         &self,
         done: Result<Result<T, tokio_postgres::Error>, tokio::time::error::Elapsed>,

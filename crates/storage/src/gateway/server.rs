@@ -20,7 +20,7 @@ use super::database::Database;
 use super::stores::{Counts, Stores};
 use crate::collections::Collections;
 
-/// How long a service may take for a handshake, or from the first byte of a message to its last.
+/// The longest time of a handshake, and from the first byte of a message to its last.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a connection may be idle.
@@ -77,20 +77,19 @@ impl Gateway {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves until the future is dropped. A connection beyond the most that there may be is
-    /// closed at once.
+    /// Serves until the future is dropped. Connections beyond the maximum are closed at once.
     pub async fn serve(self) {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {
-                // Out of descriptors: some may be given back.
+                // Out of descriptors: wait for some to be freed.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             };
@@ -99,7 +98,7 @@ impl Gateway {
             };
             let (acceptor, stores) = (self.acceptor.clone(), self.stores.clone());
             tokio::spawn(async move {
-                // Why a service's connection ended is the service's to know.
+                // The service sees why its connection ended.
                 let _ = converse(stream, acceptor, &stores).await;
                 drop(slot);
             });
@@ -130,8 +129,8 @@ fn malformed(error: AccelError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
-/// A whole message, of which `begun` bytes of the length are there. Memory grows with what has
-/// come and not with what the length promises.
+/// Reads the rest of a message, of whose length field `begun` bytes are there. Memory grows with
+/// the received bytes, not with the announced length.
 async fn read_rest(
     stream: &mut TlsStream<TcpStream>,
     mut head: [u8; 4],
@@ -154,7 +153,7 @@ async fn read_rest(
     }
 }
 
-/// Sends a message in records of its own: by that the other side finds its beginning.
+/// Sends a message in TLS records of its own, by which the peer finds its beginning.
 async fn send(stream: &mut TlsStream<TcpStream>, message: &[u8]) -> io::Result<()> {
     stream.write_all(message).await?;
     stream.flush().await

@@ -136,7 +136,7 @@ impl Stores {
     }
 }
 
-/// An operation that failed: a read of the cache is a miss, one of the database finds nothing.
+/// The response to a failed operation: a miss for the cache, and not found for the database.
 fn failed(operation: Operation, why: String) -> StorageResponse {
     StorageResponse {
         exception: Some(why),

@@ -220,8 +220,7 @@ impl GrpcClient {
         request: &GrpcRequest<'_>,
         options: &CallOptions,
     ) -> Result<Vec<u8>, CallError> {
-        let config = &self.setup.config;
-        let own = Instant::now() + config.timeout;
+        let own = Instant::now() + self.setup.config.timeout;
         let given = [options.deadline, current_deadline()];
         let deadline = given.into_iter().flatten().fold(own, Instant::min);
         let call = self.named(request.method)?;
@@ -262,25 +261,36 @@ impl GrpcClient {
             if !error.allows_retry(idempotent) {
                 return Err(error);
             }
-            let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
-            if free && config.retry.max_attempts > 1 {
-                // The service has sent the call elsewhere, which is no sign of overload.
-                self.setup.metrics.retry(error.reason());
-                continue;
-            }
-            let Some(pause) = self.retries.next(attempt) else {
-                return Err(error);
-            };
-            if Instant::now() + pause >= deadline {
-                return Err(error);
-            }
-            self.setup.metrics.retry(error.reason());
-            if sleep(pause, cancel) {
-                let sent = error.executed() != Executed::No;
-                return Err(self.cancelled(sent));
-            }
+            self.pause(attempt, error, deadline, cancel)?;
         }
         Err(self.late(Stage::Connecting))
+    }
+
+    /// Waits before another attempt; returns an error if there is to be none.
+    fn pause(
+        &self,
+        attempt: u32,
+        error: CallError,
+        deadline: Instant,
+        cancel: Option<&Cancel>,
+    ) -> Result<(), CallError> {
+        let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
+        if free && self.setup.config.retry.max_attempts > 1 {
+            // The service has sent the call elsewhere, which is no sign of overload.
+            self.setup.metrics.retry(error.reason());
+            return Ok(());
+        }
+        let Some(pause) = self.retries.next(attempt) else {
+            return Err(error);
+        };
+        if Instant::now() + pause >= deadline {
+            return Err(error);
+        }
+        self.setup.metrics.retry(error.reason());
+        match sleep(pause, cancel) {
+            true => Err(self.cancelled(error.executed() != Executed::No)),
+            false => Ok(()),
+        }
     }
 
     fn named(&self, method: &str) -> Result<GrpcCall, CallError> {

@@ -89,7 +89,7 @@ impl Setup {
         let outcome = ran.map_err(NoJob::Refused)?;
         let arrival = outcome.arrivals.into_iter().next();
         let arrival = arrival.ok_or_else(|| {
-            let (step, why) = ("LdB", "the trace has notified nobody");
+            let (step, why) = ("LdB", "the trace has notified no core");
             NoJob::NoExecutor(AccelError::NoCall { step, why })
         })?;
         Ok(Done {

@@ -126,7 +126,7 @@ impl Drop for Unanswered {
 }
 
 fn given_up() -> Status {
-    Status::new(Code::Cancelled, "cancelled", "nobody waits")
+    Status::new(Code::Cancelled, "cancelled", "the client no longer waits")
 }
 
 /// A request whose handler has been called.
@@ -408,7 +408,7 @@ fn declared(name: &str, body: &[u8]) -> Status {
     let members: Option<Json> = serde_json::from_slice(body).ok();
     let members = members.as_ref().and_then(Json::as_object);
     let Some(members) = members else {
-        return bad(format!("what goes with {name} must be an object"));
+        return bad(format!("the details of {name} must be an object"));
     };
     if let Some(other) = members.keys().find(|member| *member != "message") {
         return bad(format!("{name} has no '{other}'; it has 'message'"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use accelflow_accel::Limits;
 use accelflow_accel::grpc::{GrpcCall, PREFIX, message_length};
 use accelflow_accel::protobuf::{MethodId, Schema};
 use accelflow_runtime::Terms;
@@ -316,7 +317,6 @@ impl Streams {
         patience: Duration,
     ) -> Result<(Wiped, Option<SemaphorePermit<'_>>), Status> {
         let limits = self.shared.limits();
-        let internal = |label, why: String| Status::new(Code::Internal, label, why);
         let begun = Instant::now();
         let mut waited = Duration::ZERO;
         let mut message = Wiped::default();
@@ -325,13 +325,13 @@ impl Streams {
         loop {
             let left = (patience + waited).saturating_sub(begun.elapsed());
             let chunk = timeout(left, body.data()).await.map_err(|_| {
-                let why = "the request did not come to its end in time";
+                let why = "the request was not complete in time";
                 Status::new(Code::DeadlineExceeded, "slow", why)
             })?;
             let Some(chunk) = chunk else {
                 break;
             };
-            let chunk = chunk.map_err(|error| internal("cut", error.to_string()))?;
+            let chunk = chunk.map_err(|error| Status::new(Code::Internal, "cut", error))?;
             held += chunk.len();
             coming.add(chunk.len());
             let known = expected.or_else(|| match message.is_empty() {
@@ -342,15 +342,7 @@ impl Streams {
             });
             append(&mut message, &chunk, known);
             if expected.is_none() {
-                let length = message_length(&message, limits);
-                let length = length.map_err(|error| {
-                    let code = match error.reason() {
-                        "too_large" => Code::ResourceExhausted,
-                        _ => Code::Internal,
-                    };
-                    Status::new(code, error.reason(), error)
-                })?;
-                if let Some(length) = length {
+                if let Some(length) = announced_length(&message, limits)? {
                     expected = Some(PREFIX + length);
                     let start = Instant::now();
                     // Until there is room, flow control keeps the client from sending more.
@@ -370,23 +362,9 @@ impl Streams {
                 held = 0;
             }
         }
-        match expected {
-            Some(expected) if message.len() == expected => {
-                coming.1 = 0;
-                Ok((message, permit))
-            }
-            None if message.is_empty() => {
-                let why = "a unary request has one message; this has none";
-                Err(Status::new(Code::Unimplemented, "truncated", why))
-            }
-            _ => {
-                let why = format!(
-                    "the request ends after {} bytes of a message",
-                    message.len()
-                );
-                Err(internal("truncated", why))
-            }
-        }
+        check_complete(&message, expected)?;
+        coming.1 = 0;
+        Ok((message, permit))
     }
 
     /// Sends a response; returns whether the client took it in time.
@@ -398,6 +376,33 @@ impl Streams {
                 respond.send_reset(Reason::CANCEL);
                 false
             }
+        }
+    }
+}
+
+/// The length that the prefix of a message announces, once the prefix is complete.
+fn announced_length(message: &[u8], limits: &Limits) -> Result<Option<usize>, Status> {
+    message_length(message, limits).map_err(|error| {
+        let code = match error.reason() {
+            "too_large" => Code::ResourceExhausted,
+            _ => Code::Internal,
+        };
+        Status::new(code, error.reason(), error)
+    })
+}
+
+/// Checks that a request that has ended has one whole message, with the expected length.
+fn check_complete(message: &[u8], expected: Option<usize>) -> Result<(), Status> {
+    match expected {
+        Some(expected) if message.len() == expected => Ok(()),
+        None if message.is_empty() => {
+            let why = "a unary request has one message; this has none";
+            Err(Status::new(Code::Unimplemented, "truncated", why))
+        }
+        _ => {
+            let bytes = message.len();
+            let why = format!("the request ends after {bytes} bytes of a message");
+            Err(Status::new(Code::Internal, "truncated", why))
         }
     }
 }

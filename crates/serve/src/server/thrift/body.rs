@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use accelflow_accel::rpc::ThriftCall;
-use accelflow_accel::thrift::Schema;
+use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::{Job, Record};
 use opentelemetry::Context;
 
@@ -88,17 +88,30 @@ pub(crate) fn handle(
         Returned(Made::Later(pending)) => pending.wait(),
         Returned(Made::Now(value)) => Ok(value),
     };
-    let called = catch_unwind(AssertUnwindSafe(call));
-    let internal = |why: String| Refusal::Rpc(INTERNAL_ERROR, why);
-    let value = match called {
-        Err(_) => return Err(internal("the handler panicked".to_owned())),
-        Ok(Ok(value)) => value,
-        Ok(Err(HandlerError::Internal(why))) => return Err(internal(why)),
-        Ok(Err(HandlerError::Logged { id, why })) => return Err(Refusal::Logged { id, why }),
-        Ok(Err(HandlerError::Declared { field, body })) => {
-            return Err(Refusal::Declared(Body::json(member(&field, &body))));
-        }
+    let value = match catch_unwind(AssertUnwindSafe(call)) {
+        Err(_) => return Err(internal("the handler panicked")),
+        Ok(called) => called.map_err(refusal)?,
     };
+    encode(schema, function, value)
+}
+
+fn internal(why: impl Into<String>) -> Refusal {
+    Refusal::Rpc(INTERNAL_ERROR, why.into())
+}
+
+/// The reply to a request whose handler has failed.
+fn refusal(error: HandlerError) -> Refusal {
+    match error {
+        HandlerError::Internal(why) => internal(why),
+        HandlerError::Logged { id, why } => Refusal::Logged { id, why },
+        HandlerError::Declared { field, body } => {
+            Refusal::Declared(Body::json(member(&field, &body)))
+        }
+    }
+}
+
+/// The result struct of a function that has this value.
+fn encode(schema: &Schema, function: FunctionId, value: Value) -> Result<Body, Refusal> {
     let returns = schema.function(function).is_some_and(|function| {
         let result = schema.get(function.result);
         result.fields.first().is_some_and(|field| field.id == 0)
@@ -112,9 +125,7 @@ pub(crate) fn handle(
             record: Some(record),
         }),
         Value::Json(_) if !returns => Ok(Body::json(b"{}".to_vec())),
-        Value::Json(value) if value.is_empty() => {
-            Err(internal("the handler returned nothing".to_owned()))
-        }
+        Value::Json(value) if value.is_empty() => Err(internal("the handler returned nothing")),
         Value::Json(mut value) => {
             let body = Body::json(member("success", &value));
             wipe_all(&mut value);

@@ -4,7 +4,8 @@
 //!
 //!     bench_echo INTERFACE [CERTIFICATE KEY]
 //!
-//! With BENCH_HANDLER_THREADS in the environment, so many threads run gRPC's handlers. Prints its port, and serves until its standard input ends.
+//! BENCH_HANDLER_THREADS in the environment sets the number of threads for gRPC's handlers. Prints
+//! its port, and serves until its standard input ends.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -33,7 +34,7 @@ fn echo(request: &Request<'_>) -> Result<Returned, HandlerError> {
     Ok(request.returns(&arguments.value))
 }
 
-/// The same in ProtoJSON, whose 64-bit integers are strings; for results it takes numbers, too.
+/// The item in ProtoJSON, whose 64-bit integers are strings. Results may have numbers, too.
 #[derive(Deserialize, Serialize)]
 struct ProtoItem<'a> {
     #[serde(borrow)]

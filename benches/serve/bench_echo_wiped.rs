@@ -1,4 +1,4 @@
-//! As `bench_echo`, with memory that is wiped when it is freed: what that costs.
+//! The server of `bench_echo` with an allocator that wipes freed memory, to measure its cost.
 
 use std::error::Error;
 
