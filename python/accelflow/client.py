@@ -159,7 +159,7 @@ class Client:
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """Call as :meth:`call` does, on a thread of the event loop; cancelling the task cancels it."""
+        """Call as :meth:`call` does, on a thread of the loop; cancelling the task cancels it."""
 
         def work(cancel: _native.Cancel) -> Json:
             return self.call(

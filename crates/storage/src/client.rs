@@ -288,14 +288,14 @@ impl Worker {
         });
         let message = Message::json(json, Call::Storage(call.clone()));
         let mut conversation = Conversation::default();
-        let ran = self
+        let run = self
             .executor
             .run(trace, &message, &mut conversation, &mut self.connection);
         let (costs_ns, exchanges) = (
             self.executor.bodies_mut().take(),
             self.connection.take_exchanges(),
         );
-        let arrivals = match ran {
+        let arrivals = match run {
             Ok(outcome) => {
                 if measured {
                     let chain = TrailChain::new(outcome.steps, costs_ns, &exchanges);

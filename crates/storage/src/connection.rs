@@ -48,7 +48,7 @@ pub(crate) struct GatewayConnection {
     destination: Destination,
     open: Option<Open>,
     deadline: Instant,
-    /// What the operating system did since [`GatewayConnection::begin`], if somebody wants to know.
+    /// The system calls since [`GatewayConnection::begin`], if they are noted.
     exchanges: Exchanges,
 }
 

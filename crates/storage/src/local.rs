@@ -384,7 +384,7 @@ fn spawn(
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)
-        // An interrupt at the terminal is for whoever has started this one.
+        // An interrupt at the terminal is for the parent process.
         .process_group(0);
     if let Some(folder) = log.parent() {
         command.current_dir(folder);

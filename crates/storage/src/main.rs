@@ -38,7 +38,7 @@ fn fail(error: &dyn std::error::Error) -> ExitCode {
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let gateway = Gateway::bind(&GatewayConfig::load(&arguments.config)?).await?;
-    // For whoever has asked for port 0.
+    // The port may be the system's choice.
     println!("listening on {}", gateway.address()?);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -96,7 +96,7 @@ mod tests {
         ] {
             assert_eq!(calls(&ours, facts), calls(&theirs, facts), "{facts:?}");
         }
-        // Not found: the core is told, and nobody else.
+        // Not found: only the core is notified.
         let calls = calls(&ours, &[]);
         assert_eq!(calls.last().map(String::as_str), Some("LdB"));
     }

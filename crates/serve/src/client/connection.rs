@@ -90,10 +90,10 @@ impl Connection {
         let before = self.records_read();
         let trace = outgoing.trace();
         let message = Message::json(outgoing.body, outgoing.call.clone());
-        let ran = self
+        let run = self
             .executor
             .run(trace, &message, &mut self.conversation, &mut self.wire);
-        let failure = match ran {
+        let failure = match run {
             Ok(outcome) if outgoing.answered => {
                 if let Some(begun) = begun {
                     let chain = self.chain(outgoing.traces, &outcome);
@@ -156,8 +156,8 @@ impl Connection {
     ) -> Result<Job, ExchangeError> {
         self.metrics.fallback(traces.answer, "until_close");
         let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
-        let ran = self.run_answer(traces.answer, expected, &bytes);
-        self.answer(ran.map_err(ExchangeError::Response)?)
+        let run = self.run_answer(traces.answer, expected, &bytes);
+        self.answer(run.map_err(ExchangeError::Response)?)
     }
 
     /// Sends the service an alert after a record that TLS does not allow.
@@ -282,10 +282,10 @@ impl Connection {
         };
         let opened = std::mem::take(&mut *self.opened);
         let (conversation, wire) = (&mut self.conversation, &mut self.wire);
-        let ran = self
+        let run = self
             .executor
             .run_on(trace, opened, &message, conversation, wire);
-        let outcome = ran.map_err(ExchangeError::Response)?;
+        let outcome = run.map_err(ExchangeError::Response)?;
         // Key updates may follow the response. After anything else the connection is not used
         // again.
         while self.opened.is_empty() && self.has_record().unwrap_or(false) {

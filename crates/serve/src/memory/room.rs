@@ -327,7 +327,7 @@ mod tests {
         one.keep(1_000);
         let two = room.try_reserve(MOST / 4).expect("it was released");
         assert_eq!(taken(&room), 1_000 + MOST / 4);
-        // What is larger than was expected has the other half.
+        // A response that is larger than expected may use the other half.
         assert!(two.cover(MOST - 1_000, Duration::ZERO));
         assert!(!one.cover(1_001, Duration::ZERO));
         assert!(one.cover(1_000, Duration::ZERO));

@@ -22,10 +22,10 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds the run of a trace on records.
-    fn add(&mut self, ran: &TraceRun, sealed: usize, plain: usize) {
+    fn add(&mut self, run: &TraceRun, sealed: usize, plain: usize) {
         self.sealed += sealed as f64;
         self.plain += plain as f64;
-        for (step, cost) in ran.outcome.steps.iter().zip(&ran.costs_ns) {
+        for (step, cost) in run.outcome.steps.iter().zip(&run.costs_ns) {
             match step.accel {
                 Accel::Tcp => self.tcp_ns += cost,
                 _ => self.cipher_ns += cost,
@@ -90,12 +90,12 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn add_received(&mut self, ran: &TraceRun, sealed: usize, plain: usize) {
-        self.received.add(ran, sealed, plain);
+    pub(crate) fn add_received(&mut self, run: &TraceRun, sealed: usize, plain: usize) {
+        self.received.add(run, sealed, plain);
     }
 
-    pub(crate) fn add_sent(&mut self, ran: &TraceRun, plain: usize, sealed: usize) {
-        self.sent.add(ran, sealed, plain);
+    pub(crate) fn add_sent(&mut self, run: &TraceRun, plain: usize, sealed: usize) {
+        self.sent.add(run, sealed, plain);
     }
 
     pub(crate) fn add_recv_call(&mut self, spent: Duration) {

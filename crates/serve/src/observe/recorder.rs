@@ -100,7 +100,7 @@ pub struct RecordedPath {
 impl Recorder {
     /// Keeps a request that was answered with a result.
     pub(crate) fn keep(&self, function: &str, received: &TraceRun, trail: &Trail, sent: &TraceRun) {
-        let timed = |ran: &TraceRun| ran.costs_ns.len() == ran.outcome.steps.len();
+        let timed = |run: &TraceRun| run.costs_ns.len() == run.outcome.steps.len();
         if !timed(received) || !timed(sent) || !is_timed(trail) {
             // A core has done some of the work, which was not timed.
             return;

@@ -120,8 +120,8 @@ impl RequestSpan {
     }
 
     /// Adds the steps of a trace.
-    pub(crate) fn add(&mut self, ran: &TraceRun) {
-        let steps = ran.outcome.steps.iter().zip(&ran.times);
+    pub(crate) fn add(&mut self, run: &TraceRun) {
+        let steps = run.outcome.steps.iter().zip(&run.times);
         self.steps
             .extend(steps.map(|(step, (begun, spent))| StepSpan {
                 name: step.accel.name(),

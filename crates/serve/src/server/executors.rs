@@ -109,9 +109,9 @@ impl Executors {
             bytes: &payload,
             ..message.clone()
         };
-        let ran = self.run(name, &kept, conversation);
+        let run = self.run(name, &kept, conversation);
         buffers::give_back(payload);
-        ran
+        run
     }
 
     fn run_with(

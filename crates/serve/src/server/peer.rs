@@ -16,7 +16,7 @@ pub(crate) struct Peer {
     pub(crate) tenant: u16,
 }
 
-/// A peer on its way to a place among its tenant's connections, which it keeps until this is dropped.
+/// A peer, and its place among its tenant's connections, which is freed when this is dropped.
 pub(crate) struct PeerAdmission<'t> {
     pub(crate) peer: Peer,
     tenants: Option<&'t Tenants>,

@@ -330,10 +330,10 @@ impl GrpcClient {
     ) -> Result<Vec<u8>, CallError> {
         let expected = Call::Grpc(call.response(answer.codec));
         let address = || self.setup.name.clone();
-        let ran = self
+        let run = self
             .setup
             .run(RESPONSE, &answer.message, expected, noted.is_some());
-        let done = ran.map_err(|error| match error {
+        let done = run.map_err(|error| match error {
             NoJob::Refused(failure) => CallError::Response {
                 address: address(),
                 failure,

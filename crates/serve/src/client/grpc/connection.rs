@@ -195,8 +195,8 @@ impl End for ClientEnd {
         });
         self.executor.bodies_mut().note(noted);
         let mut peer = crate::transport::ensemble::SocketPeer;
-        let ran = self.executor.run(trace, message, conversation, &mut peer);
-        let outcome = ran.map_err(|failure| {
+        let run = self.executor.run(trace, message, conversation, &mut peer);
+        let outcome = run.map_err(|failure| {
             (self.fell_back)(trace);
             failure.to_string()
         })?;

@@ -76,17 +76,17 @@ impl Setup {
         });
         executor.bodies_mut().note(noted);
         let conversation = &mut Conversation::default();
-        let ran = executor.run(trace, &message, conversation, &mut SocketPeer);
+        let run = executor.run(trace, &message, conversation, &mut SocketPeer);
         let costs_ns = executor.bodies_mut().take();
         // A body that panicked is not used again.
-        if ran
+        if run
             .as_ref()
             .err()
             .is_none_or(|failure| failure.error.reason != "panic")
         {
             free().push(executor);
         }
-        let outcome = ran.map_err(NoJob::Refused)?;
+        let outcome = run.map_err(NoJob::Refused)?;
         let arrival = outcome.arrivals.into_iter().next();
         let arrival = arrival.ok_or_else(|| {
             let (step, why) = ("LdB", "the trace has notified no core");

@@ -67,16 +67,16 @@ impl Account {
 
     fn keep(&self, request: Answered, records: &Tally) {
         let (mut received, mut sent) = (request.received, request.sent);
-        let timed = |ran: &TraceRun| ran.costs_ns.len() == ran.outcome.steps.len();
+        let timed = |run: &TraceRun| run.costs_ns.len() == run.outcome.steps.len();
         if !timed(&received) || !timed(&sent) {
             // A core has done some of the work, which was not timed.
             return;
         }
-        let whole = |ran: &mut TraceRun, name, receives, records: &Tally| {
-            let message = (&*ran.outcome.steps, &*ran.costs_ns);
+        let whole = |run: &mut TraceRun, name, receives, records: &Tally| {
+            let message = (&*run.outcome.steps, &*run.costs_ns);
             let (steps, costs) = whole_steps(name, receives, self.secure, records, message);
-            ran.outcome.steps = steps;
-            ran.costs_ns = costs;
+            run.outcome.steps = steps;
+            run.costs_ns = costs;
         };
         let names = match (self.secure, request.compressed) {
             (true, false) => ("T1", "T2"),

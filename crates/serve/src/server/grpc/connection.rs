@@ -178,8 +178,8 @@ impl End for ServerEnd {
         conversation: &mut Conversation,
     ) -> Result<TraceRun, String> {
         let executors = &self.shared.executors;
-        let ran = executors.run(trace, message, conversation);
-        ran.map_err(|error| error.to_string())
+        let run = executors.run(trace, message, conversation);
+        run.map_err(|error| error.to_string())
     }
 
     fn limits(&self) -> &Limits {

@@ -1,4 +1,4 @@
-//! One request on a worker: T1's part that knows messages, the handler, and that of T2 or T3.
+//! A gRPC request on a worker: the message part of T1, the handler, and the message part of T2 or T3.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,13 +187,13 @@ impl ReceivedRequest {
             ..Message::received(&[])
         };
         let payload = std::mem::take(&mut *self.message);
-        let ran = executors.run_on(RECEIVE, payload, &message, &mut Conversation::default());
-        let mut ran = ran.map_err(|error| refused(&error))?;
+        let run = executors.run_on(RECEIVE, payload, &message, &mut Conversation::default());
+        let mut run = run.map_err(|error| refused(&error))?;
         if let Some(spans) = &self.shared.observers.spans {
             let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
-            *span = Some(spans.begin(&self.function, self.peer.address, tenant, &ran, parent));
+            *span = Some(spans.begin(&self.function, self.peer.address, tenant, &run, parent));
         }
-        let arrival = ran
+        let arrival = run
             .outcome
             .arrivals
             .drain(..)
@@ -214,7 +214,7 @@ impl ReceivedRequest {
         let (made, trail) = trail::follow(self.records.is_some(), handle);
         buffers::give_back(job.bytes);
         let handled = Handled {
-            received: ran,
+            received: run,
             call,
             compressed,
             start,
@@ -314,16 +314,16 @@ impl ReceivedRequest {
         };
         let size = value.bytes.len();
         let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
-        let ran = executors.run_on(trace, payload, &message, &mut Conversation::default());
+        let run = executors.run_on(trace, payload, &message, &mut Conversation::default());
         let bad = |why: String| {
             let why = format!("the handler's result cannot be sent: {why}");
             Status::private(Code::Internal, "bad_result", why)
         };
-        let mut ran = ran.map_err(|error| bad(error.to_string()))?;
+        let mut run = run.map_err(|error| bad(error.to_string()))?;
         if let Some(span) = span {
-            span.add(&ran);
+            span.add(&run);
         }
-        let arrival = ran.outcome.arrivals.drain(..).next();
+        let arrival = run.outcome.arrivals.drain(..).next();
         match arrival {
             Some(arrival) => {
                 let message = Wiped::new(arrival.job.bytes);
@@ -336,7 +336,7 @@ impl ReceivedRequest {
                     recorded: None,
                     budget: self.budget.clone(),
                 };
-                Ok((answer, ran))
+                Ok((answer, run))
             }
             None => Err(bad("T2 notified no core".to_owned())),
         }

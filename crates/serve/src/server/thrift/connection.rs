@@ -301,9 +301,9 @@ impl<'s> Connection<'s> {
         };
         let executors = &self.shared.executors;
         let error = match executors.run(self.names.receive, &message, &mut self.conversation) {
-            Ok(ran) => {
+            Ok(run) => {
                 self.inbound.consume(bytes);
-                return self.answer(ran);
+                return self.answer(run);
             }
             Err(error) => error,
         };
@@ -333,9 +333,9 @@ impl<'s> Connection<'s> {
         };
         let executors = &self.shared.executors;
         match executors.run(self.names.receive, &message, &mut self.conversation) {
-            Ok(ran) => {
+            Ok(run) => {
                 self.opened.consume(bytes);
-                self.answer(ran)
+                self.answer(run)
             }
             Err(error) => {
                 let frame = Wiped::new(self.opened.bytes()[..bytes].to_vec());
@@ -473,13 +473,13 @@ impl<'s> Connection<'s> {
         label: &'static str,
     ) -> Result<Option<TraceRun>, Close> {
         match self.send(trace, call.reply(), body) {
-            Ok(mut ran) => {
+            Ok(mut run) => {
                 self.ended(call, label);
                 if let Some(span) = &mut self.span {
-                    span.add(&ran);
+                    span.add(&run);
                 }
-                self.write_out(&mut ran)?;
-                Ok(Some(ran))
+                self.write_out(&mut run)?;
+                Ok(Some(run))
             }
             Err(error) => {
                 self.send_unfit(call, &error.to_string())?;
@@ -504,8 +504,8 @@ impl<'s> Connection<'s> {
         let body = json!({"message": why, "type": kind}).to_string();
         let body = Body::json(body.into_bytes());
         let sent = self.send(self.names.send, call.exception(), body);
-        let mut ran = sent.map_err(|error| Close::Failed(error.to_string()))?;
-        self.write_out(&mut ran)
+        let mut run = sent.map_err(|error| Close::Failed(error.to_string()))?;
+        self.write_out(&mut run)
     }
 
     /// Runs T2 or T3.
@@ -524,13 +524,13 @@ impl<'s> Connection<'s> {
         executors.run_on(trace, body.bytes, &message, &mut self.conversation)
     }
 
-    fn write_out(&mut self, ran: &mut TraceRun) -> Result<(), Close> {
+    fn write_out(&mut self, run: &mut TraceRun) -> Result<(), Close> {
         let shared = self.shared;
-        for sent in std::mem::take(&mut ran.outcome.sent) {
+        for sent in std::mem::take(&mut run.outcome.sent) {
             let (written, spent) = shared.observers.timed(|| self.reply(&sent.bytes));
             buffers::give_back(sent.bytes);
             written?;
-            ran.add_socket(spent);
+            run.add_socket(spent);
         }
         let limits = shared.limits();
         if let (Some(session), Some(control)) =

@@ -144,17 +144,17 @@ impl<E: End> Pipe<E> {
         let message = Message::received(&self.inbound.bytes()[..bytes]);
         let receive = self.names.receive;
         match self.end.run(receive, &message, &mut self.conversation) {
-            Ok(mut ran) => {
+            Ok(mut run) => {
                 self.inbound.consume(bytes);
                 if let Some(ledger) = self.end.ledger() {
-                    let plain = ran
+                    let plain = run
                         .outcome
                         .arrivals
                         .iter()
                         .map(|arrival| arrival.job.bytes.len());
-                    ledger.borrow_mut().add_received(&ran, bytes, plain.sum());
+                    ledger.borrow_mut().add_received(&run, bytes, plain.sum());
                 }
-                for arrival in ran.outcome.arrivals.drain(..) {
+                for arrival in run.outcome.arrivals.drain(..) {
                     self.keep(arrival.job.bytes);
                 }
             }
@@ -216,14 +216,14 @@ impl<E: End> Pipe<E> {
             ..Message::received(self.collected.bytes())
         };
         let done = self.end.run(trace, &message, &mut self.conversation);
-        let mut ran = done.map_err(Close::Failed)?;
+        let mut run = done.map_err(Close::Failed)?;
         if let Some(ledger) = self.end.ledger() {
-            let sealed = ran.outcome.sent.iter().map(|sent| sent.bytes.len()).sum();
+            let sealed = run.outcome.sent.iter().map(|sent| sent.bytes.len()).sum();
             let plain = self.collected.bytes().len();
-            ledger.borrow_mut().add_sent(&ran, plain, sealed);
+            ledger.borrow_mut().add_sent(&run, plain, sealed);
         }
         self.collected.clear();
-        for sent in ran.outcome.sent.drain(..) {
+        for sent in run.outcome.sent.drain(..) {
             self.sealed.take(sent.bytes);
         }
         if let Some(session) = &mut self.conversation.session.tls {
