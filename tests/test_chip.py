@@ -76,7 +76,7 @@ def test_every_area_of_the_paper_is_exact_to_the_printed_digit() -> None:
 def test_inputs_can_be_changed_and_only_sensibly() -> None:
     assert chip.area({"pes": 4})["accelerators_mm2"] == pytest.approx(44.9 / 2)
     for changes, said in [
-        ({"gpus": 1.0}, "gpus = 1: is not an input"),
+        ({"gpus": 1.0}, "parameter = 'gpus': must be a key"),
         ({"pes": 0.5}, "must be a whole number from 1 to 256"),
         ({"pes": float("nan")}, "must be finite"),
         ({"pes": True}, "must be a number"),
@@ -206,7 +206,7 @@ def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
     path = tmp_path / "not.json"
     path.write_text("[1]")
     for arguments, said in [
-        (["area", "--set", "pes"], "'pes' is not of the form NAME=NUMBER"),
+        (["area", "--set", "pes"], "--set = 'pes': must be of the form NAME=NUMBER"),
         (["power", str(tmp_path / "none")], "cannot read"),
         (["power", str(path)], "is not a result file"),
     ]:

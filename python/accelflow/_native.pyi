@@ -52,9 +52,12 @@ __all__ = [
     "executed_operations",
     "machine_name",
     "orchestrator_names",
+    "parameter_value",
+    "parameters",
     "power_model",
     "profile_parameters",
     "record_services",
+    "refusal",
     "relief_suite",
     "service_breakdown",
     "service_names",
@@ -62,7 +65,6 @@ __all__ = [
     "simulate_comparison",
     "simulated_operations",
     "simulated_payloads",
-    "simulation_parameters",
     "system_names",
     "timeouts_by_service",
     "trace_accel",
@@ -789,9 +791,6 @@ def orchestrator_names() -> list[tuple[str, str]]:
 def system_names() -> list[tuple[str, str]]:
     """All systems that can be simulated: identifiers and the paper's names."""
 
-def simulation_parameters() -> str:
-    """All parameters of the simulated server, as a JSON list."""
-
 def machine_name() -> str:
     """The processor and system of this machine."""
 
@@ -827,6 +826,26 @@ def confidence_interval(observations: list[float]) -> tuple[float, float] | None
 
 def check_recording(text: str) -> None:
     """Raise AccelflowError if `text` is no recording."""
+
+def parameters(tcp_cost_ns: float | None = None) -> str:
+    """The engines with their parameters, as a JSON list.
+
+    The profile `paper` is the last of them if `tcp_cost_ns` says what TCP costs a core.
+    """
+
+def parameter_value(engine: str, key: str, value: object) -> float:
+    """The number that `value` is as the parameter `key` of `engine`.
+
+    `value` is a number or the name of a choice. Raises AccelflowError for an unknown engine or key
+    and for a value that is not allowed.
+    """
+
+def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...) -> str:
+    """The text of the refusal of `value`: ``PLACE = VALUE: must be ..., did you mean ...?``.
+
+    `allowed` is the clause that begins with ``must``; it may be empty if `known`, the names that
+    there are, says it. Those of `known` that are spelt like `value` are proposed.
+    """
 
 def profile_parameters(tcp_cost_ns: float) -> str:
     """The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core."""

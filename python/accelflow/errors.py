@@ -1,9 +1,14 @@
-"""Exceptions, which the command line turns into one line and an exit code; checks of inputs."""
+"""Errors, which the command line turns into one line and an exit code.
+
+A value that is not allowed is refused in one form, ``PLACE = VALUE: must be ..., did you mean
+...?``, by :func:`refused` here and by ``Refusal`` of the crate ``accelflow-parameters`` below.
+"""
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import ClassVar, Final
+from typing import ClassVar
 
+from accelflow import _native
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
 
 __all__ = [
@@ -12,8 +17,9 @@ __all__ = [
     "DeclaredError",
     "InputError",
     "TraceError",
-    "did_you_mean",
+    "one_of",
     "positive_number",
+    "refused",
     "texts",
     "whole_number",
 ]
@@ -29,34 +35,24 @@ class InputError(AccelflowError):
     exit_code: ClassVar[int] = 2
 
 
-#: Similarity, from 0 to 1, above which one word may be a misspelling of another.
-_NEAR: Final = 0.65
+def refused(place: str, value: object, allowed: str = "", known: Iterable[str] = ()) -> InputError:
+    """Return the error for a value that is not allowed.
 
-
-def did_you_mean(name: str, known: Iterable[str], most: int = 4) -> str:
-    """Return ``; did you mean A or B?`` with up to `most` names of `known`, or an empty text.
-
-    Suggested are names that end in the same part (``pes`` and ``accelerator.pes``) or begin with
-    `name`; if there are none, names with a similar spelling.
+    Its text has the one form of accelflow, ``PLACE = VALUE: must be ..., did you mean ...?``.
+    `place` is the setting, option or key as users write it, and `allowed` the clause that begins
+    with ``must``. For a name out of several, `known` are all of them: those that are spelt like
+    `value` are proposed, and without `allowed` the clause lists them. A name is the value of what
+    it names: ``raise refused("service", "Logn", known=services)``.
     """
-    import difflib  # noqa: PLC0415 (only errors need it)
+    return InputError(_native.refusal(place, value, allowed, list(known)))
 
-    head, _, last = name.casefold().replace("-", "_").rpartition(".")
 
-    def near(one: str, other: str) -> float:
-        return difflib.SequenceMatcher(None, one, other).ratio()
-
-    parts = {key: key.casefold().rpartition(".")[::2] for key in known}
-    whole = f"{head}.{last}" if head else last
-    found = [key for key, (_, end) in parts.items() if end == last]
-    found = [key for key in found if not head or near(head, parts[key][0]) > _NEAR] or found
-    found += [key for key in parts if key.casefold().startswith(f"{whole}.")]
-    if not found:
-        alike = {key: near(last, end) for key, (_, end) in parts.items()}
-        fits = {key: not head or near(head, start) > _NEAR for key, (start, _) in parts.items()}
-        ranked = sorted(alike, key=lambda key: -alike[key])
-        found = [key for key in ranked if fits[key] and alike[key] > _NEAR]
-    return f"; did you mean {' or '.join(found[:most])}?" if found else ""
+def one_of(place: str, value: str, known: Iterable[str]) -> str:
+    """Return `value`, the setting called `place`. Raises InputError unless it is one of `known`."""
+    known = list(known)
+    if value not in known:
+        raise refused(place, value, known=known)
+    return value
 
 
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
@@ -66,9 +62,9 @@ def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
     """
     single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
     found = [] if single else list(value)
-    if single or not all(isinstance(element, str | PathLike) for element in found):
-        raise InputError(f"{name} = {value!r}: must be a list of texts")
-    return [fspath(element) for element in found]
+    if single or not all(isinstance(text, str | PathLike) for text in found):
+        raise refused(name, value, "must be a list of texts")
+    return [fspath(text) for text in found]
 
 
 def whole_number(name: str, value: int, least: int, most: int) -> int:
@@ -77,7 +73,7 @@ def whole_number(name: str, value: int, least: int, most: int) -> int:
     Raises InputError otherwise, also for bools.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(f"{name} = {value!r}: must be a whole number from {least} to {most}")
+        raise refused(name, value, f"must be a whole number from {least} to {most}")
     return value
 
 
@@ -88,5 +84,5 @@ def positive_number(name: str, value: float, most: float) -> float:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= most:
-        raise InputError(f"{name} = {value!r}: must be a number above 0, at most {most:g}")
+        raise refused(name, value, f"must be a number above 0, at most {most:g}")
     return value

@@ -1,10 +1,12 @@
-"""The parameters of the simulated server: what they are, and files that set them."""
+"""The parameters of all engines, and files that set those of the simulated server.
+
+What a parameter may be is checked by the engines alone; this module converts what they say.
+"""
 
 from __future__ import annotations
 
 import json
-import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
@@ -12,83 +14,112 @@ from pathlib import Path
 from typing import Any
 
 from accelflow import _native
-from accelflow.errors import InputError, did_you_mean
+from accelflow.errors import AccelflowError, InputError
 from accelflow.files import parse_toml, read_text, why
 
-__all__ = ["Choice", "Parameter", "configured", "parameters", "read_config", "settings"]
+__all__ = [
+    "Choice",
+    "Engine",
+    "Parameter",
+    "configured",
+    "engines",
+    "parameters",
+    "read_config",
+    "settings",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A value of a parameter that has only some; `name` is empty if it has none but the number."""
+    """One of the values that a parameter may have.
+
+    `name` is empty if the choice is a mere number, `meaning` if name or number say it.
+    """
 
     value: float
     name: str
+    meaning: str
+
+    @property
+    def label(self) -> str:
+        """The name, or the number where there is none."""
+        return self.name or f"{self.value:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of the simulated server.
+    """A parameter of an engine.
 
-    `provenance` is one of paper, derived, measured and assumed; `source` names the place and `why`
-    gives the arithmetic or the reason. `choices` are the only values that it can have, if they are
-    not all from `min` to `max`.
+    `kind` is one of number, whole, choice, switch and fixed (a constant of the model); values are
+    from `min` to `max`, or one of `choices` if there are any, and `allowed` says that in words.
+    `provenance` is one of paper, derived, measured and assumed; `source` names the place, and `why`
+    gives the arithmetic or the reason.
     """
 
     key: str
     unit: str
+    kind: str
     default: float
     min: float
     max: float
     whole: bool
+    allowed: str
     provenance: str
     source: str
     why: str
     choices: tuple[Choice, ...] = ()
 
-    @property
-    def allowed(self) -> str:
-        """The values that it can have, in words."""
-        if self.choices:
-            *others, last = map(self.text, (choice.value for choice in self.choices))
-            return f"{', '.join(others)} or {last}"
-        kind = "a whole number" if self.whole else "a number"
-        return f"{kind} from {self.min:g} to {self.max:g} {self.unit}".rstrip()
-
     def text(self, value: float) -> str:
-        """`value` with its name, if it has one."""
-        names = (choice.name for choice in self.choices if choice.value == value and choice.name)
-        return next((f"{name} ({value:g})" for name in names), f"{value:g}")
+        """`value` as users write it: the name of a choice, or a number."""
+        labels = (choice.label for choice in self.choices if choice.value == value)
+        return next(labels, f"{value:.0f}" if value.is_integer() else f"{value:g}")
 
-    def number(self, value: object) -> float | None:
-        """The number that `value` is, or that it is the name of; None if it is not allowed."""
-        if isinstance(value, str):
-            plain = value.casefold().replace("-", "_").replace(" ", "_")
-            return next((it.value for it in self.choices if it.name and it.name == plain), None)
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            return None
-        found = float(value)
-        whole = not self.whole or found.is_integer()
-        inside = self.min <= found <= self.max and whole
-        if self.choices:
-            inside = found in [choice.value for choice in self.choices]
-        return found if inside else None
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """An engine, or another part of accelflow, with its parameters.
+
+    Keys begin with `engine`, but for those of the simulated server.
+    """
+
+    engine: str
+    title: str
+    parameters: tuple[Parameter, ...]
 
 
 def parameters() -> list[Parameter]:
     """Every parameter of the simulated server."""
-    rows = json.loads(_native.simulation_parameters())
-    return [
-        Parameter(**row | {"choices": tuple(Choice(**it) for it in row["choices"])}) for row in rows
-    ]
+    return list(_simulation())
+
+
+def engines(tcp_cost_ns: float) -> list[Engine]:
+    """All engines with their parameters, and the profile `paper` where TCP costs `tcp_cost_ns`."""
+    return list(_engines(_native.parameters(tcp_cost_ns)))
+
+
+@cache
+def _simulation() -> tuple[Parameter, ...]:
+    known = {engine.engine: engine.parameters for engine in _engines(_native.parameters())}
+    return known["simulation"]
+
+
+def _engines(text: str) -> Iterator[Engine]:
+    for engine in json.loads(text):
+        rows = tuple(map(_parameter, engine["parameters"]))
+        yield Engine(**engine | {"parameters": rows})
+
+
+def _parameter(row: Mapping[str, Any]) -> Parameter:
+    choices = tuple(Choice(**choice) for choice in row["choices"])
+    return Parameter(**{**row, "choices": choices})
 
 
 def read_config(path: str | PathLike[str]) -> dict[str, float]:
-    """The parameters that the TOML file at `path` sets, by key.
+    """The parameters of the simulated server that the TOML file at `path` sets, by key.
 
     ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. A choice may be given by its name,
-    such as ``core.balancing = "random"``. Raises InputError for a file that cannot be read, is not
-    TOML, or sets something that is no parameter or out of range.
+    such as ``core.balancing = "random"``. Raises InputError for a file that cannot be read or is
+    not TOML, for an unknown key and for a value that is not allowed.
     """
     path = Path(path)
     try:
@@ -121,25 +152,15 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """The numbers that `values` give parameters, by key, where choices may be named.
+    """The numbers that `values` give parameters of the simulated server, by key.
 
-    Raises InputError, with `place` in front, for an unknown key and a value that is not allowed.
+    A choice may be given by its name. Raises InputError, with `place` in front, for an unknown key
+    and for a value that is not allowed.
     """
-    known = _parameters_by_key()
-    found = {}
-    for key, value in values.items():
-        if key not in known:
-            hint = did_you_mean(str(key), known) or "; `accelflow explain` lists them all"
-            raise InputError(f"{place}unknown key '{key}'{hint}")
-        number = known[key].number(value)
-        if number is None:
-            plain = isinstance(value, int | float) and not isinstance(value, bool)
-            shown = f"{value:g}" if plain else repr(value)
-            raise InputError(f"{place}{key} = {shown}; must be {known[key].allowed}")
-        found[key] = number
-    return found
-
-
-@cache
-def _parameters_by_key() -> Mapping[str, Parameter]:
-    return {parameter.key: parameter for parameter in parameters()}
+    try:
+        return {
+            key: _native.parameter_value("simulation", str(key), value)
+            for key, value in values.items()
+        }
+    except AccelflowError as error:
+        raise InputError(f"{place}{error}") from error

@@ -24,7 +24,6 @@
 //! ```
 
 pub mod buffers;
-mod error;
 pub mod icache;
 mod load;
 mod outcome;
@@ -38,7 +37,7 @@ pub mod services;
 pub mod steering;
 
 pub use accelflow_model::cerebros::{Design, RpcLayer};
-pub use error::CerebrosError;
+pub use accelflow_parameters::Refusal as CerebrosError;
 pub use load::{Arrivals, Load};
 pub use outcome::{Group, Outcome, Queue, Saturation, Spent};
 pub use platform::Platform;

@@ -1,38 +1,14 @@
 //! The server: every parameter with its origin.
 
 use accelflow_model::cerebros::RpcLayer;
+use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use accelflow_units::{Bytes, Time};
 
-use crate::CerebrosError;
-
-/// One row of the table of parameters.
-#[derive(Clone, Copy)]
-pub struct Parameter {
-    /// Its name, with the unit as suffix.
-    pub name: &'static str,
-    /// What it is if nobody says otherwise.
-    pub default: f64,
-    /// The least that is allowed.
-    pub least: f64,
-    /// Whether it counts things.
-    pub whole: bool,
-    /// `paper`, `derived` or `assumed`.
-    pub provenance: &'static str,
-    /// Where it is printed, or from what it follows.
-    pub source: &'static str,
-    get: fn(&Platform) -> f64,
-    set: fn(&mut Platform, f64),
-}
-
-impl Parameter {
-    /// The value that `platform` has.
-    pub fn value(&self, platform: &Platform) -> f64 {
-        (self.get)(platform)
-    }
-}
+/// The most that any parameter may be: above it, sums of times could overflow.
+const MOST: f64 = 1e12;
 
 macro_rules! platform {
-    ($($what:literal $name:ident = $default:expr, $least:literal, $kind:ident, $provenance:ident, $source:literal;)*) => {
+    ($($what:literal $name:ident = $default:expr, $unit:literal, $least:literal, $kind:ident, $provenance:ident, $source:literal;)*) => {
         /// The simulated server. Counts are whole numbers, which [`Platform::set`] and
         /// [`Platform::check`] see to.
         #[derive(Clone, Debug, PartialEq)]
@@ -46,120 +22,114 @@ macro_rules! platform {
             }
         }
 
-        /// All parameters.
-        pub const PARAMETERS: &[Parameter] = &[$(Parameter {
-            name: stringify!($name),
-            default: $default,
-            least: $least,
-            whole: platform!(@whole $kind),
-            provenance: stringify!($provenance),
-            source: $source,
+        /// Every parameter of the server.
+        pub const PARAMETERS: Table<Platform> = Table::new(&[&[$(Row {
+            parameter: Parameter {
+                key: stringify!($name),
+                unit: $unit,
+                kind: Kind::$kind($least, MOST),
+                default: $default,
+                provenance: Provenance::$provenance,
+                source: $source,
+                why: "",
+            },
             get: |platform| platform.$name,
             set: |platform, value| platform.$name = value,
-        },)*];
+        },)*]]);
     };
-    (@whole count) => { true };
-    (@whole amount) => { false };
 }
 
 platform! {
     "Clock of the cores, by which all cycles are counted."
-    clock_hz = 2e9, 1.0, count, paper, "Table 1";
+    clock_hz = 2e9, "Hz", 1.0, whole, Paper, "Cerebros, Table 1";
     "Cores of the chip."
-    cores = 16.0, 1.0, count, paper, "Table 1";
+    cores = 16.0, "cores", 1.0, whole, Paper, "Cerebros, Table 1";
     "Cores that the system keeps for itself."
-    system_cores = 1.0, 0.0, count, paper, "section 5: workloads are pinned on 15 of 16 cores";
+    system_cores = 1.0, "cores", 0.0, whole, Paper, "Cerebros, section 5: workloads are pinned on 15 of 16 cores";
     "Requests that a core may have at a time, the one that runs included; more wait in the NIC."
-    core_slots = 1.0, 1.0, count, paper, "section 4.1: messages wait in the NIC until a core becomes available";
+    core_slots = 1.0, "requests", 1.0, whole, Paper, "Cerebros, section 4.1: messages wait in the NIC until a core becomes available";
     "A header on a core, in cycles."
-    software_header_cycles = 388.75, 0.0, amount, derived, "Fig. 6 solved for UniqueId: (4500 - 2700 - 245) / 4 headers";
+    software_header_cycles = 388.75, "cycles", 0.0, number, Derived, "Cerebros, Fig. 6 solved for UniqueId: (4500 - 2700 - 245) / 4 headers";
     "Dispatch on a core, in cycles a message."
-    software_dispatch_cycles = 61.25, 0.0, amount, derived, "Fig. 6 solved for UniqueId: 245 / 4 messages";
+    software_dispatch_cycles = 61.25, "cycles", 0.0, number, Derived, "Cerebros, Fig. 6 solved for UniqueId: 245 / 4 messages";
     "A payload on a core whatever is in it, in cycles."
-    software_payload_cycles = 300.0, 0.0, amount, assumed, "calls, buffers and the object; somewhat less than a header";
+    software_payload_cycles = 300.0, "cycles", 0.0, number, Assumed, "calls, buffers and the object; somewhat less than a header";
     "Each field of a payload on a core, in cycles."
-    software_field_cycles = (2700.0 - 4.0 * 300.0 - 6.0 * 10.0) / 11.0, 0.0, amount, derived, "UniqueId's 2700 cycles for payloads have 11 fields and 6 words of strings";
+    software_field_cycles = (2700.0 - 4.0 * 300.0 - 6.0 * 10.0) / 11.0, "cycles", 0.0, number, Derived, "UniqueId's 2700 cycles for payloads have 11 fields and 6 words of strings";
     "Each 8 bytes of a string on a core, in cycles."
-    software_word_cycles = 10.0, 0.0, amount, assumed, "copy, and its share of an allocation";
+    software_word_cycles = 10.0, "cycles", 0.0, number, Assumed, "copy, and its share of an allocation";
     "Traversals of the chip's network before the accelerator starts."
-    offload_traversals_before = 3.0, 0.0, count, paper, "section 5: invocation, metadata, data";
+    offload_traversals_before = 3.0, "traversals", 0.0, whole, Paper, "Cerebros, section 5: invocation, metadata, data";
     "Traversals after it."
-    offload_traversals_after = 2.0, 0.0, count, paper, "section 5: write back, notification";
+    offload_traversals_after = 2.0, "traversals", 0.0, whole, Paper, "Cerebros, section 5: write back, notification";
     "One traversal, in cycles."
-    traversal_cycles = 40.0, 0.0, amount, paper, "section 5: measured by simulation";
+    traversal_cycles = 40.0, "cycles", 0.0, number, Paper, "Cerebros, section 5: measured by simulation";
     "Traversals before the accelerator starts if the invocation carries the data."
-    coalesced_traversals_before = 1.0, 0.0, count, derived, "section 6.1: the two reads fall away";
+    coalesced_traversals_before = 1.0, "traversals", 0.0, whole, Derived, "Cerebros, section 6.1: the two reads fall away";
     "One traversal of a network of low diameter, in cycles."
-    low_diameter_cycles = 200.0 / 3.36 / 3.0, 0.0, amount, derived, "section 6.1: offloads cost 3.36 times less";
+    low_diameter_cycles = 200.0 / 3.36 / 3.0, "cycles", 0.0, number, Derived, "Cerebros, section 6.1: offloads cost 3.36 times less";
     "Transformation pipelines of the shared accelerator or of Cerebros."
-    pipelines = 4.0, 1.0, count, assumed, "section 4.2: an array, of unprinted size";
+    pipelines = 4.0, "pipelines", 1.0, whole, Assumed, "Cerebros, section 4.2: an array, of unprinted size";
     "Parallel field units of a pipeline."
-    field_units = 1.0, 1.0, count, derived, "with one, UniqueId's eight tasks take the 90 cycles of section 6.1";
+    field_units = 1.0, "units", 1.0, whole, Derived, "with one, UniqueId's eight tasks take the 90 cycles of section 6.1";
     "A task's one access to the cache hierarchy, in cycles."
-    cache_access_cycles = 5.0, 0.0, amount, derived, "Table 1: 4 for an L1, and one for the NIC's MMU; gives the 90 cycles";
+    cache_access_cycles = 5.0, "cycles", 0.0, number, Derived, "Cerebros, Table 1: 4 for an L1, and one for the NIC's MMU; gives the 90 cycles";
     "Look-up of the schema map, in cycles of the pipeline."
-    schema_map_cycles = 0.0, 0.0, amount, derived, "the 90 cycles leave no room for it: it overlaps the write of the header";
+    schema_map_cycles = 0.0, "cycles", 0.0, number, Derived, "the 90 cycles leave no room for it: it overlaps the write of the header";
     "From the NIC to a core's queue pair, in cycles."
-    notification_cycles = 40.0, 0.0, amount, derived, "one traversal of the chip's network";
+    notification_cycles = 40.0, "cycles", 0.0, number, Derived, "one traversal of the chip's network";
     "Memory for messages, in bytes."
-    buffer_bytes = 1048576.0, 1.0, count, assumed, "section 4.1: arenas, of unprinted size";
+    buffer_bytes = 1048576.0, "B", 1.0, whole, Assumed, "Cerebros, section 4.1: arenas, of unprinted size";
     "What is reserved for a deserialized payload, in sizes of the message."
-    reservation_ratio = 4.0, 0.0, amount, paper, "section 4.1";
+    reservation_ratio = 4.0, "", 0.0, number, Paper, "Cerebros, section 4.1";
     "After how long a sender tries again, in nanoseconds."
-    retry_after_ns = 10000.0, 1.0, amount, assumed, "section 4.1: the policy is the sender's; a round trip of some us";
+    retry_after_ns = 10000.0, "ns", 1.0, number, Assumed, "Cerebros, section 4.1: the policy is the sender's; a round trip of some us";
     "How often a sender tries again."
-    retries = 3.0, 0.0, count, assumed, "section 4.1: the policy is the sender's";
+    retries = 3.0, "retries", 0.0, whole, Assumed, "Cerebros, section 4.1: the policy is the sender's";
     "Functions of each core that the function map remembers."
-    function_map_depth = 1.0, 1.0, count, paper, "section 4.3; deeper ones are its open question";
+    function_map_depth = 1.0, "functions", 1.0, whole, Paper, "Cerebros, section 4.3; deeper ones are its open question";
     "An instruction cache, in bytes."
-    l1i_bytes = 65536.0, 64.0, count, paper, "Table 1";
+    l1i_bytes = 65536.0, "B", 64.0, whole, Paper, "Cerebros, Table 1";
     "Its ways."
-    l1i_ways = 4.0, 1.0, count, paper, "Table 1";
+    l1i_ways = 4.0, "ways", 1.0, whole, Paper, "Cerebros, Table 1";
     "Its block, in bytes."
-    l1i_block_bytes = 64.0, 1.0, count, paper, "Table 1";
+    l1i_block_bytes = 64.0, "B", 1.0, whole, Paper, "Cerebros, Table 1";
     "Headers' share of the RPC layer's instructions."
-    header_code_ratio = 0.25, 0.0, amount, assumed, "one format for all messages";
+    header_code_ratio = 0.25, "", 0.0, number, Assumed, "one format for all messages";
     "Dispatch's share of them; the rest is payloads', a part for each message."
-    dispatch_code_ratio = 0.15, 0.0, amount, assumed, "a table and its calls";
+    dispatch_code_ratio = 0.15, "", 0.0, number, Assumed, "a table and its calls";
     "What a missing block stalls a core by, in cycles."
-    miss_stall_cycles = 5.0, 0.0, amount, derived, "Fig. 9: F3 to F5 with 20 to 25 KB stall 44 % of a time that the mean and median of Fig. 9 bound; the prefetcher hides the rest of an LLC access";
+    miss_stall_cycles = 5.0, "cycles", 0.0, number, Derived, "Cerebros, Fig. 9: F3 to F5 with 20 to 25 KB stall 44 % of a time that the mean and median of Fig. 9 bound; the prefetcher hides the rest of an LLC access";
 }
 
 impl Platform {
-    /// Changes the parameter `name`.
+    /// Sets the parameter `key` to `value`.
     ///
     /// # Errors
-    /// [`CerebrosError`] for an unknown name and a value that is not allowed.
-    pub fn set(&mut self, name: &str, value: f64) -> Result<(), CerebrosError> {
-        let Some(parameter) = PARAMETERS.iter().find(|p| p.name == name) else {
-            let known: Vec<&str> = PARAMETERS.iter().map(|p| p.name).collect();
-            let allowed = format!("must be one of {}", known.join(", "));
-            return Err(CerebrosError::new("parameter", name, allowed));
-        };
-        check_value(parameter, value)?;
-        (parameter.set)(self, value);
-        Ok(())
+    /// [`Refusal`] of an unknown key and of a value that is not allowed.
+    pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
+        PARAMETERS.set(self, key, value)
     }
 
+    /// Checks all values.
+    ///
     /// # Errors
-    /// [`CerebrosError`] for the first parameter that cannot be.
-    pub fn check(&self) -> Result<(), CerebrosError> {
-        for parameter in PARAMETERS {
-            check_value(parameter, parameter.value(self))?;
-        }
+    /// [`Refusal`] of the first value that is not allowed, or that does not go with another.
+    pub fn check(&self) -> Result<(), Refusal> {
+        PARAMETERS.check(self)?;
         if self.cores <= self.system_cores {
             let allowed = format!("must be above system_cores = {}", self.system_cores);
-            return Err(CerebrosError::new("cores", self.cores, allowed));
+            return Err(Refusal::number("cores", self.cores, allowed));
         }
         let code = self.header_code_ratio + self.dispatch_code_ratio;
         if code > 1.0 {
             let place = "header_code_ratio + dispatch_code_ratio";
-            return Err(CerebrosError::new(place, code, "must be at most 1"));
+            return Err(Refusal::number(place, code, "must be at most 1"));
         }
         let set_bytes = self.l1i_ways * self.l1i_block_bytes;
         if self.l1i_bytes % set_bytes != 0.0 {
             let allowed = format!("must be a multiple of ways x block = {set_bytes}");
-            return Err(CerebrosError::new("l1i_bytes", self.l1i_bytes, allowed));
+            return Err(Refusal::number("l1i_bytes", self.l1i_bytes, allowed));
         }
         Ok(())
     }
@@ -195,21 +165,4 @@ impl Platform {
             ..RpcLayer::default()
         }
     }
-}
-
-/// The most that any parameter may be: above it, sums of times could overflow.
-const MOST: f64 = 1e12;
-
-fn check_value(parameter: &Parameter, value: f64) -> Result<(), CerebrosError> {
-    let whole = if parameter.whole {
-        "a whole number"
-    } else {
-        "a number"
-    };
-    let wrong = !(parameter.least..=MOST).contains(&value);
-    if wrong || parameter.whole && value.fract() != 0.0 {
-        let allowed = format!("must be {whole} from {} to {MOST:e}", parameter.least);
-        return Err(CerebrosError::new(parameter.name, value, allowed));
-    }
-    Ok(())
 }

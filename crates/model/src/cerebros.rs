@@ -13,7 +13,10 @@
 //! assert_eq!(format!("{:.1}", layer.speedup(Design::PayloadAndHeader)), "2.3");
 //! ```
 
-use crate::ModelError;
+use accelflow_parameters::Refusal;
+
+pub use crate::rpc_layer::RpcLayer;
+pub use crate::tables::RPC_LAYER as PARAMETERS;
 
 /// How much of the RPC layer leaves the core, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,92 +60,17 @@ impl Design {
     }
 }
 
-/// The RPC layer of one service, in cycles of a core for one request.
-///
-/// The default is the microservice UniqueId. Cycles of the layer and the share of dispatch are not
-/// printed: they follow from two ratios that are, 50 for Full over None and 21.5 for Full over P+H,
-/// and from the 90 cycles of the accelerator, which are all that Full leaves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RpcLayer {
-    /// The whole layer on a core. Default 4,500 = 50 x 90 (derived).
-    pub cycles: f64,
-    /// The share of payload manipulation. Default 0.60 (paper, Fig. 2b: about 60 %).
-    pub payload_share: f64,
-    /// The share of dispatch; headers are the rest. Default (21.5 x 90 - 1,600 - 90) / 4,500 =
-    /// 0.0544 (derived; the paper says 5 %).
-    pub dispatch_share: f64,
-    /// Header tasks of a request, nested RPCs included. Default 4 (paper, section 6.1).
-    pub header_tasks: u32,
-    /// Payload tasks. Default 4 (paper, section 6.1).
-    pub payload_tasks: u32,
-    /// Cycles of the accelerator for all header and payload tasks. Default 90 (paper, section 6.1).
-    pub accelerator_cycles: f64,
-    /// Traversals of the chip's network, one after another, that one offload takes. Default 5
-    /// (paper, section 5).
-    pub traversals: u32,
-    /// Cycles of one traversal. Default 40 (paper, section 5: measured by simulation).
-    pub traversal_cycles: f64,
-    /// Traversals where the invocation carries the data: the reads of metadata and data fall away.
-    /// Default 3 (derived from the five steps of section 5).
-    pub coalesced_traversals: u32,
-    /// Cycles of one traversal of a network of low diameter. Default 200 / 3.36 / 3 = 19.84 (derived
-    /// from the 3.36 of section 6.1).
-    pub low_diameter_cycles: f64,
-}
-
-impl Default for RpcLayer {
-    fn default() -> RpcLayer {
-        RpcLayer {
-            cycles: 50.0 * 90.0,
-            payload_share: 0.60,
-            dispatch_share: (21.5 * 90.0 - 1_600.0 - 90.0) / (50.0 * 90.0),
-            header_tasks: 4,
-            payload_tasks: 4,
-            accelerator_cycles: 90.0,
-            traversals: 5,
-            traversal_cycles: 40.0,
-            coalesced_traversals: 3,
-            low_diameter_cycles: 200.0 / 3.36 / 3.0,
-        }
-    }
-}
-
 impl RpcLayer {
+    /// Checks all values.
+    ///
     /// # Errors
-    /// [`ModelError`] for cycles that are not above 0 (traversals may take 0), and shares outside 0
-    /// to 1 or with a sum above 1.
-    pub fn check(&self) -> Result<(), ModelError> {
-        for (place, value) in [
-            ("rpc_cycles", self.cycles),
-            ("accelerator_cycles", self.accelerator_cycles),
-        ] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(ModelError::new(place, value, "must be a number above 0"));
-            }
-        }
-        for (place, value) in [
-            ("traversal_cycles", self.traversal_cycles),
-            ("low_diameter_cycles", self.low_diameter_cycles),
-        ] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(ModelError::new(
-                    place,
-                    value,
-                    "must be a number from 0 upwards",
-                ));
-            }
-        }
-        for (place, value) in [
-            ("payload_share_ratio", self.payload_share),
-            ("dispatch_share_ratio", self.dispatch_share),
-            (
-                "payload_share_ratio + dispatch_share_ratio",
-                self.payload_share + self.dispatch_share,
-            ),
-        ] {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(ModelError::new(place, value, "must be from 0 to 1"));
-            }
+    /// [`Refusal`] of the first value that is not allowed, and of shares with a sum above 1.
+    pub fn check(&self) -> Result<(), Refusal> {
+        PARAMETERS.check(self)?;
+        let sum = self.payload_share + self.dispatch_share;
+        if sum > 1.0 {
+            let place = "payload_share_ratio + dispatch_share_ratio";
+            return Err(Refusal::number(place, sum, "must be from 0 to 1"));
         }
         Ok(())
     }

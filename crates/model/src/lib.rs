@@ -12,9 +12,9 @@
 pub mod accelerometer;
 pub mod area;
 pub mod cerebros;
-mod error;
-pub mod input;
-mod own;
+mod inputs;
 pub mod power;
+mod rpc_layer;
+mod tables;
 
-pub use error::ModelError;
+pub use accelflow_parameters::Refusal;

@@ -13,110 +13,21 @@
 //!   maximum power.
 //!
 //! ```
-//! use accelflow_model::area::Area;
-//! use accelflow_model::power::Power;
+//! use accelflow_model::area::{Area, AreaInputs};
+//! use accelflow_model::power::{Power, PowerInputs};
 //!
-//! let area = Area::new(Area::inputs()).expect("the defaults are in range");
-//! let power = Power::new(Power::inputs(), &area).expect("the defaults are in range");
+//! let area = Area::new(AreaInputs::default()).expect("the defaults are in range");
+//! let power = Power::new(PowerInputs::default(), &area).expect("the defaults are in range");
 //! assert_eq!(format!("{:.1}", power.server_max_w()), "403.2");
 //! ```
 
-use crate::ModelError;
-use crate::area::{ACCELERATORS, Area, Group};
-use crate::input::{Input, Inputs, Provenance};
+use accelflow_parameters::{Parameter, Refusal};
 
-const fn input(
-    name: &'static str,
-    value: f64,
-    max: f64,
-    provenance: Provenance,
-    source: &'static str,
-) -> Input {
-    let whole = false;
-    Input {
-        name,
-        value,
-        min: 0.0,
-        max,
-        whole,
-        provenance,
-        source,
-    }
-}
+use crate::area::{Area, Group};
+use crate::inputs::{ACCELERATORS, AreaInputs};
 
-/// Every input of the model; areas come from [`crate::area::INPUTS`].
-pub const INPUTS: &[Input] = &[
-    input(
-        "accelerators_max_w",
-        12.5,
-        1e4,
-        Provenance::Paper,
-        "AccelFlow, section VII.B.5",
-    ),
-    input(
-        "accelerators_server_share",
-        0.031,
-        1.0,
-        Provenance::Paper,
-        "AccelFlow, section VII.B.5",
-    ),
-    input(
-        "orchestration_max_w",
-        5.0,
-        1e4,
-        Provenance::Paper,
-        "AccelFlow, section VII.B.5",
-    ),
-    input(
-        "orchestration_server_share",
-        0.012,
-        1.0,
-        Provenance::Paper,
-        "AccelFlow, section VII.B.5",
-    ),
-    input(
-        "server_idle_share",
-        0.3,
-        1.0,
-        Provenance::Assumed,
-        "power at rest over maximum power of the server without accelerators: 0.5 in Barroso and Hoelzle, IEEE Computer 2007, less in later servers; 0 counts the energy of the work alone",
-    ),
-    input(
-        "leakage_share",
-        0.3,
-        1.0,
-        Provenance::Assumed,
-        "the part of the maximum power of accelerators and orchestration that flows whenever they are on",
-    ),
-    input(
-        "dispatcher_clock_ghz",
-        2.4,
-        10.0,
-        Provenance::Assumed,
-        "one instruction a cycle at the cores' clock of Table III",
-    ),
-    input(
-        "adma_gbyte_per_s",
-        38.4,
-        1e4,
-        Provenance::Derived,
-        "peak of an A-DMA engine and of a router: a link of 16 B a cycle at 2.4 GHz, Table III",
-    ),
-    input(
-        "queue_gbyte_per_s",
-        100.0,
-        1e4,
-        Provenance::Paper,
-        "peak of a queue: AccelFlow, Table III",
-    ),
-    input(
-        "manager_w",
-        0.2,
-        100.0,
-        Provenance::Assumed,
-        "RELIEF's manager: a small in-order core at 1.6 GHz, always on",
-    ),
-];
+pub use crate::inputs::PowerInputs;
+pub use crate::tables::POWER as PARAMETERS;
 
 /// Which of the added hardware a system has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +108,7 @@ impl Energy {
 /// The powers of one server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Power {
-    inputs: Inputs,
+    inputs: PowerInputs,
     server_max_w: f64,
     cores: f64,
     cores_ratio: f64,
@@ -214,56 +125,26 @@ pub struct Power {
 }
 
 impl Power {
-    /// The inputs with the paper's values.
-    pub fn inputs() -> Inputs {
-        Inputs::new(INPUTS)
-    }
-
     /// The powers that follow from `inputs` for the processor of `area`. Power of a part is in
     /// proportion to its area, but for dispatchers: they are Dser engines with one processing
     /// element (section VII.B.5: "modeled as Dser engines").
     ///
     /// # Errors
-    /// [`ModelError`] for a share or rate of 0, and where the added hardware has more than the
+    /// [`Refusal`] for a share or rate of 0, and where the added hardware has more than the
     /// server's power or dispatchers more than the orchestration's.
-    pub fn new(inputs: Inputs, area: &Area) -> Result<Power, ModelError> {
-        for name in [
-            "accelerators_server_share",
-            "dispatcher_clock_ghz",
-            "adma_gbyte_per_s",
-            "queue_gbyte_per_s",
-        ] {
-            if inputs.get(name) <= 0.0 {
-                return Err(ModelError::new(name, inputs.get(name), "must be above 0"));
-            }
-        }
-        let printed = Area::new(Area::inputs())?;
-        let (accelerators_max_w, orchestration_max_w) = (
-            inputs.get("accelerators_max_w"),
-            inputs.get("orchestration_max_w"),
-        );
-        let server_max_w = accelerators_max_w / inputs.get("accelerators_server_share");
-        if accelerators_max_w + orchestration_max_w >= server_max_w {
-            let allowed =
-                format!("with the accelerators' it must stay below the server's {server_max_w} W");
-            return Err(ModelError::new(
-                "orchestration_max_w",
-                orchestration_max_w,
-                allowed,
-            ));
-        }
+    pub fn new(inputs: PowerInputs, area: &Area) -> Result<Power, Refusal> {
+        let server_max_w = server_max_w(&inputs)?;
+        let printed = Area::new(AreaInputs::default())?;
+        let (accelerators_max_w, orchestration_max_w) =
+            (inputs.accelerators_max_w, inputs.orchestration_max_w);
         let mm2 = |area: &Area, name: &str| area.part_mm2(name).unwrap_or(0.0);
         let watt_per_mm2 = accelerators_max_w / printed.accelerators_mm2();
-        let printed_pe_w = watt_per_mm2 * mm2(&printed, "Dser") / printed.get("pes");
+        let printed_pe_w = watt_per_mm2 * mm2(&printed, "Dser") / printed.inputs().all.pes;
         let of_printed = 2.0 * ACCELERATORS.len() as f64 * printed_pe_w;
         let rest_w = orchestration_max_w - of_printed;
         if rest_w < 0.0 {
             let allowed = format!("must be at least the {of_printed} W of the dispatchers");
-            return Err(ModelError::new(
-                "orchestration_max_w",
-                orchestration_max_w,
-                allowed,
-            ));
+            return Err(orchestration_refused(&inputs, allowed));
         }
         let rest_mm2 = printed.group_mm2(Group::Orchestration) - mm2(&printed, "dispatchers");
         let rest = |name: &str| rest_w * mm2(area, name) / rest_mm2;
@@ -271,13 +152,13 @@ impl Power {
         let queues = 2.0 * instances;
         Ok(Power {
             server_max_w,
-            cores: area.get("cores"),
-            cores_ratio: area.get("cores") / printed.get("cores"),
-            accelerators_w: ACCELERATORS.map(|(name, _)| watt_per_mm2 * mm2(area, name)),
+            cores: area.inputs().cores,
+            cores_ratio: area.inputs().cores / printed.inputs().cores,
+            accelerators_w: ACCELERATORS.map(|name| watt_per_mm2 * mm2(area, name)),
             elements: area.elements(),
             dispatchers: queues,
             queues,
-            engines: area.get("adma_engines"),
+            engines: area.inputs().adma_engines,
             instances,
             dispatcher_w: printed_pe_w,
             queues_w: rest("queues"),
@@ -295,7 +176,7 @@ impl Power {
     /// The server's maximum power as the orchestration's 5.0 W and 1.2 % give it; infinite where
     /// that share is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
-        self.inputs.get("orchestration_max_w") / self.inputs.get("orchestration_server_share")
+        self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
     /// The server powers that all four printed numbers allow, each taken to be rounded to its
@@ -308,12 +189,12 @@ impl Power {
                 (watt + 0.05) / (share - 0.0005),
             )
         };
-        let get = |name| self.inputs.get(name);
+        let inputs = &self.inputs;
         let (a, b) = (
-            range(get("accelerators_max_w"), get("accelerators_server_share")),
+            range(inputs.accelerators_max_w, inputs.accelerators_server_share),
             range(
-                get("orchestration_max_w"),
-                get("orchestration_server_share"),
+                inputs.orchestration_max_w,
+                inputs.orchestration_server_share,
             ),
         );
         (a.0.max(b.0), a.1.min(b.1))
@@ -321,7 +202,7 @@ impl Power {
 
     /// The maximum power of everything but accelerators and orchestration.
     pub fn baseline_max_w(&self) -> f64 {
-        let added = self.inputs.get("accelerators_max_w") + self.inputs.get("orchestration_max_w");
+        let added = self.inputs.accelerators_max_w + self.inputs.orchestration_max_w;
         (self.server_max_w - added) * self.cores_ratio
     }
 
@@ -345,24 +226,24 @@ impl Power {
     }
 
     fn dynamic(&self) -> f64 {
-        1.0 - self.inputs.get("leakage_share")
+        1.0 - self.inputs.leakage_share
     }
 
     /// The energy of one instruction of a dispatcher, in joules.
     pub fn dispatcher_instruction_j(&self) -> f64 {
-        self.dynamic() * self.dispatcher_w / (self.inputs.get("dispatcher_clock_ghz") * 1e9)
+        self.dynamic() * self.dispatcher_w / (self.inputs.dispatcher_clock_ghz * 1e9)
     }
 
     /// The energy of moving one byte by an A-DMA engine over the accelerators' network, in joules.
     pub fn transfer_byte_j(&self) -> f64 {
-        let rate = self.inputs.get("adma_gbyte_per_s") * 1e9;
+        let rate = self.inputs.adma_gbyte_per_s * 1e9;
         // A link for each instance's router is busy at the network's maximum.
         self.dynamic() * (self.adma_w / self.engines + self.network_w / self.instances) / rate
     }
 
     /// The energy of writing one byte to a queue and reading it, in joules.
     pub fn queue_byte_j(&self) -> f64 {
-        let rate = self.inputs.get("queue_gbyte_per_s") * 1e9;
+        let rate = self.inputs.queue_gbyte_per_s * 1e9;
         2.0 * self.dynamic() * self.queues_w / self.queues / rate
     }
 
@@ -375,18 +256,18 @@ impl Power {
             Hardware::Accelerators | Hardware::Managed => accelerators + transport,
             Hardware::AccelFlow => accelerators + transport + self.queues_w + self.dispatchers_w(),
         };
-        self.inputs.get("leakage_share") * maximum
+        self.inputs.leakage_share * maximum
     }
 
     /// The energy of `activity` on a server with `hardware`. What the hardware does not have
     /// costs nothing, whatever `activity` says of it.
     ///
     /// # Errors
-    /// [`ModelError`] for a window that is not above 0 and for negative or infinite amounts, and
+    /// [`Refusal`] for a window that is not above 0 and for negative or infinite amounts, and
     /// for more busy time than there are cores or processing elements.
-    pub fn energy(&self, hardware: Hardware, activity: &Activity) -> Result<Energy, ModelError> {
+    pub fn energy(&self, hardware: Hardware, activity: &Activity) -> Result<Energy, Refusal> {
         self.check(activity)?;
-        let idle = self.inputs.get("server_idle_share");
+        let idle = self.inputs.server_idle_share;
         let baseline = self.baseline_max_w();
         let mut energy = Energy {
             idle_j: idle * baseline * activity.window_s,
@@ -410,19 +291,15 @@ impl Power {
                 self.dispatcher_instruction_j() * activity.dispatcher_instructions;
         }
         if hardware == Hardware::Managed {
-            energy.manager_j = self.inputs.get("manager_w") * activity.window_s;
+            energy.manager_j = self.inputs.manager_w * activity.window_s;
         }
         Ok(energy)
     }
 
-    fn check(&self, activity: &Activity) -> Result<(), ModelError> {
+    fn check(&self, activity: &Activity) -> Result<(), Refusal> {
         let window = activity.window_s;
         if !(window > 0.0 && window.is_finite()) {
-            return Err(ModelError::new(
-                "window_s",
-                window,
-                "must be a number above 0",
-            ));
+            return Err(Refusal::new("window_s", window, "must be a number above 0"));
         }
         // Busy time beyond what exists by rounding alone is no mistake of the caller's.
         let most = |servers: f64| servers * window * (1.0 + 1e-9);
@@ -440,11 +317,11 @@ impl Power {
                 .iter()
                 .zip(activity.busy_pe_s)
                 .zip(self.elements)
-                .map(|(((name, _), busy), elements)| (*name, busy, most(elements))),
+                .map(|((name, busy), elements)| (*name, busy, most(elements))),
         );
         for (place, value, limit) in amounts {
             if !(0.0..=limit).contains(&value) {
-                return Err(ModelError::new(
+                return Err(Refusal::new(
                     place,
                     value,
                     format!("must be from 0 to {limit}"),
@@ -455,7 +332,39 @@ impl Power {
     }
 
     /// The inputs in use.
-    pub fn rows(&self) -> impl Iterator<Item = (&'static Input, f64)> + '_ {
-        self.inputs.rows()
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
+        let rows = PARAMETERS.rows();
+        rows.map(|row| (&row.parameter, (row.get)(&self.inputs)))
     }
+}
+
+/// The server's maximum power, from the accelerators' and their share.
+fn server_max_w(inputs: &PowerInputs) -> Result<f64, Refusal> {
+    for (key, value) in [
+        (
+            "accelerators_server_share",
+            inputs.accelerators_server_share,
+        ),
+        ("dispatcher_clock_ghz", inputs.dispatcher_clock_ghz),
+        ("adma_gbyte_per_s", inputs.adma_gbyte_per_s),
+        ("queue_gbyte_per_s", inputs.queue_gbyte_per_s),
+    ] {
+        if value <= 0.0 {
+            return Err(Refusal::number(key, value, "must be above 0"));
+        }
+    }
+    let accelerators_max_w = inputs.accelerators_max_w;
+    let server_max_w = accelerators_max_w / inputs.accelerators_server_share;
+    if accelerators_max_w + inputs.orchestration_max_w >= server_max_w {
+        let allowed = format!(
+            "must stay below the server's {server_max_w} W with the accelerators' \
+             {accelerators_max_w} W"
+        );
+        return Err(orchestration_refused(inputs, allowed));
+    }
+    Ok(server_max_w)
+}
+
+fn orchestration_refused(inputs: &PowerInputs, allowed: String) -> Refusal {
+    Refusal::number("orchestration_max_w", inputs.orchestration_max_w, allowed)
 }

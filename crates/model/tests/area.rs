@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_model::area::{Area, Group};
+use accelflow_model::area::{Area, AreaInputs, Group, PARAMETERS};
 
 fn area(changes: &[(&str, f64)]) -> Area {
-    let mut inputs = Area::inputs();
+    let mut inputs = AreaInputs::default();
     for (name, value) in changes {
         inputs.set(name, *value).unwrap();
     }
@@ -134,10 +134,10 @@ fn one_accelerator_may_have_sizes_of_its_own() {
         }
         let told: Vec<_> = changed
             .rows()
-            .filter(|(it, _)| it.name == change.0)
+            .filter(|(it, _)| it.key == change.0)
             .collect();
         assert_eq!(told.len(), 1, "{change:?} is not among the inputs in use");
-        assert!(base.rows().all(|(it, _)| it.name != change.0));
+        assert!(base.rows().all(|(it, _)| it.key != change.0));
     }
     let both = area(&[("pes", 4.0), ("pes.TCP", 8.0)]);
     assert_eq!(both.part_mm2("TCP"), base.part_mm2("TCP"));
@@ -153,29 +153,36 @@ fn one_accelerator_may_have_sizes_of_its_own() {
 
 #[test]
 fn impossible_inputs_are_refused_with_what_is_allowed() {
-    let mut inputs = Area::inputs();
+    let mut inputs = AreaInputs::default();
     for (name, value, said) in [
-        ("pes", 0.0, "pes = 0: must be a whole number from 1 to 256"),
+        (
+            "pes",
+            0.0,
+            "pes = 0: must be a whole number from 1 to 256 PEs",
+        ),
         (
             "pes",
             1.5,
-            "pes = 1.5: must be a whole number from 1 to 256",
+            "pes = 1.5: must be a whole number from 1 to 256 PEs",
         ),
         (
             "Cmp_mm2",
             -1.0,
-            "Cmp_mm2 = -1: must be a number from 0 to 10000",
+            "Cmp_mm2 = -1: must be a number from 0 to 10000 mm2",
         ),
         (
             "Cmp_mm2",
             f64::NAN,
-            "Cmp_mm2 = NaN: must be a number from 0 to 10000",
+            "Cmp_mm2 = NaN: must be a number from 0 to 10000 mm2",
         ),
     ] {
         assert_eq!(inputs.set(name, value).unwrap_err().to_string(), said);
     }
-    let unknown = inputs.set("gpus", 1.0).unwrap_err().to_string();
-    assert!(unknown.starts_with("gpus = 1: is not an input; known are cores_mm2"));
+    assert_eq!(
+        inputs.set("entry_byte", 1.0).unwrap_err().to_string(),
+        "parameter = 'entry_byte': must be a key that `accelflow explain` lists, \
+         did you mean entry_bytes?"
+    );
     inputs.set("dispatcher_mm2", 0.9).unwrap();
     assert!(
         Area::new(inputs)
@@ -183,4 +190,9 @@ fn impossible_inputs_are_refused_with_what_is_allowed() {
             .to_string()
             .contains("16.2 mm2")
     );
+}
+
+#[test]
+fn the_table_of_inputs_is_sound() {
+    assert_eq!(PARAMETERS.faults(AreaInputs::default), Vec::<String>::new());
 }

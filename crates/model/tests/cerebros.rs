@@ -1,6 +1,6 @@
 //! Fig. 6 of the Cerebros paper, and its text.
 
-use accelflow_model::cerebros::{Design, RpcLayer};
+use accelflow_model::cerebros::{Design, PARAMETERS, RpcLayer};
 
 /// Section 6.1, UniqueId, to the printed digit.
 #[test]
@@ -60,7 +60,7 @@ fn bad_layers_are_refused() {
                 cycles: 0.0,
                 ..good
             },
-            "rpc_cycles = 0: must be a number above 0",
+            "rpc_cycles = 0: must be a number from 1 to 1e12 cycles",
         ),
         (
             RpcLayer {
@@ -88,4 +88,9 @@ fn bad_layers_are_refused() {
         assert!(error.contains(part), "{error}");
     }
     assert!(good.check().is_ok());
+}
+
+#[test]
+fn the_table_of_inputs_is_sound() {
+    assert_eq!(PARAMETERS.faults(RpcLayer::default), Vec::<String>::new());
 }

@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_model::area::Area;
-use accelflow_model::power::{Activity, Hardware, Power};
+use accelflow_model::area::{Area, AreaInputs};
+use accelflow_model::power::{Activity, Hardware, PARAMETERS, Power, PowerInputs};
 
 fn power(changes: &[(&str, f64)]) -> Power {
-    let mut inputs = Power::inputs();
+    let mut inputs = PowerInputs::default();
     for (name, value) in changes {
         inputs.set(name, *value).unwrap();
     }
-    Power::new(inputs, &Area::new(Area::inputs()).unwrap()).unwrap()
+    Power::new(inputs, &Area::new(AreaInputs::default()).unwrap()).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -186,10 +186,18 @@ fn impossible_activity_and_inputs_are_refused() {
         ("orchestration_max_w", 400.0, "must stay below the server's"),
         ("orchestration_max_w", 0.5, "of the dispatchers"),
     ] {
-        let mut inputs = Power::inputs();
+        let mut inputs = PowerInputs::default();
         inputs.set(name, value).unwrap();
-        let area = Area::new(Area::inputs()).unwrap();
+        let area = Area::new(AreaInputs::default()).unwrap();
         let error = Power::new(inputs, &area).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn the_table_of_inputs_is_sound() {
+    assert_eq!(
+        PARAMETERS.faults(PowerInputs::default),
+        Vec::<String>::new()
+    );
 }

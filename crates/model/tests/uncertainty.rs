@@ -117,7 +117,9 @@ fn impossible_draws_are_counted_and_refused_if_there_are_no_others() {
     let none = uncertain(Field::Setup, Distribution::Uniform { min: 2.0, max: 1.0 });
     let error = sample(&scenario(), &[none], 10, 1).unwrap_err();
     assert!(
-        error.to_string().contains("min must be below max"),
+        error
+            .to_string()
+            .contains("= min 2, max 1: must have min below max"),
         "{error}"
     );
 }

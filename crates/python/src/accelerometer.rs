@@ -78,7 +78,7 @@ fn design(names: &DesignNames) -> PyResult<Design> {
 fn fill(
     py: Python<'_>,
     outputs: [&PyBuffer<f64>; 2],
-    work: impl FnOnce(&mut [f64], &mut [f64]) -> Result<(), accelflow_model::ModelError> + Send,
+    work: impl FnOnce(&mut [f64], &mut [f64]) -> Result<(), accelflow_model::Refusal> + Send,
 ) -> PyResult<()> {
     let mut first = vec![0.0; outputs[0].item_count()];
     let mut second = vec![0.0; outputs[1].item_count()];

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_model::ModelError;
-use accelflow_model::area::{ACCELERATORS, Area, Group};
-use accelflow_model::input::{Input, Inputs};
-use accelflow_model::power::{Activity, Energy, Hardware, Power};
+use accelflow_model::area::{ACCELERATORS, Area, AreaInputs, Group};
+use accelflow_model::power::{Activity, Energy, Hardware, Power, PowerInputs};
+use accelflow_parameters::{Parameter, Refusal};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -128,33 +127,33 @@ fn energy_json(energy: &Energy) -> Value {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    ACCELERATORS.into_iter().map(|(name, _)| name)
+    ACCELERATORS.into_iter()
 }
 
 fn area(changes: &Changes) -> PyResult<Area> {
-    Area::new(changed(Area::inputs(), changes)?).map_err(failure)
+    let mut inputs = AreaInputs::default();
+    for (key, value) in changes {
+        inputs.set(key, *value).map_err(failure)?;
+    }
+    Area::new(inputs).map_err(failure)
 }
 
 fn power(area_changes: &Changes, power_changes: &Changes) -> PyResult<Power> {
-    let inputs = changed(Power::inputs(), power_changes)?;
+    let mut inputs = PowerInputs::default();
+    for (key, value) in power_changes {
+        inputs.set(key, *value).map_err(failure)?;
+    }
     Power::new(inputs, &area(area_changes)?).map_err(failure)
 }
 
-fn changed(mut inputs: Inputs, changes: &Changes) -> PyResult<Inputs> {
-    for (name, value) in changes {
-        inputs.set(name, *value).map_err(failure)?;
-    }
-    Ok(inputs)
-}
-
-fn inputs_json<'i>(rows: impl Iterator<Item = (&'i Input, f64)>) -> Vec<Value> {
-    rows.map(|(input, value)| {
+fn inputs_json<'i>(rows: impl Iterator<Item = (&'i Parameter, f64)>) -> Vec<Value> {
+    rows.map(|(parameter, value)| {
         json!({
-            "name": input.name,
+            "name": parameter.key,
             "value": value,
-            "default": input.value,
-            "provenance": input.provenance.to_string(),
-            "source": input.source,
+            "default": parameter.default,
+            "provenance": parameter.provenance.name(),
+            "source": parameter.source,
         })
     })
     .collect()
@@ -164,6 +163,6 @@ fn parse<T: for<'d> Deserialize<'d>>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|e| AccelflowError::new_err(e.to_string()))
 }
 
-fn failure(error: ModelError) -> PyErr {
+fn failure(error: Refusal) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }

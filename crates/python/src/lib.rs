@@ -7,8 +7,8 @@
 //! (`tests/test_native.py` compares the two).
 
 mod accelerometer;
-mod arcus;
 mod answer;
+mod arcus;
 mod cerebros;
 mod chip;
 mod client;
@@ -18,6 +18,7 @@ mod execution;
 mod handler;
 mod json;
 mod operations;
+mod parameters;
 mod promise;
 mod recording;
 mod relief_suite;
@@ -68,6 +69,9 @@ mod _native {
     use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]
+    use crate::parameters::{parameter_value, parameters, profile_parameters, refusal};
+
+    #[pymodule_export]
     use crate::promise::PyPromise;
 
     #[pymodule_export]
@@ -87,9 +91,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::simulation::{
-        arrivals_dwell_us, confidence_interval, orchestrator_names, profile_parameters,
-        service_breakdown, simulate_comparison, simulated_operations, simulated_payloads,
-        simulation_parameters, system_names,
+        arrivals_dwell_us, confidence_interval, orchestrator_names, service_breakdown,
+        simulate_comparison, simulated_operations, simulated_payloads, system_names,
     };
 
     #[pymodule_export]

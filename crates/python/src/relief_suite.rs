@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_relief_suite::platform::PARAMETERS;
+use accelflow_relief_suite::parameters::PARAMETERS;
 use accelflow_relief_suite::suite::{self, Release};
 use accelflow_relief_suite::throughput::{self, Length, Pattern};
 use accelflow_relief_suite::{
@@ -82,8 +82,13 @@ fn run(request: &Request) -> PyResult<String> {
         .map(|(dag, release)| application(dag, &release, &platform, length, request.seed))
         .collect::<Result<Vec<Value>, DagError>>()
         .map_err(failure)?;
-    let parameters = PARAMETERS.iter().map(|p| {
-        json!({"name": p.name, "value": p.value, "provenance": p.provenance, "source": p.source})
+    let parameters = PARAMETERS.parameters().map(|parameter| {
+        json!({
+            "name": parameter.key,
+            "value": parameter.text(parameter.default),
+            "provenance": parameter.provenance.name(),
+            "source": parameter.source,
+        })
     });
     Ok(json!({
         "applications": applications,

@@ -1,14 +1,16 @@
 //! The traffic shaper of ARCUS for `accelflow.arcus`.
 
+use accelflow_parameters::Parameter;
 use accelflow_shaping::{
-    Clock, FlowConfig, Message, PARAMETERS, Registers, Segment, Shaper, ShapingError, Splitting,
-    Timing, Unit, table2,
+    Clock, FlowConfig, Message, Registers, Segment, Shaper, ShapingError, Splitting, Timing, Unit,
+    table2,
 };
 use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::errors::AccelflowError;
+use crate::parameters::arcus;
 
 /// Segments that one call may return: more would fill the memory.
 const MAX_SEGMENTS: u64 = 10_000_000;
@@ -138,15 +140,14 @@ fn release(
 /// Every number that the shaper and the shared platform rest on, as a JSON list.
 #[pyfunction]
 pub(crate) fn arcus_parameters() -> String {
-    let row = |it: &accelflow_shaping::Parameter| {
+    let row = |parameter: &'static Parameter| {
         json!({
-            "key": it.key,
-            "value": it.value,
-            "unit": it.unit,
-            "provenance": it.provenance.name(),
-            "source": it.source,
+            "key": parameter.key,
+            "value": parameter.default,
+            "unit": parameter.unit,
+            "provenance": parameter.provenance.name(),
+            "source": parameter.source,
         })
     };
-    let platform = accelflow_arcus::parameters::PARAMETERS;
-    Value::from_iter(PARAMETERS.iter().chain(&platform).map(row)).to_string()
+    Value::from_iter(arcus().into_iter().map(row)).to_string()
 }

@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::compare::{Comparison, Placement, compare};
-use accelflow_sim::config::{Choice, PARAMETERS, Parameter};
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS, orchestrator};
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Operated;
@@ -25,6 +24,7 @@ use serde_json::{Value, json};
 
 use crate::comparison::system_json;
 use crate::errors::AccelflowError;
+use crate::parameters::profile_rows;
 use crate::services::{find_service, wanted_services};
 
 pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
@@ -183,7 +183,7 @@ impl Prepared {
         let rate_shares = services.iter().map(share).collect::<PyResult<_>>()?;
         let profile = profile(request, recording, suite, &services, &image)?;
         let sizes = PayloadSizes::preset(pick("payload sizes", &request.sizes, &sizes)?);
-        let profile_parameters = parameters_json(&profile);
+        let profile_parameters = profile_rows(profile.parameters());
         let names: Vec<&str> = services.iter().map(Service::name).collect();
         let plan = Plan::new(&profile, &image, &sizes).map_err(failure)?;
         let plan = match request.facts.as_str() {
@@ -275,30 +275,6 @@ fn of_services<T: Copy + Default>(names: &[&str], given: &BTreeMap<String, T>) -
     names.iter().map(of).collect()
 }
 
-fn parameters_json(profile: &Profile) -> Vec<Value> {
-    let row = |p: &accelflow_workload::profile::Parameter| {
-        json!({
-            "name": p.name,
-            "value": p.value,
-            "provenance": format!("{:?}", p.provenance).to_lowercase(),
-            "note": p.note,
-        })
-    };
-    profile.parameters().iter().map(row).collect()
-}
-
-/// The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core.
-#[pyfunction]
-pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
-    let options = PaperOptions {
-        tcp_cost: Time::from_ns_f64(tcp_cost_ns),
-        ..PaperOptions::default()
-    };
-    let all = social_network().map_err(failure)?;
-    let profile = Profile::paper(&all, &memory()?, &options).map_err(failure)?;
-    Ok(Value::Array(parameters_json(&profile)).to_string())
-}
-
 /// The paper's shares are means over the eight services of SocialNetwork, so costs are derived
 /// from all eight whatever is simulated.
 fn profile(
@@ -383,27 +359,6 @@ pub(crate) fn system_names() -> Vec<(&'static str, &'static str)> {
 
 fn names(systems: &[&dyn Orchestrator]) -> Vec<(&'static str, &'static str)> {
     systems.iter().map(|o| (o.id(), o.paper_name())).collect()
-}
-
-/// All parameters of the simulated server, as a JSON list.
-#[pyfunction]
-pub(crate) fn simulation_parameters() -> String {
-    let choice = |it: &Choice| json!({"value": it.value, "name": it.name});
-    let row = |p: &Parameter| {
-        json!({
-            "key": p.key,
-            "unit": p.unit,
-            "default": p.default,
-            "min": p.min,
-            "max": p.max,
-            "whole": p.whole,
-            "choices": p.choices().unwrap_or_default().iter().map(choice).collect::<Vec<_>>(),
-            "provenance": p.provenance.name(),
-            "source": p.source,
-            "why": p.why,
-        })
-    };
-    Value::Array(PARAMETERS.iter().map(row).collect()).to_string()
 }
 
 /// (phase, chain, trace, accelerator, whether on a core) of an operation.

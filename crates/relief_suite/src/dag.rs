@@ -1,28 +1,7 @@
 //! Operations, tasks and their graphs.
 
+pub use accelflow_parameters::Refusal as DagError;
 use accelflow_units::{Bytes, Time};
-
-/// A refused input of a simulation.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{place} = {value}: {allowed}")]
-pub struct DagError {
-    /// The name of the value.
-    pub place: String,
-    /// The value.
-    pub value: String,
-    /// What is allowed, as a clause that can follow the value.
-    pub allowed: String,
-}
-
-impl DagError {
-    pub(crate) fn new(place: &str, value: impl ToString, allowed: impl Into<String>) -> DagError {
-        DagError {
-            place: place.to_owned(),
-            value: value.to_string(),
-            allowed: allowed.into(),
-        }
-    }
-}
 
 /// The kinds of accelerator in RELIEF's release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -25,6 +25,7 @@ mod load;
 mod managed;
 mod orchestrator;
 mod outcome;
+pub mod parameters;
 pub mod platform;
 mod run;
 pub mod suite;

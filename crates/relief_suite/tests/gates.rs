@@ -5,6 +5,7 @@
 
 use accelflow_relief_suite::dag::Operation::{Add, Convolution5, Grayscale, Isp, Sqr};
 use accelflow_relief_suite::dag::{Dag, Kind, Source};
+use accelflow_relief_suite::parameters::PARAMETERS;
 use accelflow_relief_suite::{Load, Manager, Orchestrator, Outcome, Payload, Platform, simulate};
 use accelflow_units::{Bytes, Time};
 
@@ -228,4 +229,9 @@ fn what_cannot_be_is_refused() {
         run(&chain(), &without, &Load::closed(1, 1)),
         "units of isp = 0: must be from 1 to 64"
     );
+}
+
+#[test]
+fn the_table_of_parameters_is_sound() {
+    assert_eq!(PARAMETERS.faults(Platform::default), Vec::<String>::new());
 }

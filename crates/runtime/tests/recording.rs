@@ -64,14 +64,14 @@ fn a_recording_becomes_a_profile() {
     let total = profile
         .parameters()
         .iter()
-        .find(|parameter| parameter.name == "UniqId.operations_ns")
+        .find(|parameter| parameter.key == "UniqId.operations_ns")
         .unwrap();
     let recorded: f64 = steps(&recording, "UniqId")
         .iter()
         .map(|step| step.cost_ns)
         .sum();
     assert!(
-        (total.value - recorded).abs() < 0.01 * recorded,
+        (total.default - recorded).abs() < 0.01 * recorded,
         "{total:?}, {recorded}"
     );
 }

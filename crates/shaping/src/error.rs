@@ -2,22 +2,22 @@
 
 use accelflow_units::{Bytes, Cycles, Time};
 
-use crate::limits::{MAX_CLOCK_HZ, MAX_REGISTER};
+use crate::limits::{CLOCK_MAX_HZ, REGISTER_MAX};
 
 /// A value that the shaper cannot use. The call that returns one has done nothing but let time pass.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapingError {
     /// A refill of no tokens: after the first burst, nothing would ever pass.
-    #[error("refill = 0 tokens: must be from 1 to {}", MAX_REGISTER)]
+    #[error("refill = 0 tokens: must be from 1 to {}", REGISTER_MAX)]
     ZeroRefill,
     /// A bucket that holds no tokens: nothing would ever pass.
-    #[error("bucket = 0 tokens: must be from 1 to {}", MAX_REGISTER)]
+    #[error("bucket = 0 tokens: must be from 1 to {}", REGISTER_MAX)]
     ZeroBucket,
     /// Refills that are no cycle apart.
-    #[error("interval = 0 cycles: must be from 1 to {}", MAX_REGISTER)]
+    #[error("interval = 0 cycles: must be from 1 to {}", REGISTER_MAX)]
     ZeroInterval,
     /// A value that does not fit a register.
-    #[error("{register} = {value}: must be from 1 to {}", MAX_REGISTER)]
+    #[error("{register} = {value}: must be from 1 to {}", REGISTER_MAX)]
     RegisterOverflow {
         /// refill, bucket or interval.
         register: &'static str,
@@ -28,7 +28,7 @@ pub enum ShapingError {
     #[error(
         "rate = {tokens_per_s} tokens/s with a bucket of {bucket}: must be above 0, at least a token \
          in {} cycles, and add no more than the bucket at once",
-        MAX_REGISTER
+        REGISTER_MAX
     )]
     ImpossibleRate {
         /// The rate as given.
@@ -37,10 +37,10 @@ pub enum ShapingError {
         bucket: u64,
     },
     /// A clock that never ticks.
-    #[error("clock = 0 Hz: must be from 1 to {} Hz", MAX_CLOCK_HZ)]
+    #[error("clock = 0 Hz: must be from 1 to {} Hz", CLOCK_MAX_HZ)]
     ZeroClock,
     /// A clock whose cycles are shorter than the picosecond in which time is counted.
-    #[error("clock = {hz} Hz: must be from 1 to {} Hz", MAX_CLOCK_HZ)]
+    #[error("clock = {hz} Hz: must be from 1 to {} Hz", CLOCK_MAX_HZ)]
     FastClock {
         /// The frequency as given.
         hz: u64,

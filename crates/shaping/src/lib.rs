@@ -45,7 +45,7 @@ mod timing;
 pub use bucket::TokenBucket;
 pub use error::ShapingError;
 pub use flow::{FlowConfig, FlowId, Message};
-pub use parameters::{PARAMETERS, Parameter, Provenance};
+pub use parameters::PARAMETERS;
 pub use registers::{Registers, Unit};
 pub use shaper::{Segment, Shaper};
 pub use split::Splitting;

@@ -1,8 +1,8 @@
-//! The largest values that the hardware takes.
+//! The largest values of registers and clocks.
 
 /// The largest value of a register. 32 bits are assumed: the paper prints no width, and its largest
 /// value has 21.
-pub(crate) const MAX_REGISTER: u32 = u32::MAX;
+pub(crate) const REGISTER_MAX: u32 = u32::MAX;
 
 /// The fastest clock, in hertz: one cycle a picosecond.
-pub(crate) const MAX_CLOCK_HZ: u64 = 1_000_000_000_000;
+pub(crate) const CLOCK_MAX_HZ: u64 = 1_000_000_000_000;

@@ -1,91 +1,110 @@
-//! Where the numbers come from.
+//! The numbers that the shaper rests on.
 
-/// Where a number comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provenance {
-    /// Printed in the paper.
-    Paper,
-    /// Calculated from other numbers.
-    Derived,
-    /// Chosen, for a stated reason.
-    Assumed,
-}
+use accelflow_parameters::{Kind, Parameter, Provenance, Row, Table};
+use accelflow_units::Time;
 
-impl Provenance {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Provenance::Paper => "paper",
-            Provenance::Derived => "derived",
-            Provenance::Assumed => "assumed",
-        }
+use crate::registers::Registers;
+use crate::timing::{Clock, Timing};
+
+/// Every number of the shaper that is not an input, bound to the shaper's timing.
+pub const PARAMETERS: Table<Timing> = Table::new(&[&[
+    Row {
+        parameter: Parameter {
+            key: "shaping.clock",
+            unit: "Hz",
+            kind: Kind::whole(1.0, Clock::MAX_HZ as f64),
+            default: 250e6,
+            provenance: Provenance::Paper,
+            source: "ARCUS, section 5.1: the FPGA's clock",
+            why: "",
+        },
+        get: |timing| timing.clock.frequency().as_hz() as f64,
+        set: |timing, value| timing.clock = Clock::from_hz(value as u64).unwrap_or(Clock::PAPER),
+    },
+    Row {
+        parameter: Parameter {
+            key: "shaping.latency",
+            unit: "ns",
+            kind: Kind::number(0.0, 1e9),
+            default: 36.0,
+            provenance: Provenance::Paper,
+            source: "ARCUS, section 5.3.1: the mechanism's cost; taken from grant to release",
+            why: "",
+        },
+        get: |timing| timing.shaping_latency.as_ns_f64(),
+        set: |timing, value| timing.shaping_latency = Time::from_ns_f64(value),
+    },
+    Row {
+        parameter: Parameter {
+            key: "shaping.latency_cycles",
+            unit: "cycles",
+            kind: Kind::Fixed,
+            default: 9.0,
+            provenance: Provenance::Derived,
+            source: "36 ns x 250 MHz",
+            why: "",
+        },
+        get: |timing| timing.clock.begun(timing.shaping_latency).0 as f64,
+        set: |_, _| {},
+    },
+    Row {
+        parameter: Parameter {
+            key: "shaping.reconfiguration",
+            unit: "us",
+            kind: Kind::number(0.0, 1e9),
+            default: 10.0,
+            provenance: Provenance::Paper,
+            source: "ARCUS, section 5.3.1: several rounds of PCIe transactions",
+            why: "",
+        },
+        get: |timing| timing.reconfiguration.as_us_f64(),
+        set: |timing, value| timing.reconfiguration = Time::from_ns_f64(value * 1e3),
+    },
+    Row {
+        parameter: fixed(
+            "shaping.initial_fill",
+            1.0,
+            "",
+            "share of the bucket that is full when a flow begins; not printed, full is usual",
+        ),
+        get: |_| 1.0,
+        set: |_, _| {},
+    },
+    Row {
+        parameter: fixed(
+            "shaping.grants_per_cycle",
+            1.0,
+            "segments",
+            "ARCUS, section 5.1 has a round-robin arbiter; a decision a cycle is what one does",
+        ),
+        get: |_| 1.0,
+        set: |_, _| {},
+    },
+    Row {
+        parameter: fixed(
+            "shaping.register_width",
+            32.0,
+            "bits",
+            "not printed; the largest register value of Table 2 has 21 bits",
+        ),
+        get: |_| f64::from(Registers::MAX.count_ones()),
+        set: |_, _| {},
+    },
+]]);
+
+const fn fixed(
+    key: &'static str,
+    default: f64,
+    unit: &'static str,
+    source: &'static str,
+) -> Parameter {
+    Parameter {
+        key,
+        unit,
+        kind: Kind::Fixed,
+        default,
+        provenance: Provenance::Assumed,
+        source,
+        why: "",
     }
 }
-
-/// A number that the shaper rests on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameter {
-    /// Its name.
-    pub key: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// The unit of the value; empty for a ratio.
-    pub unit: &'static str,
-    /// Where it comes from.
-    pub provenance: Provenance,
-    /// The place in the paper, or the arithmetic, or the reason.
-    pub source: &'static str,
-}
-
-/// Every number of the shaper that is not an input.
-pub const PARAMETERS: [Parameter; 7] = [
-    Parameter {
-        key: "shaping.clock",
-        value: 250e6,
-        unit: "Hz",
-        provenance: Provenance::Paper,
-        source: "ARCUS, section 5.1: the FPGA's clock",
-    },
-    Parameter {
-        key: "shaping.latency",
-        value: 36.0,
-        unit: "ns",
-        provenance: Provenance::Paper,
-        source: "ARCUS, section 5.3.1: the mechanism's cost; taken from grant to release",
-    },
-    Parameter {
-        key: "shaping.latency_cycles",
-        value: 9.0,
-        unit: "cycles",
-        provenance: Provenance::Derived,
-        source: "36 ns x 250 MHz",
-    },
-    Parameter {
-        key: "shaping.reconfiguration",
-        value: 10.0,
-        unit: "us",
-        provenance: Provenance::Paper,
-        source: "ARCUS, section 5.3.1: several rounds of PCIe transactions",
-    },
-    Parameter {
-        key: "shaping.initial_fill",
-        value: 1.0,
-        unit: "",
-        provenance: Provenance::Assumed,
-        source: "share of the bucket that is full when a flow begins; not printed, full is usual",
-    },
-    Parameter {
-        key: "shaping.grants_per_cycle",
-        value: 1.0,
-        unit: "segments",
-        provenance: Provenance::Assumed,
-        source: "section 5.1 has a round-robin arbiter; a decision a cycle is what one does",
-    },
-    Parameter {
-        key: "shaping.register_width",
-        value: 32.0,
-        unit: "bits",
-        provenance: Provenance::Assumed,
-        source: "not printed; the largest register value of Table 2 has 21 bits",
-    },
-];

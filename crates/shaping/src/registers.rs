@@ -2,8 +2,9 @@
 
 use accelflow_units::{Cycles, Frequency};
 
-use crate::limits::MAX_REGISTER;
-use crate::{Clock, ShapingError};
+use crate::error::ShapingError;
+use crate::limits::REGISTER_MAX;
+use crate::timing::Clock;
 
 /// What a token stands for (section 4.2: "shaping Gbps or IOPS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +52,7 @@ pub struct Registers {
 impl Registers {
     /// The largest value of a register. 32 bits are assumed: the paper prints no width, and its
     /// largest value has 21.
-    pub const MAX: u32 = MAX_REGISTER;
+    pub const MAX: u32 = REGISTER_MAX;
 
     /// A refill of `refill` tokens every `interval` cycles into a bucket of `bucket` tokens.
     ///

@@ -2,8 +2,8 @@
 
 use accelflow_units::{Cycles, Frequency, Time};
 
-use crate::ShapingError;
-use crate::limits::MAX_CLOCK_HZ;
+use crate::error::ShapingError;
+use crate::limits::CLOCK_MAX_HZ;
 
 /// A clock whose cycle 0 begins at time zero; cycle `n` begins at the edge `n`.
 ///
@@ -14,7 +14,7 @@ pub struct Clock(Frequency);
 
 impl Clock {
     /// The fastest clock, in hertz: one cycle a picosecond.
-    pub const MAX_HZ: u64 = MAX_CLOCK_HZ;
+    pub const MAX_HZ: u64 = CLOCK_MAX_HZ;
 
     /// 250 MHz, the clock of the prototype's FPGA (section 5.1).
     pub const PAPER: Clock = match Frequency::from_hz(250_000_000) {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_shaping::{
-    FlowConfig, FlowId, Message, PARAMETERS, Provenance, Registers, Segment, Shaper, ShapingError,
-    Splitting, Timing, Unit,
+    FlowConfig, FlowId, Message, PARAMETERS, Registers, Segment, Shaper, ShapingError, Splitting,
+    Timing, Unit,
 };
 use accelflow_units::{Bytes, Cycles, Time};
 use proptest::collection::vec;
@@ -250,20 +250,14 @@ fn strangers_empty_messages_full_queues_and_the_past_are_refused() {
 #[test]
 fn the_table_of_parameters_says_what_the_code_does() {
     let timing = Timing::default();
-    let value = |key: &str| PARAMETERS.iter().find(|it| it.key == key).unwrap().value;
-    let hz = timing.clock.frequency().as_hz();
-    assert_eq!(hz as f64, value("shaping.clock"));
-    assert_eq!(timing.shaping_latency.as_ns_f64(), value("shaping.latency"));
+    assert_eq!(PARAMETERS.faults(Timing::default), Vec::<String>::new());
+    let value = |key: &str| PARAMETERS.parameter(key).unwrap().default;
     let latency = Cycles(value("shaping.latency_cycles") as u64);
     assert_eq!(timing.clock.edge(latency), timing.shaping_latency);
-    let reconfiguration = value("shaping.reconfiguration");
-    assert_eq!(timing.reconfiguration.as_us_f64(), reconfiguration);
     let width = value("shaping.register_width") as u32;
     assert_eq!(u64::from(Registers::MAX), (1 << width) - 1);
     let full = shaper(&[bytes(3, 200, 10)]).tokens(Time::ZERO, A).unwrap();
     assert_eq!(full as f64, 200.0 * value("shaping.initial_fill"));
-    assert!(PARAMETERS.iter().all(|it| !it.source.is_empty()));
-    assert_eq!(Provenance::Paper.name(), "paper");
 }
 
 proptest! {

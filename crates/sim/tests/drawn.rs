@@ -262,16 +262,15 @@ fn every_parameter_of_facts_decides_its_fields() {
             ],
         ),
     ];
-    let known = PARAMETERS.iter().filter(|it| it.key.starts_with("facts."));
-    assert!(
-        known
-            .map(|it| it.key)
-            .eq(cases.iter().map(|it| it.0).collect::<Vec<_>>())
-    );
+    let keys = || {
+        let keys = PARAMETERS.parameters().map(|parameter| parameter.key);
+        keys.filter(|key| key.starts_with("facts."))
+    };
+    assert!(keys().eq(cases.iter().map(|it| it.0).collect::<Vec<_>>()));
     for (key, fields) in cases {
         let mut config = Config::default();
-        for parameter in PARAMETERS.iter().filter(|it| it.key.starts_with("facts.")) {
-            config.set(parameter.key, 0.0).unwrap();
+        for key in keys() {
+            config.set(key, 0.0).unwrap();
         }
         config.set(key, 0.25).unwrap();
         let odds = config.facts.odds().unwrap();

@@ -295,6 +295,9 @@ fn a_step_of_any_parameter_changes_the_result() {
 #[test]
 fn every_parameter_has_a_row() {
     let tested: BTreeSet<&str> = rows().iter().map(|row| row.0).collect();
-    let known: BTreeSet<&str> = PARAMETERS.iter().map(|it| it.key).collect();
+    let known: BTreeSet<&str> = PARAMETERS
+        .parameters()
+        .map(|parameter| parameter.key)
+        .collect();
     assert_eq!(tested, known);
 }

@@ -190,7 +190,7 @@ fn impossible_runs_are_refused() {
     config.core.count = 0;
     assert_eq!(
         refused(&config, &plan, &together(1)).to_string(),
-        "core.count = 0: allowed is a whole number from 1 to 1024 cores"
+        "core.count = 0: must be a whole number from 1 to 1024 cores"
     );
     let ends_on_a_core = Service::new("Half", "Half", vec![receive(0), Phase::Cpu]).unwrap();
     let plan = fixed_plan(&ends_on_a_core, 1_000.0, 500, &round_cost);

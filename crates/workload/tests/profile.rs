@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
-    Averaging, Cost, PAPER_SHARES, PaperOptions, Profile, Provenance, RemoteWaits, ShareKind,
-    shares,
+    Averaging, Cost, PAPER_SHARES, PaperOptions, Profile, RemoteWaits, ShareKind, shares,
 };
 use accelflow_workload::services::{Service, invocations, social_network};
 
@@ -22,9 +22,9 @@ fn value(profile: &Profile, name: &str) -> f64 {
     profile
         .parameters()
         .iter()
-        .find(|parameter| parameter.name == name)
+        .find(|parameter| parameter.key == name)
         .unwrap()
-        .value
+        .default
 }
 
 #[test]
@@ -156,13 +156,13 @@ fn waits_are_by_receiving_trace() {
 fn every_parameter_has_an_origin_and_the_scale_is_assumed() {
     let profile = paper(&PaperOptions::default());
     let origin = |name: &str| {
-        let it = profile
+        let parameter = profile
             .parameters()
             .iter()
-            .find(|parameter| parameter.name == name)
+            .find(|parameter| parameter.key == name)
             .unwrap();
-        assert!(!it.note.is_empty(), "{name}");
-        it.provenance
+        assert!(!parameter.source.is_empty(), "{name}");
+        parameter.provenance
     };
     assert_eq!(origin("tcp_cost_ns"), Provenance::Assumed);
     assert_eq!(origin("share.(De)Ser"), Provenance::Paper);

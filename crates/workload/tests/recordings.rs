@@ -4,10 +4,11 @@
 
 mod common;
 
+use accelflow_parameters::Provenance;
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
-    Calibration, PhaseProfile, Profile, Provenance, RecordedPhase, Recording, RecordingOptions,
+    Calibration, PhaseProfile, Profile, RecordedPhase, Recording, RecordingOptions,
 };
 use accelflow_workload::services::social_network;
 
@@ -127,7 +128,7 @@ fn application_logic_that_was_not_measured_has_the_papers_share() {
         profile
             .parameters()
             .iter()
-            .find(|parameter| parameter.name == name)
+            .find(|parameter| parameter.key == name)
             .unwrap()
             .provenance
     };

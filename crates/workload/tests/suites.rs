@@ -240,7 +240,7 @@ fn serverless_functions_compute_as_long_as_azures_scaled() {
         profile
             .parameters()
             .iter()
-            .any(|parameter| parameter.name == "app.ImgRot_ns")
+            .any(|parameter| parameter.key == "app.ImgRot_ns")
     );
 }
 

@@ -86,7 +86,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "explain",
         "explain",
         "explain",
-        "Say where the parameter KEY comes from; without KEY, list all parameters.",
+        "Explain the parameter KEY: default, allowed values, provenance; without KEY, list all.",
     ),
     Listed(
         "accelerometer",

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 
 __all__ = ["read_assignments", "read_settings"]
 
 
-def read_assignments(texts: Sequence[str]) -> dict[str, float]:
-    """Read NAME=NUMBER texts into numbers by name. Raises InputError for any other text."""
+def read_assignments(texts: Sequence[str], option: str = "--set") -> dict[str, float]:
+    """Read NAME=NUMBER texts, given to `option`, into numbers by name.
+
+    Raises InputError for any other text.
+    """
     found: dict[str, float] = {}
     for text in texts:
         name, equals, number = text.partition("=")
@@ -17,13 +20,15 @@ def read_assignments(texts: Sequence[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not name:
-            raise InputError(f"'{text}' is not of the form NAME=NUMBER")
+            raise refused(option, text, "must be of the form NAME=NUMBER")
         found[name.strip()] = value
     return found
 
 
-def read_settings(texts: Sequence[str]) -> dict[str, float | str]:
-    """Read KEY=VALUE texts into values by key; a value that is not a number stays a text.
+def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, float | str]:
+    """Read KEY=VALUE texts, given to `option`, into values by key.
+
+    A value that is not a number stays a text.
 
     Raises InputError for a text of another form, and for a key that is set twice.
     """
@@ -31,9 +36,9 @@ def read_settings(texts: Sequence[str]) -> dict[str, float | str]:
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key or not value:
-            raise InputError(f"'{text}' is not of the form KEY=VALUE")
+            raise refused(option, text, "must be of the form KEY=VALUE")
         if key in found:
-            raise InputError(f"'{text}': {key} is set twice")
+            raise refused(option, text, f"must not set {key} again")
         try:
             found[key] = float(value)
         except ValueError:

@@ -2,65 +2,86 @@
 
 import json
 import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from accelflow import simulation
 from accelflow.cli import offered
-from accelflow.errors import InputError, did_you_mean
+from accelflow.cli.parameter_page import markdown
+from accelflow.errors import refused
+from accelflow.parameters import Engine, Parameter, engines
 
-PROFILE = "profile"
-LIST_ALL = "; `accelflow explain` lists them all"
+#: The longest line of what is explained.
+_WIDTH = 96
 
 
 @click.command("explain")
 @click.argument("key", required=False, shell_complete=offered.parameter_keys)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
-def explain(key: str | None, as_json: bool) -> None:
-    """Say where the parameter KEY comes from; without KEY, list all parameters.
+@click.option(
+    "--markdown",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all parameters to FILE, as docs/parameters.md has them.",
+)
+def explain(key: str | None, as_json: bool, page: Path | None) -> None:
+    """Explain the parameter KEY: default, allowed values, provenance; without KEY, list all.
 
-    KEY may also be the beginning of several keys, such as `relief`. `profile` lists what the costs
-    of the profile `paper` rest on.
+    KEY may also be the beginning of several keys, such as
+    `relief`. Keys of the simulated server stand alone; those of other models begin with `area`,
+    `power`, `cerebros`, `cerebros.analytic`, `arcus`, `relief_suite` or `profile`.
     """
-    if key is not None and (key == PROFILE or key.startswith(f"{PROFILE}.")):
-        _explain_profile(key.removeprefix(PROFILE).removeprefix("."), as_json=as_json)
+    known = engines(simulation.ASSUMED_TCP_COST_NS)
+    if page is not None:
+        page.write_text(markdown(known), encoding="utf-8")
         return
-    table = simulation.parameters()
-    found = [p for p in table if key is None or p.key == key or p.key.startswith(f"{key}.")]
-    if not found:
-        hint = did_you_mean(str(key), (p.key for p in table))
-        raise InputError(f"unknown parameter '{key}'{hint or LIST_ALL}")
+    found = [
+        parameter
+        for engine in known
+        for parameter in engine.parameters
+        if key is None or parameter.key == key or parameter.key.startswith(f"{key}.")
+    ]
+    if key is not None and not found:
+        allowed = "must be a key that `accelflow explain` lists"
+        raise refused("parameter", key, allowed, _keys(known))
     if as_json:
-        click.echo(json.dumps([asdict(p) for p in found], indent=2))
-        return
-    if len(found) > 1:
-        width = max(len(p.key) for p in found)
-        for p in found:
-            named = next((it.name for it in p.choices if it.value == p.default and it.name), None)
-            value = named or f"{p.default:g}"
-            click.echo(f"{p.key:{width}}  {value:>15} {p.unit:24} {p.provenance}".rstrip())
-        return
-    (p,) = found
-    click.echo(f"{p.key} = {p.text(p.default)} {p.unit}".rstrip())
-    click.echo(f"allowed     {p.allowed}")
-    click.echo(f"provenance  {p.provenance}")
-    click.echo(f"source      {p.source}")
-    if p.why:
-        lead = "why         "
-        click.echo(textwrap.fill(p.why, 96, initial_indent=lead, subsequent_indent=" " * len(lead)))
+        click.echo(json.dumps([asdict(parameter) for parameter in found], indent=2))
+    elif len(found) == 1:
+        _explain(found[0])
+    else:
+        _list(found)
 
 
-def _explain_profile(name: str, *, as_json: bool) -> None:
-    rows = simulation.profile_parameters()
-    found = [row for row in rows if name in {"", row["name"]}]
-    if not found:
-        hint = did_you_mean(f"{PROFILE}.{name}", (f"{PROFILE}.{row['name']}" for row in rows))
-        hint = hint or f"; `accelflow explain {PROFILE}` lists them all"
-        raise InputError(f"unknown parameter '{PROFILE}.{name}'{hint}")
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-        return
-    for row in found:
-        click.echo(f"{PROFILE}.{row['name']} = {row['value']:g}  {row['provenance']}")
-        click.echo(textwrap.indent(textwrap.fill(row["note"], 92), "    "))
+def _keys(known: Sequence[Engine]) -> list[str]:
+    return [parameter.key for engine in known for parameter in engine.parameters]
+
+
+def _list(parameters: Sequence[Parameter]) -> None:
+    width = max(len(parameter.key) for parameter in parameters)
+    for one in parameters:
+        value = one.text(one.default)
+        click.echo(f"{one.key:{width}}  {value:>15} {one.unit:24} {one.provenance}".rstrip())
+
+
+def _explain(parameter: Parameter) -> None:
+    default = parameter.text(parameter.default)
+    click.echo(f"{parameter.key} = {default} {parameter.unit}".rstrip())
+    _line("allowed", parameter.allowed)
+    width = max((len(choice.label) for choice in parameter.choices), default=0)
+    for choice in parameter.choices:
+        if choice.meaning:
+            _line("", f"{choice.label:{width}}  {choice.meaning}", width + 2)
+    _line("provenance", parameter.provenance)
+    _line("source", parameter.source)
+    if parameter.why:
+        _line("why", parameter.why)
+
+
+def _line(name: str, text: str, indent: int = 0) -> None:
+    lead = f"{name:12}"
+    further = " " * (len(lead) + indent)
+    click.echo(textwrap.fill(text, _WIDTH, initial_indent=lead, subsequent_indent=further))

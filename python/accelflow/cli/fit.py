@@ -67,7 +67,7 @@ def fit_command(**options: Any) -> None:
     if options["seed"] < 0:
         raise InputError(f"--seed {options['seed']}: must be at least 0")
     campaign = Campaign(options["threads"], options["out"])
-    fixed = read_settings(options["fixed"])
+    fixed = read_settings(options["fixed"], "--fix")
     lengths = Lengths(requests=options["requests"], seeds=options["seeds"], noise=options["noise"])
     found = campaign.run(
         lambda runner: fit(

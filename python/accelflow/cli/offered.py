@@ -36,7 +36,7 @@ def services(context: click.Context, _: click.Parameter, typed: str) -> list[str
 
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Offer the parameters of the simulated server."""
-    return [
-        parameter.key for parameter in parameters.parameters() if parameter.key.startswith(typed)
-    ]
+    """Offer the parameters of all engines."""
+    known = parameters.engines(simulation.ASSUMED_TCP_COST_NS)
+    keys = (parameter.key for engine in known for parameter in engine.parameters)
+    return [key for key in keys if key.startswith(typed)]

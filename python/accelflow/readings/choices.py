@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.errors import InputError, did_you_mean
+from accelflow.errors import InputError, refused
 from accelflow.files import parse_toml
 from accelflow.reproduce import Scenario
 
@@ -127,8 +127,7 @@ def select(names: Sequence[str]) -> tuple[Choice, ...]:
     known = [choice.name for choice in choices()]
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
-            raise InputError(f"unknown choice '{name}'{hint}")
+            raise refused("choice", name, known=known)
     return tuple(choice for choice in choices() if not names or choice.name in names)
 
 

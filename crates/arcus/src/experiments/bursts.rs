@@ -6,7 +6,7 @@ use accelflow_units::{Bytes, Time};
 use super::report::{Paper, Report, Row, Series};
 use super::use_cases::shaped;
 use crate::control::Rate;
-use crate::parameters::datapath;
+use crate::parameters::{PANIC_BUFFER, datapath};
 use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
 
 /// The slices of time that the figure's curves are over.
@@ -30,7 +30,7 @@ pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
     let platform = Platform::prototype(vec![datapath()]);
     let weighted = Mechanism::Panic {
         order: Order::WeightedFair,
-        buffer: 256,
+        buffer: PANIC_BUFFER,
     };
     let arcus = Mechanism::arcus(vec![
         shaped(Rate::GbitPerS(8.0), 64 * 8, 4_096)?,

@@ -3,7 +3,7 @@
 use accelflow_units::{Bytes, Time};
 
 use super::report::{Paper, Report, Row, Series};
-use crate::parameters::{ipsec, synthetic};
+use crate::parameters::{PANIC_BUFFER, ipsec, synthetic};
 use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
 
 /// Loads of VM2.
@@ -57,7 +57,7 @@ fn pattern_points(
     let platform = Platform::prototype(vec![ipsec()]);
     let panic = Mechanism::Panic {
         order: Order::Priority,
-        buffer: 256,
+        buffer: PANIC_BUFFER,
     };
     let settings = Settings::lasting(Time::from_us(1_000)).seeded(seed);
     let point = |load: f64| {

@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Time};
 use super::report::{Paper, Report, Row};
 use super::use_cases::shaped;
 use crate::control::Rate;
-use crate::parameters::{aes_cbc, compression, sha1_hmac};
+use crate::parameters::{PANIC_BUFFER, aes_cbc, compression, sha1_hmac};
 use crate::{
     Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings,
     StorageConfig, simulate,
@@ -37,7 +37,7 @@ fn key_value_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     let mechanisms = [
         Mechanism::Panic {
             order: Order::WeightedFair,
-            buffer: 256,
+            buffer: PANIC_BUFFER,
         },
         Mechanism::arcus(vec![
             shaped(promised, 64, 4_096)?,

@@ -56,7 +56,7 @@ impl Packet {
 }
 
 /// A link between the host and the device. The defaults are the paper's prototype, where it prints
-/// them; [`crate::PARAMETERS`] has the sources.
+/// them; [`crate::parameters::PARAMETERS`] has the sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PcieConfig {
     /// The rate of a lane.

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use accelflow_parameters::Refusal;
+
 use super::design::{Coefficients, Design};
 use super::granularity::Offload;
 use super::point::Point;
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
-use crate::ModelError;
 
 /// Points that are evaluated in one go: few enough for a processor's first cache.
 const BLOCK: usize = 256;
@@ -48,11 +49,11 @@ impl Column {
         (first, points): (usize, usize),
         rule: &str,
         allowed: impl Fn(f64) -> bool,
-    ) -> Result<(), ModelError> {
+    ) -> Result<(), Refusal> {
         match self {
-            Column::One(value) if !allowed(*value) => Err(ModelError::new(place, value, rule)),
+            Column::One(value) if !allowed(*value) => Err(Refusal::new(place, value, rule)),
             Column::One(_) => Ok(()),
-            Column::Each(values) if values.len() != points => Err(ModelError::new(
+            Column::Each(values) if values.len() != points => Err(Refusal::new(
                 place,
                 format!("{} values", values.len()),
                 format!("must have one, or one for each of {points} points"),
@@ -66,7 +67,7 @@ impl Column {
                 let bad = values.iter().position(|value| !allowed(*value));
                 let index = bad.unwrap_or_default();
                 let place = format!("{place}[{}]", first + index);
-                Err(ModelError::new(place, values[index], rule))
+                Err(Refusal::new(place, values[index], rule))
             }
         }
     }
@@ -99,7 +100,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    fn check(&self, points: (usize, usize)) -> Result<(), ModelError> {
+    fn check(&self, points: (usize, usize)) -> Result<(), Refusal> {
         for (place, column) in [
             ("setup_cycles", &self.setup),
             ("transfer_cycles", &self.transfer),
@@ -132,7 +133,7 @@ impl Sweep {
     /// points are numbered from `first` on in messages, for callers that pass them piece by piece.
     ///
     /// # Errors
-    /// [`ModelError`] for a value out of range, naming its column and index, and for columns of
+    /// [`Refusal`] for a value out of range, naming its column and index, and for columns of
     /// different lengths.
     pub fn evaluate(
         &self,
@@ -140,12 +141,12 @@ impl Sweep {
         first: usize,
         speedup: &mut [f64],
         latency_reduction: &mut [f64],
-    ) -> Result<(), ModelError> {
+    ) -> Result<(), Refusal> {
         let points = speedup.len();
         if latency_reduction.len() != points {
             let found = format!("{} values", latency_reduction.len());
             let rule = format!("must have {points}, as the speedups have");
-            return Err(ModelError::new("latency_reduction", found, rule));
+            return Err(Refusal::new("latency_reduction", found, rule));
         }
         let points = (first, points);
         self.host
@@ -228,12 +229,12 @@ impl BreakEven {
         first: usize,
         from_bytes: &mut [f64],
         to_bytes: &mut [f64],
-    ) -> Result<(), ModelError> {
+    ) -> Result<(), Refusal> {
         let points = from_bytes.len();
         if to_bytes.len() != points {
             let found = format!("{} values", to_bytes.len());
             let rule = format!("must have {points}, as from_bytes has");
-            return Err(ModelError::new("to_bytes", found, rule));
+            return Err(Refusal::new("to_bytes", found, rule));
         }
         let points = (first, points);
         self.cycles_per_byte

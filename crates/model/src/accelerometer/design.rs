@@ -1,6 +1,6 @@
 //! How work is handed to an accelerator, and which costs that puts on whom.
 
-use crate::ModelError;
+use accelflow_parameters::Refusal;
 
 /// What the thread that offloads does until the response is there (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,14 +102,14 @@ impl Design {
     /// By default it does, except for a remote accelerator (below equation 2 of the paper).
     ///
     /// # Errors
-    /// [`ModelError`] for a contradiction: a driver that does not wait in Sync, where the core
+    /// [`Refusal`] for a contradiction: a driver that does not wait in Sync, where the core
     /// waits for the response itself, or on the chip, where the core moves the data itself; and
     /// one that waits for a remote accelerator without Sync.
     pub fn new(
         threading: Threading,
         placement: Placement,
         driver_waits: Option<bool>,
-    ) -> Result<Design, ModelError> {
+    ) -> Result<Design, Refusal> {
         let must = match (threading, placement) {
             (Threading::Sync, _) => Some((true, "with threading sync the core waits")),
             (_, Placement::OnChip) => Some((true, "on_chip the core moves the data itself")),
@@ -117,7 +117,7 @@ impl Design {
             (_, Placement::OffChip) => None,
         };
         match (driver_waits, must) {
-            (Some(given), Some((needed, why))) if given != needed => Err(ModelError::new(
+            (Some(given), Some((needed, why))) if given != needed => Err(Refusal::new(
                 "driver_waits",
                 given,
                 format!("must be {needed} or absent, since {why}"),
@@ -135,10 +135,10 @@ impl Design {
     /// (5) states one, which is the default; the 1.4 % of Fig. 20 results from two.
     ///
     /// # Errors
-    /// [`ModelError`] unless it is 1 or 2.
-    pub fn with_latency_switches(self, switches: u32) -> Result<Design, ModelError> {
+    /// [`Refusal`] unless it is 1 or 2.
+    pub fn with_latency_switches(self, switches: u32) -> Result<Design, Refusal> {
         if !(1..=2).contains(&switches) {
-            return Err(ModelError::new(
+            return Err(Refusal::new(
                 "latency_thread_switches",
                 switches,
                 "must be 1 or 2",

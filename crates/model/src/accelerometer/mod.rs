@@ -32,7 +32,7 @@
 //!     acceleration: 6.0,
 //! };
 //! assert_eq!(format!("{:.2}", 100.0 * (point.speedup(design) - 1.0)), "15.78");
-//! # Ok::<(), accelflow_model::ModelError>(())
+//! # Ok::<(), accelflow_model::Refusal>(())
 //! ```
 
 pub mod batch;

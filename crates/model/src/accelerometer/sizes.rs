@@ -1,7 +1,8 @@
 //! The sizes of a kernel's offloads, as Figs. 15, 19, 21 and 22 of the paper show them.
 
+use accelflow_parameters::Refusal;
+
 use super::granularity::Lucrative;
-use crate::ModelError;
 
 /// What lies between the points of a [`SizeCdf`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +26,11 @@ impl SizeCdf {
     /// point's share is that of offloads of exactly its size.
     ///
     /// # Errors
-    /// [`ModelError`] for no points, a size that is not above the one before, a share outside 0 to
+    /// [`Refusal`] for no points, a size that is not above the one before, a share outside 0 to
     /// 1 or below the one before, a last share that is not 1.
-    pub fn new(
-        points: Vec<(f64, f64)>,
-        interpolation: Interpolation,
-    ) -> Result<SizeCdf, ModelError> {
+    pub fn new(points: Vec<(f64, f64)>, interpolation: Interpolation) -> Result<SizeCdf, Refusal> {
         let Some(&last) = points.last() else {
-            return Err(ModelError::new(
+            return Err(Refusal::new(
                 "sizes",
                 "[]",
                 "must have at least one point of size and cumulative share",
@@ -46,19 +44,19 @@ impl SizeCdf {
                     "must be a number above {}: sizes must increase from point to point",
                     before.0
                 );
-                return Err(ModelError::new(place("bytes"), size, rule));
+                return Err(Refusal::new(place("bytes"), size, rule));
             }
             if !(share >= before.1 && share <= 1.0) {
                 let rule = format!(
                     "must be from {} to 1: cumulative shares must not decrease",
                     before.1
                 );
-                return Err(ModelError::new(place("cumulative_ratio"), share, rule));
+                return Err(Refusal::new(place("cumulative_ratio"), share, rule));
             }
             before = (size, share);
         }
         if last.1 != 1.0 {
-            return Err(ModelError::new(
+            return Err(Refusal::new(
                 format!("sizes.cumulative_ratio[{}]", points.len() - 1),
                 last.1,
                 "must be 1: all offloads are at most as large as the last size",

@@ -1,10 +1,12 @@
 //! Intervals and sensitivities: what the results are when inputs are not known exactly.
 
+use std::fmt;
+
 use accelflow_kernel::Stream;
+use accelflow_parameters::Refusal;
 
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 use super::scenario::{Kernel, Queueing, Scenario, Selection};
-use crate::ModelError;
 
 /// What is known of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,28 +36,41 @@ pub enum Distribution {
     },
 }
 
+impl fmt::Display for Distribution {
+    /// As users write it: `min 2, max 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Distribution::Uniform { min, max } => write!(f, "min {min}, max {max}"),
+            Distribution::Triangular { min, mode, max } => {
+                write!(f, "min {min}, mode {mode}, max {max}")
+            }
+            Distribution::Normal { mean, sd } => write!(f, "mean {mean}, sd {sd}"),
+        }
+    }
+}
+
 impl Distribution {
     /// # Errors
-    /// [`ModelError`] unless the numbers are finite, in order, and not all the same.
-    pub fn check(self, place: &str) -> Result<(), ModelError> {
+    /// [`Refusal`] unless the numbers are finite, in order, and not all the same.
+    pub fn check(self, place: &str) -> Result<(), Refusal> {
         let (allowed, rule) = match self {
             Distribution::Uniform { min, max } => (
                 min < max && (max - min).is_finite(),
-                "min must be below max",
+                "must have min below max",
             ),
             Distribution::Triangular { min, mode, max } => (
                 min <= mode && mode <= max && min < max && (max - min).is_finite(),
-                "mode must be from min to max, and min below max",
+                "must have mode from min to max, and min below max",
             ),
             Distribution::Normal { mean, sd } => (
                 mean.is_finite() && sd > 0.0 && sd.is_finite(),
-                "mean must be a number and sd above 0",
+                "must have a number as mean, and sd above 0",
             ),
         };
         if allowed {
             return Ok(());
         }
-        Err(ModelError::new(place, format!("{self:?}"), rule))
+        Err(Refusal::new(place, self, rule))
     }
 
     /// The value to calculate with when there is to be one: mean or mode.
@@ -223,7 +238,7 @@ pub struct Samples {
     /// Draws that no service could have, such as an overloaded accelerator, and so do not count.
     pub rejected: usize,
     /// Why the last of them was rejected.
-    pub why_rejected: Option<ModelError>,
+    pub why_rejected: Option<Refusal>,
 }
 
 /// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments
@@ -231,14 +246,14 @@ pub struct Samples {
 /// sizes are all given, what is not drawn follows, so that alpha C = n C_b E(g^beta) as before.
 ///
 /// # Errors
-/// [`ModelError`] for an invalid distribution, for two uncertain inputs of which one follows from
+/// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from
 /// the other, and if every draw is rejected.
 pub fn sample(
     scenario: &Scenario,
     uncertain: &[Uncertain],
     draws: usize,
     seed: u64,
-) -> Result<Samples, ModelError> {
+) -> Result<Samples, Refusal> {
     for input in uncertain {
         input.distribution.check(input.field.name())?;
     }
@@ -291,24 +306,22 @@ fn is_uncertain(uncertain: &[Uncertain], field: Field, kernel: usize) -> bool {
     all.any(|input| input.field == field && (shared || input.kernel == kernel))
 }
 
-fn check_independent(
-    kernel: &Kernel,
-    is_uncertain: impl Fn(Field) -> bool,
-) -> Result<(), ModelError> {
+fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> Result<(), Refusal> {
     let given = kernel.host_cost.cycles_per_byte.is_some();
-    let refuse = |field: Field, why: &str| Err(ModelError::new(field.name(), "a range", why));
+    let refuse = |field: Field, why: &str| Err(Refusal::new(field.name(), "a range", why));
     if is_uncertain(Field::Complexity) && given {
         return refuse(
             Field::Complexity,
-            "would change the unit of cycles_per_byte; leave that out, and give sizes",
+            "must be a number, as a range would change the unit of cycles_per_byte; leave that out, \
+             and give sizes",
         );
     }
     let tied = given && kernel.sizes.is_some();
     if tied && is_uncertain(Field::KernelShare) && is_uncertain(Field::CyclesPerByte) {
         return refuse(
             Field::CyclesPerByte,
-            "follows from kernel_share_ratio, which is a range as well, offloads_per_s, sizes and \
-             host_cycles_per_s; leave one of the two out",
+            "must be left out: it follows from offloads_per_s, sizes, host_cycles_per_s and \
+             kernel_share_ratio, which is a range, too",
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! A service as JSON, and its outcome as JSON.
 
-use accelflow_model::ModelError;
+use accelflow_model::Refusal;
 use accelflow_model::accelerometer::uncertainty::{
     Distribution, Field, Samples, Swing, Uncertain, quantile, sample, tornado,
 };
@@ -102,20 +102,16 @@ pub(super) fn named<T: Copy>(
     place: &str,
     name: &str,
     known: &[(&'static str, T)],
-) -> Result<T, ModelError> {
+) -> Result<T, Refusal> {
     let found = known.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| ModelError {
-        place: place.to_owned(),
-        value: format!("'{name}'"),
-        allowed: format!(
-            "must be one of {}",
-            known.iter().map(|k| k.0).collect::<Vec<_>>().join(", ")
-        ),
-    })
+    let known = known.iter().map(|(known, _)| *known);
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| Refusal::unknown(place, name, known))
 }
 
 impl KernelRequest {
-    fn kernel(&self) -> Result<Kernel, ModelError> {
+    fn kernel(&self) -> Result<Kernel, Refusal> {
         let threadings = Threading::ALL.map(|t| (t.name(), t));
         let placements = Placement::ALL.map(|p| (p.name(), p));
         let design = Design::new(
@@ -159,7 +155,7 @@ impl KernelRequest {
 }
 
 impl QueueRequest {
-    fn queueing(&self) -> Result<Queueing, ModelError> {
+    fn queueing(&self) -> Result<Queueing, Refusal> {
         let known = [
             ("kimura", Approximation::Kimura),
             ("allen_cunneen", Approximation::AllenCunneen),
@@ -185,13 +181,13 @@ impl QueueRequest {
 }
 
 impl SizesRequest {
-    fn cdf(&self) -> Result<SizeCdf, ModelError> {
+    fn cdf(&self) -> Result<SizeCdf, Refusal> {
         if self.bytes.len() != self.cumulative_ratio.len() {
-            return Err(ModelError {
-                place: "sizes.cumulative_ratio".to_owned(),
-                value: format!("{} values", self.cumulative_ratio.len()),
-                allowed: format!("must have one for each of {} bytes", self.bytes.len()),
-            });
+            return Err(Refusal::new(
+                "sizes.cumulative_ratio",
+                format!("{} values", self.cumulative_ratio.len()),
+                format!("must have one for each of {} bytes", self.bytes.len()),
+            ));
         }
         let known = [
             ("linear", Interpolation::Linear),
@@ -206,7 +202,7 @@ impl SizesRequest {
 }
 
 impl UncertainRequest {
-    fn uncertain(&self) -> Result<Uncertain, ModelError> {
+    fn uncertain(&self) -> Result<Uncertain, Refusal> {
         let distribution = match (self.min, self.mode, self.max, self.mean, self.sd) {
             (Some(min), None, Some(max), None, None) => Distribution::Uniform { min, max },
             (Some(min), Some(mode), Some(max), None, None) => {
@@ -214,12 +210,11 @@ impl UncertainRequest {
             }
             (None, None, None, Some(mean), Some(sd)) => Distribution::Normal { mean, sd },
             _ => {
-                return Err(ModelError {
-                    place: self.field.clone(),
-                    value: "a range".to_owned(),
-                    allowed: "must have min and max, or min, mode and max, or mean and sd"
-                        .to_owned(),
-                });
+                return Err(Refusal::new(
+                    &self.field,
+                    "a range",
+                    "must have min and max, or min, mode and max, or mean and sd",
+                ));
             }
         };
         let fields = Field::ALL.map(|field| (field.name(), field));
@@ -235,7 +230,7 @@ impl UncertainRequest {
 /// The message of what cannot be used.
 pub(super) fn evaluate(request: &str) -> Result<String, String> {
     let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
-    let within = |name: &str, error: ModelError| {
+    let within = |name: &str, error: Refusal| {
         if name.is_empty() {
             error.to_string()
         } else {

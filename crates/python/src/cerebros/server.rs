@@ -9,6 +9,7 @@ use accelflow_cerebros::{
     Arrivals, CerebrosError, Design, Group, Load, Outcome, Platform, Steering, analytic, breakdown,
     simulate,
 };
+use accelflow_parameters::Parameter;
 use accelflow_units::Time;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -50,17 +51,17 @@ pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<Strin
 /// Parameters of the simulated server with their origins, as JSON.
 #[pyfunction]
 pub(crate) fn cerebros_parameters() -> String {
-    let row = |p: &accelflow_cerebros::platform::Parameter| {
+    let row = |parameter: &Parameter| {
         json!({
-            "name": p.name,
-            "default": p.default,
-            "least": p.least,
-            "whole": p.whole,
-            "provenance": p.provenance,
-            "source": p.source,
+            "name": parameter.key,
+            "default": parameter.default,
+            "least": parameter.kind.range(parameter.default).0,
+            "whole": parameter.kind.is_whole(),
+            "provenance": parameter.provenance.name(),
+            "source": parameter.source,
         })
     };
-    Value::from_iter(PARAMETERS.iter().map(row)).to_string()
+    Value::from_iter(PARAMETERS.parameters().map(row)).to_string()
 }
 
 /// The services: functions, messages, schemata and working sets, as JSON.
@@ -116,12 +117,7 @@ fn run(request: &Request) -> Result<String, CerebrosError> {
     }
     let found = Design::ALL.into_iter().find(|d| d.name() == request.design);
     let design = found.ok_or_else(|| {
-        let names = Design::ALL.map(Design::name).join(", ");
-        CerebrosError {
-            place: "design".to_owned(),
-            value: request.design.clone(),
-            allowed: format!("must be one of {names}"),
-        }
+        CerebrosError::unknown("design", &request.design, Design::ALL.map(Design::name))
     })?;
     let steering = if request.affinity {
         Steering::Affinity

@@ -1,39 +1,16 @@
-//! A configuration before its defaults are set, and the conversions of rates.
+//! A configuration before its defaults are set.
 
 use accelflow_trace::Accel;
-use accelflow_units::{Bandwidth, Bytes, Cycles, Frequency, Time};
+use accelflow_units::{Bytes, Cycles, Time};
 
-use super::{
-    AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, Config, CoreConfig,
-    DispatcherConfig, ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy,
-    Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy,
-    ReliefConfig, Reuse, SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig,
-    TenantConfig, TlbConfig,
+use super::parts::{
+    AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatcherConfig,
+    ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy, Isolation, Looks,
+    MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy, ReliefConfig, Reuse,
+    SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
 };
-
-const ONE_GB_PER_S: f64 = 1e9;
-
-pub(super) fn gb(rate: Bandwidth) -> f64 {
-    rate.as_bytes_per_s() as f64 / ONE_GB_PER_S
-}
-
-/// Ranges keep rates and clocks above zero, so the fallbacks are never taken.
-pub(super) fn rate(gb_per_s: f64) -> Bandwidth {
-    Bandwidth::from_bytes_per_s((gb_per_s * ONE_GB_PER_S).round() as u64).unwrap_or(ONE_BYTE_PER_S)
-}
-
-pub(super) fn hertz(ghz: f64) -> Frequency {
-    Frequency::from_hz((ghz * 1e9).round() as u64).unwrap_or(ONE_HERTZ)
-}
-
-const ONE_BYTE_PER_S: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
-    Some(rate) => rate,
-    None => unreachable!(),
-};
-const ONE_HERTZ: Frequency = match Frequency::from_hz(1) {
-    Some(clock) => clock,
-    None => unreachable!(),
-};
+use super::rates::{ONE_BYTE_PER_S, ONE_HERTZ};
+use super::server::Config;
 
 /// A configuration before any default is set.
 pub(super) fn blank() -> Config {

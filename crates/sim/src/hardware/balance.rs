@@ -1,32 +1,7 @@
 use super::core::Core;
-
-/// How LdB chooses the core of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Balancing {
-    /// The core with the fewest requests in flight, then the fewest tasks; the first of equals,
-    /// counted from the core that chooses if it is one.
-    #[default]
-    LeastLoaded,
-    /// Any.
-    Random,
-    /// One after the other.
-    RoundRobin,
-    /// Of two random ones the one that is less loaded; the first drawn of equals.
-    TwoChoices,
-    /// The core that has been idle for longest; without one, any.
-    JoinIdleQueue,
-}
+use crate::config::Balancing;
 
 impl Balancing {
-    /// By their numbers in `core.balancing`.
-    pub const ALL: [Balancing; 5] = [
-        Balancing::LeastLoaded,
-        Balancing::Random,
-        Balancing::RoundRobin,
-        Balancing::TwoChoices,
-        Balancing::JoinIdleQueue,
-    ];
-
     /// The core for a request with the random numbers `draws`. `turn` is the number of requests
     /// assigned before; of equal cores the first from `first` on is taken.
     pub(crate) fn choose<T: Copy>(

@@ -3,44 +3,7 @@ use std::collections::VecDeque;
 use accelflow_kernel::BusyTime;
 use accelflow_units::Time;
 
-/// When a core serves an interrupt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InterruptPolicy {
-    /// After all tasks that it has been given before.
-    Queued,
-    /// After the task that runs.
-    First,
-    /// At once; the task that runs goes on afterwards.
-    #[default]
-    Preempt,
-}
-
-impl InterruptPolicy {
-    /// By their numbers in `core.interrupt_policy`.
-    pub const ALL: [InterruptPolicy; 3] = [
-        InterruptPolicy::Queued,
-        InterruptPolicy::First,
-        InterruptPolicy::Preempt,
-    ];
-}
-
-/// When a core looks at the flags of traces that have ended (AccelFlow, section IV.A). What it
-/// has been given before comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Looks {
-    /// "The CPU core can be performing other work and periodically check the notification flag."
-    #[default]
-    Periodically,
-    /// "By continuously polling the flag": whenever it has nothing else to do.
-    Always,
-    /// "By executing an MWAIT-like instruction and automatically waking up".
-    WhenWoken,
-}
-
-impl Looks {
-    /// By their numbers in `core.notification`.
-    pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
-}
+use crate::config::InterruptPolicy;
 
 /// The time slices of tasks.
 #[derive(Clone, Copy, Debug)]

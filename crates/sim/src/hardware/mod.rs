@@ -22,13 +22,10 @@ mod translation;
 mod uncore;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
-pub use accelflow_shaping::dispatch::Policy;
 pub(crate) use accelflow_shaping::dispatch::{Entry, Owner, Placed};
 pub(crate) use atm::TraceMemory;
-pub use balance::Balancing;
 pub(crate) use central::CentralQueue;
 pub(crate) use core::{Core, SliceEnd, Slices, TaskStart};
-pub use core::{InterruptPolicy, Looks};
 pub(crate) use dma::Dma;
 pub(crate) use memory::Source;
 pub(crate) use network::Carried;

@@ -4,14 +4,14 @@ use accelflow_shaping::ShapingError;
 use accelflow_trace::Fault;
 use accelflow_workload::arrivals::ArrivalsError;
 
-use crate::config::ConfigError;
+use accelflow_parameters::Refusal;
 
 /// Why a simulation cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// A server parameter is outside its range.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] Refusal),
     /// The arrival process is invalid.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),

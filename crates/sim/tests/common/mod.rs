@@ -261,7 +261,7 @@ pub(crate) fn response(config: &Config, plan: &Plan, id: &str) -> Time {
 
 /// The keys of what one accelerator has in place of the number of `what` for all.
 pub(crate) fn own_keys(what: &str) -> Vec<&'static str> {
-    let keys = PARAMETERS.iter().map(|parameter| parameter.key);
+    let keys = PARAMETERS.parameters().map(|parameter| parameter.key);
     keys.filter(|key| {
         key.strip_prefix(what)
             .is_some_and(|rest| rest.starts_with('.'))

@@ -1,9 +1,10 @@
 //! Costs of operations as functions of the payload's size.
 
+use accelflow_parameters::Provenance;
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 
-use super::{Parameter, Provenance};
+use super::number::{ProfileParameter, number};
 
 /// The cost of an operation on a core, as a function of the size of the payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,12 +67,13 @@ pub const ASSUMED_SIZE_SHARES: [f64; Accel::COUNT] = [0.5, 0.5, 0.5, 0.0, 0.5, 0
 
 pub(super) fn size_share_parameters(
     shares: &[f64; Accel::COUNT],
-) -> impl Iterator<Item = Parameter> + '_ {
-    Accel::ALL.into_iter().map(|accel| Parameter {
-        name: format!("size_share.{accel}"),
-        value: shares[accel.index()],
-        provenance: Provenance::Assumed,
-        note: "share of the cost that is proportional to the payload; no paper prints it"
-            .to_owned(),
+) -> impl Iterator<Item = ProfileParameter> + '_ {
+    Accel::ALL.into_iter().map(|accel| {
+        number(
+            format!("size_share.{accel}"),
+            shares[accel.index()],
+            Provenance::Assumed,
+            "share of the cost that is proportional to the payload; no paper prints it",
+        )
     })
 }

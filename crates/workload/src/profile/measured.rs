@@ -2,10 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
 use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload, size_share_parameters};
+use super::number::{ProfileParameter, number};
 use super::paper::{PAPER_SHARES, ShareKind};
 use super::recording::{
     Direction, FORMAT, READ_VERSIONS, RecordedPhase, RecordedService, RecordedStep, Recording,
@@ -13,7 +15,6 @@ use super::recording::{
 };
 use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
 use super::waits::RemoteWaits;
-use super::{Parameter, Provenance};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
@@ -340,20 +341,18 @@ impl Reader<'_> {
 
     /// The parameters of the phases' times. (Those of operations are in the profile itself, all
     /// measured.)
-    fn parameters(&self, profile: &ServiceProfile, recording: &Recording) -> Vec<Parameter> {
+    fn parameters(&self, profile: &ServiceProfile, recording: &Recording) -> Vec<ProfileParameter> {
         let name = &self.recorded.service;
-        let mut list = vec![Parameter {
-            name: format!("{name}.operations_ns"),
-            value: profile
-                .core_time()
-                .saturating_sub(profile.app_time())
-                .as_ns_f64(),
-            provenance: Provenance::Measured,
-            note: format!(
+        let operations = profile.core_time().saturating_sub(profile.app_time());
+        let mut list = vec![number(
+            format!("{name}.operations_ns"),
+            operations.as_ns_f64(),
+            Provenance::Measured,
+            format!(
                 "sum of the recorded medians; {}, {}",
                 recording.machine, recording.date
             ),
-        }];
+        )];
         for (index, phase) in profile.phases.iter().enumerate() {
             let PhaseProfile::Cpu(time) = phase else {
                 continue;
@@ -362,21 +361,15 @@ impl Reader<'_> {
                 self.recorded.phases[index],
                 RecordedPhase::Cpu { app_ns: None, .. }
             );
-            let (provenance, note) = match measured {
+            let (provenance, source) = match measured {
                 true => (Provenance::Measured, "recorded median"),
                 false => (
                     Provenance::Derived,
                     "the paper's share of application logic",
                 ),
             };
-            let name = format!("{name}.phase_{index}.app_ns");
-            let note = note.to_owned();
-            list.push(Parameter {
-                name,
-                value: time.as_ns_f64(),
-                provenance,
-                note,
-            });
+            let key = format!("{name}.phase_{index}.app_ns");
+            list.push(number(key, time.as_ns_f64(), provenance, source));
         }
         list
     }

@@ -7,6 +7,7 @@
 
 mod cost;
 mod measured;
+mod number;
 mod paper;
 mod recording;
 mod requests;
@@ -16,6 +17,7 @@ mod waits;
 
 pub use cost::{ASSUMED_SIZE_SHARES, Cost, Payload};
 pub use measured::RecordingOptions;
+pub use number::ProfileParameter;
 pub use paper::{Averaging, PAPER_SHARES, PaperOptions, PaperProfileError, ShareKind, shares};
 pub use recording::{
     Calibration, Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase,
@@ -24,29 +26,3 @@ pub use recording::{
 pub use services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
 pub use timeouts::timeouts_per_request;
 pub use waits::{RemoteWaits, WaitDistribution};
-
-/// Where a number comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Provenance {
-    /// Printed in a paper.
-    Paper,
-    /// Calculated from other numbers.
-    Derived,
-    /// Measured.
-    Measured,
-    /// Chosen, for a stated reason.
-    Assumed,
-}
-
-/// A number that a profile rests on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
-    /// What it is, such as `tcp_cost_ns`.
-    pub name: String,
-    /// Its value, in the unit that the name ends with; a share if it ends with none.
-    pub value: f64,
-    /// Where it comes from.
-    pub provenance: Provenance,
-    /// The place, the arithmetic or the reason.
-    pub note: String,
-}

@@ -1,12 +1,13 @@
 //! Costs from the shares that the paper prints (AccelFlow, section III and Fig. 1).
 
+use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::Time;
 
 use super::cost::{ASSUMED_SIZE_SHARES, Cost, size_share_parameters};
+use super::number::{ProfileParameter, number};
 use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
 use super::waits::RemoteWaits;
-use super::{Parameter, Provenance};
 use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
 /// The kinds of work in the paper's breakdown.
@@ -299,36 +300,36 @@ fn priced(phase: PhaseWalk, costs: &[Time; 7], options: &PaperOptions) -> PhaseP
     PhaseProfile::Traces(priced.collect())
 }
 
-fn parameters(costs: &[Time; 7], options: &PaperOptions) -> Vec<Parameter> {
-    let mut list = vec![Parameter {
-        name: "tcp_cost_ns".to_owned(),
-        value: options.tcp_cost.as_ns_f64(),
-        provenance: Provenance::Assumed,
-        note: "the scale of all costs; the paper says only \"tens of us\"".to_owned(),
-    }];
+fn parameters(costs: &[Time; 7], options: &PaperOptions) -> Vec<ProfileParameter> {
+    let mut list = vec![number(
+        "tcp_cost_ns".to_owned(),
+        options.tcp_cost.as_ns_f64(),
+        Provenance::Assumed,
+        "the scale of all costs; the paper says only \"tens of us\"",
+    )];
     for (index, kind) in ShareKind::ALL.into_iter().enumerate() {
-        list.push(Parameter {
-            name: format!("share.{}", kind.name()),
-            value: PAPER_SHARES[index],
-            provenance: Provenance::Paper,
-            note: "AccelFlow, section III, Q1".to_owned(),
-        });
+        list.push(number(
+            format!("share.{}", kind.name()),
+            PAPER_SHARES[index],
+            Provenance::Paper,
+            "AccelFlow, section III, Q1",
+        ));
         if kind == ShareKind::Tcp {
             continue;
         }
-        let note = match kind {
+        let source = match kind {
             ShareKind::App => {
                 "time of each CPU phase: from the share and the number of phases, \
                                all phases assumed equal"
             }
             _ => "from the shares, the operation counts of Table IV and tcp_cost_ns",
         };
-        list.push(Parameter {
-            name: format!("cost.{}_ns", kind.name()),
-            value: costs[index].as_ns_f64(),
-            provenance: Provenance::Derived,
-            note: note.to_owned(),
-        });
+        list.push(number(
+            format!("cost.{}_ns", kind.name()),
+            costs[index].as_ns_f64(),
+            Provenance::Derived,
+            source,
+        ));
     }
     list.extend(size_share_parameters(&options.size_shares));
     list

@@ -1,11 +1,12 @@
 //! The costs of services: operations, phases, and sets of services.
 
+use accelflow_parameters::Provenance;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::cost::{Cost, Payload};
+use super::number::{ProfileParameter, number};
 use super::waits::RemoteWaits;
-use super::{Parameter, Provenance};
 use crate::services::{Operation, RecordedRequests, Service};
 
 /// An operation of a chain with its cost.
@@ -109,14 +110,14 @@ pub struct Profile {
     services: Vec<ServiceProfile>,
     pub(super) typical: [Option<Cost>; Accel::COUNT],
     waits: RemoteWaits,
-    parameters: Vec<Parameter>,
+    parameters: Vec<ProfileParameter>,
 }
 
 impl Profile {
     pub(super) fn new(
         services: Vec<ServiceProfile>,
         waits: RemoteWaits,
-        mut parameters: Vec<Parameter>,
+        mut parameters: Vec<ProfileParameter>,
     ) -> Profile {
         parameters.extend(waits.parameters());
         let typical = Accel::ALL.map(|accel| mean_cost(&services, accel));
@@ -160,12 +161,12 @@ impl Profile {
                     phases -= 1;
                 }
             }
-            self.parameters.push(Parameter {
-                name: format!("app.{name}_ns"),
-                value: time.as_ns_f64(),
-                provenance: Provenance::Derived,
-                note: "application logic of an invocation, as the workload states it".to_owned(),
-            });
+            self.parameters.push(number(
+                format!("app.{name}_ns"),
+                time.as_ns_f64(),
+                Provenance::Derived,
+                "application logic of an invocation, as the workload states it",
+            ));
         }
         self
     }
@@ -189,7 +190,7 @@ impl Profile {
     }
 
     /// The numbers that this profile rests on, with their origins.
-    pub fn parameters(&self) -> &[Parameter] {
+    pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }
 }

@@ -1,9 +1,10 @@
 //! Waits of traces that begin with a receiving TCP.
 
 use accelflow_kernel::attribute_unit;
+use accelflow_parameters::Provenance;
 use accelflow_units::Time;
 
-use super::{Parameter, Provenance};
+use super::number::{ProfileParameter, number};
 
 /// A log-normal distribution of waits, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,7 +177,7 @@ impl RemoteWaits {
             .map_or(self.other, |(_, distribution)| *distribution)
     }
 
-    pub(super) fn parameters(&self) -> impl Iterator<Item = Parameter> + '_ {
+    pub(super) fn parameters(&self) -> impl Iterator<Item = ProfileParameter> + '_ {
         let named = self
             .by_trace
             .iter()
@@ -184,18 +185,19 @@ impl RemoteWaits {
         named
             .chain([("other", self.other)])
             .flat_map(|(trace, wait)| {
-                let median = Parameter {
-                    name: format!("remote_wait.{trace}_ns"),
-                    value: wait.median.as_ns_f64(),
-                    provenance: self.provenance,
-                    note: self.note.to_owned(),
-                };
-                let sigma = (wait.sigma > 0.0).then(|| Parameter {
-                    name: format!("remote_wait_sigma.{trace}"),
-                    value: wait.sigma,
-                    provenance: Provenance::Derived,
-                    note: "log-normal; ln(longest / median) of 20 captured spans over 1.867"
-                        .to_owned(),
+                let median = number(
+                    format!("remote_wait.{trace}_ns"),
+                    wait.median.as_ns_f64(),
+                    self.provenance,
+                    self.note,
+                );
+                let sigma = (wait.sigma > 0.0).then(|| {
+                    number(
+                        format!("remote_wait_sigma.{trace}"),
+                        wait.sigma,
+                        Provenance::Derived,
+                        "log-normal; ln(longest / median) of 20 captured spans over 1.867",
+                    )
                 });
                 std::iter::once(median).chain(sigma)
             })

@@ -1,8 +1,9 @@
 //! From a scenario to its outcome.
 
+use accelflow_parameters::Refusal;
+
 use super::outcome::{KernelOutcome, Limit, Losses, Outcome};
 use super::service::{Kernel, Queueing, Scaling, Scenario, Selection};
-use crate::ModelError;
 use crate::accelerometer::granularity::{Lucrative, Offload, bisect};
 use crate::accelerometer::point::Point;
 use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
@@ -16,19 +17,19 @@ impl Scenario {
     /// pays decides what queues), the result is their one common solution.
     ///
     /// # Errors
-    /// [`ModelError`] for a value outside its range, shares that add up to more than 1, an
+    /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an
     /// accelerator that cannot keep up, a value that is missing for what is asked, and a share that
     /// differs by more than [`super::RELATION_TOLERANCE`] from what the offloads cost, where that is given.
-    pub fn evaluate(&self) -> Result<Outcome, ModelError> {
+    pub fn evaluate(&self) -> Result<Outcome, Refusal> {
         outcome_of(self)
     }
 }
 
-fn outcome_of(scenario: &Scenario) -> Result<Outcome, ModelError> {
+fn outcome_of(scenario: &Scenario) -> Result<Outcome, Refusal> {
     let host = scenario.host;
     above_zero("host_cycles_per_s", host.0)?;
     if scenario.kernels.is_empty() {
-        return Err(ModelError::new("kernels", 0, "must be one or more"));
+        return Err(Refusal::new("kernels", 0, "must be one or more"));
     }
     let total: f64 = scenario.kernels.iter().map(|k| k.share).sum();
     let mut kernels = Vec::with_capacity(scenario.kernels.len());
@@ -45,7 +46,7 @@ fn outcome_of(scenario: &Scenario) -> Result<Outcome, ModelError> {
         kernels.push(outcome);
     }
     if total > 1.0 {
-        return Err(ModelError::new(
+        return Err(Refusal::new(
             "sum of kernel_share_ratio",
             total,
             "must be at most 1: kernels are parts of one host's cycles",
@@ -59,7 +60,7 @@ fn outcome_of(scenario: &Scenario) -> Result<Outcome, ModelError> {
     })
 }
 
-fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelOutcome), ModelError> {
+fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelOutcome), Refusal> {
     check(kernel)?;
     kernel.check_relation(host)?;
     let (host_side, request_side) = kernel.design.coefficients();
@@ -141,8 +142,8 @@ struct Solver<'k> {
 
 impl Solver<'_> {
     /// What is picked, and the queue that it meets.
-    fn solve(&self) -> Result<(Picked, MeanCycles), ModelError> {
-        let at = |queue: f64| -> Result<(Picked, f64), ModelError> {
+    fn solve(&self) -> Result<(Picked, MeanCycles), Refusal> {
+        let at = |queue: f64| -> Result<(Picked, f64), Refusal> {
             let picked = self.pick(MeanCycles(queue))?;
             let wait = self.wait(&picked);
             Ok((picked, wait.0))
@@ -178,7 +179,7 @@ impl Solver<'_> {
         Ok((picked, MeanCycles(wait)))
     }
 
-    fn pick(&self, queue: MeanCycles) -> Result<Picked, ModelError> {
+    fn pick(&self, queue: MeanCycles) -> Result<Picked, Refusal> {
         let kernel = self.kernel;
         let (range, part) = match (kernel.selection, &kernel.sizes) {
             (Selection::All, _) => (EVERY, 1.0),
@@ -209,7 +210,7 @@ impl Solver<'_> {
     }
 
     /// The part of L that depends on the size, on average over the offloads in `range`.
-    fn per_byte(&self, range: Lucrative) -> Result<MeanCycles, ModelError> {
+    fn per_byte(&self, range: Lucrative) -> Result<MeanCycles, Refusal> {
         let each = self.kernel.transfer.per_byte;
         if each.0 == 0.0 {
             return Ok(each);
@@ -295,9 +296,9 @@ impl Solver<'_> {
             .then(|| (sizes.moment(2.0 * beta, range) * share / (first * first) - 1.0).max(0.0))
     }
 
-    fn overload(&self, picked: &Picked) -> ModelError {
+    fn overload(&self, picked: &Picked) -> Refusal {
         let load = self.station(picked).map_or(f64::NAN, |s| s.utilisation());
-        ModelError::new(
+        Refusal::new(
             "queue.utilisation",
             format!("{load:.4}"),
             "must be below 1: the accelerator cannot keep up with its offloads",
@@ -330,9 +331,9 @@ fn cycles_per_byte(kernel: &Kernel, host: CyclesPerSecond) -> Option<f64> {
     })
 }
 
-fn check(kernel: &Kernel) -> Result<(), ModelError> {
+fn check(kernel: &Kernel) -> Result<(), Refusal> {
     if !(0.0..=1.0).contains(&kernel.share) {
-        return Err(ModelError::new(
+        return Err(Refusal::new(
             "kernel_share_ratio",
             kernel.share,
             "must be from 0 to 1",
@@ -350,7 +351,7 @@ fn check(kernel: &Kernel) -> Result<(), ModelError> {
     if let Some(acceleration) = kernel.acceleration
         && (acceleration.is_nan() || acceleration <= 0.0)
     {
-        return Err(ModelError::new(
+        return Err(Refusal::new(
             "acceleration_ratio",
             acceleration,
             "must be above 0 (inf for an ideal accelerator)",
@@ -360,11 +361,11 @@ fn check(kernel: &Kernel) -> Result<(), ModelError> {
     check_selection(kernel)
 }
 
-fn check_selection(kernel: &Kernel) -> Result<(), ModelError> {
+fn check_selection(kernel: &Kernel) -> Result<(), Refusal> {
     if let Selection::OutOf(all) = kernel.selection
         && !(all.0 > 0.0 && all.0 >= kernel.offloads.0 && all.0.is_finite())
     {
-        return Err(ModelError::new(
+        return Err(Refusal::new(
             "all_offloads_per_s",
             all.0,
             format!("must be at least offloads_per_s, {}", kernel.offloads.0),
@@ -373,10 +374,10 @@ fn check_selection(kernel: &Kernel) -> Result<(), ModelError> {
     Ok(())
 }
 
-fn check_queue(kernel: &Kernel) -> Result<(), ModelError> {
+fn check_queue(kernel: &Kernel) -> Result<(), Refusal> {
     match &kernel.queue {
         Queueing::Mean(mean) => at_least_zero("queue_cycles", mean.0),
-        Queueing::List(waits) if waits.is_empty() => Err(ModelError::new(
+        Queueing::List(waits) if waits.is_empty() => Err(Refusal::new(
             "queue_cycles",
             "[]",
             "must have at least one wait",
@@ -394,7 +395,7 @@ fn check_queue(kernel: &Kernel) -> Result<(), ModelError> {
         } => {
             if !(1..=100_000).contains(servers) {
                 let rule = "must be from 1 to 100000";
-                return Err(ModelError::new("queue.servers", servers, rule));
+                return Err(Refusal::new("queue.servers", servers, rule));
             }
             above_zero("queue.hosts", *hosts)?;
             at_least_zero("queue.service_cycles", service.map_or(0.0, |s| s.0))?;
@@ -408,24 +409,24 @@ fn check_queue(kernel: &Kernel) -> Result<(), ModelError> {
     }
 }
 
-fn missing(place: &str, why: &str) -> ModelError {
-    ModelError::new(place, "missing", format!("must be given, since {why}"))
+fn missing(place: &str, why: &str) -> Refusal {
+    Refusal::new(place, "missing", format!("must be given, since {why}"))
 }
 
-fn at_least_zero(place: &str, value: f64) -> Result<(), ModelError> {
+fn at_least_zero(place: &str, value: f64) -> Result<(), Refusal> {
     if value >= 0.0 && value.is_finite() {
         return Ok(());
     }
-    Err(ModelError::new(
+    Err(Refusal::new(
         place,
         value,
         "must be a number from 0 upwards",
     ))
 }
 
-fn above_zero(place: &str, value: f64) -> Result<(), ModelError> {
+fn above_zero(place: &str, value: f64) -> Result<(), Refusal> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
     }
-    Err(ModelError::new(place, value, "must be a number above 0"))
+    Err(Refusal::new(place, value, "must be a number above 0"))
 }

@@ -1,7 +1,8 @@
 //! alpha C = n C_b E(g^beta): a kernel's share of the cycles is what its offloads cost.
 
+use accelflow_parameters::Refusal;
+
 use super::service::{Kernel, Selection};
-use crate::ModelError;
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
 /// By which factor the two sides may differ where all of them are given. They are measured apart: the
@@ -31,7 +32,7 @@ impl Kernel {
         Some(self.candidates().0 * each / host.0)
     }
 
-    pub(super) fn check_relation(&self, host: CyclesPerSecond) -> Result<(), ModelError> {
+    pub(super) fn check_relation(&self, host: CyclesPerSecond) -> Result<(), Refusal> {
         let Some(counted) = self.counted_share(host) else {
             return Ok(());
         };
@@ -39,13 +40,13 @@ impl Kernel {
         if high <= RELATION_TOLERANCE * low {
             return Ok(());
         }
-        Err(ModelError::new(
+        Err(Refusal::new(
             "kernel_share_ratio",
             self.share,
             format!(
-                "contradicts the rest: {} offloads a second of these sizes at {} cycles per byte \
-                 would be {counted:.4} of the host's cycles. Both must agree to a factor of \
-                 {RELATION_TOLERANCE}; leave cycles_per_byte out to have it derived",
+                "must agree with the rest to a factor of {RELATION_TOLERANCE}: {} offloads a second of \
+                 these sizes at {} cycles per byte are {counted:.4} of the host's cycles; leave \
+                 cycles_per_byte out to have it derived",
                 self.candidates().0,
                 self.host_cost.cycles_per_byte.unwrap_or_default(),
             ),

@@ -1,47 +1,48 @@
 //! Exceptions that stop an accelerator.
 
+use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;
 
-use crate::config::parameters::{Parameter, Provenance};
+use crate::config::server::Config;
 
-pub(super) const ROWS: &[Parameter] = &[
-    Parameter {
-        key: "exception.per_million",
-        unit: "",
-        default: 0.0,
-        min: 0.0,
-        max: 1000000.0,
-        whole: false,
-        provenance: Provenance::Derived,
-        source: "AccelFlow, section VII.B.6",
-        why: "The exceptions that the paper counts are page faults, which belong to the model of memory; this adds others, as of a malformed payload.",
-        get: |c| c.exception.per_million,
-        set: |c, v| c.exception.per_million = v,
+pub(super) const ROWS: &[Row<Config>] = &[
+    Row {
+        parameter: Parameter {
+            key: "exception.per_million",
+            unit: "",
+            kind: Kind::number(0.0, 1000000.0),
+            default: 0.0,
+            provenance: Provenance::Derived,
+            source: "AccelFlow, section VII.B.6",
+            why: "The exceptions that the paper counts are page faults, which belong to the model of memory; this adds others, as of a malformed payload.",
+        },
+        get: |config| config.exception.per_million,
+        set: |config, value| config.exception.per_million = value,
     },
-    Parameter {
-        key: "exception.handling_ns",
-        unit: "ns",
-        default: 1000.0,
-        min: 0.0,
-        max: 10000000.0,
-        whole: false,
-        provenance: Provenance::Assumed,
-        source: "no source",
-        why: "A minor fault in Linux, beyond the interrupt itself.",
-        get: |c| c.exception.handling.as_ns_f64(),
-        set: |c, v| c.exception.handling = Time::from_ns_f64(v),
+    Row {
+        parameter: Parameter {
+            key: "exception.handling_ns",
+            unit: "ns",
+            kind: Kind::number(0.0, 10000000.0),
+            default: 1000.0,
+            provenance: Provenance::Assumed,
+            source: "no source",
+            why: "A minor fault in Linux, beyond the interrupt itself.",
+        },
+        get: |config| config.exception.handling.as_ns_f64(),
+        set: |config, value| config.exception.handling = Time::from_ns_f64(value),
     },
-    Parameter {
-        key: "exception.fall_back_share",
-        unit: "",
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        whole: false,
-        provenance: Provenance::Assumed,
-        source: "no source",
-        why: "The operating system can repair a page fault, so that the accelerator goes on; an error in the data it cannot.",
-        get: |c| c.exception.fall_back_share,
-        set: |c, v| c.exception.fall_back_share = v,
+    Row {
+        parameter: Parameter {
+            key: "exception.fall_back_share",
+            unit: "",
+            kind: Kind::number(0.0, 1.0),
+            default: 0.0,
+            provenance: Provenance::Assumed,
+            source: "no source",
+            why: "The operating system can repair a page fault, so that the accelerator goes on; an error in the data it cannot.",
+        },
+        get: |config| config.exception.fall_back_share,
+        set: |config, value| config.exception.fall_back_share = value,
     },
 ];

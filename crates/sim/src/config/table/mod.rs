@@ -1,4 +1,4 @@
-//! The tables of parameters: the one place where defaults, ranges and sources stand.
+//! The tables of parameters: the one place where defaults, allowed values and sources stand.
 
 mod accelerator;
 mod atm;
@@ -18,10 +18,12 @@ mod tcp;
 mod tenant;
 mod tlb;
 
-use super::parameters::Parameter;
+use accelflow_parameters::Table;
 
-/// By section, in the order in which they are listed.
-const SECTIONS: &[&[Parameter]] = &[
+use crate::config::server::Config;
+
+/// Every parameter of the simulated server.
+pub const PARAMETERS: Table<Config> = Table::new(&[
     core::ROWS,
     accelerator::ROWS,
     own::INSTANCES,
@@ -42,32 +44,4 @@ const SECTIONS: &[&[Parameter]] = &[
     cohort::ROWS,
     payload::ROWS,
     facts::ROWS,
-];
-
-/// Every parameter of the simulated server.
-pub const PARAMETERS: &[Parameter] = &all::<{ rows() }>();
-
-const fn rows() -> usize {
-    let (mut total, mut section) = (0, 0);
-    while section < SECTIONS.len() {
-        total += SECTIONS[section].len();
-        section += 1;
-    }
-    total
-}
-
-/// The rows of all sections, one after the other.
-const fn all<const N: usize>() -> [Parameter; N] {
-    let mut rows = [SECTIONS[0][0]; N];
-    let (mut row, mut section) = (0, 0);
-    while section < SECTIONS.len() {
-        let mut index = 0;
-        while index < SECTIONS[section].len() {
-            rows[row] = SECTIONS[section][index];
-            row += 1;
-            index += 1;
-        }
-        section += 1;
-    }
-    rows
-}
+]);

@@ -1,33 +1,41 @@
 //! Messages.
 
-use crate::config::Heaps;
-use crate::config::parameters::{Parameter, Provenance};
+use crate::config::parts::Heaps;
+use crate::config::server::Config;
+use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 
-pub(super) const ROWS: &[Parameter] = &[
-    Parameter {
-        key: "payload.compression_ratio",
-        unit: "",
-        default: 2.36,
-        min: 1.0,
-        max: 100.0,
-        whole: false,
-        provenance: Provenance::Derived,
-        source: "google/fleetbench at 703e5e55, Snappy_COMPRESS_Fleet: calls of 512 B to 64 KiB",
-        why: "All bytes before over all bytes after compression in these 321 million calls. What has passed Cmp, and what Dcmp has not seen yet, is smaller by it.",
-        get: |c| c.payload.compression_ratio,
-        set: |c, v| c.payload.compression_ratio = v,
+pub(super) const ROWS: &[Row<Config>] = &[
+    Row {
+        parameter: Parameter {
+            key: "payload.compression_ratio",
+            unit: "",
+            kind: Kind::number(1.0, 100.0),
+            default: 2.36,
+            provenance: Provenance::Derived,
+            source: "google/fleetbench at 703e5e55, Snappy_COMPRESS_Fleet: calls of 512 B to 64 KiB",
+            why: "All bytes before over all bytes after compression in these 321 million calls. What has passed Cmp, and what Dcmp has not seen yet, is smaller by it.",
+        },
+        get: |config| config.payload.compression_ratio,
+        set: |config, value| config.payload.compression_ratio = value,
     },
-    Parameter {
-        key: "payload.heaps",
-        unit: "",
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        whole: true,
-        provenance: Provenance::Assumed,
-        source: "AccelFlow, section IV.A: the Memory Pointer leads to a software buffer",
-        why: "0 a heap of each core for each service, as in allocators that scale with cores (mimalloc, TCMalloc); 1 one for each service. A heap gives out what was freed last. The paper names no allocator.",
-        get: |c| c.payload.heaps as usize as f64,
-        set: |c, v| c.payload.heaps = Heaps::ALL[v as usize],
+    Row {
+        parameter: Parameter {
+            key: "payload.heaps",
+            unit: "",
+            kind: Kind::Choice(&[
+                Choice::named(
+                    0.0,
+                    "of_cores",
+                    "one heap of each core for each service, as in allocators that scale with cores (mimalloc, TCMalloc)",
+                ),
+                Choice::named(1.0, "of_services", "one heap of each service"),
+            ]),
+            default: 0.0,
+            provenance: Provenance::Assumed,
+            source: "AccelFlow, section IV.A: the Memory Pointer leads to a software buffer",
+            why: "A heap gives out what was freed last. The paper names no allocator.",
+        },
+        get: |config| config.payload.heaps as usize as f64,
+        set: |config, value| config.payload.heaps = Heaps::ALL[value as usize],
     },
 ];

@@ -1,18 +1,28 @@
 //! Input dispatchers.
 
-use crate::config::Policy;
-use crate::config::parameters::{Parameter, Provenance};
+use crate::config::parts::Policy;
+use crate::config::server::Config;
+use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 
-pub(super) const ROWS: &[Parameter] = &[Parameter {
-    key: "scheduling.policy",
-    unit: "",
-    default: 0.0,
-    min: 0.0,
-    max: 3.0,
-    whole: true,
-    provenance: Provenance::Paper,
-    source: "AccelFlow, sections IV.C, V.1 and VII.A.3",
-    why: "0 first in, first out, as the base design; 1 by level of priority; 2 by deadline: who would be late changes places with who has slack; 3 the earliest deadline first.",
-    get: |c| f64::from(c.scheduling.policy.number()),
-    set: |c, v| c.scheduling.policy = Policy::of_number(v),
+pub(super) const ROWS: &[Row<Config>] = &[Row {
+    parameter: Parameter {
+        key: "scheduling.policy",
+        unit: "",
+        kind: Kind::Choice(&[
+            Choice::named(0.0, "fifo", "first in, first out: the base design"),
+            Choice::named(1.0, "priority", "by level of priority"),
+            Choice::named(
+                2.0,
+                "deadline",
+                "an entry that would be late changes places with one that has slack",
+            ),
+            Choice::named(3.0, "edf", "the earliest deadline first"),
+        ]),
+        default: 0.0,
+        provenance: Provenance::Paper,
+        source: "AccelFlow, sections IV.C, V.1 and VII.A.3",
+        why: "The base design serves entries in order; section IV.C has priorities and section V.1 deadlines. Earliest deadline first is the comparison of section VII.A.3.",
+    },
+    get: |config| f64::from(config.scheduling.policy.number()),
+    set: |config, value| config.scheduling.policy = Policy::of_number(value),
 }];

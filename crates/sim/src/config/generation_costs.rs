@@ -1,4 +1,4 @@
-//! Generations of processors (AccelFlow, section VII.C.4, Fig. 20).
+//! What software costs on a generation of processors (AccelFlow, section VII.C.4, Fig. 20).
 //!
 //! "While newer processors indeed improve the performance of the main service logic, they offer
 //! less benefit to datacenter tax operations." All generations have the clock, caches, networks
@@ -7,76 +7,21 @@
 
 use accelflow_units::Time;
 
-use super::Config;
-
-/// A generation of processors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Generation {
-    /// Xeon E5 v3, of 2014.
-    Haswell,
-    /// The first Xeon Scalable, of 2017.
-    Skylake,
-    /// The third, of 2021: the base server, which profiles are of.
-    #[default]
-    IceLake,
-    /// The fourth, of 2023.
-    SapphireRapids,
-    /// The fifth, of 2023.
-    EmeraldRapids,
-}
-
-impl Generation {
-    /// From the oldest to the newest, by their number in `core.generation`.
-    pub const ALL: [Generation; 5] = [
-        Generation::Haswell,
-        Generation::Skylake,
-        Generation::IceLake,
-        Generation::SapphireRapids,
-        Generation::EmeraldRapids,
-    ];
-
-    /// The name that people know it by.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Generation::Haswell => "Haswell",
-            Generation::Skylake => "Skylake",
-            Generation::IceLake => "Ice Lake",
-            Generation::SapphireRapids => "Sapphire Rapids",
-            Generation::EmeraldRapids => "Emerald Rapids",
-        }
-    }
-
-    /// How many instructions of application logic it executes while the base executes one.
-    ///
-    /// Assumed, from what Intel is reported to have said about equal clocks (statements at launches,
-    /// not found again): Broadwell 5.5 % above Haswell (2014),
-    /// Skylake-SP 10 % above Broadwell (2017), Ice Lake-SP 18 % above Cascade Lake (Hot Chips
-    /// 2020), whose core is Skylake's, and Golden Cove 19 % above Cypress Cove (2021), which is
-    /// Ice Lake's core in an older process. For Emerald Rapids there is only a figure of whole
-    /// sockets: 21 % on average, 64 cores over 56 (2023), which leaves 6 % for a core.
-    pub const fn gain(self) -> f64 {
-        match self {
-            Generation::Haswell => 1.0 / (1.055 * 1.10 * 1.18),
-            Generation::Skylake => 1.0 / 1.18,
-            Generation::IceLake => 1.0,
-            Generation::SapphireRapids => 1.19,
-            Generation::EmeraldRapids => 1.19 * 1.06,
-        }
-    }
-}
+use super::parts::Generation;
+use super::server::Config;
 
 impl Config {
-    /// What takes `base` on a core of the base server in application logic, on this one's cores.
+    /// The time on this server's cores of application logic that takes `base` on the base server's.
     pub fn application_time(&self, base: Time) -> Time {
         self.on_generation(base, 1.0)
     }
 
-    /// The same of an operation that there is an accelerator for.
+    /// The same for an operation that has an accelerator.
     pub fn tax_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.tax_gain)
     }
 
-    /// The same of the operating system.
+    /// The same for the operating system.
     pub fn system_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.system_gain)
     }
@@ -89,8 +34,8 @@ impl Config {
         base.scale(self.core.generation.gain().powf(-share))
     }
 
-    /// This server with what software on its generation's cores costs. Enqueue, software queues and
-    /// seeing a flag stay: they wait for the networks and the cache, not for the core.
+    /// This server with the costs of software on its generation's cores. Enqueue, software queues and
+    /// seeing a flag stay the same: they wait for the networks and the cache, not for the core.
     pub(crate) fn with_generation_costs(&self) -> Config {
         let mut config = self.clone();
         let core = &mut config.core;

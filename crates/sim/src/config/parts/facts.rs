@@ -1,9 +1,8 @@
-//! What remote sides answer, as probabilities.
+//! Answers of remote sides, as probabilities.
 
 use accelflow_workload::services::{FactOdds, Odds, OddsError};
 
-/// How often remote sides answer with something else than on the most common path, where facts
-/// are drawn.
+/// Probabilities of answers of remote sides off the most common path, where facts are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactsConfig {
     /// Reads that miss the cache, of chains that hit on the most common path.
@@ -24,8 +23,7 @@ impl FactsConfig {
     /// The odds of the facts that the paper's traces test (T1, T5 to T7, T10 and T12).
     ///
     /// # Errors
-    /// [`OddsError`] for a number that is no probability, which [`super::Config::check`] finds,
-    /// too.
+    /// [`OddsError`] of a number that is no probability; a checked configuration has none.
     pub fn odds(&self) -> Result<FactOdds, OddsError> {
         let hit = Odds {
             where_one: 1.0 - self.cache_miss,

@@ -1,0 +1,101 @@
+//! The accelerators of the paper, with the times that [`super::PARAMETERS`] gives sources for.
+
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+use crate::{Accelerator, Curve, Egress};
+
+/// Descriptors that the buffer of PANIC's scheduler takes.
+pub const PANIC_BUFFER: usize = 256;
+
+fn gbit_per_s(rate: f64) -> Bandwidth {
+    crate::rate::bandwidth(rate * 1e9 / 8.0)
+}
+
+/// The IPSec accelerator of Table 1. Its times at 64 B and 256 B are those at which pattern 1 delivers
+/// 32 % and 18 % of the maximum, if all that comes is served in order; at 1500 B it is 32 Gbit/s.
+pub fn ipsec() -> Accelerator {
+    let points = [(64, 113), (256, 137), (1_500, 375)];
+    let points = points.map(|(size, ns)| (Bytes(size), Time::from_ns(ns)));
+    Accelerator::new("ipsec", Curve::Points(points.to_vec()))
+}
+
+/// The synthetic accelerator of Table 1: 50 Gbit/s at any size. It passes inline messages on, and
+/// returns to a caller no more than a verdict.
+pub fn synthetic(name: &str) -> Accelerator {
+    let curve = Curve::Saturating {
+        setup: Time::ZERO,
+        peak: gbit_per_s(50.0),
+    };
+    Accelerator {
+        call_egress: Some(Egress::Fixed(Bytes(64))),
+        ..Accelerator::new(name, curve)
+    }
+}
+
+/// The accelerator of use cases 1 and 2, as fast as the board's datapath and as long as 8 ns more for
+/// each message.
+pub fn datapath() -> Accelerator {
+    let curve = Curve::Saturating {
+        setup: Time::from_ns(8),
+        peak: gbit_per_s(64.0),
+    };
+    Accelerator {
+        latency: Time::from_ns(40),
+        ..Accelerator::new("datapath", curve)
+    }
+}
+
+/// AES-128-CBC, whose blocks depend on each other.
+pub fn aes_cbc() -> Accelerator {
+    let curve = Curve::Saturating {
+        setup: Time::from_ns(16),
+        peak: gbit_per_s(40.0),
+    };
+    Accelerator::new("aes-128-cbc", curve)
+}
+
+/// SHA1-HMAC in its blocks of 64 bytes.
+pub fn sha1_hmac() -> Accelerator {
+    let curve = Curve::Blocks {
+        block: Bytes(64),
+        peak: gbit_per_s(40.0),
+    };
+    Accelerator::new("sha1-hmac", curve)
+}
+
+/// SHA-3-512, whose output is 64 bytes whatever goes in (section 2).
+pub fn sha3_512() -> Accelerator {
+    let curve = Curve::Blocks {
+        block: Bytes(72),
+        peak: gbit_per_s(36.0),
+    };
+    Accelerator {
+        egress: Egress::Fixed(Bytes(64)),
+        ..Accelerator::new("sha3-512", curve)
+    }
+}
+
+/// Compression to half.
+pub fn compression() -> Accelerator {
+    let curve = Curve::Saturating {
+        setup: Time::from_ns(800),
+        peak: gbit_per_s(40.0),
+    };
+    Accelerator {
+        egress: Egress::Ratio(0.5),
+        ..Accelerator::new("compression", curve)
+    }
+}
+
+/// Every accelerator above, by its name; the synthetic one is called `synthetic`.
+pub fn catalogue() -> Vec<Accelerator> {
+    vec![
+        ipsec(),
+        synthetic("synthetic"),
+        datapath(),
+        aes_cbc(),
+        sha1_hmac(),
+        sha3_512(),
+        compression(),
+    ]
+}

@@ -1,0 +1,9 @@
+//! The values that experiments rest on, and where they come from.
+
+mod catalogue;
+mod table;
+
+pub use catalogue::{
+    PANIC_BUFFER, aes_cbc, catalogue, compression, datapath, ipsec, sha1_hmac, sha3_512, synthetic,
+};
+pub use table::PARAMETERS;

@@ -1,0 +1,138 @@
+//! The inputs of the area model and of the power model.
+
+/// The accelerators in the order of section VI.
+pub const ACCELERATORS: [&str; 9] = [
+    "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
+];
+
+/// How many of each thing an accelerator has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sizes {
+    /// Instances.
+    pub instances: f64,
+    /// Processing elements of each instance.
+    pub pes: f64,
+    /// Entries of each input queue.
+    pub input_entries: f64,
+    /// Entries of each output queue.
+    pub output_entries: f64,
+}
+
+impl Sizes {
+    /// These sizes; those of `all` where these are 0.
+    pub(crate) fn or(self, all: Sizes) -> Sizes {
+        let own_or = |own: f64, common: f64| if own == 0.0 { common } else { own };
+        Sizes {
+            instances: own_or(self.instances, all.instances),
+            pes: own_or(self.pes, all.pes),
+            input_entries: own_or(self.input_entries, all.input_entries),
+            output_entries: own_or(self.output_entries, all.output_entries),
+        }
+    }
+}
+
+impl Sizes {
+    const ZERO: Sizes = Sizes {
+        instances: 0.0,
+        pes: 0.0,
+        input_entries: 0.0,
+        output_entries: 0.0,
+    };
+}
+
+/// The inputs of the area model: areas of the paper's processor in mm2, and the sizes of the
+/// processor asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AreaInputs {
+    /// Cores and private caches.
+    pub cores_mm2: f64,
+    /// The last-level cache.
+    pub llc_mm2: f64,
+    /// The cores' network.
+    pub core_network_mm2: f64,
+    /// Each accelerator with its scratchpads, in the order of [`ACCELERATORS`].
+    pub accelerators_mm2: [f64; ACCELERATORS.len()],
+    /// Queues and dispatchers of all accelerators together.
+    pub queues_and_dispatchers_mm2: f64,
+    /// One dispatcher.
+    pub dispatcher_mm2: f64,
+    /// All A-DMA engines.
+    pub adma_engines_mm2: f64,
+    /// The accelerators' network.
+    pub accelerator_network_mm2: f64,
+    /// Number of cores.
+    pub cores: f64,
+    /// Sizes of every accelerator that has none of its own.
+    pub all: Sizes,
+    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; 0 where one has those of all.
+    pub own: [Sizes; ACCELERATORS.len()],
+    /// Bytes of a queue entry.
+    pub entry_bytes: f64,
+    /// Number of A-DMA engines.
+    pub adma_engines: f64,
+}
+
+impl AreaInputs {
+    /// Inputs before their defaults are set.
+    pub(crate) const ZERO: AreaInputs = AreaInputs {
+        cores_mm2: 0.0,
+        llc_mm2: 0.0,
+        core_network_mm2: 0.0,
+        accelerators_mm2: [0.0; ACCELERATORS.len()],
+        queues_and_dispatchers_mm2: 0.0,
+        dispatcher_mm2: 0.0,
+        adma_engines_mm2: 0.0,
+        accelerator_network_mm2: 0.0,
+        cores: 0.0,
+        all: Sizes::ZERO,
+        own: [Sizes::ZERO; ACCELERATORS.len()],
+        entry_bytes: 0.0,
+        adma_engines: 0.0,
+    };
+
+    /// The sizes of each accelerator, in the order of [`ACCELERATORS`].
+    pub fn sizes(&self) -> [Sizes; ACCELERATORS.len()] {
+        self.own.map(|own| own.or(self.all))
+    }
+}
+
+/// The inputs of the power model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerInputs {
+    /// Maximum power of all accelerators.
+    pub accelerators_max_w: f64,
+    /// Their share of the server's maximum power.
+    pub accelerators_server_share: f64,
+    /// Maximum power of the orchestration.
+    pub orchestration_max_w: f64,
+    /// Its share of the server's maximum power.
+    pub orchestration_server_share: f64,
+    /// Power at rest over maximum power of the server without accelerators.
+    pub server_idle_share: f64,
+    /// Share of the maximum power of the added hardware that flows whenever it is on.
+    pub leakage_share: f64,
+    /// Instructions of a dispatcher in a nanosecond.
+    pub dispatcher_clock_ghz: f64,
+    /// Peak rate of an A-DMA engine and of a router.
+    pub adma_gbyte_per_s: f64,
+    /// Peak rate of a queue.
+    pub queue_gbyte_per_s: f64,
+    /// Power of RELIEF's manager.
+    pub manager_w: f64,
+}
+
+impl PowerInputs {
+    /// Inputs before their defaults are set.
+    pub(crate) const ZERO: PowerInputs = PowerInputs {
+        accelerators_max_w: 0.0,
+        accelerators_server_share: 0.0,
+        orchestration_max_w: 0.0,
+        orchestration_server_share: 0.0,
+        server_idle_share: 0.0,
+        leakage_share: 0.0,
+        dispatcher_clock_ghz: 0.0,
+        adma_gbyte_per_s: 0.0,
+        queue_gbyte_per_s: 0.0,
+        manager_w: 0.0,
+    };
+}

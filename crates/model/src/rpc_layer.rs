@@ -1,0 +1,29 @@
+//! The inputs of the analytic model of the RPC layer.
+
+/// The RPC layer of one service, in cycles of a core for one request.
+///
+/// The default is the microservice UniqueId; [`crate::cerebros::PARAMETERS`] says where its numbers
+/// come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RpcLayer {
+    /// The whole layer on a core.
+    pub cycles: f64,
+    /// The share of payload manipulation.
+    pub payload_share: f64,
+    /// The share of dispatch; headers are the rest.
+    pub dispatch_share: f64,
+    /// Header tasks of a request, nested RPCs included.
+    pub header_tasks: u32,
+    /// Payload tasks.
+    pub payload_tasks: u32,
+    /// Cycles of the accelerator for all header and payload tasks.
+    pub accelerator_cycles: f64,
+    /// Traversals of the chip's network, one after another, that one offload takes.
+    pub traversals: u32,
+    /// Cycles of one traversal.
+    pub traversal_cycles: f64,
+    /// Traversals where the invocation carries the data.
+    pub coalesced_traversals: u32,
+    /// Cycles of one traversal of a network of low diameter.
+    pub low_diameter_cycles: f64,
+}

@@ -1,0 +1,151 @@
+//! What the value of a parameter may be.
+
+use crate::number_text;
+use crate::refusal::any_of;
+
+/// One of the values that a parameter of [`Kind::Choice`] may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The number that stands for it in a configuration, and is accepted in place of the name.
+    pub value: f64,
+    /// The name in files, on command lines and in tables; empty if the choice is a mere number.
+    pub name: &'static str,
+    /// What it means, as a clause; empty if name or number say it.
+    pub meaning: &'static str,
+}
+
+impl Choice {
+    /// A choice with a name and a meaning.
+    pub const fn named(value: f64, name: &'static str, meaning: &'static str) -> Choice {
+        Choice {
+            value,
+            name,
+            meaning,
+        }
+    }
+
+    /// A choice that is a mere number.
+    pub const fn number(value: f64) -> Choice {
+        Choice::named(value, "", "")
+    }
+
+    /// The name, or the number where there is none.
+    pub fn label(&self) -> String {
+        match self.name {
+            "" => number_text(self.value),
+            name => name.to_owned(),
+        }
+    }
+}
+
+/// What the value of a parameter may be. Values are numbers in any case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Any number from `min` to `max`.
+    Number {
+        /// The smallest value.
+        min: f64,
+        /// The largest value.
+        max: f64,
+    },
+    /// A whole number from `min` to `max`.
+    Whole {
+        /// The smallest value.
+        min: f64,
+        /// The largest value.
+        max: f64,
+    },
+    /// One of several values, most of which have names.
+    Choice(&'static [Choice]),
+    /// `off` (0) or `on` (1).
+    Switch,
+    /// Nothing but the default: a constant of the model, listed for its provenance.
+    Fixed,
+}
+
+const SWITCH: &[Choice] = &[Choice::named(0.0, "off", ""), Choice::named(1.0, "on", "")];
+
+impl Kind {
+    /// Any number from `min` to `max`.
+    pub const fn number(min: f64, max: f64) -> Kind {
+        Kind::Number { min, max }
+    }
+
+    /// A whole number from `min` to `max`.
+    pub const fn whole(min: f64, max: f64) -> Kind {
+        Kind::Whole { min, max }
+    }
+
+    /// The name in lists: number, whole, choice, switch or fixed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Number { .. } => "number",
+            Kind::Whole { .. } => "whole",
+            Kind::Choice(_) => "choice",
+            Kind::Switch => "switch",
+            Kind::Fixed => "fixed",
+        }
+    }
+
+    /// The only values, if there is no range.
+    pub const fn choices(self) -> &'static [Choice] {
+        match self {
+            Kind::Choice(choices) => choices,
+            Kind::Switch => SWITCH,
+            Kind::Number { .. } | Kind::Whole { .. } | Kind::Fixed => &[],
+        }
+    }
+
+    /// The smallest and the largest value of a parameter with this `default`.
+    pub fn range(self, default: f64) -> (f64, f64) {
+        match self {
+            Kind::Number { min, max } | Kind::Whole { min, max } => (min, max),
+            Kind::Fixed => (default, default),
+            Kind::Choice(_) | Kind::Switch => self
+                .choices()
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), choice| {
+                    (min.min(choice.value), max.max(choice.value))
+                }),
+        }
+    }
+
+    /// Whether only whole numbers are allowed.
+    pub fn is_whole(self) -> bool {
+        match self {
+            Kind::Whole { .. } => true,
+            Kind::Number { .. } | Kind::Fixed => false,
+            Kind::Choice(_) | Kind::Switch => {
+                let mut choices = self.choices().iter();
+                choices.all(|choice| choice.value.fract() == 0.0)
+            }
+        }
+    }
+
+    /// Whether a parameter with this `default` may be `value`.
+    pub fn allows(self, value: f64, default: f64) -> bool {
+        match self {
+            Kind::Number { min, max } => (min..=max).contains(&value),
+            Kind::Whole { min, max } => (min..=max).contains(&value) && value.fract() == 0.0,
+            Kind::Fixed => value == default,
+            Kind::Choice(_) | Kind::Switch => {
+                let mut choices = self.choices().iter();
+                choices.any(|choice| choice.value == value)
+            }
+        }
+    }
+
+    /// The allowed values in words, without the unit: `a number from 0 to 1`, `on or off`.
+    pub(crate) fn words(self, default: f64) -> String {
+        let range = |what, min, max| {
+            let (min, max) = (number_text(min), number_text(max));
+            format!("{what} from {min} to {max}")
+        };
+        match self {
+            Kind::Number { min, max } => range("a number", min, max),
+            Kind::Whole { min, max } => range("a whole number", min, max),
+            Kind::Fixed => number_text(default),
+            Kind::Choice(_) | Kind::Switch => any_of(self.choices().iter().map(Choice::label)),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! One parameter of a model.
+
+use crate::refusal::quoted;
+use crate::similar::plain;
+use crate::{Choice, Kind, Provenance, Refusal, number_text};
+
+/// A parameter of a model: a value that users may set, or at least want to know the origin of.
+///
+/// `S` is the form of its texts: those of a table are constants, those of numbers that follow from
+/// data are `String`s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter<S = &'static str> {
+    /// The name in files and on command lines, such as `core.clock_ghz`.
+    pub key: S,
+    /// The unit of the value; empty for a ratio and for a choice.
+    pub unit: &'static str,
+    /// What the value may be.
+    pub kind: Kind,
+    /// The value unless something else is set.
+    pub default: f64,
+    /// Where the default comes from.
+    pub provenance: Provenance,
+    /// The place: paper and section, what was measured, or `no source`.
+    pub source: S,
+    /// The arithmetic or the reason; empty where the source says it all.
+    pub why: S,
+}
+
+impl<S: AsRef<str>> Parameter<S> {
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a value that is not allowed.
+    pub fn check(&self, value: f64) -> Result<(), Refusal> {
+        match self.kind.allows(value, self.default) {
+            true => Ok(()),
+            false => Err(self.refusal(number_text(value))),
+        }
+    }
+
+    /// The number of the choice called `name`. Case does not count, and `-` and blanks are as `_`.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a name that is none of a choice.
+    pub fn number_of(&self, name: &str) -> Result<f64, Refusal> {
+        let wanted = plain(name);
+        let mut choices = self.kind.choices().iter();
+        let found = choices.find(|choice| !choice.name.is_empty() && plain(choice.name) == wanted);
+        found.map(|choice| choice.value).ok_or_else(|| {
+            let known = self.kind.choices().iter().map(|choice| choice.name);
+            self.refusal(quoted(name)).proposing(name, known)
+        })
+    }
+
+    /// The refusal of `value`, as it is to be printed.
+    pub fn refusal(&self, value: impl ToString) -> Refusal {
+        let allowed = format!("must be {}", self.allowed());
+        Refusal::new(self.key.as_ref(), value, allowed)
+    }
+
+    /// The allowed values in words, with the unit: `a whole number from 1 to 64 cores`.
+    pub fn allowed(&self) -> String {
+        let words = self.kind.words(self.default);
+        let fixed = match self.kind {
+            Kind::Fixed => ", a constant of the model",
+            _ => "",
+        };
+        let words = format!("{words} {}", self.unit);
+        format!("{}{fixed}", words.trim_end())
+    }
+
+    /// The choice with the number `value`.
+    pub fn choice(&self, value: f64) -> Option<&'static Choice> {
+        let mut choices = self.kind.choices().iter();
+        choices.find(|choice| choice.value == value)
+    }
+
+    /// `value` as users write it: the name of a choice, or a number.
+    pub fn text(&self, value: f64) -> String {
+        self.choice(value)
+            .map_or_else(|| number_text(value), Choice::label)
+    }
+}

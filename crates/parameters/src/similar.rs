@@ -1,0 +1,81 @@
+//! Names that are spelt alike.
+
+use std::cmp::Reverse;
+
+/// How alike two words are that one may be misspelt for the other, from 0 to 1: one letter of
+/// three may be wrong.
+const NEAR: f64 = 0.6;
+
+/// Those of `known` that `name` may stand for, the likeliest first.
+///
+/// Names have parts, such as `accelerator.pes`. Alike are names that end in the same part as `name`
+/// or begin with all of it; if there are none, those whose parts are spelt nearly the same. Case
+/// does not count, and `-` and blanks are as `_`.
+pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
+    let whole = plain(name);
+    let (head, last) = parts(&whole);
+    let known: Vec<Known<'k>> = known.into_iter().map(Known::new).collect();
+    let same_head = |other: &Known| head.is_empty() || near(head, parts(&other.plain).0) > NEAR;
+    let found = ending_in(last, &known, same_head);
+    let beginning = format!("{whole}.");
+    let begins = known.iter().filter(|it| it.plain.starts_with(&beginning));
+    let found: Vec<&str> = found.into_iter().chain(begins.map(|it| it.name)).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let likeness = |other: &Known| near(last, parts(&other.plain).1);
+    let mut ranked: Vec<(f64, &str)> = known
+        .iter()
+        .filter(|other| same_head(other))
+        .map(|other| (likeness(other), other.name))
+        .filter(|(alike, _)| *alike > NEAR)
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The names whose last part is `last`; of these, the ones with the right beginning if there are
+/// any.
+fn ending_in<'k>(
+    last: &str,
+    known: &[Known<'k>],
+    same_head: impl Fn(&Known) -> bool,
+) -> Vec<&'k str> {
+    let ends = known.iter().filter(|it| parts(&it.plain).1 == last);
+    let mut found: Vec<(bool, &str)> = ends.map(|it| (same_head(it), it.name)).collect();
+    found.sort_by_key(|(fits, _)| Reverse(*fits));
+    if found.first().is_some_and(|(fits, _)| *fits) {
+        found.retain(|(fits, _)| *fits);
+    }
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+struct Known<'k> {
+    name: &'k str,
+    plain: String,
+}
+
+impl<'k> Known<'k> {
+    fn new(name: &'k str) -> Known<'k> {
+        let plain = plain(name);
+        Known { name, plain }
+    }
+}
+
+/// `name` without case, and with one way to write the space between words.
+pub(crate) fn plain(name: &str) -> String {
+    let mut plain = name.to_lowercase();
+    plain = plain.replace(['-', ' '], "_");
+    plain
+}
+
+/// What stands before the last point, and behind it.
+fn parts(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}
+
+/// How alike two words are, from 0 to 1: edits, and letters that have changed places, for each
+/// letter.
+fn near(one: &str, other: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(one, other)
+}

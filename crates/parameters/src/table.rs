@@ -1,0 +1,210 @@
+//! Tables that bind parameters to the fields of a configuration.
+
+use std::collections::BTreeSet;
+
+use crate::{Kind, Parameter, Refusal};
+
+/// How much of a value may be lost when a field keeps it as a quantity, such as picoseconds.
+const ROUNDED: f64 = 1e-9;
+
+/// A parameter, and the field of the configuration `C` that holds its value.
+#[derive(Debug)]
+pub struct Row<C> {
+    /// The parameter.
+    pub parameter: Parameter,
+    /// Reads the field.
+    pub get: fn(&C) -> f64,
+    /// Writes a checked value to the field.
+    pub set: fn(&mut C, f64),
+}
+
+/// The parameters of an engine, bound to its configuration `C`.
+#[derive(Debug)]
+pub struct Table<C: 'static> {
+    sections: &'static [&'static [Row<C>]],
+}
+
+impl<C> Table<C> {
+    /// A table of `sections`, in the order in which they are listed.
+    pub const fn new(sections: &'static [&'static [Row<C>]]) -> Table<C> {
+        Table { sections }
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row<C>> + use<C> {
+        self.sections.iter().copied().flatten()
+    }
+
+    /// All parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<C> {
+        self.rows().map(|row| &row.parameter)
+    }
+
+    /// The row of the parameter `key`.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a key that is not in the table, with those that are spelt alike.
+    pub fn row(&self, key: &str) -> Result<&'static Row<C>, Refusal> {
+        let found = self.rows().find(|row| row.parameter.key == key);
+        found.ok_or_else(|| {
+            let known = self.parameters().map(|parameter| parameter.key);
+            Refusal::unknown_key(key, known)
+        })
+    }
+
+    /// The parameter `key`.
+    ///
+    /// # Errors
+    /// As [`Table::row`].
+    pub fn parameter(&self, key: &str) -> Result<&'static Parameter, Refusal> {
+        Ok(&self.row(key)?.parameter)
+    }
+
+    /// The value of `key` in `config`.
+    ///
+    /// # Errors
+    /// As [`Table::row`].
+    pub fn get(&self, config: &C, key: &str) -> Result<f64, Refusal> {
+        Ok((self.row(key)?.get)(config))
+    }
+
+    /// Sets `key` to `value` in `config`.
+    ///
+    /// # Errors
+    /// [`Refusal`] of an unknown key and of a value that is not allowed; `config` is as before.
+    pub fn set(&self, config: &mut C, key: &str, value: f64) -> Result<(), Refusal> {
+        let row = self.row(key)?;
+        row.parameter.check(value)?;
+        (row.set)(config, value);
+        Ok(())
+    }
+
+    /// Sets `key` to the choice called `name` in `config`.
+    ///
+    /// # Errors
+    /// [`Refusal`] of an unknown key and of a name that is none of a choice.
+    pub fn set_by_name(&self, config: &mut C, key: &str, name: &str) -> Result<(), Refusal> {
+        let row = self.row(key)?;
+        (row.set)(config, row.parameter.number_of(name)?);
+        Ok(())
+    }
+
+    /// Sets all parameters of `config` to their defaults.
+    pub fn set_defaults(&self, config: &mut C) {
+        for row in self.rows() {
+            (row.set)(config, row.parameter.default);
+        }
+    }
+
+    /// Checks all values of a configuration whose fields were written directly.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first value that is not allowed.
+    pub fn check(&self, config: &C) -> Result<(), Refusal> {
+        let mut rows = self.rows();
+        rows.try_for_each(|row| row.parameter.check((row.get)(config)))
+    }
+
+    /// What is wrong with the table itself, for the tests of the engine that declares it; `config`
+    /// gives a configuration of defaults.
+    ///
+    /// Keys are there once. Defaults are allowed, and `config` has them. What is not allowed is
+    /// refused with the key and the value. A field keeps its smallest and its largest value, and no
+    /// other field changes. Choices have distinct numbers and names, and are found by either. Every
+    /// default has a source.
+    pub fn faults(&self, config: impl Fn() -> C) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut keys = BTreeSet::new();
+        for row in self.rows() {
+            let parameter = &row.parameter;
+            let mut fault = |what: &str| faults.push(format!("{}: {what}", parameter.key));
+            if !keys.insert(parameter.key) {
+                fault("the key is there twice");
+            }
+            if (row.get)(&config()) != parameter.default {
+                fault("the configuration does not have the default");
+            }
+            if parameter.source.is_empty() {
+                fault("has no source");
+            }
+            for found in refusal_faults(parameter)
+                .into_iter()
+                .chain(choice_faults(parameter))
+            {
+                fault(&found);
+            }
+            for found in self.field_faults(row, &config) {
+                fault(&found);
+            }
+        }
+        faults
+    }
+
+    fn field_faults(&self, row: &Row<C>, config: impl Fn() -> C) -> Vec<String> {
+        let mut faults = Vec::new();
+        let parameter = &row.parameter;
+        let (min, max) = parameter.kind.range(parameter.default);
+        for value in [min, max] {
+            let mut changed = config();
+            (row.set)(&mut changed, value);
+            let found = (row.get)(&changed);
+            if (found - value).abs() > value.abs() * ROUNDED {
+                faults.push(format!("{value} is read back as {found}"));
+            }
+            for other in self.rows() {
+                let may_follow = other.parameter.kind == Kind::Fixed;
+                if other.parameter.key == parameter.key || may_follow {
+                    continue;
+                }
+                if (other.get)(&changed) != other.parameter.default {
+                    faults.push(format!("setting it changes {}", other.parameter.key));
+                }
+            }
+        }
+        faults
+    }
+}
+
+fn refusal_faults(parameter: &Parameter) -> Vec<String> {
+    let mut faults = Vec::new();
+    let (min, max) = parameter.kind.range(parameter.default);
+    if parameter.check(parameter.default).is_err() {
+        faults.push("the default is not allowed".to_owned());
+    }
+    let below = min - min.abs().max(1.0);
+    let above = max + max.abs().max(1.0);
+    for value in [below, above, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        match parameter.check(value) {
+            Ok(()) => faults.push(format!("{value} is allowed")),
+            Err(refusal) => {
+                let text = refusal.to_string();
+                if !text.starts_with(&format!("{} = ", parameter.key)) || !text.contains("must be ")
+                {
+                    faults.push(format!("{value} is refused by '{text}'"));
+                }
+            }
+        }
+    }
+    if parameter.kind.is_whole() && parameter.check(min + 0.5).is_ok() {
+        faults.push(format!("{} is allowed", min + 0.5));
+    }
+    faults
+}
+
+fn choice_faults(parameter: &Parameter) -> Vec<String> {
+    let mut faults = Vec::new();
+    let (mut values, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for choice in parameter.kind.choices() {
+        let label = choice.label();
+        if !values.insert(choice.value.to_bits()) || !names.insert(choice.label()) {
+            faults.push(format!("the choice {label} is there twice"));
+        }
+        if parameter.check(choice.value).is_err() {
+            faults.push(format!("the choice {label} is not allowed"));
+        }
+        if !choice.name.is_empty() && parameter.number_of(choice.name) != Ok(choice.value) {
+            faults.push(format!("the choice {label} is not found by its name"));
+        }
+    }
+    faults
+}

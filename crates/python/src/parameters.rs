@@ -1,0 +1,232 @@
+//! The parameters of all engines, and refusals.
+
+use accelflow_parameters::{Kind, Parameter, Refusal, any_of};
+use accelflow_units::Time;
+use accelflow_workload::profile::{PaperOptions, Profile, ProfileParameter};
+use accelflow_workload::services::social_network;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+use serde_json::{Value, json};
+
+use crate::simulation::{failure, memory};
+
+/// An engine with a table of parameters.
+struct Engine {
+    /// The name in JSON.
+    name: &'static str,
+    /// What stands before the keys of its table, to tell them from those of other engines.
+    prefix: &'static str,
+    /// What the parameters are of.
+    title: &'static str,
+    parameters: fn() -> Vec<&'static Parameter>,
+}
+
+/// The engines in the order in which they are listed; the profile, whose numbers follow from its
+/// options, is not among them.
+const ENGINES: [Engine; 7] = [
+    Engine {
+        name: "simulation",
+        prefix: "",
+        title: "The simulated server",
+        parameters: || accelflow_sim::config::PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "area",
+        prefix: "area.",
+        title: "Area of a processor",
+        parameters: || accelflow_model::area::PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "power",
+        prefix: "power.",
+        title: "Power and energy of a server",
+        parameters: || accelflow_model::power::PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "cerebros",
+        prefix: "cerebros.",
+        title: "Cerebros: the simulated RPC server",
+        parameters: || {
+            accelflow_cerebros::platform::PARAMETERS
+                .parameters()
+                .collect()
+        },
+    },
+    Engine {
+        name: "cerebros.analytic",
+        prefix: "cerebros.analytic.",
+        title: "Cerebros: the analytic model",
+        parameters: || accelflow_model::cerebros::PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "arcus",
+        prefix: "arcus.",
+        title: "ARCUS: the traffic shaper and its host",
+        parameters: arcus,
+    },
+    Engine {
+        name: "relief_suite",
+        prefix: "relief_suite.",
+        title: "RELIEF's suite of applications",
+        parameters: || {
+            accelflow_relief_suite::parameters::PARAMETERS
+                .parameters()
+                .collect()
+        },
+    },
+];
+
+/// The parameters of the shaper and of the host around it.
+pub(crate) fn arcus() -> Vec<&'static Parameter> {
+    let host = accelflow_arcus::parameters::PARAMETERS;
+    let shaper = accelflow_shaping::PARAMETERS;
+    shaper.parameters().chain(host.parameters()).collect()
+}
+
+/// The engines with their parameters, as a JSON list; the profile `paper` is the last one if
+/// `tcp_cost_ns` says what TCP costs a core.
+#[pyfunction]
+#[pyo3(signature = (tcp_cost_ns=None))]
+pub(crate) fn parameters(tcp_cost_ns: Option<f64>) -> PyResult<String> {
+    let mut engines: Vec<Value> = ENGINES
+        .iter()
+        .map(|engine| {
+            let parameters = (engine.parameters)();
+            let rows = parameters.iter().map(|row| row_json(engine.prefix, row));
+            engine_json(engine.name, engine.title, rows.collect())
+        })
+        .collect();
+    if let Some(tcp_cost_ns) = tcp_cost_ns {
+        let profile = paper_profile(tcp_cost_ns)?;
+        let rows = profile.parameters().iter();
+        let rows = rows.map(|row| row_json("profile.", row)).collect();
+        engines.push(engine_json("profile", "The profile `paper`", rows));
+    }
+    Ok(Value::from(engines).to_string())
+}
+
+fn engine_json(name: &str, title: &str, parameters: Vec<Value>) -> Value {
+    json!({ "engine": name, "title": title, "parameters": parameters })
+}
+
+fn row_json<S: AsRef<str>>(prefix: &str, parameter: &Parameter<S>) -> Value {
+    let (min, max) = parameter.kind.range(parameter.default);
+    let choices = parameter.kind.choices().iter().map(
+        |choice| json!({ "value": choice.value, "name": choice.name, "meaning": choice.meaning }),
+    );
+    json!({
+        "key": format!("{prefix}{}", parameter.key.as_ref()),
+        "unit": parameter.unit,
+        "kind": parameter.kind.name(),
+        "default": parameter.default,
+        "min": min,
+        "max": max,
+        "whole": parameter.kind.is_whole(),
+        "choices": choices.collect::<Vec<_>>(),
+        "allowed": parameter.allowed(),
+        "provenance": parameter.provenance.name(),
+        "source": parameter.source.as_ref(),
+        "why": parameter.why.as_ref(),
+    })
+}
+
+/// The number that `value`, a number or the name of a choice, is as the parameter `key` of
+/// `engine`. Raises AccelflowError for an unknown engine or key and for a value that is not allowed.
+#[pyfunction]
+pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let found = ENGINES.iter().find(|known| known.name == engine);
+    let found = found.ok_or_else(|| {
+        let known = ENGINES.iter().map(|known| known.name);
+        failure(Refusal::unknown("engine", engine, known))
+    })?;
+    let parameters = (found.parameters)();
+    let parameter = parameters.iter().find(|parameter| parameter.key == key);
+    let parameter = parameter.ok_or_else(|| {
+        let known = parameters.iter().map(|parameter| parameter.key);
+        failure(Refusal::unknown_key(key, known))
+    })?;
+    number(parameter, value).map_err(failure)
+}
+
+fn number(parameter: &Parameter, value: &Bound<'_, PyAny>) -> Result<f64, Refusal> {
+    if let Ok(name) = value.cast::<PyString>() {
+        return parameter.number_of(&name.to_string_lossy());
+    }
+    if let Ok(on) = value.cast::<PyBool>() {
+        return match parameter.kind {
+            Kind::Switch => Ok(f64::from(u8::from(on.is_true()))),
+            _ => Err(parameter.refusal(on.is_true())),
+        };
+    }
+    let Ok(number) = value.extract::<f64>() else {
+        return Err(parameter.refusal(shown(value)));
+    };
+    parameter.check(number)?;
+    Ok(number)
+}
+
+/// `value` as Python writes it.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr();
+    text.map_or_else(
+        |_| "?".to_owned(),
+        |text| text.to_string_lossy().into_owned(),
+    )
+}
+
+/// The text of the refusal of `value` for `place`: `PLACE = VALUE: must be ..., did you mean ...?`.
+///
+/// `allowed` is the clause that begins with `must`; it may be empty if `known`, the names that there
+/// are, says it. Those of `known` that are spelt like `value` are proposed.
+#[pyfunction]
+#[pyo3(signature = (place, value, allowed, known=Vec::new()))]
+pub(crate) fn refusal(
+    place: &str,
+    value: &Bound<'_, PyAny>,
+    allowed: &str,
+    known: Vec<String>,
+) -> String {
+    let clause = match allowed {
+        "" => format!("must be {}", any_of(&known)),
+        allowed => allowed.to_owned(),
+    };
+    let refusal = Refusal::new(place, shown(value), clause);
+    let refusal = match value.cast::<PyString>() {
+        Ok(name) => {
+            let known = known.iter().map(String::as_str);
+            refusal.proposing(&name.to_string_lossy(), known)
+        }
+        Err(_) => refusal,
+    };
+    refusal.to_string()
+}
+
+/// The profile `paper` of SocialNetwork, where TCP costs a core `tcp_cost_ns`.
+fn paper_profile(tcp_cost_ns: f64) -> PyResult<Profile> {
+    let options = PaperOptions {
+        tcp_cost: Time::from_ns_f64(tcp_cost_ns),
+        ..PaperOptions::default()
+    };
+    let all = social_network().map_err(failure)?;
+    Profile::paper(&all, &memory()?, &options).map_err(failure)
+}
+
+/// The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core.
+#[pyfunction]
+pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
+    let profile = paper_profile(tcp_cost_ns)?;
+    Ok(Value::from(profile_rows(profile.parameters())).to_string())
+}
+
+/// The numbers of a profile as results list them.
+pub(crate) fn profile_rows(parameters: &[ProfileParameter]) -> Vec<Value> {
+    let row = |parameter: &ProfileParameter| {
+        json!({
+            "name": parameter.key,
+            "value": parameter.default,
+            "provenance": parameter.provenance.name(),
+            "note": parameter.source,
+        })
+    };
+    parameters.iter().map(row).collect()
+}

@@ -1,0 +1,92 @@
+//! Accelerators and their queues.
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+use super::own_sizes::OwnSizes;
+
+/// The accelerators and their queues.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AcceleratorConfig {
+    /// Instances of each accelerator.
+    pub instances: usize,
+    /// Attempts of a core to find a free input entry before it falls back to software.
+    pub enqueue_attempts: u64,
+    /// Processing elements of each instance.
+    pub pes: usize,
+    /// Entries of each input queue.
+    pub input_entries: usize,
+    /// Entries of each output queue.
+    pub output_entries: usize,
+    /// Payload bytes inside a queue entry.
+    pub inline: Bytes,
+    /// Entries of the overflow area of each input queue.
+    pub overflow_entries: usize,
+    /// Latency from a queue to a scratchpad.
+    pub scratchpad_latency: Time,
+    /// Rate from a queue to a scratchpad.
+    pub scratchpad_bandwidth: Bandwidth,
+    /// Size of an element's scratchpad.
+    pub scratchpad: Bytes,
+    /// Rate at which a scratchpad is wiped between tenants.
+    pub wipe_bandwidth: Bandwidth,
+    /// Rate at which it is then initialised for the next.
+    pub initial_bandwidth: Bandwidth,
+    /// Bytes that Ser and Dser load when an element switches to another service.
+    pub service_state: Bytes,
+    /// Payload at which an accelerator has half of its asymptotic speedup; 0 for a speedup that does
+    /// not depend on the payload.
+    pub speedup_half: Bytes,
+    /// Fixed time of the RPC accelerator for a message, as of a dedicated RPC processor; 0 applies its
+    /// speedup.
+    pub rpc_message: Time,
+    /// Speedup of each accelerator over a core, by [`Accel::index`].
+    pub speedup: [f64; Accel::COUNT],
+    /// Whether idle elements execute operations of other accelerators.
+    pub reuse: Reuse,
+    /// Their speed at these, as a share of the speed of the operation's own accelerator.
+    pub reuse_speed: f64,
+    /// Sizes of single types in place of the numbers above, by [`Accel::index`].
+    pub own: [OwnSizes; Accel::COUNT],
+}
+
+impl AcceleratorConfig {
+    /// Instances of `accel`.
+    pub fn instances_of(&self, accel: Accel) -> usize {
+        own_or(self.own[accel.index()].instances, self.instances)
+    }
+
+    /// Processing elements of each instance of `accel`.
+    pub fn pes_of(&self, accel: Accel) -> usize {
+        own_or(self.own[accel.index()].pes, self.pes)
+    }
+
+    /// Entries of each input queue of `accel`.
+    pub fn input_entries_of(&self, accel: Accel) -> usize {
+        own_or(self.own[accel.index()].input_entries, self.input_entries)
+    }
+
+    /// Entries of each output queue of `accel`.
+    pub fn output_entries_of(&self, accel: Accel) -> usize {
+        own_or(self.own[accel.index()].output_entries, self.output_entries)
+    }
+}
+
+fn own_or(own: usize, common: usize) -> usize {
+    if own == 0 { common } else { own }
+}
+
+/// Whether idle elements do the operations of other accelerators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// "Each accelerator is highly optimized for a single task" (section VII.B.4).
+    #[default]
+    None,
+    /// An operation that finds no free element of its own kind goes to one of another kind.
+    Idle,
+}
+
+impl Reuse {
+    /// Both, by their numbers in `accelerator.reuse`.
+    pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
+}

@@ -1,0 +1,12 @@
+//! The trace memory.
+
+use accelflow_units::Time;
+
+/// The trace memory (section IV.A), which all output dispatchers read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtmConfig {
+    /// Time to read a word.
+    pub latency: Time,
+    /// Reads that can be under way at once.
+    pub ports: usize,
+}

@@ -1,0 +1,129 @@
+//! Cores, and the costs of software on them.
+
+use accelflow_units::{Frequency, Time};
+
+use super::generation::Generation;
+
+/// Cores, and the costs of software on them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreConfig {
+    /// Number of cores.
+    pub count: usize,
+    /// Clock of cores, accelerators and wires.
+    pub clock: Frequency,
+    /// Time of a user-level Enqueue, the programming of an A-DMA engine included.
+    pub enqueue: Time,
+    /// Time to see a user-level notification flag.
+    pub notice: Time,
+    /// Time to switch to the thread of a request.
+    pub context_switch: Time,
+    /// Time to take an interrupt.
+    pub interrupt: Time,
+    /// Time to hand an operation to an accelerator through a driver.
+    pub submit: Time,
+    /// Time to transform the format of 1 KiB of payload in software.
+    pub transform_per_kib: Time,
+    /// How LdB chooses the core of a request.
+    pub balancing: Balancing,
+    /// Whether a core that executes LdB in software applies `balancing`.
+    pub software_balancing: SoftwareBalancing,
+    /// Length of a time slice: how long a task runs while others wait. Zero lets tasks run to their end.
+    pub time_slice: Time,
+    /// When a core serves an interrupt.
+    pub interrupt_policy: InterruptPolicy,
+    /// When a core checks the notification flags of traces.
+    pub notification: Looks,
+    /// Period of periodic checks; zero checks between any two tasks.
+    pub notice_period: Time,
+    /// Time to wake up, if an idle core sleeps.
+    pub wake: Time,
+    /// Generation of the processor.
+    pub generation: Generation,
+    /// Share of a generation's gain in application logic that operations of the datacenter tax have,
+    /// as an exponent: 0 for none, 1 for all.
+    pub tax_gain: f64,
+    /// The same share for the operating system.
+    pub system_gain: f64,
+}
+
+/// How LdB chooses the core of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balancing {
+    /// The core with the fewest requests in flight, then the fewest tasks; the first of equals,
+    /// counted from the core that chooses if it is one.
+    #[default]
+    LeastLoaded,
+    /// A random core.
+    Random,
+    /// One core after the other.
+    RoundRobin,
+    /// The less loaded of two random cores; the first drawn if they are equal.
+    TwoChoices,
+    /// The core that has been idle for longest; a random core if none is idle.
+    JoinIdleQueue,
+}
+
+impl Balancing {
+    /// By their numbers in `core.balancing`.
+    pub const ALL: [Balancing; 5] = [
+        Balancing::LeastLoaded,
+        Balancing::Random,
+        Balancing::RoundRobin,
+        Balancing::TwoChoices,
+        Balancing::JoinIdleQueue,
+    ];
+}
+
+/// How a core that executes LdB in software chooses the core of the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SoftwareBalancing {
+    /// As the accelerator does.
+    #[default]
+    Same,
+    /// It keeps the request: the network card has chosen this core.
+    None,
+}
+
+impl SoftwareBalancing {
+    /// By their numbers in `core.software_balancing`.
+    pub const ALL: [SoftwareBalancing; 2] = [SoftwareBalancing::Same, SoftwareBalancing::None];
+}
+
+/// When a core serves an interrupt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InterruptPolicy {
+    /// After all tasks that wait.
+    Queued,
+    /// After the running task.
+    First,
+    /// At once; the interrupted task goes on afterwards.
+    #[default]
+    Preempt,
+}
+
+impl InterruptPolicy {
+    /// By their numbers in `core.interrupt_policy`.
+    pub const ALL: [InterruptPolicy; 3] = [
+        InterruptPolicy::Queued,
+        InterruptPolicy::First,
+        InterruptPolicy::Preempt,
+    ];
+}
+
+/// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that it has
+/// been given before come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looks {
+    /// "The CPU core can be performing other work and periodically check the notification flag."
+    #[default]
+    Periodically,
+    /// "By continuously polling the flag": whenever it has nothing else to do.
+    Always,
+    /// "By executing an MWAIT-like instruction and automatically waking up".
+    WhenWoken,
+}
+
+impl Looks {
+    /// By their numbers in `core.notification`.
+    pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
+}

@@ -1,0 +1,38 @@
+//! The parts of a configuration, as quantities. Each has its rows in the file of the same name of
+//! `table`.
+
+mod accelerator;
+mod atm;
+mod cohort;
+mod core;
+mod dispatcher;
+mod exception;
+mod facts;
+mod generation;
+mod memory;
+mod network;
+mod own_sizes;
+mod payload;
+mod relief;
+mod scheduling;
+mod tcp;
+mod tenant;
+mod tlb;
+
+pub use accelerator::{AcceleratorConfig, Reuse};
+pub use atm::AtmConfig;
+pub use cohort::CohortConfig;
+pub use core::{Balancing, CoreConfig, InterruptPolicy, Looks, SoftwareBalancing};
+pub use dispatcher::{Busy, DispatcherConfig};
+pub use exception::ExceptionConfig;
+pub use facts::FactsConfig;
+pub use generation::Generation;
+pub use memory::MemoryConfig;
+pub use network::NetworkConfig;
+pub use own_sizes::OwnSizes;
+pub use payload::{Heaps, PayloadConfig};
+pub use relief::{FallbackTo, ReliefConfig};
+pub use scheduling::{Policy, SchedulingConfig};
+pub use tcp::{Parking, TcpConfig};
+pub use tenant::{Isolation, ShapingOrder, TenantConfig};
+pub use tlb::TlbConfig;

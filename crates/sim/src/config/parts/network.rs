@@ -1,0 +1,26 @@
+//! Networks and A-DMA engines.
+
+use accelflow_units::{Bandwidth, Bytes, Cycles, Time};
+
+/// Networks and A-DMA engines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkConfig {
+    /// A-DMA engines, shared by all accelerators.
+    pub dma_engines: usize,
+    /// Time to program an engine.
+    pub dma_setup: Time,
+    /// One hop of a chiplet's mesh.
+    pub hop: Cycles,
+    /// Bytes that a mesh link moves a cycle.
+    pub link_bytes: u64,
+    /// Chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
+    pub chiplets: usize,
+    /// Crossing between chiplets.
+    pub inter_chiplet: Cycles,
+    /// Rate between chiplets.
+    pub inter_chiplet_bandwidth: Bandwidth,
+    /// An accelerator notifying a core.
+    pub notification: Cycles,
+    /// Bytes of a queue entry besides the payload.
+    pub entry_overhead: Bytes,
+}

@@ -1,0 +1,10 @@
+//! Input dispatchers.
+
+pub use accelflow_shaping::dispatch::Policy;
+
+/// Input dispatchers (section IV.C).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulingConfig {
+    /// Order in which they load ready entries.
+    pub policy: Policy,
+}

@@ -1,0 +1,42 @@
+//! Limits of tenants.
+
+/// Limits of tenants (section IV.D).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TenantConfig {
+    /// Traces of a tenant that may run at once; 0 for no limit.
+    pub max_traces: u64,
+    /// Which trace of a shaped tenant gets the next tokens.
+    pub shaping_order: ShapingOrder,
+    /// Whether tenants share elements and queues.
+    pub isolation: Isolation,
+}
+
+/// Whether tenants share the elements and queues of accelerators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// All tenants use all of them (section IV.D).
+    #[default]
+    Shared,
+    /// Each tenant has the same number of its own, which no other may use.
+    Reserved,
+}
+
+impl Isolation {
+    /// Both, by their numbers in `tenant.isolation`.
+    pub const ALL: [Isolation; 2] = [Isolation::Shared, Isolation::Reserved];
+}
+
+/// The order in which traces of a tenant behind a traffic shaper get its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapingOrder {
+    /// In the order of asking.
+    Asking,
+    /// Later traces of requests that have begun before first traces; within each, in the order of
+    /// asking.
+    BegunFirst,
+}
+
+impl ShapingOrder {
+    /// Both, by their numbers in `tenant.shaping_order`.
+    pub const ALL: [ShapingOrder; 2] = [ShapingOrder::Asking, ShapingOrder::BegunFirst];
+}

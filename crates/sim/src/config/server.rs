@@ -1,0 +1,76 @@
+//! The configuration of the simulated server.
+
+use accelflow_trace::Accel;
+use accelflow_units::{Bytes, Time};
+
+use super::parts::{
+    AcceleratorConfig, AtmConfig, CohortConfig, CoreConfig, DispatcherConfig, ExceptionConfig,
+    FactsConfig, MemoryConfig, NetworkConfig, PayloadConfig, ReliefConfig, SchedulingConfig,
+    TcpConfig, TenantConfig, TlbConfig,
+};
+
+/// The size of a memory transaction: bytes that are looked up in the last-level cache and moved as
+/// one. It is the payload that a queue entry holds.
+pub(crate) const TRANSACTION: Bytes = Bytes::from_kib(2);
+
+/// All parameters of the simulated server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Cores, and the costs of software on them.
+    pub core: CoreConfig,
+    /// The accelerators.
+    pub accelerator: AcceleratorConfig,
+    /// Exceptions that stop an accelerator.
+    pub exception: ExceptionConfig,
+    /// Input dispatchers.
+    pub scheduling: SchedulingConfig,
+    /// Limits of tenants.
+    pub tenant: TenantConfig,
+    /// TCP accelerators.
+    pub tcp: TcpConfig,
+    /// Output dispatchers.
+    pub dispatcher: DispatcherConfig,
+    /// The trace memory.
+    pub atm: AtmConfig,
+    /// Wires and DMA engines.
+    pub network: NetworkConfig,
+    /// The last-level cache and main memory.
+    pub memory: MemoryConfig,
+    /// Address translation.
+    pub tlb: TlbConfig,
+    /// RELIEF's manager.
+    pub relief: ReliefConfig,
+    /// Cohort's software queues.
+    pub cohort: CohortConfig,
+    /// Messages.
+    pub payload: PayloadConfig,
+    /// Answers of remote sides, where they are drawn.
+    pub facts: FactsConfig,
+}
+
+impl Config {
+    /// Whether `accel` takes the same time for every message.
+    pub(crate) fn is_fixed(&self, accel: Accel) -> bool {
+        accel == Accel::Rpc && self.accelerator.rpc_message > Time::ZERO
+    }
+
+    /// The time that `accel` takes for an operation that takes a core of the base server `on_core`.
+    pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
+        if self.is_fixed(accel) {
+            return self.accelerator.rpc_message;
+        }
+        on_core.scale(1.0 / self.accelerator.speedup[accel.index()])
+    }
+
+    /// The time that a dispatcher's transformation engine takes for `payload`.
+    pub fn transformation(&self, payload: Bytes) -> Time {
+        let rate = self.dispatcher.transform_rate;
+        rate.map_or(Time::ZERO, |rate| rate.transfer(payload))
+    }
+
+    /// The time that an output dispatcher takes for `instructions`.
+    pub fn dispatch(&self, instructions: u64) -> Time {
+        let cycles = instructions as f64 / self.dispatcher.ipc;
+        Time::from_s_f64(cycles / self.core.clock.as_hz() as f64)
+    }
+}
