@@ -159,27 +159,6 @@ def file_imports(package: Path) -> Graph:
     return graph
 
 
-def circles(graph: Graph) -> list[list[str]]:
-    """Groups of names that reach each other."""
-    reached = {name: _reached(graph, name) for name in graph}
-    groups = {
-        tuple(sorted(other for other in reached[name] if name in reached[other]))
-        for name in graph
-        if name in reached[name]
-    }
-    return sorted(map(list, groups))
-
-
-def _reached(graph: Graph, name: str) -> set[str]:
-    seen: set[str] = set()
-    todo = list(graph[name])
-    while todo:
-        if (next_name := todo.pop()) not in seen:
-            seen.add(next_name)
-            todo += graph[next_name]
-    return seen
-
-
 def _dotted(package: Path, file: Path) -> str:
     parts = [package.name, *file.relative_to(package).with_suffix("").parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

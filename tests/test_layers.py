@@ -253,7 +253,7 @@ def test_no_files_of_the_python_package_import_each_other_in_a_circle() -> None:
     assert layers.circles(layers.file_imports(ROOT / "python" / "accelflow")) == []
 
 
-def test_checker_finds_circles_of_files(tmp_path: Path) -> None:
+def test_checker_finds_circles_of_python_files(tmp_path: Path) -> None:
     package = tmp_path / "made"
     files = {
         "__init__.py": "from made.low import thing\n",

@@ -20,7 +20,7 @@
 //! let platform = Platform::default();
 //! let run = simulate(&uid, &platform, Design::Full, Steering::LeastLoaded, &load)?;
 //! assert_eq!(platform.cycles(run.all.spent.rpc()), 90.0);
-//! # Ok::<(), accelflow_cerebros::CerebrosError>(())
+//! # Ok::<(), accelflow_cerebros::Refusal>(())
 //! ```
 
 pub mod buffers;
@@ -37,7 +37,6 @@ pub mod services;
 pub mod steering;
 
 pub use accelflow_model::cerebros::{Design, RpcLayer};
-pub use accelflow_parameters::Refusal as CerebrosError;
 pub use load::{Arrivals, Load};
 pub use outcome::{Group, Outcome, Queue, Saturation, Spent};
 pub use platform::Platform;

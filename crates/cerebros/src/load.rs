@@ -1,6 +1,6 @@
 //! The load: how many requests arrive, when, and of which kinds.
 
-use crate::CerebrosError;
+use accelflow_parameters::Refusal;
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,14 +45,14 @@ impl Load {
     }
 
     /// # Errors
-    /// [`CerebrosError`] for counts, shares and rates out of range.
-    pub(crate) fn check(&self) -> Result<(), CerebrosError> {
+    /// [`Refusal`] for counts, shares and rates out of range.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.requests <= self.warmup || self.requests > 100_000_000 {
             let allowed = format!(
                 "must be above the warm-up's {} and at most 1e8",
                 self.warmup
             );
-            return Err(CerebrosError::new("requests", self.requests, allowed));
+            return Err(Refusal::new("requests", self.requests, allowed));
         }
         let shares = [
             ("unknown_ratio", self.unknown),
@@ -64,17 +64,17 @@ impl Load {
         ];
         for (place, value) in shares {
             if !(0.0..=1.0).contains(&value) {
-                return Err(CerebrosError::new(place, value, "must be from 0 to 1"));
+                return Err(Refusal::new(place, value, "must be from 0 to 1"));
             }
         }
         match self.arrivals {
-            Arrivals::Closed(0) => Err(CerebrosError::new("senders", 0, "must be at least 1")),
-            Arrivals::Rate(rate) if !(rate > 0.0 && rate <= 1e12) => Err(CerebrosError::new(
+            Arrivals::Closed(0) => Err(Refusal::new("senders", 0, "must be at least 1")),
+            Arrivals::Rate(rate) if !(rate > 0.0 && rate <= 1e12) => Err(Refusal::new(
                 "rate_rps",
                 rate,
                 "must be above 0, at most 1e12",
             )),
-            Arrivals::Share(share) if !(share > 0.0 && share <= 100.0) => Err(CerebrosError::new(
+            Arrivals::Share(share) if !(share > 0.0 && share <= 100.0) => Err(Refusal::new(
                 "load_ratio",
                 share,
                 "must be above 0, at most 100",

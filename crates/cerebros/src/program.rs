@@ -7,7 +7,8 @@ use accelflow_units::{Bytes, Time};
 
 use crate::schema::{TypeSchema, header, header_wire};
 use crate::services::{Call, Function, Service, first_field_replaced};
-use crate::{CerebrosError, Message, Platform};
+use crate::{Message, Platform};
+use accelflow_parameters::Refusal;
 
 /// The kind of a request, as Cerebros sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,8 +174,8 @@ impl Builder<'_> {
     }
 
     /// # Errors
-    /// [`CerebrosError`] if a function's own messages do not match its schema.
-    pub(crate) fn program(&self, f: &Function, kind: Kind) -> Result<Program, CerebrosError> {
+    /// [`Refusal`] if a function's own messages do not match its schema.
+    pub(crate) fn program(&self, f: &Function, kind: Kind) -> Result<Program, Refusal> {
         let schema = TypeSchema::of(&f.call.request);
         schema.check(&f.call.request)?;
         let broken;

@@ -2,12 +2,13 @@
 
 use accelflow_model::cerebros::Design;
 
+use crate::Platform;
 use crate::load::{Arrivals, Load};
 use crate::outcome::Outcome;
 use crate::server::Server;
 use crate::services::Service;
 use crate::steering::Steering;
-use crate::{CerebrosError, Platform};
+use accelflow_parameters::Refusal;
 
 /// Serves `load` requests of `service` under `design`.
 ///
@@ -15,7 +16,7 @@ use crate::{CerebrosError, Platform};
 /// [`Design::Full`] has.
 ///
 /// # Errors
-/// [`CerebrosError`] for a platform, service or load that cannot be, and for affinity under another
+/// [`Refusal`] for a platform, service or load that cannot be, and for affinity under another
 /// design than Full.
 pub fn simulate(
     service: &Service,
@@ -23,17 +24,13 @@ pub fn simulate(
     design: Design,
     steering: Steering,
     load: &Load,
-) -> Result<Outcome, CerebrosError> {
+) -> Result<Outcome, Refusal> {
     platform.check()?;
     service.check()?;
     load.check()?;
     if steering == Steering::Affinity && design != Design::Full {
         let allowed = "the function is known before the core only under Full";
-        return Err(CerebrosError::new(
-            "steering by affinity",
-            design.name(),
-            allowed,
-        ));
+        return Err(Refusal::new("steering by affinity", design.name(), allowed));
     }
     let Arrivals::Share(share) = load.arrivals else {
         return Ok(Server::new(service, platform, design, steering, load)?.run());

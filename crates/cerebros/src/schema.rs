@@ -6,7 +6,7 @@
 
 use accelflow_units::Bytes;
 
-use crate::CerebrosError;
+use accelflow_parameters::Refusal;
 
 /// The type of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Value {
         }
     }
 
-    fn check(&self, expected: &Type, place: &str) -> Result<(), CerebrosError> {
+    fn check(&self, expected: &Type, place: &str) -> Result<(), Refusal> {
         let inside = |values: &[Value], kind: &Type| {
             let check = |(n, v): (usize, &Value)| v.check(kind, &format!("{place}[{n}]"));
             values.iter().enumerate().try_for_each(check)
@@ -175,16 +175,16 @@ impl Value {
             (value, kind) if value.kind() == *kind => Ok(()),
             (value, kind) => {
                 let allowed = format!("the schema has {}", kind.name());
-                Err(CerebrosError::new(place, value.kind().name(), allowed))
+                Err(Refusal::new(place, value.kind().name(), allowed))
             }
         }
     }
 }
 
-fn check_fields(fields: &[Value], types: &[Type], place: &str) -> Result<(), CerebrosError> {
+fn check_fields(fields: &[Value], types: &[Type], place: &str) -> Result<(), Refusal> {
     if fields.len() != types.len() {
         let allowed = format!("the schema has {}", types.len());
-        return Err(CerebrosError::new(
+        return Err(Refusal::new(
             format!("{place}: fields"),
             fields.len(),
             allowed,
@@ -286,8 +286,8 @@ impl TypeSchema {
     }
 
     /// # Errors
-    /// [`CerebrosError`] with the first field of `message` that is not what the schema says.
-    pub fn check(&self, message: &Message) -> Result<(), CerebrosError> {
+    /// [`Refusal`] with the first field of `message` that is not what the schema says.
+    pub fn check(&self, message: &Message) -> Result<(), Refusal> {
         check_fields(&message.fields, &self.types, "message")
     }
 

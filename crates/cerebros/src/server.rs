@@ -6,6 +6,7 @@ use accelflow_kernel::{BusyTime, Calendar, Priority, Stream, attribute_unit};
 use accelflow_model::cerebros::Design;
 use accelflow_units::{Bytes, Time};
 
+use crate::Platform;
 use crate::buffers::BufferManager;
 use crate::icache::InstructionCache;
 use crate::load::{Arrivals, Load};
@@ -14,7 +15,7 @@ use crate::pipelines::Pipelines;
 use crate::program::{Builder, Kind, Program, Step};
 use crate::services::Service;
 use crate::steering::{CoreSelector, Steering};
-use crate::{CerebrosError, Platform};
+use accelflow_parameters::Refusal;
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -100,7 +101,7 @@ impl<'r> Server<'r> {
         design: Design,
         steering: Steering,
         load: &'r Load,
-    ) -> Result<Server<'r>, CerebrosError> {
+    ) -> Result<Server<'r>, Refusal> {
         let builder = Builder::of(platform, design, service);
         let programs = service.functions.iter().map(|f| {
             Ok([
@@ -120,7 +121,7 @@ impl<'r> Server<'r> {
             platform,
             steering,
             load,
-            programs: programs.collect::<Result<_, CerebrosError>>()?,
+            programs: programs.collect::<Result<_, Refusal>>()?,
             calendar: Calendar::new(),
             arrivals: Stream::new(load.seed, 0),
             requests: Vec::with_capacity(load.requests),

@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use crate::CerebrosError;
 use crate::schema::Type::{self, Text};
 use crate::schema::{Message, Value};
+use accelflow_parameters::Refusal;
 
 /// A call: its arguments and its result.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,12 +70,12 @@ impl Service {
     /// The service of this name.
     ///
     /// # Errors
-    /// [`CerebrosError`] if there is none.
-    pub fn named(name: &str) -> Result<Service, CerebrosError> {
+    /// [`Refusal`] if there is none.
+    pub fn named(name: &str) -> Result<Service, Refusal> {
         let found = Service::all()
             .into_iter()
             .find(|service| service.name == name);
-        found.ok_or_else(|| CerebrosError::new("service", name, "must be UID, USR, URL, SG or CP"))
+        found.ok_or_else(|| Refusal::new("service", name, "must be UID, USR, URL, SG or CP"))
     }
 
     /// Kilobytes of instructions with the RPC layer on the core, and without it.
@@ -91,12 +91,12 @@ impl Service {
         )
     }
 
-    /// # Errors [`CerebrosError`] for a service without functions or with shares out of range.
-    pub fn check(&self) -> Result<(), CerebrosError> {
+    /// # Errors [`Refusal`] for a service without functions or with shares out of range.
+    pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);
             let place = format!("service {}: functions and cores", self.name);
-            return Err(CerebrosError::new(place, least, "must be at least 1"));
+            return Err(Refusal::new(place, least, "must be at least 1"));
         }
         for function in &self.functions {
             for (what, value) in [
@@ -105,14 +105,14 @@ impl Service {
             ] {
                 if !(value.is_finite() && value >= 0.0) {
                     let place = format!("{}.{what}", function.call.name);
-                    return Err(CerebrosError::new(place, value, "must be a number from 0"));
+                    return Err(Refusal::new(place, value, "must be a number from 0"));
                 }
             }
         }
         let all: f64 = self.functions.iter().map(|f| f.popularity).sum();
         if all <= 0.0 {
             let place = format!("service {}: sum of popularities", self.name);
-            return Err(CerebrosError::new(place, all, "must be above 0"));
+            return Err(Refusal::new(place, all, "must be above 0"));
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! RELIEF's suite of coarse-grained applications: AccelFlow's Fig. 15.
 
+use accelflow_parameters::Refusal;
 use std::collections::BTreeMap;
 
 use accelflow_relief_suite::parameters::PARAMETERS;
 use accelflow_relief_suite::suite::{self, Release};
 use accelflow_relief_suite::throughput::{self, Length, Pattern};
 use accelflow_relief_suite::{
-    Dag, DagError, Load, Manager, Orchestrator, Order, Payload, Platform, simulate,
+    Dag, Load, Manager, Orchestrator, Order, Payload, Platform, simulate,
 };
 use accelflow_units::Time;
 use pyo3::prelude::*;
@@ -80,7 +81,7 @@ fn run(request: &Request) -> PyResult<String> {
         .zip(suite::RELEASE)
         .filter(|(dag, _)| wanted(dag.name()))
         .map(|(dag, release)| application(dag, &release, &platform, length, request.seed))
-        .collect::<Result<Vec<Value>, DagError>>()
+        .collect::<Result<Vec<Value>, Refusal>>()
         .map_err(failure)?;
     let parameters = PARAMETERS.parameters().map(|parameter| {
         json!({
@@ -130,7 +131,7 @@ fn application(
     platform: &Platform,
     length: Length,
     seed: u64,
-) -> Result<Value, DagError> {
+) -> Result<Value, Refusal> {
     let mut systems = BTreeMap::new();
     for orchestrator in Orchestrator::ALL {
         let alone = simulate(dag, platform, orchestrator, &Load::closed(1, 1))?;
@@ -172,6 +173,6 @@ fn application(
     }))
 }
 
-fn failure(error: DagError) -> PyErr {
+fn failure(error: Refusal) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }

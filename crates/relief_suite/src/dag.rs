@@ -1,6 +1,6 @@
 //! Operations, tasks and their graphs.
 
-pub use accelflow_parameters::Refusal as DagError;
+use accelflow_parameters::Refusal;
 use accelflow_units::{Bytes, Time};
 
 /// The kinds of accelerator in RELIEF's release.
@@ -189,19 +189,19 @@ impl Dag {
 
     /// Adds a task and returns its number.
     ///
-    /// # Errors [`DagError`] for a source that is not an earlier task, which also makes cycles
+    /// # Errors [`Refusal`] for a source that is not an earlier task, which also makes cycles
     /// impossible, and unless there are one or two sources: the accelerators have two inputs.
-    pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, DagError> {
+    pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, Refusal> {
         let number = self.tasks.len();
         if !(1..=2).contains(&sources.len()) {
-            return Err(DagError::new("sources", sources.len(), "must be 1 or 2"));
+            return Err(Refusal::new("sources", sources.len(), "must be 1 or 2"));
         }
         for source in sources {
             if let Source::Task(from) = *source
                 && from >= number
             {
                 let allowed = format!("must be below {number}, the number of the task itself");
-                return Err(DagError::new("source", from, allowed));
+                return Err(Refusal::new("source", from, allowed));
             }
         }
         for source in sources {

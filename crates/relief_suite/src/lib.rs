@@ -16,7 +16,7 @@
 //! let alone = Load::closed(1, 1);
 //! let run = simulate(&canny, &Platform::default(), Orchestrator::Relief, &alone)?;
 //! assert!(run.makespan > canny.compute_of(canny.bottleneck()));
-//! # Ok::<(), accelflow_relief_suite::DagError>(())
+//! # Ok::<(), accelflow_relief_suite::Refusal>(())
 //! ```
 
 mod accelflow;
@@ -32,7 +32,7 @@ pub mod suite;
 mod task_ref;
 pub mod throughput;
 
-pub use dag::{Dag, DagError};
+pub use dag::Dag;
 pub use load::{Arrivals, Load};
 pub use orchestrator::Orchestrator;
 pub use outcome::Outcome;

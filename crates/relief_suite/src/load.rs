@@ -3,7 +3,7 @@
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
 
-use crate::dag::DagError;
+use accelflow_parameters::Refusal;
 
 /// When graphs arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,16 +38,16 @@ impl Load {
     }
 
     /// # Errors
-    /// [`DagError`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at once.
-    pub(crate) fn check(&self) -> Result<(), DagError> {
+    /// [`Refusal`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at once.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.graphs <= self.warmup {
             let allowed = format!("must be above the warm-up's {}", self.warmup);
-            return Err(DagError::new("graphs", self.graphs, allowed));
+            return Err(Refusal::new("graphs", self.graphs, allowed));
         }
         match self.arrivals {
-            Arrivals::Closed(0) => Err(DagError::new("in flight", 0, "must be at least 1")),
+            Arrivals::Closed(0) => Err(Refusal::new("in flight", 0, "must be at least 1")),
             Arrivals::Periodic(Time::ZERO) | Arrivals::Poisson(Time::ZERO, _) => {
-                Err(DagError::new("interval", Time::ZERO, "must be above 0"))
+                Err(Refusal::new("interval", Time::ZERO, "must be above 0"))
             }
             _ => Ok(()),
         }

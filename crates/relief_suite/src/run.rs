@@ -1,26 +1,27 @@
 //! Runs of an application under an orchestrator.
 
-use crate::dag::{Dag, DagError};
+use crate::dag::Dag;
 use crate::load::Load;
 use crate::orchestrator::Orchestrator;
 use crate::outcome::Outcome;
 use crate::platform::Platform;
 use crate::{accelflow, managed};
+use accelflow_parameters::Refusal;
 
 /// Runs `dag` as often as `load` says on `platform`.
 ///
-/// # Errors [`DagError`] for a graph without tasks, and for a platform or load with a value out of
+/// # Errors [`Refusal`] for a graph without tasks, and for a platform or load with a value out of
 /// range.
 pub fn simulate(
     dag: &Dag,
     platform: &Platform,
     orchestrator: Orchestrator,
     load: &Load,
-) -> Result<Outcome, DagError> {
+) -> Result<Outcome, Refusal> {
     platform.check()?;
     load.check()?;
     if dag.tasks().is_empty() {
-        return Err(DagError::new("tasks", 0, "must be at least 1"));
+        return Err(Refusal::new("tasks", 0, "must be at least 1"));
     }
     Ok(match orchestrator {
         Orchestrator::Fcfs => managed::run(dag, platform, managed::LaunchOrder::Fcfs, load),

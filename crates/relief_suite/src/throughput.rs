@@ -2,11 +2,12 @@
 
 use accelflow_units::Time;
 
-use crate::dag::{Dag, DagError};
+use crate::dag::Dag;
 use crate::load::{Arrivals, Load};
 use crate::orchestrator::Orchestrator;
 use crate::platform::Platform;
 use crate::run::simulate;
+use accelflow_parameters::Refusal;
 
 /// Graphs in flight that [`closed_loop`] tries.
 pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];
@@ -41,13 +42,13 @@ pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
 /// [`IN_FLIGHT`] that gives it.
 ///
 /// # Errors
-/// [`DagError`] of [`simulate`].
+/// [`Refusal`] of [`simulate`].
 pub fn closed_loop(
     dag: &Dag,
     platform: &Platform,
     orchestrator: Orchestrator,
     length: Length,
-) -> Result<(f64, usize), DagError> {
+) -> Result<(f64, usize), Refusal> {
     let mut best = (0.0, 0);
     for in_flight in IN_FLIGHT {
         let load = Load {
@@ -79,14 +80,14 @@ pub enum Pattern {
 /// fall with the rate.
 ///
 /// # Errors
-/// [`DagError`] of [`simulate`].
+/// [`Refusal`] of [`simulate`].
 pub fn within_deadline(
     dag: &Dag,
     platform: &Platform,
     orchestrator: Orchestrator,
     pattern: Pattern,
     length: Length,
-) -> Result<f64, DagError> {
+) -> Result<f64, Refusal> {
     let bound = bound_per_s(dag, platform);
     let (mut met, mut missed) = (0.0, 1.0);
     for _ in 0..STEPS {

@@ -6,10 +6,9 @@ use accelflow_cerebros::platform::PARAMETERS;
 use accelflow_cerebros::schema::{TypeSchema, header_wire};
 use accelflow_cerebros::services::{Function, Service};
 use accelflow_cerebros::{
-    Arrivals, CerebrosError, Design, Group, Load, Outcome, Platform, Steering, analytic, breakdown,
-    simulate,
+    Arrivals, Design, Group, Load, Outcome, Platform, Steering, analytic, breakdown, simulate,
 };
-use accelflow_parameters::Parameter;
+use accelflow_parameters::{Parameter, Refusal};
 use accelflow_units::Time;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -109,7 +108,7 @@ fn error(error: impl ToString) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-fn run(request: &Request) -> Result<String, CerebrosError> {
+fn run(request: &Request) -> Result<String, Refusal> {
     let service = Service::named(&request.service)?;
     let mut platform = Platform::default();
     for (name, value) in &request.parameters {
@@ -117,7 +116,7 @@ fn run(request: &Request) -> Result<String, CerebrosError> {
     }
     let found = Design::ALL.into_iter().find(|d| d.name() == request.design);
     let design = found.ok_or_else(|| {
-        CerebrosError::unknown("design", &request.design, Design::ALL.map(Design::name))
+        Refusal::unknown("design", &request.design, Design::ALL.map(Design::name))
     })?;
     let steering = if request.affinity {
         Steering::Affinity
