@@ -7,11 +7,7 @@ use accelflow_model::accelerometer::{Coefficients, Design, Placement, Threading}
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
-use crate::errors::AccelflowError;
-
-fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
-}
+use crate::errors::failure;
 
 /// Evaluates the service that `request` (JSON) describes; the outcome as JSON, with intervals and
 /// sensitivities as far as the request asks for them.

@@ -38,6 +38,11 @@ create_exception!(
      the status code, and `details` the text of the service's status, if it has sent one."
 );
 
+/// The AccelflowError that an engine's error becomes.
+pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}
+
 /// A time limit. Raises AccelflowError for what is none.
 pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     let found = Duration::try_from_secs_f64(value).ok();

@@ -12,13 +12,13 @@ mod arcus;
 mod cerebros;
 mod chip;
 mod client;
-mod comparison;
 mod errors;
 mod execution;
 mod handler;
 mod json;
 mod operations;
 mod parameters;
+mod progress;
 mod promise;
 mod recording;
 mod relief_suite;
@@ -91,8 +91,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::simulation::{
-        arrivals_dwell_us, confidence_interval, orchestrator_names, service_breakdown,
-        simulate_comparison, simulated_operations, simulated_payloads, system_names,
+        arrivals_dwell_us, confidence_interval, orchestrator_names, scenario_allowed,
+        scenario_check, scenario_choices, scenario_hash, scenario_read, scenario_run,
+        scenario_schema, service_breakdown, simulated_operations, simulated_payloads, system_names,
     };
 
     #[pymodule_export]

@@ -2,13 +2,11 @@
 
 use accelflow_parameters::{Kind, Parameter, Refusal, any_of};
 use accelflow_units::Time;
-use accelflow_workload::profile::{PaperOptions, Profile, ProfileParameter};
-use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use serde_json::{Value, json};
 
-use crate::simulation::{failure, memory};
+use crate::errors::failure;
 
 /// An engine with a table of parameters.
 struct Engine {
@@ -97,7 +95,8 @@ pub(crate) fn parameters(tcp_cost_ns: Option<f64>) -> PyResult<String> {
         })
         .collect();
     if let Some(tcp_cost_ns) = tcp_cost_ns {
-        let profile = paper_profile(tcp_cost_ns)?;
+        let profile = accelflow_scenario::paper_profile(Time::from_ns_f64(tcp_cost_ns));
+        let profile = profile.map_err(failure)?;
         let rows = profile.parameters().iter();
         let rows = rows.map(|row| row_json("profile.", row)).collect();
         engines.push(engine_json("profile", "The profile `paper`", rows));
@@ -201,32 +200,9 @@ pub(crate) fn refusal(
     refusal.to_string()
 }
 
-/// The profile `paper` of SocialNetwork, where TCP costs a core `tcp_cost_ns`.
-fn paper_profile(tcp_cost_ns: f64) -> PyResult<Profile> {
-    let options = PaperOptions {
-        tcp_cost: Time::from_ns_f64(tcp_cost_ns),
-        ..PaperOptions::default()
-    };
-    let all = social_network().map_err(failure)?;
-    Profile::paper(&all, &memory()?, &options).map_err(failure)
-}
-
 /// The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core.
 #[pyfunction]
 pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
-    let profile = paper_profile(tcp_cost_ns)?;
-    Ok(Value::from(profile_rows(profile.parameters())).to_string())
-}
-
-/// The numbers of a profile as results list them.
-pub(crate) fn profile_rows(parameters: &[ProfileParameter]) -> Vec<Value> {
-    let row = |parameter: &ProfileParameter| {
-        json!({
-            "name": parameter.key,
-            "value": parameter.default,
-            "provenance": parameter.provenance.name(),
-            "note": parameter.source,
-        })
-    };
-    parameters.iter().map(row).collect()
+    let rows = accelflow_scenario::paper_parameters(Time::from_ns_f64(tcp_cost_ns));
+    Ok(Value::from(rows.map_err(failure)?).to_string())
 }

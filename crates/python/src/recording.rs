@@ -4,17 +4,14 @@ use std::ops::ControlFlow;
 
 use accelflow_runtime::record::{RecordOptions, machine, record};
 use accelflow_runtime::{Executor, run_service};
+use accelflow_scenario::find_service;
 use accelflow_trace::templates;
 use accelflow_workload::profile::Recording;
 use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 
-use crate::errors::AccelflowError;
-use crate::services::find_service;
-
-fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
-}
+use crate::errors::failure;
+use crate::progress::Progress;
 
 /// Raises AccelflowError if `text` is no recording.
 #[pyfunction]
@@ -43,29 +40,20 @@ pub(crate) fn record_services(
     let image = templates().map_err(failure)?.link().map_err(failure)?;
     let services = social_network().map_err(failure)?;
     let options = RecordOptions::new(&machine(), date);
-    let mut interrupted = None;
+    let progress = Progress::new(progress);
     let recorded = py.detach(|| {
-        record(&image, &services, &options, &mut |at| {
-            Python::attach(|py| {
-                let called = match &progress {
-                    Some(callback) => callback.call1(py, (at.done, at.total)).map(drop),
-                    None => Ok(()),
-                };
-                match called.and_then(|()| py.check_signals()) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => {
-                        interrupted = Some(error);
-                        ControlFlow::Break(())
-                    }
-                }
-            })
-        })
+        record(
+            &image,
+            &services,
+            &options,
+            &mut |at| match progress.report(at.done, at.total) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            },
+        )
     });
-    match (recorded, interrupted) {
-        (_, Some(error)) => Err(error),
-        (Err(error), None) => Err(failure(error)),
-        (Ok(recording), None) => recording.to_json().map_err(failure),
-    }
+    progress.finish()?;
+    recorded.map_err(failure)?.to_json().map_err(failure)
 }
 
 /// (phase, chain, trace, arm, accelerator) of a step.
@@ -77,7 +65,7 @@ type ExecutedOperation = (usize, usize, String, usize, &'static str);
 pub(crate) fn executed_operations(name: &str, seed: u64) -> PyResult<Vec<ExecutedOperation>> {
     let image = templates().map_err(failure)?.link().map_err(failure)?;
     let services = social_network().map_err(failure)?;
-    let service = find_service(&services, name)?;
+    let service = find_service(&services, name).map_err(failure)?;
     let mut executor = Executor::with_cores(image, 1).map_err(failure)?;
     let run = run_service(&mut executor, service, seed, 0).map_err(failure)?;
     let mut rows = Vec::new();

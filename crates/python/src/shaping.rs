@@ -9,15 +9,11 @@ use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::errors::AccelflowError;
+use crate::errors::failure;
 use crate::parameters::arcus;
 
 /// Segments that one call may return: more would fill the memory.
 const MAX_SEGMENTS: u64 = 10_000_000;
-
-fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
-}
 
 fn unit_named(name: &str) -> PyResult<Unit> {
     let found = Unit::ALL.into_iter().find(|unit| unit.name() == name);

@@ -28,7 +28,7 @@ pub enum Placement {
 
 impl Placement {
     /// Both, in the order in which commands list them.
-    pub const ALL: [Placement; 2] = [Placement::Isolated, Placement::Colocated];
+    pub const ALL: [Placement; 2] = [Placement::Colocated, Placement::Isolated];
 
     /// The name in commands and results.
     pub const fn name(self) -> &'static str {

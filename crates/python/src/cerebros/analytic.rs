@@ -6,7 +6,7 @@ use accelflow_model::cerebros::{Design, PARAMETERS, RpcLayer};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::simulation::failure;
+use crate::errors::failure;
 
 /// The RPC layer's cycles for one request under each design, as JSON; `request` (JSON) changes
 /// parameters of UniqueId. Raises AccelflowError for a value out of range.

@@ -1,4 +1,4 @@
-//! The outcome of a comparison as JSON.
+//! The outcome of a run as JSON.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,50 @@ use accelflow_sim::compare::{ServiceResult, SystemResult};
 use accelflow_sim::stats::{DataStats, Fallback, Part};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
+use accelflow_workload::profile::ProfileParameter;
 use serde_json::{Value, json};
 
-/// All services under one orchestrator.
-pub(crate) fn system_json(system: &SystemResult) -> Value {
-    json!({
-        "orchestrator": system.orchestrator,
-        "services": system.services.iter().map(service_json).collect::<Vec<_>>(),
-    })
+use crate::run::Outcome;
+
+impl Outcome {
+    /// The outcome as JSON: `systems`, `profile_parameters` and `cohort_links` of the schema
+    /// `accelflow.compare/1`.
+    pub fn to_json(&self) -> Value {
+        let system = |system: &SystemResult| self.system_json(system);
+        json!({
+            "systems": self.systems.iter().map(system).collect::<Vec<_>>(),
+            "profile_parameters": parameters_json(&self.profile_parameters),
+            "cohort_links": self.cohort_links,
+        })
+    }
+
+    /// All services under one orchestrator.
+    fn system_json(&self, system: &SystemResult) -> Value {
+        let mut services: Vec<Value> = system.services.iter().map(service_json).collect();
+        if self.has_tails {
+            for (row, result) in services.iter_mut().zip(&system.services) {
+                let tail = result.tail.iter().map(|time| time.as_us_f64());
+                row["tail_us"] = tail.collect::<Vec<f64>>().into();
+            }
+        }
+        json!({"orchestrator": system.orchestrator, "services": services})
+    }
 }
 
-/// What moved data on the server, and what it met: whole numbers over the run, and shares.
+/// The numbers that costs rest on, as rows.
+pub(crate) fn parameters_json(parameters: &[ProfileParameter]) -> Vec<Value> {
+    let row = |parameter: &ProfileParameter| {
+        json!({
+            "name": parameter.key,
+            "value": parameter.default,
+            "provenance": parameter.provenance.name(),
+            "note": parameter.source,
+        })
+    };
+    parameters.iter().map(row).collect()
+}
+
+/// Data that moved on the server: bytes and lookups over the run, and ratios.
 fn data_json(data: &DataStats) -> Value {
     json!({
         "read_bytes": data.read_bytes,
@@ -48,7 +81,6 @@ fn service_json(result: &ServiceResult) -> Value {
         "p50_us": us(result.percentiles[0]),
         "p99_us": us(result.percentiles[1]),
         "p999_us": us(result.percentiles[2]),
-        "tail_us": result.tail.iter().map(|time| time.as_us_f64()).collect::<Vec<f64>>(),
         "throughput_rps": result.throughput_rps,
         "core_utilization": result.core_utilization,
         "accelerator_utilization": by_name(&result.accelerator_utilization),
@@ -84,7 +116,7 @@ fn service_json(result: &ServiceResult) -> Value {
     })
 }
 
-/// By reason, all of them.
+/// Operations that ran on a core instead, by every reason.
 fn fallbacks_json(result: &ServiceResult) -> Value {
     let count = |reason: &Fallback| {
         let count = result.fallbacks.get(reason).copied().unwrap_or(0);

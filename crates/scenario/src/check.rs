@@ -1,0 +1,260 @@
+//! The check of a scenario: each field on its own, then what does not go together.
+
+use std::collections::BTreeMap;
+
+use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
+use accelflow_sim::Config;
+use accelflow_sim::orchestrators::{Orchestrator, SYSTEMS};
+use accelflow_units::Bytes;
+use accelflow_workload::services::Service;
+use accelflow_workload::sizes::SizePreset;
+use accelflow_workload::suites::{RateShares, Suite};
+use serde_json::Value;
+
+use crate::choice::Choice;
+use crate::error::{ScenarioError, engine};
+use crate::names::{CostSource, FactSource};
+use crate::resolved::{Costs, Resolved};
+use crate::rules;
+use crate::scenario::{Limiter, Scenario};
+use crate::settings;
+use accelflow_parameters::{Refusal, any_of, quoted};
+
+/// The only workload whose operations can be executed on real bytes, and so measured.
+const MEASURED: Suite = Suite::SocialNetwork;
+
+/// A scenario that can be run, with every default filled in.
+pub struct Checked {
+    pub(crate) scenario: Scenario,
+    pub(crate) resolved: Resolved,
+    pub(crate) server: Config,
+    pub(crate) services: Vec<Service>,
+    pub(crate) systems: Vec<&'static dyn Orchestrator>,
+    pub(crate) flows: BTreeMap<u16, FlowConfig>,
+}
+
+impl Scenario {
+    /// Reads a scenario from JSON. Fields that it leaves out have their defaults; a text for
+    /// editors in `$schema` is ignored.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for a text that is not JSON, an unknown field, and a value that a field
+    /// cannot have.
+    pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
+        let mut document: Value = serde_json::from_str(text)?;
+        if let Some(fields) = document.as_object_mut() {
+            fields.remove("$schema");
+        }
+        rules::check(&document)?;
+        Ok(serde_json::from_value(document)?)
+    }
+
+    /// Writes the scenario as indented JSON, with all fields.
+    ///
+    /// # Errors
+    /// None for a scenario that [`Scenario::check`] has accepted.
+    pub fn to_json(&self) -> Result<String, ScenarioError> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Checks every field, and what fields must be together.
+    ///
+    /// # Errors
+    /// [`ScenarioError`], which names the field, its value and what is allowed.
+    pub fn check(&self) -> Result<Checked, ScenarioError> {
+        check_finite(self)?;
+        rules::check(&serde_json::to_value(self)?)?;
+        let all = self.workload.services().map_err(engine)?;
+        let systems = systems(&self.orchestrators)?;
+        check_services(self, &all)?;
+        let config = settings::numbers(self)?;
+        let ids = systems.iter().map(|system| system.id()).collect();
+        let services: Vec<Service> = all.into_iter().filter(|it| wanted(self, it)).collect();
+        let names = services.iter().map(|it| it.name().to_owned()).collect();
+        let resolved = Resolved::new(self, ids, names, config);
+        check_fit(self, &resolved, &services)?;
+        Ok(Checked {
+            server: settings::server(&resolved.config)?,
+            flows: flows(&self.shaping)?,
+            scenario: self.clone(),
+            resolved,
+            services,
+            systems,
+        })
+    }
+}
+
+impl Checked {
+    /// The scenario as it was given.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The scenario with every default filled in.
+    pub fn resolved(&self) -> &Resolved {
+        &self.resolved
+    }
+}
+
+fn wanted(scenario: &Scenario, service: &Service) -> bool {
+    let names = &scenario.services;
+    names.is_empty() || names.iter().any(|name| name == service.name())
+}
+
+/// JSON has no word for these, and would make them null.
+fn check_finite(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let open = [
+        ("rate_rps", scenario.rate_rps),
+        ("slo_factor", scenario.slo_factor),
+    ];
+    for (name, number) in open {
+        if let Some(number) = number.filter(|number| !number.is_finite()) {
+            let allowed = format!("must be {}", rules::allowed(name).unwrap_or_default());
+            return Err(Refusal::new(name, number, allowed).into());
+        }
+    }
+    Ok(())
+}
+
+/// The systems called `names`, by default those that the paper compares.
+fn systems(names: &[String]) -> Result<Vec<&'static dyn Orchestrator>, ScenarioError> {
+    if names.is_empty() {
+        return Ok(accelflow_sim::orchestrators::ORCHESTRATORS.to_vec());
+    }
+    let mut found: Vec<&'static dyn Orchestrator> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let system = system(name).ok_or_else(|| {
+            let ids = SYSTEMS.iter().map(|system| system.id());
+            Refusal::unknown(format!("orchestrators[{index}]"), name, ids)
+        })?;
+        if found.iter().any(|other| other.id() == system.id()) {
+            let (place, name) = ("orchestrators", system.id().to_owned());
+            return Err(ScenarioError::Twice { place, name });
+        }
+        found.push(system);
+    }
+    Ok(found)
+}
+
+/// The system with an identifier or a name of the paper, in any case, with - for _.
+fn system(name: &str) -> Option<&'static dyn Orchestrator> {
+    let plain = name.to_lowercase();
+    let id = plain.replace('-', "_");
+    let same = |system: &&&dyn Orchestrator| {
+        system.paper_name().to_lowercase() == plain || system.id() == id
+    };
+    SYSTEMS.iter().find(same).copied()
+}
+
+/// Refuses names of services that the workload does not have.
+fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioError> {
+    let known: Vec<&str> = all.iter().map(Service::name).collect();
+    let check = |place: &str, name: &str| match known.contains(&name) {
+        true => Ok(()),
+        false => Err(Refusal::unknown(place, name, known.iter().copied())),
+    };
+    for (index, name) in scenario.services.iter().enumerate() {
+        check(&format!("services[{index}]"), name)?;
+        if scenario.services[..index].contains(name) {
+            let (place, name) = ("services", name.clone());
+            return Err(ScenarioError::Twice { place, name });
+        }
+    }
+    let mapped = [
+        ("slo_us", scenario.slo_us.keys().collect::<Vec<_>>()),
+        ("tenants", scenario.tenants.keys().collect()),
+        ("priorities", scenario.priorities.keys().collect()),
+    ];
+    for (field, names) in mapped {
+        for name in names {
+            check(&format!("a service in {field}"), name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses values that do not go with others.
+fn check_fit(
+    scenario: &Scenario,
+    resolved: &Resolved,
+    services: &[Service],
+) -> Result<(), ScenarioError> {
+    check_costs(scenario, resolved)?;
+    let workload = scenario.workload;
+    let first = services.first().map_or("", Service::name);
+    let fits = |shares: &RateShares| workload.rate_share(first, *shares).is_ok();
+    if !fits(&resolved.rates) {
+        let fitting = RateShares::ALL.into_iter().filter(fits);
+        let fitting: Vec<&str> = fitting.map(RateShares::name).collect();
+        return Err(misfit(
+            "rates",
+            resolved.rates,
+            &fitting,
+            &format!("for {workload}"),
+        ));
+    }
+    let own = SizePreset::SocialNetwork;
+    if resolved.sizes == own && workload != Suite::SocialNetwork {
+        let others = SizePreset::ALL.into_iter().filter(|sizes| *sizes != own);
+        let others: Vec<&str> = others.map(SizePreset::name).collect();
+        return Err(misfit("sizes", own, &others, &format!("for {workload}")));
+    }
+    Ok(())
+}
+
+/// Refuses costs that the workload does not have, and facts without a recording.
+fn check_costs(scenario: &Scenario, resolved: &Resolved) -> Result<(), ScenarioError> {
+    let recorded = scenario.recording.is_some();
+    if scenario.facts == FactSource::Recorded && !recorded {
+        let others = [FactSource::Common.name(), FactSource::Drawn.name()];
+        return Err(misfit(
+            "facts",
+            scenario.facts,
+            &others,
+            "without a recording",
+        ));
+    }
+    let (paper, measured) = (CostSource::Paper, CostSource::Measured);
+    if recorded && scenario.profile == Some(paper) {
+        let others = [measured.name(), "left out"];
+        return Err(misfit("profile", paper, &others, "beside a recording"));
+    }
+    if resolved.costs == Costs::Measured && scenario.workload != MEASURED {
+        let others = [paper.name(), "left out beside a recording"];
+        let of = format!("for {}", scenario.workload);
+        return Err(misfit("profile", measured, &others, &of));
+    }
+    Ok(())
+}
+
+/// The refusal of a value that is allowed elsewhere, but not `here`.
+fn misfit(field: &str, value: impl Choice, others: &[&str], here: &str) -> ScenarioError {
+    let allowed = format!("must be {} {here}", any_of(others));
+    Refusal::new(field, quoted(value.name()), allowed).into()
+}
+
+/// The traffic shapers of tenants.
+fn flows(limits: &BTreeMap<u16, Vec<Limiter>>) -> Result<BTreeMap<u16, FlowConfig>, ScenarioError> {
+    let of_tenant = |(tenant, limits): (&u16, &Vec<Limiter>)| Ok((*tenant, flow(limits)?));
+    limits.iter().map(of_tenant).collect()
+}
+
+/// The traffic shaper with one limit, or one in each unit.
+fn flow(limits: &[Limiter]) -> Result<FlowConfig, ScenarioError> {
+    let registers = |limit: &Limiter| {
+        Registers::new(limit.refill, limit.bucket, limit.interval).map_err(engine)
+    };
+    // The rules have refused an empty list.
+    let Some((first, also)) = limits.split_first() else {
+        return Err(Refusal::new("shaping", "[]", "must be one limit, or two").into());
+    };
+    let mut flow = FlowConfig::new(first.unit, registers(first)?);
+    if let Some(second) = also.first() {
+        flow = flow.and(registers(second)?);
+    }
+    if let Some(limit) = limits.iter().find(|limit| limit.unit == Unit::Bytes) {
+        // An input larger than the bucket is paid for in pieces.
+        flow.splitting = Splitting::segments(Bytes(limit.bucket), Bytes(0)).map_err(engine)?;
+    }
+    Ok(flow)
+}

@@ -1,0 +1,88 @@
+//! Values that are chosen by name: each name stands once, beside its value.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serializer};
+
+/// A value that is chosen by name in files, on the command line and in Python.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// All values, in the order in which commands list them.
+    const ALL: &'static [Self];
+
+    /// The name of the value.
+    fn name(self) -> &'static str;
+
+    /// The value called `name`.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+
+    /// The names of all values.
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|value| value.name()).collect()
+    }
+}
+
+/// Writes a choice as its name. For `#[serde(with = "choice")]`.
+pub(crate) fn serialize<T: Choice, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(value.name())
+}
+
+/// Reads a choice from its name.
+pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    let name = String::deserialize(from)?;
+    T::named(&name).ok_or_else(|| unknown::<T, D::Error>(&name))
+}
+
+fn unknown<T: Choice, E: serde::de::Error>(name: &str) -> E {
+    E::custom(format!("'{name}': must be {}", T::names().join(", ")))
+}
+
+/// The same for a choice that may be left open. For `#[serde(with = "choice::open")]`.
+pub(crate) mod open {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::choice::{Choice, unknown};
+
+    /// Writes the name, or null.
+    pub(crate) fn serialize<T: Choice, S: Serializer>(
+        value: &Option<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => to.serialize_str(value.name()),
+            None => to.serialize_none(),
+        }
+    }
+
+    /// Reads a name, or null.
+    pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<T>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        let Some(name) = name else { return Ok(None) };
+        match T::named(&name) {
+            Some(value) => Ok(Some(value)),
+            None => Err(unknown::<T, D::Error>(&name)),
+        }
+    }
+}
+
+/// Stands in the JSON Schema for a choice: a string that is one of its names.
+pub(crate) struct ByName<T>(PhantomData<T>);
+
+impl<T: Choice> JsonSchema for ByName<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        std::any::type_name::<T>().into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "enum": T::names()})
+    }
+}

@@ -1,0 +1,40 @@
+//! Why a scenario cannot be read, checked or run.
+
+use accelflow_parameters::Refusal;
+use accelflow_workload::profile::RecordingError;
+
+/// Why a scenario cannot be read, checked or run.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The text is not JSON.
+    #[error("the scenario is not JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A value that is not allowed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A list that names something twice.
+    #[error("{place}: '{name}' is named twice")]
+    Twice {
+        /// The list.
+        place: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Parameters of the server that do not go together.
+    #[error("config: {0}")]
+    Config(Refusal),
+    /// A recording that cannot be used.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// Measured costs are asked for, and there are none.
+    #[error("profile = 'measured': must have a recording of this machine's costs")]
+    NotMeasured,
+    /// The engine cannot run what was asked for.
+    #[error(transparent)]
+    Engine(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Wraps the error of an engine.
+pub(crate) fn engine(error: impl std::error::Error + Send + Sync + 'static) -> ScenarioError {
+    ScenarioError::Engine(Box::new(error))
+}

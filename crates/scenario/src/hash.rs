@@ -1,0 +1,67 @@
+//! A stable hash of a checked scenario, for caches.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::check::Checked;
+use crate::error::ScenarioError;
+use crate::resolved::{Resolved, sha256};
+use crate::settings;
+
+impl Checked {
+    /// The resolved scenario as JSON without spaces, its keys in alphabetical order. A parameter
+    /// that is set to its default is left out.
+    ///
+    /// # Errors
+    /// None in practice: all numbers are finite.
+    pub fn canonical_json(&self) -> Result<String, ScenarioError> {
+        let config = settings::changed(&self.resolved.config);
+        let resolved = Resolved {
+            config,
+            ..self.resolved.clone()
+        };
+        let mut text = String::new();
+        write_sorted(&serde_json::to_value(&resolved)?, &mut text);
+        Ok(text)
+    }
+
+    /// SHA-256 of [`Checked::canonical_json`], in hexadecimal: equal hashes are equal results of
+    /// the same version of the simulator.
+    ///
+    /// SHA-256 because Python and every shell have it, too, so that a cache can be checked
+    /// without this crate; a scenario is too short for its speed to matter.
+    ///
+    /// # Errors
+    /// None in practice: all numbers are finite.
+    pub fn hash(&self) -> Result<String, ScenarioError> {
+        Ok(sha256(self.canonical_json()?.as_bytes()))
+    }
+}
+
+/// Writes `value` without spaces, the keys of objects in alphabetical order whatever order
+/// serde_json keeps.
+fn write_sorted(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
+            text.push('{');
+            for (index, (key, value)) in sorted.into_iter().enumerate() {
+                text.push_str(if index > 0 { "," } else { "" });
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write_sorted(value, text);
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index > 0 { "," } else { "" });
+                write_sorted(item, text);
+            }
+            text.push(']');
+        }
+        scalar => text.push_str(&scalar.to_string()),
+    }
+}

@@ -1,0 +1,49 @@
+//! The description of a scenario: everything that a comparison of orchestrators can ask for.
+//!
+//! A [`Scenario`] is plain data with the schema name [`SCHEMA`]. It is read from JSON
+//! ([`Scenario::from_json`]), written as JSON, and described by a JSON Schema ([`json_schema`]).
+//! [`Scenario::check`] is the only place that refuses a value. It returns a [`Checked`] scenario,
+//! in which every default is filled in; that has a stable hash and can be run.
+//!
+//! ```text
+//! JSON -- Scenario::from_json --> Scenario -- check --> Checked -- run --> Outcome
+//! ```
+//!
+//! The number of threads is no part of a scenario, as results do not depend on it.
+
+mod check;
+mod choice;
+mod error;
+mod hash;
+mod idle;
+mod limits;
+mod names;
+mod resolved;
+mod results;
+mod rules;
+mod run;
+mod scenario;
+mod schema;
+mod settings;
+mod setup;
+mod shown;
+mod walks;
+
+pub use check::Checked;
+pub use choice::Choice;
+pub use error::ScenarioError;
+pub use idle::{SimulatedOperation, simulated_operations, simulated_payloads};
+pub use limits::{
+    ASSUMED_TCP_COST_NS, MAX_REQUESTS, MIN_REQUESTS, PAPER_RATE_RPS, PAPER_SLO_FACTOR,
+    SERVERLESS_RATE_RPS,
+};
+pub use names::{Arrivals, CostSource, FactSource, Remote};
+pub use resolved::{Costs, Resolved};
+pub use rules::{allowed, choices};
+pub use run::{Outcome, RunOptions};
+pub use scenario::{Limiter, SCHEMA, Scenario, SchemaName, Setting};
+pub use schema::json_schema;
+pub use walks::{
+    WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service, paper_parameters,
+    paper_profile, service_names, timeouts_by_service, walk_service, workloads,
+};

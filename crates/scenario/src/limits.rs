@@ -1,0 +1,48 @@
+//! The numbers that a scenario's fields default to, and the ranges that they must be in.
+
+/// Mean of the invocation rates that the paper takes from Alibaba, in requests per second
+/// (AccelFlow, section VI).
+pub const PAPER_RATE_RPS: f64 = 13_400.0;
+
+/// Default mean rate of serverless functions, in requests per second.
+///
+/// Provenance: derived. At this mean of the six functions' rates, shared as Azure's, their logic
+/// alone keeps half of the 36 cores busy.
+pub const SERVERLESS_RATE_RPS: f64 = 800.0;
+
+/// Default cost of a TCP operation on a core, in ns.
+///
+/// Provenance: assumed. The paper says that operations take "tens of microseconds" on a core, but
+/// at 20 us for TCP a server cannot hold all eight services at the paper's rate without
+/// accelerators.
+pub const ASSUMED_TCP_COST_NS: f64 = 7_000.0;
+
+/// Default SLO, as a multiple of a service's response time on an idle server: "We define the SLO
+/// to be 5x the service execution time on an unloaded system" (AccelFlow, section VII.A.3).
+pub const PAPER_SLO_FACTOR: f64 = 5.0;
+
+/// Default number of requests of each service.
+pub(crate) const DEFAULT_REQUESTS: u64 = 20_000;
+/// The fewest requests of a service: a 99th percentile of fewer than 100 has no meaning.
+pub const MIN_REQUESTS: u64 = 100;
+/// The most requests of a service.
+pub const MAX_REQUESTS: u64 = 10_000_000;
+/// One of so many requests, the first, is not counted.
+pub(crate) const WARMUP_DIVISOR: u64 = 10;
+
+/// The smallest mean rate, in requests per second.
+pub(crate) const MIN_RATE_RPS: f64 = accelflow_workload::arrivals::MIN_RATE_RPS;
+/// The largest mean rate, in requests per second.
+pub(crate) const MAX_RATE_RPS: f64 = accelflow_workload::arrivals::MAX_RATE_RPS;
+/// The largest cost of a TCP operation, in ns.
+pub(crate) const MAX_TCP_COST_NS: f64 = 1e9;
+/// The largest SLO of a service, in us.
+pub(crate) const MAX_SLO_US: f64 = 1e9;
+/// The largest multiple of an idle server's response time.
+pub(crate) const MAX_SLO_FACTOR: f64 = 1e6;
+/// The highest number of a tenant.
+pub(crate) const MAX_TENANT: u64 = u16::MAX as u64;
+/// The highest priority.
+pub(crate) const MAX_PRIORITY: u64 = u8::MAX as u64;
+/// The largest value of a traffic shaper's register.
+pub(crate) const MAX_REGISTER: u64 = accelflow_shaping::Registers::MAX as u64;

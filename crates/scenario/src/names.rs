@@ -1,0 +1,124 @@
+//! What a scenario chooses by name.
+
+use accelflow_shaping::Unit;
+use accelflow_sim::compare::Placement;
+use accelflow_sim::config::Policy;
+use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation};
+use accelflow_workload::profile::RemoteWaits;
+use accelflow_workload::sizes::SizePreset;
+use accelflow_workload::suites::{RateShares, Suite};
+
+use crate::choice::Choice;
+
+/// Declares an enum whose values have names.
+macro_rules! choices {
+    ($(#[$of_all:meta])* $kind:ident { $($(#[$of_one:meta])* $value:ident = $name:literal,)+ }) => {
+        $(#[$of_all])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $kind { $($(#[$of_one])* $value,)+ }
+
+        impl Choice for $kind {
+            const ALL: &'static [Self] = &[$($kind::$value,)+];
+
+            fn name(self) -> &'static str {
+                match self { $($kind::$value => $name,)+ }
+            }
+        }
+    };
+}
+
+choices! {
+    /// When requests arrive.
+    Arrivals {
+        /// Independently of each other.
+        Poisson = "poisson",
+        /// In bursts fitted to the rates per minute of a service of Alibaba.
+        Alibaba = "alibaba",
+        /// In bursts fitted to the rates per minute of Azure's functions.
+        Azure = "azure",
+        /// In short bursts of 1.7 times the mean rate.
+        ShortBursts = "short_bursts",
+    }
+}
+
+choices! {
+    /// What payloads say at the branches of traces.
+    FactSource {
+        /// What they say on the most common path.
+        Common = "common",
+        /// Drawn for each request with the odds `facts.*` of the server's parameters.
+        Drawn = "drawn",
+        /// Those of one of the requests in the recording, drawn for each request.
+        Recorded = "recorded",
+    }
+}
+
+choices! {
+    /// Where the costs of operations on a core come from.
+    CostSource {
+        /// Measured on real bytes.
+        Measured = "measured",
+        /// The paper's shares of a cost of TCP.
+        Paper = "paper",
+    }
+}
+
+choices! {
+    /// How long remote sides take to answer.
+    Remote {
+        /// 5 us.
+        Short = "short",
+        /// As traced in SocialNetwork.
+        SocialNetwork = "socialnetwork",
+        /// Drawn for each message, with the mean of `short`.
+        ShortDrawn = "short_drawn",
+        /// Drawn for each message, with the means of `socialnetwork`.
+        SocialNetworkDrawn = "socialnetwork_drawn",
+    }
+}
+
+impl Arrivals {
+    /// The process with a mean of `rate_rps` requests per second.
+    ///
+    /// # Errors
+    /// None in practice: the modulations are constants.
+    pub fn process(self, rate_rps: f64) -> Result<ArrivalProcess, ArrivalsError> {
+        let modulation = match self {
+            Arrivals::Poisson => return Ok(ArrivalProcess::Poisson { rate_rps }),
+            Arrivals::Alibaba => Modulation::alibaba(ASSUMED_DWELL)?,
+            Arrivals::Azure => Modulation::azure(ASSUMED_DWELL)?,
+            Arrivals::ShortBursts => Modulation::short_bursts(),
+        };
+        Ok(ArrivalProcess::Bursty {
+            rate_rps,
+            modulation,
+        })
+    }
+}
+
+impl Remote {
+    /// The waits.
+    pub fn waits(self) -> RemoteWaits {
+        match self {
+            Remote::Short => RemoteWaits::short(),
+            Remote::SocialNetwork => RemoteWaits::social_network(),
+            Remote::ShortDrawn => RemoteWaits::short().spread(),
+            Remote::SocialNetworkDrawn => RemoteWaits::social_network().spread(),
+        }
+    }
+}
+
+/// Makes a choice of an engine's enum, which has `ALL` and `name` itself.
+macro_rules! engine_choice {
+    ($($kind:ty),+) => {
+        $(impl Choice for $kind {
+            const ALL: &'static [Self] = &<$kind>::ALL;
+
+            fn name(self) -> &'static str {
+                self.name()
+            }
+        })+
+    };
+}
+
+engine_choice!(Suite, Placement, RateShares, SizePreset, Policy, Unit);

@@ -1,0 +1,258 @@
+//! What each field of a scenario may be, on its own.
+//!
+//! The rules read JSON values, so that a value of the wrong kind is refused with the same words as
+//! one out of range. What fields may be together stands in [`crate::check`].
+
+use accelflow_shaping::Unit;
+use accelflow_sim::compare::Placement;
+use accelflow_sim::config::Policy;
+use accelflow_workload::sizes::SizePreset;
+use accelflow_workload::suites::{RateShares, Suite};
+use serde_json::{Map, Value};
+
+use crate::choice::Choice;
+use crate::error::ScenarioError;
+use crate::limits::{
+    MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US,
+    MAX_TCP_COST_NS, MAX_TENANT, MIN_RATE_RPS, MIN_REQUESTS,
+};
+use crate::names::{Arrivals, CostSource, FactSource, Remote};
+use crate::scenario::SCHEMA;
+use crate::settings::setting;
+use crate::shown::shown;
+use accelflow_parameters::number_text;
+use accelflow_parameters::{Refusal, any_of};
+
+/// What a value may be.
+enum Kind {
+    /// The name of this description.
+    Schema,
+    /// A name.
+    Choice(fn() -> Vec<&'static str>),
+    /// A text, and what it is.
+    Text(&'static str),
+    /// Texts.
+    List,
+    /// true or false.
+    Flag,
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+    /// A number from the first to the second.
+    Number(f64, f64),
+    /// A number above 0, at most this.
+    Positive(f64),
+    /// Parameters of the server by key.
+    Settings,
+    /// Values by service.
+    ByService(&'static Kind),
+    /// Limits by tenant.
+    Shaping,
+}
+
+/// A field: its name, whether it may be null, and what else it may be.
+struct Field(&'static str, bool, Kind);
+
+const CLOSED: bool = false;
+const OPEN: bool = true;
+
+const FIELDS: &[Field] = &[
+    Field("schema", CLOSED, Kind::Schema),
+    Field("workload", CLOSED, Kind::Choice(Suite::names)),
+    Field("orchestrators", CLOSED, Kind::List),
+    Field("services", CLOSED, Kind::List),
+    Field("placement", CLOSED, Kind::Choice(Placement::names)),
+    Field("arrivals", CLOSED, Kind::Choice(Arrivals::names)),
+    Field("rate_rps", OPEN, Kind::Number(MIN_RATE_RPS, MAX_RATE_RPS)),
+    Field("rates", OPEN, Kind::Choice(RateShares::names)),
+    Field("facts", CLOSED, Kind::Choice(FactSource::names)),
+    Field("requests", CLOSED, Kind::Whole(MIN_REQUESTS, MAX_REQUESTS)),
+    Field("by_rate", OPEN, Kind::Flag),
+    Field("seed", CLOSED, Kind::Whole(0, u64::MAX)),
+    Field(
+        "recording",
+        OPEN,
+        Kind::Text("the text of a recording, not where it is"),
+    ),
+    Field("profile", OPEN, Kind::Choice(CostSource::names)),
+    Field("tcp_cost_ns", CLOSED, Kind::Positive(MAX_TCP_COST_NS)),
+    Field("remote", CLOSED, Kind::Choice(Remote::names)),
+    Field("sizes", OPEN, Kind::Choice(SizePreset::names)),
+    Field("config", CLOSED, Kind::Settings),
+    Field(
+        "slo_us",
+        CLOSED,
+        Kind::ByService(&Kind::Positive(MAX_SLO_US)),
+    ),
+    Field("policy", OPEN, Kind::Choice(Policy::names)),
+    Field("slo_factor", OPEN, Kind::Positive(MAX_SLO_FACTOR)),
+    Field(
+        "tenants",
+        CLOSED,
+        Kind::ByService(&Kind::Whole(0, MAX_TENANT)),
+    ),
+    Field(
+        "priorities",
+        CLOSED,
+        Kind::ByService(&Kind::Whole(0, MAX_PRIORITY)),
+    ),
+    Field("shaping", CLOSED, Kind::Shaping),
+];
+
+/// The fields of a limit of a traffic shaper.
+const LIMIT: &[Field] = &[
+    Field("unit", CLOSED, Kind::Choice(Unit::names)),
+    Field("refill", CLOSED, Kind::Whole(1, MAX_REGISTER)),
+    Field("bucket", CLOSED, Kind::Whole(1, MAX_REGISTER)),
+    Field("interval", CLOSED, Kind::Whole(1, MAX_REGISTER)),
+];
+
+/// What the field called `name` may be, after "must be"; `None` for a field that does not exist.
+pub fn allowed(name: &str) -> Option<String> {
+    let found = FIELDS.iter().find(|field| field.0 == name);
+    found.map(|field| field.2.allowed())
+}
+
+/// The fields that are chosen by name, each with its names, in the order in which commands list
+/// them.
+pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
+    let names = |field: &Field| match field.2 {
+        Kind::Choice(names) => Some((field.0, names())),
+        _ => None,
+    };
+    FIELDS.iter().filter_map(names).collect()
+}
+
+/// The value of the field called `field` that is called `name`.
+///
+/// # Errors
+/// [`Refusal`] of an unknown name.
+pub(crate) fn chosen<T: Choice>(field: &str, name: &str) -> Result<T, Refusal> {
+    T::named(name).ok_or_else(|| Refusal::unknown(field, name, T::names()))
+}
+
+/// Refuses the first field of `document` that has a value that it may not have.
+pub(crate) fn check(document: &Value) -> Result<(), ScenarioError> {
+    let Some(fields) = document.as_object() else {
+        let allowed = "must be an object with the fields of a scenario";
+        return Err(Refusal::new("scenario", shown(document), allowed).into());
+    };
+    check_fields(FIELDS, fields, "")
+}
+
+fn check_fields(
+    known: &[Field],
+    fields: &Map<String, Value>,
+    place: &str,
+) -> Result<(), ScenarioError> {
+    for name in fields.keys() {
+        if known.iter().all(|field| field.0 != name) {
+            let names = known.iter().map(|field| field.0);
+            return Err(Refusal::unknown(format!("{place}field"), name, names).into());
+        }
+    }
+    for Field(name, open, kind) in known {
+        match fields.get(*name) {
+            None => {}
+            Some(Value::Null) if *open => {}
+            Some(value) => kind.check(&format!("{place}{name}"), value)?,
+        }
+    }
+    Ok(())
+}
+
+impl Kind {
+    /// What it may be, after "must be".
+    fn allowed(&self) -> String {
+        match self {
+            Kind::Schema => SCHEMA.to_owned(),
+            Kind::Choice(names) => any_of(names()),
+            Kind::Text(what) => (*what).to_owned(),
+            Kind::List => "a list of texts".to_owned(),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Number(least, most) => format!("a number from {least} to {}", number_text(*most)),
+            Kind::Positive(most) => format!("a number above 0, at most {}", number_text(*most)),
+            Kind::Settings => "a mapping from parameters to values".to_owned(),
+            Kind::ByService(of) => format!("a mapping from services to {}", of.allowed()),
+            Kind::Shaping => "a mapping from tenants to limits".to_owned(),
+        }
+    }
+
+    fn check(&self, place: &str, value: &Value) -> Result<(), ScenarioError> {
+        match (self, value) {
+            (Kind::Settings, Value::Object(settings)) => settings
+                .iter()
+                .try_for_each(|(key, value)| setting(key, value).map(drop)),
+            (Kind::ByService(of), Value::Object(values)) => values
+                .iter()
+                .try_for_each(|(name, value)| of.check(&format!("{place}['{name}']"), value)),
+            (Kind::Shaping, Value::Object(tenants)) => tenants
+                .iter()
+                .try_for_each(|(tenant, limits)| check_limits(tenant, limits)),
+            _ if self.is_fine(value) => Ok(()),
+            _ => Err(self.refusal(place, value).into()),
+        }
+    }
+
+    /// Whether `value`, which is no object, is allowed.
+    fn is_fine(&self, value: &Value) -> bool {
+        match self {
+            Kind::Schema => value == SCHEMA,
+            Kind::Choice(names) => value.as_str().is_some_and(|name| names().contains(&name)),
+            Kind::Text(_) => value.is_string(),
+            Kind::List => value
+                .as_array()
+                .is_some_and(|items| items.iter().all(Value::is_string)),
+            Kind::Flag => value.is_boolean(),
+            Kind::Whole(least, most) => value
+                .as_u64()
+                .is_some_and(|number| (*least..=*most).contains(&number)),
+            Kind::Number(least, most) => value
+                .as_f64()
+                .is_some_and(|number| (*least..=*most).contains(&number)),
+            Kind::Positive(most) => value
+                .as_f64()
+                .is_some_and(|number| number > 0.0 && number <= *most),
+            Kind::Settings | Kind::ByService(_) | Kind::Shaping => false,
+        }
+    }
+
+    fn refusal(&self, place: &str, value: &Value) -> Refusal {
+        let refusal = Refusal::new(place, shown(value), format!("must be {}", self.allowed()));
+        match (self, value.as_str()) {
+            (Kind::Choice(names), Some(name)) => refusal.proposing(name, names()),
+            _ => refusal,
+        }
+    }
+}
+
+fn check_limits(tenant: &str, limits: &Value) -> Result<(), ScenarioError> {
+    let place = format!("shaping[{tenant}]");
+    let number = tenant.parse::<u64>();
+    if !number.is_ok_and(|number| number <= MAX_TENANT) {
+        let known = Kind::Whole(0, MAX_TENANT);
+        return Err(known.refusal("a tenant of shaping", &tenant.into()).into());
+    }
+    let items = limits.as_array().map(Vec::as_slice).unwrap_or_default();
+    for (index, limit) in items.iter().enumerate() {
+        let Some(fields) = limit.as_object() else {
+            return Err(not_limits(&place, limits));
+        };
+        let place = format!("{place}[{index}].");
+        check_fields(LIMIT, fields, &place)?;
+        if let Some(Field(name, _, kind)) = LIMIT.iter().find(|it| !fields.contains_key(it.0)) {
+            return Err(kind.refusal(&format!("{place}{name}"), &Value::Null).into());
+        }
+    }
+    let unit = |index: usize| items.get(index).map(|limit| &limit["unit"]);
+    if !(1..=2).contains(&items.len()) || unit(0) == unit(1) {
+        return Err(not_limits(&place, limits));
+    }
+    Ok(())
+}
+
+fn not_limits(place: &str, limits: &Value) -> ScenarioError {
+    let units = Unit::names().join(" and one in ");
+    let allowed = format!("must be a list of one limit, or of one in {units}");
+    Refusal::new(place, shown(limits), allowed).into()
+}

@@ -1,0 +1,175 @@
+//! The fields of a scenario. What they may be stands in [`crate::rules`] and [`crate::check`].
+
+use std::collections::BTreeMap;
+
+use accelflow_shaping::Unit;
+use accelflow_sim::compare::Placement;
+use accelflow_sim::config::Policy;
+use accelflow_workload::sizes::SizePreset;
+use accelflow_workload::suites::{RateShares, Suite};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::choice::{self, ByName};
+use crate::limits::{
+    ASSUMED_TCP_COST_NS, DEFAULT_REQUESTS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS,
+    MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
+};
+use crate::names::{Arrivals, CostSource, FactSource, Remote};
+
+/// The name of this version of the description.
+pub const SCHEMA: &str = "accelflow.scenario/1";
+
+/// What to compare. The defaults are those of `accelflow compare`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "accelflow.scenario/1")]
+pub struct Scenario {
+    /// The name of this description and its version.
+    pub schema: SchemaName,
+    /// The suite of services.
+    #[serde(with = "choice")]
+    #[schemars(with = "ByName<Suite>")]
+    pub workload: Suite,
+    /// The systems to compare, by identifier or in the paper's spelling. Empty: the paper's five
+    /// and Ideal.
+    pub orchestrators: Vec<String>,
+    /// The services of the workload to simulate. Empty: all.
+    pub services: Vec<String>,
+    /// Whether all services share one server, or each has its own.
+    #[serde(with = "choice")]
+    #[schemars(with = "ByName<Placement>")]
+    pub placement: Placement,
+    /// When requests arrive.
+    #[serde(with = "choice")]
+    #[schemars(with = "ByName<Arrivals>")]
+    pub arrivals: Arrivals,
+    /// Mean rate over the services of the workload, in requests per second. Null: 13,400, the
+    /// paper's; 800 for serverless functions.
+    #[schemars(range(min = MIN_RATE_RPS, max = MAX_RATE_RPS))]
+    pub rate_rps: Option<f64>,
+    /// How services share the rate. Null: alibaba for socialnetwork with the profile paper and no
+    /// rate_rps, as in the paper's production experiment; else equal.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<RateShares>>")]
+    pub rates: Option<RateShares>,
+    /// What payloads say at branches: what they say on the most common path, or drawn for each
+    /// request by the odds facts.* of the server's parameters or from the recording's requests.
+    #[serde(with = "choice")]
+    #[schemars(with = "ByName<FactSource>")]
+    pub facts: FactSource,
+    /// Requests of each service, or with by_rate of one with the mean rate. The first tenth is not
+    /// counted.
+    #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
+    pub requests: u64,
+    /// Whether each service has as many requests as come in the same time. Null: if rates differ.
+    pub by_rate: Option<bool>,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// The text of a recording (docs/recording-format.md) that costs and sizes are taken from.
+    pub recording: Option<String>,
+    /// Where costs come from: real bytes on this machine, or the paper's shares. Null: the
+    /// recording if there is one, else measured for socialnetwork and paper for the others.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<CostSource>>")]
+    pub profile: Option<CostSource>,
+    /// What TCP costs a core with the profile paper, in ns. All other costs follow.
+    #[schemars(range(max = MAX_TCP_COST_NS), extend("exclusiveMinimum" = 0))]
+    pub tcp_cost_ns: f64,
+    /// How long remote sides take to answer.
+    #[serde(with = "choice")]
+    #[schemars(with = "ByName<Remote>")]
+    pub remote: Remote,
+    /// Payload sizes. Null: socialnetwork for that workload, fleet for the others.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<SizePreset>>")]
+    pub sizes: Option<SizePreset>,
+    /// Parameters of the server by key; `accelflow explain` lists them.
+    pub config: BTreeMap<String, Setting>,
+    /// When responses are due after their requests, by service, in us.
+    pub slo_us: BTreeMap<String, f64>,
+    /// The order of input queues. Null: what config says, or fifo.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<Policy>>")]
+    pub policy: Option<Policy>,
+    /// Responses of services that slo_us does not name are due within so many times the mean
+    /// response time of the service on an idle server with AccelFlow. Null: never.
+    #[schemars(range(max = MAX_SLO_FACTOR), extend("exclusiveMinimum" = 0))]
+    pub slo_factor: Option<f64>,
+    /// The tenant of each service; 0 for those that are not named.
+    pub tenants: BTreeMap<String, u16>,
+    /// The priority of each service, higher first; 0 for those that are not named.
+    #[schemars(inner(range(max = MAX_PRIORITY)))]
+    pub priorities: BTreeMap<String, u8>,
+    /// Traffic shapers by tenant: one limit, or one in each unit.
+    pub shaping: BTreeMap<u16, Vec<Limiter>>,
+}
+
+/// One limit of a tenant's traffic shaper: `refill` tokens every `interval` cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limiter {
+    /// What a token stands for: a byte of what a trace's first operation reads, or a trace.
+    #[serde(with = "choice")]
+    #[schemars(with = "ByName<Unit>")]
+    pub unit: Unit,
+    /// Tokens that each interval adds.
+    #[schemars(range(min = 1, max = MAX_REGISTER))]
+    pub refill: u64,
+    /// Tokens that the bucket holds at most.
+    #[schemars(range(min = 1, max = MAX_REGISTER))]
+    pub bucket: u64,
+    /// Cycles of the shaper's clock of 250 MHz from one refill to the next.
+    #[schemars(range(min = 1, max = MAX_REGISTER))]
+    pub interval: u64,
+}
+
+/// The value of a parameter of the server: a number in its unit, or the name of a choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Setting {
+    /// A number.
+    Number(f64),
+    /// The name of a choice.
+    Name(String),
+}
+
+/// The name of the description and its version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SchemaName {
+    /// This version.
+    #[default]
+    #[serde(rename = "accelflow.scenario/1")]
+    V1,
+}
+
+impl Default for Scenario {
+    fn default() -> Scenario {
+        Scenario {
+            schema: SchemaName::V1,
+            workload: Suite::SocialNetwork,
+            orchestrators: Vec::new(),
+            services: Vec::new(),
+            placement: Placement::Colocated,
+            arrivals: Arrivals::Poisson,
+            rate_rps: None,
+            rates: None,
+            facts: FactSource::Common,
+            requests: DEFAULT_REQUESTS,
+            by_rate: None,
+            seed: 1,
+            recording: None,
+            profile: None,
+            tcp_cost_ns: ASSUMED_TCP_COST_NS,
+            remote: Remote::Short,
+            sizes: None,
+            config: BTreeMap::new(),
+            slo_us: BTreeMap::new(),
+            policy: None,
+            slo_factor: Some(PAPER_SLO_FACTOR),
+            tenants: BTreeMap::new(),
+            priorities: BTreeMap::new(),
+            shaping: BTreeMap::new(),
+        }
+    }
+}

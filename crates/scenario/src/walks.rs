@@ -1,0 +1,184 @@
+//! What follows from workloads and costs in closed form, without a simulation.
+
+use std::collections::BTreeMap;
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::{PaperOptions, Profile, ShareKind, timeouts_per_request};
+use accelflow_workload::services::{
+    Service, branching_share, invocations, sequences, social_network,
+};
+use accelflow_workload::suites::Suite;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{ScenarioError, engine};
+use crate::names::{Arrivals, Remote};
+use crate::results::parameters_json;
+use crate::rules;
+use crate::setup::memory;
+use accelflow_parameters::Refusal;
+
+/// The path of a service, and how often it invokes each accelerator.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WalkedService {
+    /// Its name.
+    pub service: String,
+    /// The method that clients call.
+    pub method: String,
+    /// Invocations of accelerators on the most common path.
+    pub accelerators: u32,
+    /// The phases in the paper's notation: `T1-CPU-T3`.
+    pub path: String,
+    /// The names of the traces on the most common path.
+    pub traces: Vec<String>,
+    /// Invocations of each accelerator.
+    pub by_accelerator: BTreeMap<&'static str, u32>,
+    /// The most chains that run in parallel.
+    pub max_parallel_chains: usize,
+    /// The most branches that each of its sequences can resolve.
+    pub conditionals_by_sequence: Vec<u32>,
+}
+
+/// A workload: name, share of its sequences of accelerators that branch, and the share that the
+/// paper prints (section III, Q2).
+pub type WorkloadRow = (&'static str, f64, Option<f64>);
+
+/// The service of `services` called `name`.
+///
+/// # Errors
+/// [`Refusal`] of an unknown name.
+pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Service, Refusal> {
+    let found = services.iter().find(|service| service.name() == name);
+    found.ok_or_else(|| Refusal::unknown("service", name, services.iter().map(Service::name)))
+}
+
+/// Walks the traces of the service called `name`, of any workload.
+///
+/// # Errors
+/// [`ScenarioError`] for an unknown service.
+pub fn walk_service(name: &str) -> Result<WalkedService, ScenarioError> {
+    let mut services = Vec::new();
+    for suite in Suite::ALL {
+        services.extend(suite.services().map_err(engine)?);
+    }
+    let service = find_service(&services, name)?;
+    let image = memory()?;
+    let counts = invocations(service, &image).map_err(engine)?;
+    let sequences = sequences(service, &image).map_err(engine)?;
+    let of = |accel: &Accel| (accel.name(), counts.of(*accel));
+    Ok(WalkedService {
+        service: service.name().to_owned(),
+        method: service.method().to_owned(),
+        accelerators: counts.total,
+        by_accelerator: Accel::ALL.iter().map(of).collect(),
+        max_parallel_chains: service.max_parallel_chains(),
+        conditionals_by_sequence: sequences.iter().map(|it| it.conditionals).collect(),
+        path: counts.path,
+        traces: counts.traces,
+    })
+}
+
+/// The workloads.
+///
+/// # Errors
+/// None in practice: the workloads are constants.
+pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
+    let image = memory()?;
+    let row = |suite: Suite| {
+        let services = suite.services().map_err(engine)?;
+        let share = branching_share(&services, &image).map_err(engine)?;
+        Ok((suite.name(), share, suite.printed_branching_share()))
+    };
+    Suite::ALL.into_iter().map(row).collect()
+}
+
+/// The names of the services of `workload`; those of SocialNetwork are in the order of the paper's
+/// Table IV.
+///
+/// # Errors
+/// [`ScenarioError`] for an unknown workload.
+pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
+    let suite: Suite = rules::chosen("workload", workload)?;
+    let services = suite.services().map_err(engine)?;
+    Ok(services
+        .iter()
+        .map(|service| service.name().to_owned())
+        .collect())
+}
+
+/// By service of `workload`, the mean number of messages of a request that are awaited for longer
+/// than `timeout`, with the waits called `remote`.
+///
+/// # Errors
+/// [`ScenarioError`] for unknown names.
+pub fn timeouts_by_service(
+    workload: &str,
+    remote: &str,
+    timeout: Time,
+) -> Result<Vec<(String, f64)>, ScenarioError> {
+    let suite: Suite = rules::chosen("workload", workload)?;
+    let remote: Remote = rules::chosen("remote", remote)?;
+    let (image, waits) = (memory()?, remote.waits());
+    let row = |service: &Service| {
+        let mean = timeouts_per_request(service, &image, &waits, timeout).map_err(engine)?;
+        Ok((service.name().to_owned(), mean))
+    };
+    suite.services().map_err(engine)?.iter().map(row).collect()
+}
+
+/// The mean time from one rate of the arrivals called `arrivals` to the next; `None` if the rate
+/// holds.
+///
+/// # Errors
+/// [`ScenarioError`] for an unknown name.
+pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
+    let arrivals: Arrivals = rules::chosen("arrivals", arrivals)?;
+    Ok(match arrivals.process(1.0).map_err(engine)? {
+        ArrivalProcess::Bursty { modulation, .. } => Some(modulation.dwell()),
+        ArrivalProcess::Poisson { .. } | ArrivalProcess::Trace(_) => None,
+    })
+}
+
+/// The numbers that the profile `paper` rests on, as JSON rows, if TCP costs a core `tcp_cost`.
+///
+/// # Errors
+/// [`ScenarioError`] for a cost out of range.
+pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
+    Ok(parameters_json(paper_profile(tcp_cost)?.parameters()))
+}
+
+/// What each service of SocialNetwork spends on a core without accelerators, by category of the
+/// paper, if TCP costs a core `tcp_cost`.
+///
+/// # Errors
+/// [`ScenarioError`] for a cost out of range.
+pub fn app_and_tax_times(
+    tcp_cost: Time,
+) -> Result<Vec<(String, BTreeMap<&'static str, f64>)>, ScenarioError> {
+    let profile = paper_profile(tcp_cost)?;
+    let rows = profile.services().iter().map(|service| {
+        let mut spent_ns: BTreeMap<&str, f64> = BTreeMap::new();
+        for operation in service.operations() {
+            let kind = ShareKind::of(operation.operation.accel).name();
+            *spent_ns.entry(kind).or_default() += operation.cost.mean().as_ns_f64();
+        }
+        spent_ns.insert(ShareKind::App.name(), service.app_time().as_ns_f64());
+        (service.service().name().to_owned(), spent_ns)
+    });
+    Ok(rows.collect())
+}
+
+/// The profile `paper` of SocialNetwork, where TCP costs a core `tcp_cost`.
+///
+/// # Errors
+/// [`ScenarioError::Engine`] for costs that cannot be.
+pub fn paper_profile(tcp_cost: Time) -> Result<Profile, ScenarioError> {
+    let options = PaperOptions {
+        tcp_cost,
+        ..PaperOptions::default()
+    };
+    let all = social_network().map_err(engine)?;
+    Profile::paper(&all, &memory()?, &options).map_err(engine)
+}

@@ -1,0 +1,628 @@
+//! Scenarios: read, written, checked, hashed and run.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use accelflow_scenario::{
+    Arrivals, Choice, CostSource, Costs, FactSource, Limiter, Remote, RunOptions, Scenario,
+    Setting, allowed, choices, json_schema,
+};
+use accelflow_shaping::Unit;
+use accelflow_sim::compare::Placement;
+use accelflow_sim::config::Policy;
+use accelflow_workload::sizes::SizePreset;
+use accelflow_workload::suites::{RateShares, Suite};
+use proptest::collection::btree_map;
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn one_of<T: Choice + std::fmt::Debug>() -> impl Strategy<Value = T> {
+    prop::sample::select(T::ALL)
+}
+
+fn limiters() -> impl Strategy<Value = Vec<Limiter>> {
+    let register = 1..=u64::from(u32::MAX);
+    let limiter = |unit| {
+        let registers = (register.clone(), register.clone(), register.clone());
+        registers.prop_map(move |(refill, bucket, interval)| Limiter {
+            unit,
+            refill,
+            bucket,
+            interval,
+        })
+    };
+    (limiter(Unit::Bytes), limiter(Unit::Operations), 0..4_u8).prop_map(|(bytes, traces, kind)| {
+        match kind {
+            0 => vec![bytes],
+            1 => vec![traces],
+            2 => vec![bytes, traces],
+            _ => vec![traces, bytes],
+        }
+    })
+}
+
+fn service() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["CPost", "UniqId", "Login"]).prop_map(str::to_owned)
+}
+
+prop_compose! {
+    fn asked()(
+        workload in one_of::<Suite>(),
+        placement in one_of::<Placement>(),
+        arrivals in one_of::<Arrivals>(),
+        rate_rps in option::of(0.001..1e9_f64),
+        rates in option::of(one_of::<RateShares>()),
+        facts in one_of::<FactSource>(),
+        requests in 100..=10_000_000_u64,
+        by_rate in option::of(any::<bool>()),
+        seed in any::<u64>(),
+        profile in option::of(one_of::<CostSource>()),
+        tcp_cost_ns in 1e-9..1e9_f64,
+    ) -> Scenario {
+        Scenario {
+            workload, placement, arrivals, rate_rps, rates, facts, requests, by_rate, seed, profile,
+            tcp_cost_ns, ..Scenario::default()
+        }
+    }
+}
+
+prop_compose! {
+    fn scenarios()(
+        asked in asked(),
+        recording in option::of(".{0,20}"),
+        remote in one_of::<Remote>(),
+        sizes in option::of(one_of::<SizePreset>()),
+        clock in option::of(0.5..5.0_f64),
+        balancing in option::of(prop::sample::select(vec!["random", "round_robin"])),
+        slo_us in btree_map(service(), 1e-6..1e9_f64, 0..3),
+        policy in option::of(one_of::<Policy>()),
+        slo_factor in option::of(1e-6..1e6_f64),
+        tenants in btree_map(service(), any::<u16>(), 0..3),
+        priorities in btree_map(service(), any::<u8>(), 0..3),
+        shaping in btree_map(any::<u16>(), limiters(), 0..3),
+        services in prop::sample::subsequence(vec!["CPost", "UniqId", "Login"], 0..3),
+        orchestrators in prop::sample::subsequence(vec!["relief", "AccelFlow", "Non-acc"], 0..3),
+    ) -> Scenario {
+        let clock = clock.map(|ghz| ("core.clock_ghz".to_owned(), Setting::Number(ghz)));
+        let name = |name: &str| ("core.balancing".to_owned(), Setting::Name(name.to_owned()));
+        Scenario {
+            recording, remote, sizes, slo_us, policy, slo_factor, tenants, priorities, shaping,
+            config: clock.into_iter().chain(balancing.map(name)).collect(),
+            services: services.into_iter().map(str::to_owned).collect(),
+            orchestrators: orchestrators.into_iter().map(str::to_owned).collect(),
+            ..asked
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_scenario_that_was_written_is_read_as_it_was(scenario in scenarios()) {
+        let text = scenario.to_json().unwrap();
+        prop_assert_eq!(Scenario::from_json(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC*", field in "[a-z_]{1,12}", number in any::<f64>()) {
+        let _ = Scenario::from_json(&text);
+        let _ = Scenario::from_json(&json!({ field: number }).to_string());
+    }
+}
+
+fn with(field: &str, value: Value) -> String {
+    let mut document = json!({"profile": "paper"});
+    document[field] = value;
+    let scenario = Scenario::from_json(&document.to_string());
+    match scenario.and_then(|scenario| scenario.check().map(drop)) {
+        Ok(()) => panic!("{document} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn each_field_refuses_what_it_cannot_be() {
+    for (field, value, message) in [
+        (
+            "schema",
+            json!("accelflow.scenario/2"),
+            "schema = 'accelflow.scenario/2': must be accelflow.scenario/1",
+        ),
+        (
+            "workload",
+            json!("socialnetwrok"),
+            "workload = 'socialnetwrok': must be socialnetwork, hotelreservation, mediaservices, trainticket or serverless, did you mean socialnetwork?",
+        ),
+        (
+            "orchestrators",
+            json!("relief"),
+            "orchestrators = 'relief': must be a list of texts",
+        ),
+        (
+            "orchestrators",
+            json!(["releif"]),
+            "orchestrators[0] = 'releif': must be non_acc, cpu_centric, relief, ",
+        ),
+        (
+            "orchestrators",
+            json!(["relief", "RELIEF"]),
+            "orchestrators: 'relief' is named twice",
+        ),
+        (
+            "services",
+            json!([1]),
+            "services = [1]: must be a list of texts",
+        ),
+        (
+            "services",
+            json!(["Nope"]),
+            "services[0] = 'Nope': must be CPost, ",
+        ),
+        (
+            "services",
+            json!(["Login", "Login"]),
+            "services: 'Login' is named twice",
+        ),
+        (
+            "placement",
+            json!(["isolated"]),
+            "placement = [\"isolated\"]: must be colocated or isolated",
+        ),
+        (
+            "arrivals",
+            json!("x"),
+            "arrivals = 'x': must be poisson, alibaba, azure or short_bursts",
+        ),
+        (
+            "rate_rps",
+            json!(0),
+            "rate_rps = 0: must be a number from 0.001 to 1e9",
+        ),
+        (
+            "rates",
+            json!("azure"),
+            "rates = 'azure': must be equal or alibaba for socialnetwork",
+        ),
+        (
+            "facts",
+            json!("recorded"),
+            "facts = 'recorded': must be common or drawn without a recording",
+        ),
+        (
+            "requests",
+            json!("abc"),
+            "requests = 'abc': must be a whole number from 100 to 10000000",
+        ),
+        (
+            "requests",
+            json!(400.0),
+            "requests = 400.0: must be a whole number",
+        ),
+        (
+            "requests",
+            json!(null),
+            "requests = null: must be a whole number",
+        ),
+        ("by_rate", json!(1), "by_rate = 1: must be true or false"),
+        (
+            "seed",
+            json!(-1),
+            "seed = -1: must be a whole number from 0 to 18446744073709551615",
+        ),
+        ("seed", json!(true), "seed = true: must be a whole number"),
+        (
+            "recording",
+            json!(5),
+            "recording = 5: must be the text of a recording, not where it is",
+        ),
+        (
+            "recording",
+            json!("{}"),
+            "profile = 'paper': must be measured or left out beside a recording",
+        ),
+        (
+            "profile",
+            json!("guessed"),
+            "profile = 'guessed': must be measured or paper",
+        ),
+        (
+            "tcp_cost_ns",
+            json!(0),
+            "tcp_cost_ns = 0: must be a number above 0, at most 1e9",
+        ),
+        (
+            "remote",
+            json!("moon"),
+            "remote = 'moon': must be short, socialnetwork, short_drawn or socialnetwork_drawn",
+        ),
+        (
+            "sizes",
+            json!("fleets"),
+            "sizes = 'fleets': must be socialnetwork, fleet, fleet_whole or hypercompressbench, did you mean fleet?",
+        ),
+        (
+            "config",
+            json!(["core.count"]),
+            "config = [\"core.count\"]: must be a mapping",
+        ),
+        (
+            "config",
+            json!({"core.cout": 3}),
+            "parameter = 'core.cout': must be a key that `accelflow explain` lists, did you mean core.count?",
+        ),
+        (
+            "config",
+            json!({"core.count": null}),
+            "config.core.count = null: must be a whole number from 1 to 1024",
+        ),
+        (
+            "config",
+            json!({"core.count": "many"}),
+            "config.core.count = 'many': must be a whole number",
+        ),
+        (
+            "config",
+            json!({"core.balancing": "fair"}),
+            "config.core.balancing = 'fair': must be least_loaded",
+        ),
+        (
+            "config",
+            json!({"tlb.entries": 10, "tlb.ways": 4}),
+            "tlb.entries",
+        ),
+        (
+            "slo_us",
+            json!(3),
+            "slo_us = 3: must be a mapping from services to a number above 0",
+        ),
+        (
+            "slo_us",
+            json!({"CPost": "late"}),
+            "slo_us['CPost'] = 'late': must be a number above 0",
+        ),
+        (
+            "slo_us",
+            json!({"CPots": 1}),
+            "a service in slo_us = 'CPots': must be CPost",
+        ),
+        (
+            "policy",
+            json!("earliest"),
+            "policy = 'earliest': must be fifo, priority, deadline or edf",
+        ),
+        (
+            "slo_factor",
+            json!("5"),
+            "slo_factor = '5': must be a number above 0, at most 1000000",
+        ),
+        (
+            "tenants",
+            json!({"CPost": 1.5}),
+            "tenants['CPost'] = 1.5: must be a whole number from 0 to 65535",
+        ),
+        (
+            "priorities",
+            json!({"CPost": 256}),
+            "priorities['CPost'] = 256: must be a whole number from 0 to 255",
+        ),
+        (
+            "shaping",
+            json!({"70000": []}),
+            "a tenant of shaping = '70000': must be a whole number from 0 to 65535",
+        ),
+        (
+            "shaping",
+            json!({"1": []}),
+            "shaping[1] = []: must be a list of one limit, or of one in bytes and one in operations",
+        ),
+        (
+            "shaping",
+            json!({"1": [{"unit": "bytes", "refill": 0, "bucket": 1, "interval": 1}]}),
+            "shaping[1][0].refill = 0: must be a whole number from 1 to 4294967295",
+        ),
+        (
+            "shaping",
+            json!({"1": [{"unit": "bytes", "refill": 1, "bucket": 1}]}),
+            "shaping[1][0].interval = null: must be a whole number",
+        ),
+        (
+            "shaping",
+            json!({"1": [{"unit": "packets"}]}),
+            "shaping[1][0].unit = 'packets': must be bytes or operations",
+        ),
+        (
+            "placment",
+            json!("isolated"),
+            "field = 'placment': must be schema, workload, ",
+        ),
+    ] {
+        let text = with(field, value);
+        assert!(
+            text.starts_with(message) || text.contains(": tlb.entries"),
+            "{text}\n{message}"
+        );
+    }
+    assert!(with("placment", json!(1)).ends_with(", did you mean placement?"));
+}
+
+#[test]
+fn numbers_that_json_does_not_have_are_refused_too() {
+    for (rate_rps, slo_factor, message) in [
+        (
+            Some(f64::NAN),
+            None,
+            "rate_rps = NaN: must be a number from 0.001 to 1e9",
+        ),
+        (
+            None,
+            Some(f64::INFINITY),
+            "slo_factor = inf: must be a number above 0",
+        ),
+    ] {
+        let scenario = Scenario {
+            rate_rps,
+            slo_factor,
+            ..Scenario::default()
+        };
+        let text = scenario.check().err().unwrap().to_string();
+        assert!(text.starts_with(message), "{text}");
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    for (document, message) in [
+        (
+            json!({"workload": "trainticket", "rates": "alibaba"}),
+            "rates = 'alibaba': must be equal for trainticket",
+        ),
+        (
+            json!({"workload": "serverless", "sizes": "socialnetwork"}),
+            "sizes = 'socialnetwork': must be fleet, fleet_whole or hypercompressbench for serverless",
+        ),
+        (
+            json!({"workload": "mediaservices", "profile": "measured"}),
+            "profile = 'measured': must be paper or left out beside a recording for mediaservices",
+        ),
+    ] {
+        let scenario = Scenario::from_json(&document.to_string()).unwrap();
+        assert_eq!(scenario.check().err().unwrap().to_string(), message);
+    }
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let resolved = |document: Value| {
+        let scenario = Scenario::from_json(&document.to_string()).unwrap();
+        scenario.check().unwrap().resolved().clone()
+    };
+    let measured = resolved(json!({}));
+    assert_eq!(
+        (measured.costs, measured.rates),
+        (Costs::Measured, RateShares::Equal)
+    );
+    assert_eq!((measured.rate_rps, measured.by_rate), (13_400.0, false));
+    assert_eq!(
+        (measured.requests, measured.warmup_requests),
+        (20_000, 2_000)
+    );
+    assert_eq!(measured.sizes, SizePreset::SocialNetwork);
+    assert_eq!(
+        (measured.orchestrators.len(), measured.services.len()),
+        (6, 8)
+    );
+    let paper = resolved(json!({"profile": "paper"}));
+    assert_eq!(
+        (paper.costs, paper.rates),
+        (Costs::Paper, RateShares::Alibaba)
+    );
+    assert!(paper.by_rate);
+    let stated = resolved(json!({"profile": "paper", "rate_rps": 2_000}));
+    assert_eq!((stated.rates, stated.by_rate), (RateShares::Equal, false));
+    let functions = resolved(json!({"workload": "serverless"}));
+    assert_eq!((functions.costs, functions.rate_rps), (Costs::Paper, 800.0));
+    assert_eq!(functions.sizes, SizePreset::Fleet);
+    let recorded = resolved(json!({"recording": "a recording"}));
+    assert_eq!(recorded.costs, Costs::Recording);
+    let settings = json!({"config": {"core.balancing": "Random"}, "policy": "edf"});
+    let numbers = resolved(settings).config;
+    let expected = [("core.balancing", 1.0), ("scheduling.policy", 3.0)];
+    assert_eq!(
+        numbers,
+        expected.map(|(key, value)| (key.to_owned(), value)).into()
+    );
+}
+
+fn hash(document: Value) -> String {
+    let scenario = Scenario::from_json(&document.to_string()).unwrap();
+    scenario.check().unwrap().hash().unwrap()
+}
+
+#[test]
+fn a_hash_is_of_what_results_depend_on() {
+    let base = hash(json!({}));
+    for same in [
+        json!({"$schema": "scenario.schema.json", "schema": "accelflow.scenario/1"}),
+        json!({"profile": "measured", "rate_rps": 13_400, "by_rate": false}),
+        json!({"orchestrators": ["Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal"]}),
+        json!({"services": ["UniqId", "ReadH", "Follow", "CPost", "RegUsr", "StoreP", "Login", "CUrls"]}),
+        json!({"config": {"core.balancing": "round_robin", "core.count": 36}}),
+    ] {
+        assert_eq!(hash(same.clone()), base, "{same}");
+    }
+    let mut found = vec![base];
+    for other in [
+        json!({"seed": 2}),
+        json!({"profile": "paper"}),
+        json!({"recording": "one"}),
+        json!({"recording": "another"}),
+        json!({"orchestrators": ["relief", "accelflow"]}),
+        json!({"orchestrators": ["accelflow", "relief"]}),
+        json!({"config": {"core.count": 35}}),
+        json!({"slo_factor": null}),
+        json!({"shaping": {"1": [{"unit": "bytes", "refill": 1, "bucket": 1, "interval": 1}]}}),
+    ] {
+        found.push(hash(other));
+    }
+    let distinct: std::collections::BTreeSet<&String> = found.iter().collect();
+    assert_eq!(distinct.len(), found.len());
+    assert!(found.iter().all(|hash| hash.len() == 64));
+}
+
+#[test]
+fn canonical_json_is_sorted_and_does_not_change() {
+    let services = Suite::Serverless.services().unwrap();
+    let first = services[0].name().to_owned();
+    let scenario = Scenario {
+        workload: Suite::Serverless,
+        services: vec![first.clone()],
+        orchestrators: vec!["AccelFlow".to_owned()],
+        requests: 200,
+        ..Scenario::default()
+    };
+    let expected = format!(
+        r#"{{"arrivals":"poisson","by_rate":false,"config":{{}},"costs":"paper","facts":"common","orchestrators":["accelflow"],"placement":"colocated","priorities":{{}},"rate_rps":800.0,"rates":"equal","recording_sha256":null,"remote":"short","requests":200,"schema":"accelflow.scenario/1","seed":1,"services":["{first}"],"shaping":{{}},"sizes":"fleet","slo_factor":5.0,"slo_us":{{}},"tcp_cost_ns":7000.0,"tenants":{{}},"warmup_requests":20,"workload":"serverless"}}"#
+    );
+    assert_eq!(
+        scenario.check().unwrap().canonical_json().unwrap(),
+        expected
+    );
+}
+
+#[test]
+fn the_schema_says_what_the_rules_say() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(schema["additionalProperties"], json!(false));
+    let written = serde_json::to_value(Scenario::default()).unwrap();
+    for (field, default) in written.as_object().unwrap() {
+        assert!(allowed(field).is_some(), "{field} has no rule");
+        assert_eq!(&properties[field]["default"], default, "{field}");
+        assert!(properties[field]["description"].is_string(), "{field}");
+    }
+    let fields: Vec<&String> = properties.keys().filter(|key| *key != "$schema").collect();
+    assert_eq!(fields.len(), written.as_object().unwrap().len());
+    for (field, names) in choices() {
+        let of = &properties[field];
+        let mut expected: Vec<Value> = names.into_iter().map(Value::from).collect();
+        if of["default"].is_null() {
+            expected.push(Value::Null);
+        }
+        assert_eq!(of["enum"], Value::from(expected), "{field}");
+    }
+    for (field, least, most) in [
+        ("rate_rps", 0.001, 1e9),
+        ("requests", 100.0, 1e7),
+        ("tcp_cost_ns", 0.0, 1e9),
+        ("slo_factor", 0.0, 1e6),
+    ] {
+        let of = &properties[field];
+        let bottom = of.get("minimum").or(of.get("exclusiveMinimum")).unwrap();
+        assert_eq!(bottom.as_f64(), Some(least), "{field}");
+        assert_eq!(of["maximum"].as_f64(), Some(most), "{field}");
+    }
+}
+
+#[test]
+fn the_committed_schema_is_up_to_date() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/schemas/scenario.schema.json"
+    );
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        std::fs::write(path, json_schema()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert!(
+        json_schema() == committed,
+        "set UPDATE_SCHEMAS=1 to write {path} anew"
+    );
+}
+
+fn small() -> Scenario {
+    Scenario {
+        profile: Some(CostSource::Paper),
+        orchestrators: vec!["accelflow".to_owned()],
+        services: vec!["UniqId".to_owned()],
+        rates: Some(RateShares::Equal),
+        requests: 100,
+        ..Scenario::default()
+    }
+}
+
+#[test]
+fn a_checked_scenario_runs() {
+    let options = RunOptions {
+        threads: 1,
+        tail_share: 0.0,
+    };
+    let checked = small().check().unwrap();
+    let outcome = checked.run(&options, &|_, _| true).unwrap().unwrap();
+    assert_eq!(outcome.systems.len(), 1);
+    let found = outcome.to_json();
+    let service = &found["systems"][0]["services"][0];
+    assert_eq!(
+        (&service["service"], &service["completed"]),
+        (&json!("UniqId"), &json!(90))
+    );
+    assert!(service.get("tail_us").is_none());
+    let tails = RunOptions {
+        tail_share: 0.1,
+        ..options
+    };
+    let found = checked
+        .run(&tails, &|_, _| true)
+        .unwrap()
+        .unwrap()
+        .to_json();
+    assert_eq!(
+        found["systems"][0]["services"][0]["tail_us"]
+            .as_array()
+            .unwrap()
+            .len(),
+        9
+    );
+    let wrong = RunOptions {
+        tail_share: f64::NAN,
+        ..options
+    };
+    let text = checked.run(&wrong, &|_, _| true).err().unwrap().to_string();
+    assert_eq!(text, "tail_share = NaN: must be a number from 0 to 1");
+    let measured = Scenario {
+        profile: None,
+        ..small()
+    };
+    let refused = measured.check().unwrap().run(&options, &|_, _| true);
+    assert!(
+        refused
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("must have a recording")
+    );
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_has_no_outcome() {
+    let options = RunOptions {
+        threads: 1,
+        tail_share: 0.0,
+    };
+    let long = Scenario {
+        requests: 1_000_000,
+        ..small()
+    };
+    let outcome = long.check().unwrap().run(&options, &|_, _| false).unwrap();
+    assert!(outcome.is_none());
+}
+
+#[test]
+fn maps_have_one_order() {
+    let tenants: BTreeMap<String, u16> = [("UniqId".to_owned(), 1), ("CPost".to_owned(), 2)].into();
+    let scenario = Scenario { tenants, ..small() };
+    let text = scenario.to_json().unwrap();
+    assert!(text.find("CPost").unwrap() < text.rfind("UniqId").unwrap());
+}
