@@ -30,12 +30,12 @@ def small(**changes: Any) -> simulation.Experiment:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nosuch",), "unknown workload 'nosuch'; known are socialnetwork"),
-        (("socialnetwork", "--orchestrator", "best"), "unknown orchestrator 'best'; known are"),
-        (("socialnetwork", "--service", "Nope"), "unknown service 'Nope'; known are CPost"),
-        (("socialnetwork", "--placement", "x"), "unknown placement 'x'"),
-        (("socialnetwork", "--arrivals", "x"), "unknown arrivals 'x'"),
-        (("socialnetwork", "--sizes", "x"), "unknown sizes 'x'"),
+        (("nosuch",), "workload = 'nosuch': must be socialnetwork"),
+        (("socialnetwork", "--orchestrator", "best"), "orchestrators[0] = 'best': must be non_acc"),
+        (("socialnetwork", "--service", "Nope"), "services[0] = 'Nope': must be CPost"),
+        (("socialnetwork", "--placement", "x"), "placement = 'x': must be colocated or isolated"),
+        (("socialnetwork", "--arrivals", "x"), "arrivals = 'x': must be poisson"),
+        (("socialnetwork", "--sizes", "x"), "sizes = 'x': must be socialnetwork"),
         (("socialnetwork", "--requests", "7"), "requests = 7: must be a whole number from 100"),
         (("socialnetwork", "--seed", "-1"), "seed = -1: must be a whole number from 0"),
         (("socialnetwork", "--threads", "0"), "threads = 0: must be a whole number from 1"),
@@ -94,30 +94,32 @@ def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, w
     [
         ({"requests": "abc"}, "requests = 'abc': must be a whole number from 100 to 10000000"),
         ({"requests": 400.0}, "requests = 400.0: must be a whole number"),
-        ({"requests": None}, "requests = None"),
+        ({"requests": None}, "requests = null: must be a whole number"),
         ({"seed": 1.5}, "seed = 1.5: must be a whole number from 0"),
-        ({"seed": True}, "seed = True"),
-        ({"config": None}, "config = None: must be a mapping"),
-        ({"config": ["core.count"]}, "config = ['core.count']: must be a mapping"),
-        ({"config": {"core.count": None}}, "config: core.count = None: must be a whole number"),
-        ({"config": {3: 1}}, "config: parameter = '3': must be a key"),
+        ({"seed": True}, "seed = true: must be a whole number"),
+        ({"config": None}, "config = null: must be a mapping"),
+        ({"config": ["core.count"]}, 'config = ["core.count"]: must be a mapping'),
+        ({"config": {"core.count": None}}, "config.core.count = null: must be a whole number"),
+        ({"config": {3: 1}}, "parameter = '3': must be a key that `accelflow explain` lists"),
         ({"config": {"core.cout": 3}}, "did you mean core.count?"),
         ({"services": "CPost"}, "services = 'CPost': must be a list of texts"),
         ({"services": 5}, "services = 5: must be a list of texts"),
         ({"orchestrators": "relief"}, "orchestrators = 'relief': must be a list of texts"),
         ({"orchestrators": [1]}, "orchestrators = [1]: must be a list of texts"),
-        ({"workload": None}, "unknown workload 'None'"),
-        ({"placement": ["isolated"]}, "unknown placement"),
-        ({"rate_rps": "fast"}, "rate_rps = 'fast': must be a number above 0"),
-        ({"rate_rps": float("nan")}, "rate_rps = nan"),
-        ({"tcp_cost_ns": None}, "tcp_cost_ns = None"),
+        ({"workload": None}, "workload = null: must be socialnetwork"),
+        ({"placement": ["isolated"]}, 'placement = ["isolated"]: must be colocated'),
+        ({"rate_rps": "fast"}, "rate_rps = 'fast': must be a number from 0.001 to 1e9"),
+        ({"rate_rps": float("nan")}, "rate_rps = nan: must be a number from 0.001 to 1e9"),
+        ({"rate_rps": object()}, ": must be a number from 0.001 to 1e9"),
+        ({"tcp_cost_ns": None}, "tcp_cost_ns = null: must be a number above 0"),
         ({"slo_factor": "5"}, "slo_factor = '5'"),
         ({"slo_us": 3}, "slo_us = 3: must be a mapping"),
         ({"slo_us": {"CPost": "late"}}, "slo_us['CPost'] = 'late'"),
         ({"tenants": {"CPost": 1.5}}, "tenants['CPost'] = 1.5: must be a whole number from 0"),
         ({"priorities": {"CPost": 256}}, "priorities['CPost'] = 256: must be a whole number"),
         ({"shaping": {1: "slow"}}, "shaping[1] = 'slow'"),
-        ({"shaping": {"1": None}}, "a tenant of shaping = '1'"),
+        ({"shaping": {"1": None}}, "shaping[1] = null: must be a list of one limit"),
+        ({"shaping": {"one": None}}, "a tenant of shaping = 'one': must be a whole number"),
         ({"recording": Path("recording.json")}, "must be the text of a recording"),
     ],
 )
@@ -132,7 +134,7 @@ def test_values_of_the_wrong_kind_are_input_errors_that_name_them(
 def test_threads_and_experiments_of_the_wrong_kind_are_input_errors() -> None:
     with pytest.raises(InputError, match="threads = 'all': must be a whole number"):
         simulation.compare(small(), threads="all")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'socialnetwork' is no Experiment"):
+    with pytest.raises(InputError, match="'socialnetwork': must be an Experiment"):
         simulation.compare("socialnetwork")  # type: ignore[arg-type]
 
 

@@ -49,7 +49,7 @@ def test_p999_needs_a_hundred_responses_beyond_it(made_up_results: dict[str, Any
     first, other, *_ = [line for line in text.splitlines() if line.startswith(" AccelFlow ")]
     assert " 381.6      - " in first
     assert " - " not in other
-    assert "P99.9 needs 100,000 responses; of a service there are 99,999." in text
+    assert "P99.9 needs 100,000 responses; a service has 99,999." in text
 
 
 def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:
@@ -61,7 +61,7 @@ def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:
 
 def test_the_title_has_the_width_of_the_terminal(comparison: Comparison) -> None:
     title = "socialnetwork, 200,000 requests a service, profile measured, seed 1"
-    second = "bursty arrivals, isolated; the load offered is in the line of the service"
+    second = "bursty arrivals, isolated; offered load: next to the service's name"
     assert printed(comparison, width=200).splitlines()[:2] == [title, second]
     wide = Console(width=120, color_system=None, file=io.StringIO(), force_terminal=True)
     print_comparison(comparison, wide)
@@ -103,8 +103,8 @@ def test_the_spread_of_costs_stands_below_the_table(made_up_results: dict[str, A
     }
     text = printed(Comparison.from_dict(made_up_results), width=300)
     assert "Costs were measured on 2026-01-31 in 10 rounds." in text
-    assert "varied by 1.2% (UniqId) to 3.4% (CPost)." in text
-    assert "Beware: the machine was busy." in text
+    assert "Interquartile ranges of a service's costs: 1.2% (UniqId) to 3.4% (CPost)." in text
+    assert "Warning: the machine was busy." in text
     made_up_results["profile"] = "paper"
     made_up_results["calibration"] = None
     assert "costs vary" not in printed(Comparison.from_dict(made_up_results))
@@ -121,7 +121,7 @@ def test_no_figure_is_cut_off_when_the_terminal_is_too_narrow(comparison: Compar
 
 def test_saturation_names_system_service_and_queue(comparison: Comparison) -> None:
     text = printed(comparison)
-    assert "* RELIEF cannot keep up with CPost: 'manager' has more to do" in text
+    assert "* RELIEF cannot keep up with CPost: 'manager' is overloaded" in text
     assert "522.0*" in text
 
 
@@ -201,7 +201,7 @@ def test_reductions_of_saturated_systems_have_a_star_and_its_legend(
     starred = {line.split()[0] for line in table.splitlines() if "%*" in line}
     every = {"Non-acc", "CPU-Centric", "RELIEF", "Cohort"}
     assert starred == (every if saturated == "accelflow" else {"RELIEF"})
-    assert "\n* A system of the two cannot keep up" in table
+    assert "\n* One of the two systems cannot keep up" in table
 
 
 def test_paper_figures_are_those_of_the_papers_text() -> None:

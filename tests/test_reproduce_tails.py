@@ -113,7 +113,7 @@ def test_the_engines_tail_is_that_of_its_percentiles() -> None:
     assert pooled("p99_us", [row]) == row["p99_us"] == row["tail_us"][18]
     (row,) = simulation.compare(experiment, threads=1)["systems"][0]["services"]
     assert "tail_us" not in row
-    with pytest.raises(InputError, match=r"tail_share is 1.5; must be from 0 to 1"):
+    with pytest.raises(InputError, match=r"tail_share = 1.5: must be a number from 0 to 1"):
         simulation.compare(experiment, tail_share=1.5)
 
 

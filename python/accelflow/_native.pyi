@@ -59,10 +59,16 @@ __all__ = [
     "record_services",
     "refusal",
     "relief_suite",
+    "scenario_allowed",
+    "scenario_check",
+    "scenario_choices",
+    "scenario_hash",
+    "scenario_read",
+    "scenario_run",
+    "scenario_schema",
     "service_breakdown",
     "service_names",
     "service_walk",
-    "simulate_comparison",
     "simulated_operations",
     "simulated_payloads",
     "system_names",
@@ -754,15 +760,45 @@ def arcus_plan(request: str) -> str:
 def version() -> str:
     """The version of the engines, which is that of the whole project."""
 
-def simulate_comparison(
-    request: str,
+def scenario_read(document: str, recording: str | None = None) -> str:
+    """Return the scenario in `document` (JSON) with all fields, as JSON.
+
+    Raises AccelflowError for an unknown field and for a value that a field cannot have.
+    """
+
+def scenario_check(document: str, recording: str | None = None) -> str:
+    """Check a scenario and return it with every default filled in; both are JSON.
+
+    Raises AccelflowError, which names the field, its value and what is allowed.
+    """
+
+def scenario_hash(document: str, recording: str | None = None) -> str:
+    """The stable hash of a scenario (JSON): 64 hexadecimal digits.
+
+    Raises AccelflowError as `scenario_check`.
+    """
+
+def scenario_run(
+    document: str,
     recording: str | None = None,
+    *,
+    threads: int,
+    tail_share: float = 0.0,
     progress: Callable[[int, int], object] | None = None,
 ) -> str:
-    """Simulate what `request` (JSON) asks for, on the costs of `recording` (JSON) or the paper's.
+    """Simulate a scenario and return what it finds; both are JSON.
 
     Use `accelflow.simulation.compare`. Raises AccelflowError for what cannot be simulated.
     """
+
+def scenario_schema() -> str:
+    """The JSON Schema of a scenario."""
+
+def scenario_choices() -> list[tuple[str, list[str]]]:
+    """The fields of a scenario that are chosen by name, each with its names."""
+
+def scenario_allowed(field: str) -> str | None:
+    """What a field of a scenario may be, after "must be"; None if there is no such field."""
 
 def service_walk(name: str) -> str:
     """The path of a service of any workload as JSON. Raises AccelflowError for an unknown one."""

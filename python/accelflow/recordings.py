@@ -8,10 +8,10 @@ __all__ = ["completed"]
 
 
 def completed(text: str, base: str) -> str:
-    """Return the services of the recording `base`, those that `text` has in its costs.
+    """Return the recording `base` with the services of the recording `text` in place of its own.
 
     Services that only `text` has follow. Machine and date are those of `text`. Raises
-    AccelflowError for what is no recording.
+    AccelflowError for a text that is not a recording.
     """
     for recording in (text, base):
         _native.check_recording(recording)

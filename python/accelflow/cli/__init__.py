@@ -88,6 +88,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "explain",
         "Explain the parameter KEY: default, allowed values, provenance; without KEY, list all.",
     ),
+    Listed("schema", "schema", "schema", "Print the JSON Schema of the files called NAME."),
     Listed(
         "accelerometer",
         "accelerometer",

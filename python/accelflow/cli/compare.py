@@ -1,5 +1,6 @@
 """`accelflow compare`: one workload under several orchestrators."""
 
+import dataclasses
 import itertools
 import os
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow import _native, report, simulation
@@ -25,7 +27,21 @@ _DEFAULT = simulation.Experiment()
 
 
 @click.command("compare")
-@click.argument("workload", shell_complete=offered.names(simulation.WORKLOADS))
+@click.argument("workload", required=False, shell_complete=offered.names(simulation.WORKLOADS))
+@click.option(
+    "--scenario",
+    "scenario_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Take WORKLOAD and options from a scenario, TOML or JSON; those given here replace them.",
+)
+@click.option(
+    "--save-scenario",
+    "saved_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.json",
+    help="Write WORKLOAD and options as a scenario.",
+)
 @click.option(
     "--orchestrator",
     "orchestrators",
@@ -175,41 +191,58 @@ _DEFAULT = simulation.Experiment()
     "these get the next free number.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
-def compare(workload: str, **options: Any) -> None:
+@click.pass_context
+def compare(context: click.Context, /, **options: Any) -> None:
     """Compare orchestrators on WORKLOAD and write table, files and plot.
 
     Workloads are socialnetwork, hotelreservation, mediaservices, trainticket and serverless.
     """
     started = time.monotonic()
     console = Console(stderr=True)
-    out, threads = options.pop("out"), options.pop("threads")
-    as_json, anew = options.pop("as_json"), options.pop("recalibrate")
-    config_file, recording_file = options.pop("config_file"), options.pop("recording_file")
-    config = simulation.read_config(config_file) if config_file else {}
-    config |= simulation.configured(read_settings(options.pop("changes")), "--set ")
-    if recording_file and options["profile"]:
-        profile = options["profile"]
-        raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
-    recording = _recorded(recording_file) if recording_file else None
-    experiment = simulation.Experiment(
-        workload=workload, config=config, recording=recording, **options
-    )
+    out, threads = options["out"], options["threads"]
+    experiment = _asked_for(context, options["scenario_file"])
     simulation.check(experiment, threads)
     check_place(out)
-    if experiment.costs == "measured":
-        recording = _measured(console, anew=anew)
+    if options["saved_file"]:
+        simulation.write_experiment(experiment, options["saved_file"])
+    if experiment.costs == "measured" and experiment.recording is None:
+        recording = _measured(console, anew=options["recalibrate"])
         experiment = replace(experiment, recording=recording, profile="measured")
     with bar(console, "simulating") as advance:
         results = simulation.compare(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)
-    written = _write(comparison, recording, out)
-    if as_json:
+    written = _write(comparison, experiment.recording, out)
+    if options["as_json"]:
         click.echo(to_json(comparison), nl=False)
     else:
         report.print_comparison(comparison, Output())
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+
+
+def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Experiment:
+    """The scenario in the file, or the default one, with what was typed in its place."""
+    base = simulation.read_experiment(scenario_file) if scenario_file else simulation.Experiment()
+    if not scenario_file and context.params["workload"] is None:
+        missing = next(one for one in context.command.params if one.name == "workload")
+        raise click.MissingParameter(ctx=context, param=missing)
+    fields = {one.name for one in dataclasses.fields(simulation.Experiment)}
+    typed = {
+        name: value
+        for name, value in context.params.items()
+        if name in fields and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    config_file, changes = context.params["config_file"], context.params["changes"]
+    config = simulation.read_config(config_file) if config_file else {}
+    config |= simulation.configured(read_settings(changes), "--set ")
+    recording_file = context.params["recording_file"]
+    if recording_file and "profile" in typed:
+        profile = typed["profile"]
+        raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
+    if recording_file:
+        typed |= {"recording": _recorded(recording_file), "profile": None}
+    return replace(base, **typed, config={**base.config, **config})
 
 
 def _recorded(file: Path) -> str:

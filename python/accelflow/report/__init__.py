@@ -1,6 +1,6 @@
-"""What `accelflow compare` hands to a person: tables, files and plots of one comparison.
+"""Tables, files and plots of one comparison, as `accelflow compare` writes them.
 
-Nothing here runs an engine: every function takes a :class:`Comparison`, whoever made it.
+Nothing here runs an engine: every function takes a :class:`Comparison`.
 """
 
 import importlib
@@ -23,13 +23,13 @@ __all__ = [
     "write_plots",
 ]
 
-#: What needs a library that is slow to load: matplotlib, rich.
+#: Functions that need a library that is slow to load (matplotlib, rich), by module.
 _SLOW: Final = {"print_comparison": "table", "write_plots": "plot"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """What is looked up when it is asked for."""
+        """Import a slow function when it is first used."""
         if name in _SLOW:
             return getattr(importlib.import_module(f"{__name__}.{_SLOW[name]}"), name)
         message = f"module {__name__!r} has no attribute {name!r}"

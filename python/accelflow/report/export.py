@@ -1,4 +1,4 @@
-"""Results as files."""
+"""Comparisons as JSON and Parquet files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def to_json(comparison: Comparison) -> str:
-    """Return the results as the engine gave them, as text: equal results are equal bytes.
+    """Return the results as JSON text; equal results are equal bytes.
 
     Keys are sorted, and each float is the shortest text that reads back as the same value.
     """
@@ -23,19 +23,19 @@ def to_json(comparison: Comparison) -> str:
 
 
 def write_json(comparison: Comparison, path: Path) -> None:
-    """Write :func:`to_json` to `path`. Raises OSError when the place cannot be written."""
+    """Write :func:`to_json` to `path`. Raises OSError if the file cannot be written."""
     text = to_json(comparison)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 
 
 def write_parquet(comparison: Comparison, path: Path) -> None:
-    """Write :func:`to_table` to `path`. Raises OSError when the place cannot be written."""
+    """Write :func:`to_table` to `path`. Raises OSError if the file cannot be written."""
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
     table = to_table(comparison)
 
     def write(scratch: Path) -> None:
-        with scratch.open("wb") as file:  # pyarrow opens no name that is not UTF-8
+        with scratch.open("wb") as file:  # pyarrow cannot open names that are not UTF-8
             pq.write_table(table, file, compression="zstd")
 
     write_whole(path, write)
@@ -44,8 +44,8 @@ def write_parquet(comparison: Comparison, path: Path) -> None:
 def to_table(comparison: Comparison) -> pa.Table:
     """One row for each orchestrator and service; units are in the names of the columns.
 
-    What holds for the whole run (workload, profile, seed, arrivals ...) is in the metadata of the
-    schema, under the key ``accelflow`` as JSON, and workload, profile and seed are columns too.
+    The metadata of the schema has what holds for the whole run (workload, profile, seed, arrivals
+    ...) as JSON under the key ``accelflow``. Workload, profile and seed are columns as well.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

@@ -1,4 +1,4 @@
-"""The figures that the AccelFlow paper reports, and which comparisons they belong to."""
+"""The figures that the AccelFlow paper reports, and the comparisons that they apply to."""
 
 import math
 from typing import Final
@@ -23,7 +23,7 @@ PAPER_REDUCTIONS: Final = {
     )
 }
 
-#: The experiment that the paper's figures are of, as a sentence for tables and pages.
+#: The experiment of the paper's figures, in words for tables and pages.
 EXPERIMENT: Final = (
     "SocialNetwork's eight services, 13,400 requests a second each, on the server of Table III,"
     " with the paper's costs of operations"
@@ -33,21 +33,21 @@ _SERVICES: Final = frozenset(
     ("CPost", "ReadH", "StoreP", "Follow", "Login", "CUrls", "UniqId", "RegUsr")
 )
 _RATE_RPS: Final = 13_400.0
-#: What the paper's production arrivals are read as: Alibaba's rates, or their mean alone.
+#: Arrivals that can stand for the paper's production arrivals.
 _ARRIVALS: Final = ("poisson", "alibaba")
-#: The base server's order of input queues, first in, first out, may be asked for by name.
+#: Setting the default order of input queues, first in, first out, leaves the server as it is.
 _SAME_SERVER: Final = {"scheduling.policy": 0.0}
 
 
 def other_experiment(comparison: Comparison) -> str | None:
     """Why `comparison` is not the experiment of the paper's Fig. 11; None if it is.
 
-    It is if all of these hold: the workload is socialnetwork, and every system ran its eight
-    services; costs are those of the profile ``paper``; each service was offered 13,400 requests a
-    second on average, in arrivals poisson or alibaba; no parameter of the server was set, and no
-    tenant, priority or shaper. What the paper leaves open may be anything: placement, payload
-    sizes, what TCP costs a core, remote waits, facts, how the services share the rate, seed and
-    number of requests. Results that do not say one of these are not the paper's experiment.
+    In that experiment the workload is socialnetwork and every system runs its eight services, with
+    the costs of the profile ``paper``. Each service is offered 13,400 requests a second on average,
+    in arrivals poisson or alibaba. No parameter of the server is set, and no tenant, priority or
+    shaper. The paper leaves open, and so does this check: placement, payload sizes, the cost of
+    TCP, remote waits, facts, the services' shares of the rate, the seed and the number of requests.
+    Results without one of these fields are not the paper's experiment.
     """
     source = comparison.source
     kind = comparison.arrivals.get("kind")

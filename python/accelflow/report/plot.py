@@ -20,6 +20,7 @@ COLORS: Final = {
     "cpu_centric": "#56B4E9",
     "relief": "#F0E442",
     "cohort": "#009E73",
+    "cohort_polling": "#7FCEB9",
     "per_acc_type_q": "#E6D98A",
     "direct_list": "#B3A369",
     "direct": "#E69F00",
@@ -30,7 +31,7 @@ COLORS: Final = {
     "ideal": "#CC79A7",
 }
 
-#: What all pictures have in common.
+#: Settings of all pictures.
 STYLE: Final[dict[Any, Any]] = {
     "axes.axisbelow": True,
     "axes.spines.right": False,
@@ -48,7 +49,7 @@ _GROUP_WIDTH = 0.84
 def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
     """Write `stem`.png and `stem`.svg, equal bytes for equal results, and return their paths.
 
-    Raises OSError when a place cannot be written.
+    Raises OSError if a file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
@@ -115,7 +116,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
 
 
 def _mark_saturated(axes: Axes, place: float, p99_us: float) -> None:
-    """Put an arrow over a bar that would be higher in a longer run."""
+    """Draw an arrow over a bar that grows with the length of the run."""
     axes.annotate(
         "\N{UPWARDS ARROW}",
         (place, p99_us),

@@ -17,6 +17,7 @@ ORCHESTRATORS: Mapping[str, str] = {
     "cpu_centric": "CPU-Centric",
     "relief": "RELIEF",
     "cohort": "Cohort",
+    "cohort_polling": "Cohort (polling)",
     "per_acc_type_q": "PerAccTypeQ",
     "direct_list": "Direct (Fig. 3)",
     "direct": "Direct",
@@ -34,16 +35,15 @@ _Wanted = TypeVar("_Wanted")
 class ServiceResult:
     """One service under one orchestrator, over the requests after the warm-up.
 
-    The latencies are None when no request completed. `spent_us` is the mean latency by what it was
-    spent on, along the path that ended last (cpu, accelerator, dispatcher, manager, cores,
-    communication, remote, queueing); empty for results without it. `saturated` names the resource
-    that could not keep up, if there was one: the latencies then depend on how long the run was.
-    `data` says what the server's networks, caches, memory and address translation did (bytes,
-    counts and shares from 0 to 1), if the results have it. `slo_missed` counts those of
-    `slo_requests` whose response came after `slo_us` or never, `timed_out` those that were
-    terminated because a message did not come in time (they have no latency), and
-    `deadlines_missed` the operations, of `deadlines` with one, that ended after theirs. Files of
-    before these were counted are read as if nothing had been.
+    Latencies are in us, and None if no request completed. `spent_us` divides the mean latency by
+    cause, along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
+    communication, remote, queueing. `saturated` names the resource that could not keep up, if there
+    was one; the latencies then depend on the length of the run. `data` has bytes, counts and shares
+    (0 to 1) of the server's networks, caches, memory and address translation. `slo_missed` counts
+    requests, of `slo_requests`, whose response came after `slo_us` or never; `timed_out` counts
+    requests that were terminated because a message did not arrive in time, and have no latency;
+    `deadlines_missed` counts operations, of `deadlines`, that ended late. Older files lack some of
+    these: `spent_us` is empty then, `data` and `slo_us` are None, and counts are 0.
     """
 
     service: str
@@ -75,14 +75,14 @@ class ServiceResult:
 
     @property
     def total_fallbacks(self) -> int:
-        """Operations that a core had to do instead of an accelerator, for whatever reason."""
+        """Operations that ran on a core instead of an accelerator, for any reason."""
         return sum(self.fallbacks.values())
 
     @property
     def orchestration_share(self) -> float | None:
-        """What share of the mean latency went to dispatchers, the manager and cores that decide.
+        """The share of the mean latency that is orchestration: dispatchers, manager and cores.
 
-        The orchestration overhead of the paper's Figs. 3 and 17. None for results without parts.
+        The orchestration overhead of the paper's Figs. 3 and 17. None if `spent_us` is empty.
         """
         total = math.fsum(self.spent_us.values())
         parts = ("dispatcher", "manager", "cores")
@@ -116,8 +116,8 @@ class SystemResult:
 class Calibration:
     """How well the costs of the operations are known, if they were measured in rounds.
 
-    `spread_ratio` is by service the interquartile range, over the rounds, of what its operations
-    took together, as a share of the median; `doubts` are sentences on why they are in doubt.
+    `spread_ratio` is, for each service, the interquartile range over the rounds of the summed cost
+    of its operations, as a share of the median. `doubts` are reasons to measure again.
     """
 
     date: str
@@ -130,8 +130,8 @@ class Calibration:
 class Comparison:
     """One workload under several orchestrators.
 
-    `calibration` is None where costs were not measured in rounds. `source` is the object that it
-    was read from, checked.
+    `calibration` is None where costs were not measured in rounds. `source` is the checked object
+    that the comparison was read from.
     """
 
     workload: str
@@ -147,10 +147,10 @@ class Comparison:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
-        """Read what an engine returned or a results file holds.
+        """Read the results of an engine or of a results file.
 
-        Raises InputError that names the place of the first thing that is missing or wrong. Keys
-        that are not part of the schema are kept in `source` and otherwise ignored.
+        Raises InputError, which names the place of the first value that is missing or wrong. Keys
+        outside of the schema are kept in `source` and otherwise ignored.
         """
         root = _Reader(source, "results")
         schema = root.get("schema", str)
@@ -184,7 +184,7 @@ class Comparison:
 
 
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
-    """By what share `ours` lowers a latency of `theirs`: 1 - ours/theirs, mean over the services.
+    """The reduction of a latency from `theirs` to `ours`: 1 - ours/theirs, mean over the services.
 
     `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. The services weigh the
     same, as in the paper's averages (section VII.A). None when no service has both latencies.
@@ -291,7 +291,7 @@ class _Reader:
         return None if self._value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:
-        whole = type(self._value.get(key)) is int  # JSON writes 1.0 as 1 in some hands
+        whole = type(self._value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
             raise InputError(f"{self.place}.{key} is {value}; it must be finite and not negative")

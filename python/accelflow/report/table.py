@@ -10,10 +10,10 @@ from rich.table import Table
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
 
-#: With fewer responses, fewer than 100 are beyond P99.9: it would be a matter of a few bursts.
+#: With fewer responses, fewer than 100 are beyond P99.9, and a few bursts decide it.
 _P999_RESPONSES: Final = 100_000
 
-#: Of the server as a whole: its cores, and the kind of accelerator that is used most.
+#: Columns about the server as a whole: its cores, and the accelerator that is used most.
 _SERVER_HEADINGS: Final = ("Cores", "Busiest")
 
 _WHY_DIFFERENT: Final = (
@@ -25,7 +25,7 @@ _WHY_DIFFERENT: Final = (
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Print the table of services, then AccelFlow's reductions beside the paper's.
 
-    The console is widened if a figure would not fit: lines may then wrap, but nothing is cut off.
+    Widens the console if a figure would not fit: lines may then wrap, but nothing is cut off.
     """
     # By the terminal's own width: the table may be wider or narrower than its title.
     console.print(
@@ -53,7 +53,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 def services_table(comparison: Comparison) -> Table:
     """Build a block of rows for each service: one row for each orchestrator.
 
-    What is the server's stands there only where each service has a server of its own.
+    The columns about the server are left out where all services share one.
     """
     own = not _share_a_server(comparison)
     table = _plain_table()
@@ -74,7 +74,7 @@ def services_table(comparison: Comparison) -> Table:
 
 
 def server_table(comparison: Comparison) -> Table | None:
-    """Build a row for each orchestrator, with what is in use of the server that all services share.
+    """Build a row for each orchestrator with the utilisation of the server that services share.
 
     None where each service has a server of its own.
     """
@@ -100,7 +100,7 @@ def _title(comparison: Comparison) -> str:
         f"{comparison.workload}, {comparison.requests:,} requests a service, profile"
         f" {comparison.profile}, seed {comparison.seed}\n"
         f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement};"
-        " the load offered is in the line of the service"
+        " offered load: next to the service's name"
     )
 
 
@@ -108,8 +108,8 @@ def reductions_table(comparison: Comparison) -> Table | None:
     """Build the table of AccelFlow's mean reductions.
 
     The paper's figures stand beside them if this is the paper's experiment
-    (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction that a saturated
-    system has a part in. None without AccelFlow, or without an orchestrator that the paper compares
+    (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction where one of the two
+    systems is saturated. None without AccelFlow, or without an orchestrator that the paper compares
     it with.
     """
     ours, rivals = _compared(comparison)
@@ -127,7 +127,7 @@ def reductions_table(comparison: Comparison) -> Table | None:
 
 
 def _compared(comparison: Comparison) -> tuple[SystemResult | None, list[SystemResult]]:
-    """AccelFlow, if it took part, and those of whom the paper reports by how much it is better."""
+    """AccelFlow, if it took part, and the systems that the paper compares it with."""
     rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
     return comparison.system("accelflow"), rivals
 
@@ -137,8 +137,8 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
     notes = []
     if any(_saturated(system) for system in (ours, *rivals) if system is not None):
         notes.append(
-            "* A system of the two cannot keep up: its latency, and the reduction with it, depends"
-            " on how long the run is."
+            "* One of the two systems cannot keep up: its latency, and so the reduction, depends on"
+            " the length of the run."
         )
     other = other_experiment(comparison)
     if other is None:
@@ -207,7 +207,7 @@ def _latency(value_us: float | None) -> str:
 
 
 def _of_costs(comparison: Comparison) -> list[str]:
-    """Say how well the costs of the operations are known."""
+    """Notes on how well the costs of operations are known."""
     if comparison.profile == "paper":
         return []
     known = comparison.calibration
@@ -216,22 +216,22 @@ def _of_costs(comparison: Comparison) -> list[str]:
     ordered = sorted(known.spread_ratio.items(), key=lambda item: item[1])
     (least, low), (most, high) = ordered[0], ordered[-1]
     return [
-        f"Costs were measured on {known.date} in {known.rounds} rounds. Between their quartiles,"
-        f" what a service's operations take varied by {low:.1%} ({least}) to {high:.1%} ({most}).",
-        *(f"Beware: {doubt}." for doubt in known.doubts),
+        f"Costs were measured on {known.date} in {known.rounds} rounds. Interquartile ranges of a"
+        f" service's costs: {low:.1%} ({least}) to {high:.1%} ({most}).",
+        *(f"Warning: {doubt}." for doubt in known.doubts),
     ]
 
 
 def _of_tails(comparison: Comparison) -> list[str]:
-    """Say why P99.9 is not shown where it is not."""
+    """A note on why P99.9 is missing, if it is."""
     counts = [result.completed for system in comparison.systems for result in system.services]
     if min(counts, default=_P999_RESPONSES) >= _P999_RESPONSES:
         return []
-    return [f"P99.9 needs {_P999_RESPONSES:,} responses; of a service there are {min(counts):,}."]
+    return [f"P99.9 needs {_P999_RESPONSES:,} responses; a service has {min(counts):,}."]
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    """Say how well costs are known, which systems could not keep up, and why cores had to help."""
+    """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
     notes = [*_of_costs(comparison), *_of_tails(comparison)]
     for system in comparison.systems:
         grown: dict[str, list[str]] = {}
@@ -239,8 +239,8 @@ def _notes(comparison: Comparison) -> list[str]:
             if result.saturated:
                 grown.setdefault(result.saturated, []).append(result.service)
         notes += [
-            f"* {system.name} cannot keep up with {', '.join(services)}: '{queue}' has more to do"
-            " than it can as long as the run lasts."
+            f"* {system.name} cannot keep up with {', '.join(services)}: '{queue}' is overloaded"
+            " during the whole run."
             for queue, services in grown.items()
         ]
     for system in comparison.systems:

@@ -1,0 +1,22 @@
+"""`accelflow schema`: the JSON Schemas of files that users write."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import click
+
+from accelflow import simulation
+from accelflow.cli import offered
+
+#: What writes the schema of each kind of file.
+_SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {"scenario": simulation.scenario_schema}
+
+
+@click.command("schema")
+@click.argument("name", type=click.Choice(sorted(_SCHEMAS)), shell_complete=offered.names(_SCHEMAS))
+def schema(name: str) -> None:
+    """Print the JSON Schema of the files called NAME.
+
+    `scenario` is a file of `accelflow compare --scenario`. Editors complete and check files by it.
+    """
+    click.echo(_SCHEMAS[name](), nl=False)

@@ -1,0 +1,286 @@
+"""What a comparison asks: one description, whose rules are those of the engine.
+
+The engine describes a scenario (`docs/scenario.md`): its fields, their names, ranges and defaults.
+:class:`Experiment` has the same fields under the same names, and adds no rules of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import numbers
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import _native, arcus
+from accelflow.errors import AccelflowError, InputError
+from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
+
+__all__ = [
+    "ARRIVALS",
+    "ASSUMED_TCP_COST_NS",
+    "FACTS",
+    "PAPER_RATE_RPS",
+    "PAPER_SLO_FACTOR",
+    "PLACEMENTS",
+    "POLICIES",
+    "PROFILES",
+    "RATES",
+    "REMOTES",
+    "SERVERLESS_RATE_RPS",
+    "SIZES",
+    "WORKLOADS",
+    "Experiment",
+    "document",
+    "hashed",
+    "read_experiment",
+    "resolved",
+    "scenario_schema",
+    "write_experiment",
+]
+
+_CHOICES: Final = {name: tuple(known) for name, known in _native.scenario_choices()}
+
+WORKLOADS: Final = _CHOICES["workload"]
+PLACEMENTS: Final = _CHOICES["placement"]
+ARRIVALS: Final = _CHOICES["arrivals"]
+RATES: Final = _CHOICES["rates"]
+FACTS: Final = _CHOICES["facts"]
+PROFILES: Final = _CHOICES["profile"]
+SIZES: Final = _CHOICES["sizes"]
+POLICIES: Final = _CHOICES["policy"]
+REMOTES: Final = _CHOICES["remote"]
+
+#: What TCP costs a core by default: "tens of microseconds" in the paper, at 20 of which a server
+#: cannot hold all eight services at the paper's rate without accelerators.
+ASSUMED_TCP_COST_NS: Final = 7_000.0
+#: "We define the SLO to be 5x the service execution time on an unloaded system" (section VII.A.3).
+PAPER_SLO_FACTOR: Final = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What to compare. The defaults are those of `accelflow compare`.
+
+    `orchestrators` and `services` are identifiers; empty stands for those of
+    :func:`accelflow.simulation.orchestrators` and for all services. Each of
+    :func:`accelflow.simulation.systems` can be chosen, also in the paper's spelling.
+
+    `profile` says where costs come from: ``measured``, from the services' operations on real bytes
+    on this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``,
+    the paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is measured for
+    socialnetwork and paper for the others. `recording` is the text of a recording
+    (docs/recording-format.md) that costs and sizes are taken from instead; together with the
+    profile ``measured`` it is this machine's.
+
+    `rate_rps` is the mean over the workload's services, by default the paper's, or 800 for
+    serverless functions. `rates` says how the services share it: by default as Alibaba's services
+    in the paper's production experiment (socialnetwork with the profile ``paper`` and no
+    `rate_rps`; section VI), and equally otherwise. `requests` are those of each service. With
+    `by_rate`, the default where rates differ, they are those of a service with the mean rate, and
+    each service has as many as come in the same time.
+
+    `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run
+    8 SocialNetwork services", section VI) and fleet for the others. `facts` is what payloads say at
+    branches: that of the most common path, `drawn` for each request with the odds ``facts.*`` of
+    the server's parameters, or `recorded`, that of one of the requests in `recording`, drawn for
+    each. `remote` is how long remote sides take.
+
+    `config` sets parameters of the server by key, choices also by name. `policy` is the order of
+    input queues, where the configuration is not to say it: fifo, priority, deadline (who would be
+    late changes places with who has slack) or edf (the earliest deadline first). `slo_us` is when
+    responses of services are due after their requests; those of other services are due within
+    `slo_factor` times the mean response time of the service on an idle server with AccelFlow,
+    unless it is None. `tenants` and `priorities` (higher goes first) are numbers by service, 0 for
+    those that are not named. `shaping` puts tenants behind ARCUS's traffic shaper, by number: a
+    trace that starts costs a token, or with the unit bytes as many as its first operation reads.
+    With two limits, one in each unit, it starts when both have its tokens.
+    """
+
+    workload: str = "socialnetwork"
+    orchestrators: Sequence[str] = ()
+    services: Sequence[str] = ()
+    placement: str = "colocated"
+    arrivals: str = "poisson"
+    rate_rps: float | None = None
+    rates: str | None = None
+    facts: str = "common"
+    requests: int = 20_000
+    by_rate: bool | None = None
+    seed: int = 1
+    recording: str | None = None
+    profile: str | None = None
+    tcp_cost_ns: float = ASSUMED_TCP_COST_NS
+    remote: str = "short"
+    sizes: str | None = None
+    config: Mapping[str, float | str] = field(default_factory=dict)
+    slo_us: Mapping[str, float] = field(default_factory=dict)
+    policy: str | None = None
+    slo_factor: float | None = PAPER_SLO_FACTOR
+    tenants: Mapping[str, int] = field(default_factory=dict)
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    shaping: Mapping[int, arcus.RateLimiter | Sequence[arcus.RateLimiter]] = field(
+        default_factory=dict
+    )
+
+    @property
+    def costs(self) -> str:
+        """Where costs come from: paper, measured, or recording for a given one."""
+        return str(resolved(self)["costs"])
+
+    @property
+    def mean_rate_rps(self) -> float:
+        """`rate_rps`, or its default for the workload."""
+        return float(resolved(self)["rate_rps"])
+
+    @property
+    def shares(self) -> str:
+        """`rates`, or their default."""
+        return str(resolved(self)["rates"])
+
+    @property
+    def counts_by_rate(self) -> bool:
+        """`by_rate`, or its default."""
+        return bool(resolved(self)["by_rate"])
+
+    @property
+    def payload_sizes(self) -> str:
+        """`sizes`, or their default for the workload."""
+        return str(resolved(self)["sizes"])
+
+    @property
+    def warmup_requests(self) -> int:
+        """The first requests of each service, a tenth, which are not counted."""
+        return int(resolved(self)["warmup_requests"])
+
+
+def resolved(experiment: Experiment) -> dict[str, Any]:
+    """Check `experiment`, and return its fields with every default filled in.
+
+    Raises InputError for the first value that is not allowed.
+    """
+    text = document(experiment)
+    try:
+        found: dict[str, Any] = json.loads(_native.scenario_check(text, experiment.recording))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    return found
+
+
+def hashed(experiment: Experiment) -> str:
+    """The stable hash of everything that the results of `experiment` depend on.
+
+    Experiments with the same hash have the same results in the same version of accelflow. A value
+    that is set to its default is as one that is not set. Raises InputError for a value that is not
+    allowed.
+    """
+    text = document(experiment)
+    try:
+        return _native.scenario_hash(text, experiment.recording)
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+
+
+def document(experiment: Experiment) -> str:
+    """The fields of `experiment` as JSON, without the recording.
+
+    Raises InputError for a value that JSON does not have.
+    """
+    if not isinstance(experiment, Experiment):
+        raise InputError(f"experiment = {experiment!r}: must be an Experiment")
+    values = {one.name: getattr(experiment, one.name) for one in fields(experiment)}
+    recording = values.pop("recording")
+    if not isinstance(recording, str | None):
+        raise _refused("recording", recording)
+    if isinstance(experiment.shaping, Mapping):
+        values["shaping"] = {
+            tenant: [limits] if isinstance(limits, arcus.RateLimiter) else limits
+            for tenant, limits in experiment.shaping.items()
+        }
+    written = [f"{json.dumps(name)}: {_written(name, value)}" for name, value in values.items()]
+    return f"{{{', '.join(written)}}}"
+
+
+def _written(name: str, value: object) -> str:
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refused(name, value) from error
+
+
+def _refused(name: str, value: object) -> InputError:
+    return InputError(f"{name} = {value!r}: must be {_native.scenario_allowed(name)}")
+
+
+def _plain(value: object) -> object:
+    """The form in JSON of a value of a type that JSON does not have."""
+    if isinstance(value, arcus.RateLimiter):
+        if value.clock_mhz != arcus.CLOCK_MHZ:
+            raise InputError(
+                f"shaping: clock_mhz = {value.clock_mhz!r}: must be {arcus.CLOCK_MHZ:g}, the clock "
+                "of the simulated server's shaper"
+            )
+        return {one: getattr(value, one) for one in ("unit", "refill", "bucket", "interval")}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence | Set) and not isinstance(value, bytes | bytearray | memoryview):
+        return list(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise TypeError(type(value))
+
+
+def read_experiment(path: str | PathLike[str]) -> Experiment:
+    """The scenario in the file at `path`: TOML if its name ends so, else JSON.
+
+    Raises InputError for a file that cannot be read, and for a value that is not allowed.
+    """
+    path = Path(path)
+    try:
+        text = read_text(path)
+        tree = parse_toml(text) if path.suffix == ".toml" else parse_json(text)
+        scenario = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
+        experiment = _experiment(scenario)
+        resolved(experiment)
+    except (OSError, TypeError, ValueError, AccelflowError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    return experiment
+
+
+def _experiment(scenario: Mapping[str, Any]) -> Experiment:
+    values = {one.name: scenario[one.name] for one in fields(Experiment)}
+    values["shaping"] = {
+        int(tenant): [arcus.RateLimiter(**limit) for limit in limits]
+        for tenant, limits in scenario["shaping"].items()
+    }
+    return Experiment(**values)
+
+
+def write_experiment(experiment: Experiment, path: str | PathLike[str]) -> None:
+    """Write `experiment` to the file at `path` as a scenario in JSON, with all fields.
+
+    Raises InputError for a value that is not allowed, and for a file that cannot be written.
+    """
+    path = Path(path)
+    resolved(experiment)
+    scenario = _native.scenario_read(document(experiment), experiment.recording)
+    try:
+        write_whole(path, lambda place: place.write_text(scenario, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {why(error)}") from error
+
+
+def scenario_schema() -> str:
+    """The JSON Schema of a scenario's file, as text."""
+    return _native.scenario_schema()
+
+
+#: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
+PAPER_RATE_RPS: Final = Experiment().mean_rate_rps
+#: Found: the mean of the six functions' rates at which, shared as Azure's, their logic alone keeps
+#: half of the 36 cores busy.
+SERVERLESS_RATE_RPS: Final = Experiment(workload="serverless").mean_rate_rps

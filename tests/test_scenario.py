@@ -1,0 +1,200 @@
+"""Scenarios: one description for Python, the command line and files."""
+
+import json
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accelflow import arcus, simulation
+from accelflow.cli import main
+from accelflow.errors import InputError
+from accelflow.simulation import Experiment
+from conftest import ROOT
+
+SCHEMA = json.loads(simulation.scenario_schema())
+PROPERTIES: dict[str, dict[str, Any]] = SCHEMA["properties"]
+
+SMALL = """
+workload = "socialnetwork"
+profile = "paper"
+orchestrators = ["AccelFlow"]
+services = ["UniqId", "Login"]
+requests = 200
+slo_us = { Login = 400 }
+tenants.UniqId = 1
+
+[config]
+"accelerator.pes" = 4
+"core.balancing" = "random"
+
+[[shaping.1]]
+unit = "operations"
+refill = 1
+bucket = 4
+interval = 250
+"""
+
+
+def small() -> Experiment:
+    """The experiment that SMALL describes."""
+    limiter = arcus.RateLimiter(unit="operations", refill=1, bucket=4, interval=250)
+    return Experiment(
+        profile="paper",
+        orchestrators=["AccelFlow"],
+        services=["UniqId", "Login"],
+        requests=200,
+        slo_us={"Login": 400},
+        tenants={"UniqId": 1},
+        config={"accelerator.pes": 4, "core.balancing": "random"},
+        shaping={1: limiter},
+    )
+
+
+def invoke(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The command's exit code, output and messages."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    output, messages = capsys.readouterr()
+    return int(ended.value.code or 0), output, messages
+
+
+def test_the_committed_schema_is_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
+    code, output, _ = invoke(capsys, "schema", "scenario")
+    assert code == 0
+    assert output == (ROOT / "docs" / "schemas" / "scenario.schema.json").read_text()
+
+
+def test_experiments_have_the_fields_of_a_scenario() -> None:
+    ours = {one.name for one in fields(Experiment)}
+    assert ours == PROPERTIES.keys() - {"schema", "$schema"}
+
+
+@pytest.mark.parametrize("one", fields(Experiment), ids=lambda one: one.name)
+def test_defaults_of_experiments_are_those_of_a_scenario(one: Any) -> None:
+    default = one.default if one.default is not MISSING else one.default_factory()
+    written = list(default) if isinstance(default, tuple) else default
+    assert written == PROPERTIES[one.name]["default"]
+
+
+def test_choices_are_those_of_the_schema() -> None:
+    tuples = {
+        "workload": simulation.WORKLOADS,
+        "placement": simulation.PLACEMENTS,
+        "arrivals": simulation.ARRIVALS,
+        "rates": simulation.RATES,
+        "facts": simulation.FACTS,
+        "profile": simulation.PROFILES,
+        "sizes": simulation.SIZES,
+        "policy": simulation.POLICIES,
+        "remote": simulation.REMOTES,
+    }
+    chosen = {name: one["enum"] for name, one in PROPERTIES.items() if "enum" in one}
+    assert chosen.keys() == tuples.keys()
+    for name, names in tuples.items():
+        assert [it for it in chosen[name] if it is not None] == list(names)
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        Experiment(),
+        small(),
+        Experiment(workload="serverless", slo_factor=None, seed=2**64 - 1, by_rate=True),
+        Experiment(recording="a text", rate_rps=1234.5678901234567, policy="edf"),
+    ],
+)
+def test_a_written_experiment_is_read_as_it_was(experiment: Experiment, tmp_path: Path) -> None:
+    path = tmp_path / "scenario.json"
+    simulation.write_experiment(experiment, path)
+    read = simulation.read_experiment(path)
+    assert simulation.hashed(read) == simulation.hashed(experiment)
+    again = tmp_path / "again.json"
+    simulation.write_experiment(read, again)
+    assert again.read_text() == path.read_text()
+    assert json.loads(path.read_text())["schema"] == "accelflow.scenario/1"
+
+
+def test_hashes_tell_experiments_apart_and_not_their_spellings() -> None:
+    base = simulation.hashed(Experiment(profile="paper"))
+    assert base == simulation.hashed(Experiment(profile="paper", rates="alibaba", by_rate=True))
+    assert base == simulation.hashed(Experiment(profile="paper", config={"accelerator.pes": 8}))
+    assert base != simulation.hashed(Experiment(profile="paper", seed=2))
+    assert len(base) == 64
+    with pytest.raises(InputError, match="seed = -1: must be a whole number"):
+        simulation.hashed(Experiment(seed=-1))
+
+
+def test_a_scenario_is_run_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    assert simulation.hashed(simulation.read_experiment(file)) == simulation.hashed(small())
+    saved = tmp_path / "saved.json"
+    out = ("--json", "--out", str(tmp_path))
+    code, first, messages = invoke(
+        capsys, "compare", "--scenario", str(file), "--save-scenario", str(saved), *out
+    )
+    assert code == 0, messages
+    services = json.loads(first)["systems"][0]["services"]
+    assert {row["service"] for row in services} == {"UniqId", "Login"}
+    code, second, messages = invoke(capsys, "compare", "--scenario", str(saved), *out)
+    assert (code, second) == (0, first), messages
+
+
+def test_what_is_typed_replaces_what_the_file_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    typed = ("--requests", "300", "--service", "CPost", "--set", "accelerator.pes=6")
+    code, output, messages = invoke(
+        capsys, "compare", "--scenario", str(file), *typed, "--json", "--out", str(tmp_path)
+    )
+    found = json.loads(output)
+    assert code == 0, messages
+    assert found["requests"] == 300
+    assert found["config"] == {"accelerator.pes": 6.0, "core.balancing": 1.0}
+    assert [row["service"] for row in found["systems"][0]["services"]] == ["CPost"]
+    assert [row["orchestrator"] for row in found["systems"]] == ["accelflow"]
+
+
+def test_a_comparison_needs_a_workload_or_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, messages = invoke(capsys, "compare")
+    assert code == 2
+    assert "Missing argument" in messages
+    assert "WORKLOAD" in messages
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.toml", "placment = 'isolated'", "field = 'placment': must be schema"),
+        ("a.toml", "placment = 'isolated'", "did you mean placement?"),
+        ("a.toml", "requests = 12.5", "requests = 12.5: must be a whole number from 100"),
+        ("a.toml", "seed = 1979-05-27", "not JSON serializable"),
+        ("a.toml", "services = ['UniqID']", "services[0] = 'UniqID': must be CPost"),
+        ("a.toml", "[config]\n'core.cout' = 3", "did you mean core.count?"),
+        ("a.toml", "requests = [", "Invalid value"),
+        ("a.json", "[]", "scenario = []: must be an object with the fields of a scenario"),
+        ("a.json", '{"schema": "accelflow.scenario/9"}', "must be accelflow.scenario/1"),
+        ("a.json", '{"rate_rps": NaN}', "Out of range float values"),
+        ("a.json", "{", "Expecting"),
+    ],
+)
+def test_files_that_are_no_scenarios_are_refused_by_name(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        simulation.read_experiment(path)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert words in str(refused.value)
+
+
+def test_a_missing_file_and_a_closed_place_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json: No such file or directory"):
+        simulation.read_experiment(tmp_path / "none.json")
+    with pytest.raises(InputError, match=r"/dev/null/x\.json"):
+        simulation.write_experiment(Experiment(), "/dev/null/x.json")
