@@ -543,7 +543,7 @@ def test_cerebros_refuses_what_it_cannot_use() -> None:
         cerebros.designs(clock=2)
     with pytest.raises(InputError, match=r"header_tasks = 1.5: must be a whole number"):
         cerebros.designs(header_tasks=1.5)
-    with pytest.raises(AccelflowError, match="payload_share_ratio = 2: must be from 0 to 1"):
+    with pytest.raises(AccelflowError, match="payload_share_ratio = 2: must be a number from 0 to 1"):
         cerebros.designs(payload_share_ratio=2)
     done = command("cerebros", "--rpc-cycles", "-1")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

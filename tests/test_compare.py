@@ -472,7 +472,8 @@ def test_the_costs_of_the_papers_profile_say_where_they_come_from() -> None:
     assert rows["tcp_cost_ns"]["value"] == simulation.ASSUMED_TCP_COST_NS
     assert rows["tcp_cost_ns"]["provenance"] == "assumed"
     done = run("explain", "profile.tcp_cost_ns")
-    assert done.stdout.startswith("profile.tcp_cost_ns = 7000  assumed\n")
+    assert done.stdout.startswith("profile.tcp_cost_ns = 7000 ns\n")
+    assert "provenance  assumed\n" in done.stdout
     assert all(f"profile.{name} = " in run("explain", "profile").stdout for name in list(rows)[:3])
     assert run("explain", "profile.nothing").returncode == 2
 

@@ -600,7 +600,7 @@ def test_scenarios_are_read_and_refused(tmp_path: Path) -> None:
         ("[scenario]\nsise = 1\n", "unknown key 'scenario.sise'"),
         ("[scenario]\nsizes = 3\n", "scenario.sizes = 3; must be like 'socialnetwork'"),
         ('[scenario]\nsizes = "x"\n', "sizes = 'x': must be socialnetwork"),
-        ("[core]\nfoo = 3\n", "unknown key 'core.foo'"),
+        ("[core]\nfoo = 3\n", "parameter = 'core.foo': must be a key"),
         ('[scenario]\ncohort = "relief"\n', "unknown cohort 'relief'; known are cohort"),
         ("scenario = 3\n", "scenario is 3; it must be a table"),
     ):

@@ -20,7 +20,7 @@
 //! let platform = Platform::default();
 //! let run = simulate(&uid, &platform, Design::Full, Steering::LeastLoaded, &load)?;
 //! assert_eq!(platform.cycles(run.all.spent.rpc()), 90.0);
-//! # Ok::<(), accelflow_cerebros::Refusal>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod buffers;

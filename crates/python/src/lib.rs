@@ -2,33 +2,13 @@
 //!
 //! The only crate that knows PyO3. It holds no logic: a class here is `PyX { inner: X }`, a
 //! function converts its arguments, detaches from the interpreter for the time of the work
-//! (`py.detach`), and converts the result. One file per engine; each registers its names in the
-//! module below, and `python/accelflow/_native.pyi` types every one of them
-//! (`tests/test_native.py` compares the two).
+//! (`py.detach`), and converts the result. `bind` has one folder for each engine, and `convert`
+//! turns values into JSON and back. Every name is registered in the module below, and
+//! `python/accelflow/_native.pyi` types it (`tests/test_native.py` compares the two).
 
-mod accelerometer;
-mod answer;
-mod arcus;
-mod cerebros;
-mod chip;
-mod client;
+mod bind;
+mod convert;
 mod errors;
-mod execution;
-mod handler;
-mod json;
-mod operations;
-mod parameters;
-mod progress;
-mod promise;
-mod recording;
-mod relief_suite;
-mod scope;
-mod server;
-mod services;
-mod shaping;
-mod simulation;
-mod tenants;
-mod trace;
 
 use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use pyo3::prelude::*;
@@ -44,69 +24,73 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::accelerometer::{
+    use crate::bind::models::accelerometer::{
         accelerometer_break_even, accelerometer_evaluate, accelerometer_sweep,
     };
 
     #[pymodule_export]
-    use crate::arcus::{arcus_experiment, arcus_experiments, arcus_plan};
+    use crate::bind::arcus::host::{arcus_experiment, arcus_experiments, arcus_plan};
 
     #[pymodule_export]
-    use crate::cerebros::{
+    use crate::bind::models::cerebros::{
         cerebros_designs, cerebros_parameters, cerebros_services, cerebros_simulate,
     };
 
     #[pymodule_export]
-    use crate::chip::{area_model, energy_model, power_model};
+    use crate::bind::models::chip::{area_model, energy_model, power_model};
 
     #[pymodule_export]
-    use crate::client::{PyCancel, PyClient, PyGrpcClient, PyHttpClient};
+    use crate::bind::serving::client::{PyCancel, PyClient, PyGrpcClient, PyHttpClient};
 
     #[pymodule_export]
     use crate::errors::{AccelflowError, CallError, DeclaredError, TraceError};
 
     #[pymodule_export]
-    use crate::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
+    use crate::bind::trace::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]
-    use crate::parameters::{parameter_value, parameters, profile_parameters, refusal};
+    use crate::bind::parameters::{parameter_value, parameters, profile_parameters, refusal};
 
     #[pymodule_export]
-    use crate::promise::PyPromise;
+    use crate::bind::serving::promise::PyPromise;
 
     #[pymodule_export]
-    use crate::recording::{check_recording, executed_operations, machine_name, record_services};
+    use crate::bind::simulation::recording::{
+        check_recording, executed_operations, machine_name, record_services,
+    };
 
     #[pymodule_export]
-    use crate::relief_suite::relief_suite;
+    use crate::bind::models::relief_suite::relief_suite;
 
     #[pymodule_export]
-    use crate::scope::{PyRequest, PyScope, current_scope};
+    use crate::bind::serving::scope::{PyRequest, PyScope, current_scope};
 
     #[pymodule_export]
-    use crate::server::PyServer;
+    use crate::bind::serving::server::PyServer;
 
     #[pymodule_export]
-    use crate::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};
+    use crate::bind::arcus::shaping::{arcus_parameters, arcus_release, arcus_shape, arcus_table2};
 
     #[pymodule_export]
-    use crate::simulation::{
+    use crate::bind::simulation::scenario::{
         arrivals_dwell_us, confidence_interval, orchestrator_names, scenario_allowed,
         scenario_check, scenario_choices, scenario_hash, scenario_read, scenario_run,
         scenario_schema, service_breakdown, simulated_operations, simulated_payloads, system_names,
     };
 
     #[pymodule_export]
-    use crate::services::{service_names, service_walk, timeouts_by_service, workload_names};
+    use crate::bind::simulation::services::{
+        service_names, service_walk, timeouts_by_service, workload_names,
+    };
 
     #[pymodule_export]
-    use crate::trace::image::{PyImage, PyInstruction};
+    use crate::bind::trace::image::{PyImage, PyInstruction};
 
     #[pymodule_export]
-    use crate::trace::library::{PyLibrary, PyRegistered, trace_check, trace_templates};
+    use crate::bind::trace::library::{PyLibrary, PyRegistered, trace_check, trace_templates};
 
     #[pymodule_export]
-    use crate::trace::node::{
+    use crate::bind::trace::node::{
         PyNode, trace_accel, trace_branch, trace_fork, trace_join, trace_listing, trace_notify,
         trace_tail, trace_trans,
     };

@@ -16,7 +16,7 @@
 //! let alone = Load::closed(1, 1);
 //! let run = simulate(&canny, &Platform::default(), Orchestrator::Relief, &alone)?;
 //! assert!(run.makespan > canny.compute_of(canny.bottleneck()));
-//! # Ok::<(), accelflow_relief_suite::Refusal>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod accelflow;

@@ -9,8 +9,8 @@ use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::bind::parameters::arcus;
 use crate::errors::failure;
-use crate::parameters::arcus;
 
 /// Segments that one call may return: more would fill the memory.
 const MAX_SEGMENTS: u64 = 10_000_000;

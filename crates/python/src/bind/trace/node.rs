@@ -1,8 +1,8 @@
 //! Sources: `TraceNode` and the functions that make one.
 
-use accelflow_trace::CheckError;
 use accelflow_trace::limits::{MAX_DEPTH, MAX_NODES};
 use accelflow_trace::source::{self, Node, Nodes};
+use accelflow_trace::{CheckError, Part};
 use pyo3::prelude::*;
 
 use super::failure::Failure;
@@ -238,4 +238,10 @@ pub(crate) fn trace_notify() -> PyNode {
 #[pyfunction]
 pub(crate) fn trace_listing(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
     Ok(source::listing(&unwrap(&nodes)?))
+}
+
+/// Names and nodes of parts.
+pub(crate) fn parts(parts: &[Part]) -> Vec<(String, Vec<PyNode>)> {
+    let pair = |part: &Part| (part.name.clone(), wrap(&part.nodes));
+    parts.iter().map(pair).collect()
 }

@@ -13,8 +13,8 @@ use accelflow_runtime::{Answers, Executor, Message, Outcome, demo};
 use accelflow_trace::Image;
 use pyo3::prelude::*;
 
-use crate::trace::failure::Failure;
-use crate::trace::image::{PyImage, describe};
+use crate::bind::trace::failure::Failure;
+use crate::bind::trace::image::{PyImage, describe};
 
 /// Runs traces on bytes, inline on the calling thread, with the software bodies. Runs of several
 /// threads wait for one another.

@@ -3,14 +3,14 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use accelflow_trace::{
-    Image, Library, LinkError, Part, Registered, Role, TEMPLATES, Warning, check,
-    register_templates, templates,
+    Image, Library, LinkError, Registered, Role, TEMPLATES, Warning, check, register_templates,
+    templates,
 };
 use pyo3::prelude::*;
 
 use super::failure::Failure;
 use super::image::PyImage;
-use super::node::{PyNode, unwrap, wrap};
+use super::node::{PyNode, parts, unwrap, wrap};
 
 /// Named traces that may refer to one another in any order of registration.
 ///
@@ -185,12 +185,6 @@ impl PyRegistered {
     fn __repr__(&self) -> String {
         format!("<RegisteredTrace {}>", self.inner.name)
     }
-}
-
-/// Names and nodes of parts.
-pub(crate) fn parts(parts: &[Part]) -> Vec<(String, Vec<PyNode>)> {
-    let pair = |part: &Part| (part.name.clone(), wrap(&part.nodes));
-    parts.iter().map(pair).collect()
 }
 
 /// What is unusual about `nodes` as a trace, in words. Raises TraceError if they are none.

@@ -3,19 +3,19 @@
 use accelflow_serve::{HandlerError, Returned};
 use pyo3::prelude::*;
 
+use crate::convert;
 use crate::errors::DeclaredError;
-use crate::json;
 
 /// Encodes a handler's value with `returns`.
 pub(crate) fn returned(
     value: &Bound<'_, PyAny>,
-    returns: impl FnOnce(&json::Value<'_, '_>) -> Returned,
+    returns: impl FnOnce(&convert::Value<'_, '_>) -> Returned,
 ) -> Returned {
     if value.is_none() {
         return Returned::nothing();
     }
-    let problem = json::Problem::default();
-    let returned = returns(&json::Value::of(value, &problem));
+    let problem = convert::Problem::default();
+    let returned = returns(&convert::Value::of(value, &problem));
     match problem.raise() {
         Ok(()) => returned,
         Err(error) => Returned::unfit(error.to_string()),
@@ -28,7 +28,7 @@ pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
         let declared = || -> PyResult<HandlerError> {
             let arguments = error.value(py).getattr("args")?;
             let (field, members): (String, Bound<'_, PyAny>) = arguments.extract()?;
-            let body = json::from_python(&members)?;
+            let body = convert::from_python(&members)?;
             Ok(HandlerError::Declared { field, body })
         };
         return declared().unwrap_or_else(|why| {

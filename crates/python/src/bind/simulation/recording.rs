@@ -10,8 +10,8 @@ use accelflow_workload::profile::Recording;
 use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 
+use crate::bind::simulation::progress::Progress;
 use crate::errors::failure;
-use crate::progress::Progress;
 
 /// Raises AccelflowError if `text` is no recording.
 #[pyfunction]

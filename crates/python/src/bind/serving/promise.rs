@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use accelflow_serve::Promise;
 use pyo3::prelude::*;
 
-use crate::answer::{failure, returned};
+use crate::bind::serving::answer::{failure, returned};
 
 /// The promise of a coroutine's value. It is kept once; one that is dropped is answered with an error.
 #[pyclass(frozen, name = "Promise", module = "accelflow._native")]

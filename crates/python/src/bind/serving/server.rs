@@ -13,10 +13,10 @@ use accelflow_serve::{
 };
 use pyo3::prelude::*;
 
+use crate::bind::serving::handler::PyHandler;
+use crate::bind::serving::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
+use crate::bind::serving::tenants::{self, PyShaping, PyTenant};
 use crate::errors::{AccelflowError, seconds};
-use crate::handler::PyHandler;
-use crate::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
-use crate::tenants::{self, PyShaping, PyTenant};
 
 /// Passes errors on to a Python callable: id, code, function, peer, text, and whether the request
 /// is at fault.

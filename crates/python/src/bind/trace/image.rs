@@ -8,8 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::failure::Failure;
-use super::library::parts;
-use super::node::PyNode;
+use super::node::{PyNode, parts};
 
 /// A linked trace memory: words, their names and the predicates that they test. Immutable.
 ///

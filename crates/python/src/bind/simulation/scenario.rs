@@ -9,8 +9,8 @@ use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::bind::simulation::progress::Progress;
 use crate::errors::failure;
-use crate::progress::Progress;
 
 /// Reads the scenario in `document` (JSON), with the text of a recording if there is one.
 fn read(document: &str, recording: Option<String>) -> Result<Scenario, ScenarioError> {

@@ -3,10 +3,10 @@
 use accelflow_serve::{HandlerError, Request, Returned, ValueHandler};
 use pyo3::prelude::*;
 
-use crate::answer::{failure, returned};
-use crate::json;
-use crate::promise::PyPromise;
-use crate::scope::PyRequest;
+use crate::bind::serving::answer::{failure, returned};
+use crate::bind::serving::promise::PyPromise;
+use crate::bind::serving::scope::PyRequest;
+use crate::convert;
 
 /// A Python callable that maps a dict of arguments, and the request if it takes that, to the
 /// function's value.
@@ -22,7 +22,7 @@ pub(crate) struct PyHandler {
 impl ValueHandler for PyHandler {
     fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         Python::attach(|py| {
-            let arguments = request.read_seed(json::Builder(py))?;
+            let arguments = request.read_seed(convert::Builder(py))?;
             let answer = || -> PyResult<Returned> {
                 let callable = self.callable.bind(py);
                 let value = match self.takes_request {

@@ -12,9 +12,9 @@ use accelflow_serve::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::bind::serving::scope::{PyScope, Value, detached, metadata};
+use crate::convert;
 use crate::errors::{AccelflowError, CallError, DeclaredError, seconds};
-use crate::json;
-use crate::scope::{PyScope, Value, detached, metadata};
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
@@ -23,7 +23,7 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
 /// The exception for a failed call.
 fn failure(py: Python<'_>, error: &Failed) -> PyErr {
     if let Failed::Declared { field, body } = error {
-        return match json::to_python(py, body.as_bytes()) {
+        return match convert::to_python(py, body.as_bytes()) {
             Ok(members) => DeclaredError::new_err((field.clone(), members.unbind())),
             Err(error) => error,
         };
@@ -228,13 +228,13 @@ impl PyClient {
         scope: Option<&PyScope>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
-        let arguments = json::from_python(arguments)?;
+        let arguments = convert::from_python(arguments)?;
         let called = detached(py, scope, || {
             self.inner.call_with(method, &arguments, &options)
         });
         match called.map_err(|error| failure(py, &error))? {
             value if value.is_empty() => Ok(py.None().into_bound(py)),
-            value => json::to_python(py, &value),
+            value => convert::to_python(py, &value),
         }
     }
 
@@ -306,14 +306,14 @@ impl PyGrpcClient {
         scope: Option<&PyScope>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
-        let message = json::from_python(request)?;
+        let message = convert::from_python(request)?;
         let request = GrpcRequest {
             method,
             message: &message,
             metadata: &self::metadata(&metadata)?,
         };
         let called = detached(py, scope, || self.inner.request_with(&request, &options));
-        json::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
+        convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
     /// The numbers of connections, of those that are idle, and of calls that wait for one.
@@ -396,7 +396,7 @@ impl PyHttpClient {
     /// have.
     #[staticmethod]
     fn json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &json::from_python(value)?))
+        Ok(PyBytes::new(py, &convert::from_python(value)?))
     }
 
     /// The numbers of connections, of those that are idle, and of calls that wait for one.

@@ -1,0 +1,6 @@
+//! Closed-form and companion models.
+
+pub(crate) mod accelerometer;
+pub(crate) mod cerebros;
+pub(crate) mod chip;
+pub(crate) mod relief_suite;

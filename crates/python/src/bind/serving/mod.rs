@@ -1,0 +1,10 @@
+//! Servers and clients, for `accelflow.Server` and the clients.
+
+pub(crate) mod answer;
+pub(crate) mod client;
+pub(crate) mod handler;
+pub(crate) mod operations;
+pub(crate) mod promise;
+pub(crate) mod scope;
+pub(crate) mod server;
+pub(crate) mod tenants;

@@ -1,0 +1,6 @@
+//! Scenarios and their results, for `accelflow.simulation`.
+
+pub(crate) mod progress;
+pub(crate) mod recording;
+pub(crate) mod scenario;
+pub(crate) mod services;

@@ -1,0 +1,7 @@
+//! The trace language (`accelflow_trace`) and runs of traces on bytes, for `accelflow.trace`.
+
+pub(crate) mod execution;
+pub(crate) mod failure;
+pub(crate) mod image;
+pub(crate) mod library;
+pub(crate) mod node;
