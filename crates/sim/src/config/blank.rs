@@ -34,16 +34,7 @@ pub(super) fn blank() -> Config {
             timeout: Time::ZERO,
             parking: Parking::Traces,
         },
-        dispatcher: DispatcherConfig {
-            plain: 0,
-            branch: 0,
-            load_atm: 0,
-            end: 0,
-            transform: 0,
-            ipc: 1.0,
-            busy: Busy::UntilConfirmed,
-            transform_rate: None,
-        },
+        dispatcher: dispatcher(),
         atm: AtmConfig {
             latency: Time::ZERO,
             ports: 1,
@@ -58,26 +49,12 @@ pub(super) fn blank() -> Config {
             deadline: 1.0,
             fallback: FallbackTo::Core,
         },
-        cohort: CohortConfig {
-            poll_period: Time::ZERO,
-            poll: Time::ZERO,
-            pop: Time::ZERO,
-            push: Time::ZERO,
-            engine: Time::ZERO,
-            queue_entries: 0,
-        },
+        cohort: cohort(),
         payload: PayloadConfig {
             compression_ratio: 1.0,
             heaps: Heaps::OfCores,
         },
-        facts: FactsConfig {
-            cache_miss: 0.0,
-            cache_miss_where_common: 0.0,
-            not_found: 0.0,
-            write_exception: 0.0,
-            rpc_exception: 0.0,
-            other_form: 0.0,
-        },
+        facts: facts(),
     }
 }
 
@@ -170,5 +147,40 @@ fn tlb() -> TlbConfig {
         walk_cache_entries: 0,
         faults_per_million: 0,
         fault_service: Time::ZERO,
+    }
+}
+
+fn dispatcher() -> DispatcherConfig {
+    DispatcherConfig {
+        plain: 0,
+        branch: 0,
+        load_atm: 0,
+        end: 0,
+        transform: 0,
+        ipc: 1.0,
+        busy: Busy::UntilConfirmed,
+        transform_rate: None,
+    }
+}
+
+fn facts() -> FactsConfig {
+    FactsConfig {
+        cache_miss: 0.0,
+        cache_miss_where_common: 0.0,
+        not_found: 0.0,
+        write_exception: 0.0,
+        rpc_exception: 0.0,
+        other_form: 0.0,
+    }
+}
+
+fn cohort() -> CohortConfig {
+    CohortConfig {
+        poll_period: Time::ZERO,
+        poll: Time::ZERO,
+        pop: Time::ZERO,
+        push: Time::ZERO,
+        engine: Time::ZERO,
+        queue_entries: 0,
     }
 }

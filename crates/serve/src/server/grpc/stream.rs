@@ -341,16 +341,16 @@ impl Streams {
                 false => None,
             });
             append(&mut message, &chunk, known);
-            if expected.is_none() {
-                if let Some(length) = announced_length(&message, limits)? {
-                    expected = Some(PREFIX + length);
-                    let start = Instant::now();
-                    // Until there is room, flow control keeps the client from sending more.
-                    let bytes = u32::try_from(length).unwrap_or(u32::MAX);
-                    let granted = self.incoming.acquire_many(bytes).await;
-                    permit = granted.ok();
-                    waited += start.elapsed();
-                }
+            if expected.is_none()
+                && let Some(length) = announced_length(&message, limits)?
+            {
+                expected = Some(PREFIX + length);
+                let start = Instant::now();
+                // Until there is room, flow control keeps the client from sending more.
+                let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+                let granted = self.incoming.acquire_many(bytes).await;
+                permit = granted.ok();
+                waited += start.elapsed();
             }
             if expected.is_some_and(|expected| message.len() > expected) {
                 let why = "a unary request has one message; this has more";
