@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use accelflow_sim::orchestrators::ORCHESTRATORS;
 use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::DataStats;
 use accelflow_sim::{Config, Load, Run, simulate};
 use accelflow_trace::templates;
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
@@ -49,19 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             seed: 1,
         })?;
         let host_s = began.elapsed().as_secs_f64();
-        let (data, requests) = (outcome.data, requests as f64 * loads.len() as f64);
-        println!(
-            "{:12} per request {:.1} pages looked up, {:.1} not there; {:.0} KiB read and written, {:.2} of it \
-             found, {:.0} KiB of memory traffic; {:.3} page faults; busiest link {:.2}, crossing {:.2}",
+        print_data(
             orchestrator.id(),
-            data.tlb_lookups as f64 / requests,
-            data.tlb_misses as f64 / requests,
-            (data.read_bytes + data.written_bytes) as f64 / requests / 1024.0,
-            data.llc_hit_ratio().unwrap_or(1.0),
-            data.dram_bytes as f64 / requests / 1024.0,
-            data.page_faults as f64 / requests,
-            data.busiest_link,
-            data.busiest_crossing,
+            &outcome.data,
+            requests as f64 * loads.len() as f64,
         );
         let (mut means, mut tails) = (0.0, 0.0);
         for mut stats in outcome.services {
@@ -82,4 +74,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// What a request's data did on average over `requests` of them.
+fn print_data(orchestrator: &str, data: &DataStats, requests: f64) {
+    println!(
+        "{:12} per request {:.1} pages looked up, {:.1} not there; {:.0} KiB read and written, {:.2} of it \
+             found, {:.0} KiB of memory traffic; {:.3} page faults; busiest link {:.2}, crossing {:.2}",
+        orchestrator,
+        data.tlb_lookups as f64 / requests,
+        data.tlb_misses as f64 / requests,
+        (data.read_bytes + data.written_bytes) as f64 / requests / 1024.0,
+        data.llc_hit_ratio().unwrap_or(1.0),
+        data.dram_bytes as f64 / requests / 1024.0,
+        data.page_faults as f64 / requests,
+        data.busiest_link,
+        data.busiest_crossing,
+    );
 }

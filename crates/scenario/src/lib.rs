@@ -44,6 +44,6 @@ pub use run::{Outcome, RunOptions};
 pub use scenario::{Limiter, SCHEMA, Scenario, SchemaName, Setting};
 pub use schema::json_schema;
 pub use walks::{
-    WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service, paper_parameters,
-    paper_profile, service_names, timeouts_by_service, walk_service, workloads,
+    TimesByCategory, WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service,
+    paper_parameters, paper_profile, service_names, timeouts_by_service, walk_service, workloads,
 };

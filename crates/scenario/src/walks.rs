@@ -149,14 +149,15 @@ pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
     Ok(parameters_json(paper_profile(tcp_cost)?.parameters()))
 }
 
+/// The name of a service, and the nanoseconds that it spends in each category of the paper.
+pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
+
 /// What each service of SocialNetwork spends on a core without accelerators, by category of the
 /// paper, if TCP costs a core `tcp_cost`.
 ///
 /// # Errors
 /// [`ScenarioError`] for a cost out of range.
-pub fn app_and_tax_times(
-    tcp_cost: Time,
-) -> Result<Vec<(String, BTreeMap<&'static str, f64>)>, ScenarioError> {
+pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, ScenarioError> {
     let profile = paper_profile(tcp_cost)?;
     let rows = profile.services().iter().map(|service| {
         let mut spent_ns: BTreeMap<&str, f64> = BTreeMap::new();

@@ -34,84 +34,105 @@ fn replied(
     })
 }
 
-#[test]
-fn what_services_may_not_answer_is_an_error_with_grpcs_code() {
-    type Reply = fn(&mut SendResponse<Bytes>);
-    let cases: [(&str, Reply, &str, GrpcCode); 12] = [
+/// A name, the reply, and the reason and the code of the error.
+type Wrong = (
+    &'static str,
+    fn(&mut SendResponse<Bytes>),
+    &'static str,
+    GrpcCode,
+);
+
+fn wrong_heads() -> Vec<Wrong> {
+    vec![
         (
             "503 without gRPC",
-            |it| drop(it.send_response(head(503, &[]), true)),
+            |reply| drop(reply.send_response(head(503, &[]), true)),
             "status",
             GrpcCode::Unavailable,
         ),
         (
             "404 without gRPC",
-            |it| drop(it.send_response(head(404, &[]), true)),
+            |reply| drop(reply.send_response(head(404, &[]), true)),
             "status",
             GrpcCode::Unimplemented,
         ),
         (
             "200 of something else",
-            |it| drop(it.send_response(head(200, &[("content-type", "text/html")]), true)),
+            |reply| drop(reply.send_response(head(200, &[("content-type", "text/html")]), true)),
             "status",
             GrpcCode::Unknown,
         ),
         (
             "a code that does not exist",
-            |it| drop(it.send_response(head(200, &[GRPC, ("grpc-status", "77")]), true)),
+            |reply| drop(reply.send_response(head(200, &[GRPC, ("grpc-status", "77")]), true)),
             "status",
             GrpcCode::Unknown,
         ),
         (
             "no status",
-            |it| answer(it, sum(), &[]),
+            |reply| answer(reply, sum(), &[]),
             "malformed_response",
             GrpcCode::Internal,
         ),
+    ]
+}
+
+fn wrong_messages() -> Vec<Wrong> {
+    vec![
         (
             "no message",
-            |it| answer(it, Vec::new(), &[("grpc-status", "0")]),
+            |reply| answer(reply, Vec::new(), &[("grpc-status", "0")]),
             "malformed_response",
             GrpcCode::Internal,
         ),
         (
             "two messages",
-            |it| answer(it, [sum(), sum()].concat(), &[("grpc-status", "0")]),
+            |reply| answer(reply, [sum(), sum()].concat(), &[("grpc-status", "0")]),
             "malformed_response",
             GrpcCode::Internal,
         ),
         (
             "half a message",
-            |it| answer(it, sum()[..6].to_vec(), &[("grpc-status", "0")]),
+            |reply| answer(reply, sum()[..6].to_vec(), &[("grpc-status", "0")]),
             "malformed_response",
             GrpcCode::Internal,
         ),
         (
             "a message beyond the limits",
-            |it| answer(it, vec![0, 0xff, 0xff, 0xff, 0xff], &[("grpc-status", "0")]),
+            |reply| {
+                answer(
+                    reply,
+                    vec![0, 0xff, 0xff, 0xff, 0xff],
+                    &[("grpc-status", "0")],
+                )
+            },
             "malformed_response",
             GrpcCode::ResourceExhausted,
         ),
         (
             "no protobuf",
-            |it| answer(it, prefixed(0, b"\xff\xff"), &[("grpc-status", "0")]),
+            |reply| answer(reply, prefixed(0, b"\xff\xff"), &[("grpc-status", "0")]),
             "bad_response",
             GrpcCode::Internal,
         ),
         (
             "compressed by nothing that was named",
-            |it| answer(it, prefixed(1, b"x"), &[("grpc-status", "0")]),
+            |reply| answer(reply, prefixed(1, b"x"), &[("grpc-status", "0")]),
             "bad_response",
             GrpcCode::Internal,
         ),
         (
             "a reset",
-            |it| it.send_reset(Reason::ENHANCE_YOUR_CALM),
+            |reply| reply.send_reset(Reason::ENHANCE_YOUR_CALM),
             "status",
             GrpcCode::ResourceExhausted,
         ),
-    ];
-    for (what, reply, expected, code) in cases {
+    ]
+}
+
+#[test]
+fn what_services_may_not_answer_is_an_error_with_grpcs_code() {
+    for (what, reply, expected, code) in wrong_heads().into_iter().chain(wrong_messages()) {
         let (address, service) = replied(reply);
         let client = client(address, None, once(LONG));
         let found = reason(client.call("Add", ADD));

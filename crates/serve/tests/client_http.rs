@@ -85,13 +85,12 @@ const POST: HttpRequest<'_> = HttpRequest {
 /// the body that this is.
 type Case = (Vec<&'static [u8]>, bool, (u16, Vec<u8>));
 
-#[test]
-fn responses_end_where_rfc_9112_says() {
-    let gzip: &[u8] = &[
+fn whole_responses() -> Vec<Case> {
+    const GZIP: &[u8] = &[
         0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xab, 0xae, 5, 0, 0x43, 0xbf, 0xa6, 0xa3, 2, 0, 0, 0,
     ];
     let ok = |body: &[u8]| (200, body.to_vec());
-    let cases: Vec<Case> = vec![
+    vec![
         (
             vec![b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"],
             false,
@@ -138,12 +137,17 @@ fn responses_end_where_rfc_9112_says() {
         (
             vec![
                 b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 22\r\n\r\n",
-                gzip,
+                GZIP,
             ],
             false,
             ok(b"{}"),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn responses_end_where_rfc_9112_says() {
+    let cases = whole_responses();
     let responses = cases
         .iter()
         .map(|(pieces, close, _)| (pieces.clone(), *close));

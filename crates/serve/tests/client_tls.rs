@@ -356,13 +356,8 @@ fn services_may_die_at_any_time() {
         (silent.reason(), silent.executed()),
         ("timeout", Executed::Perhaps)
     );
-    for reason in [
-        "lost",
-        "lost",
-        "malformed_response",
-        "lost",
-        "malformed_response",
-    ] {
+    let (lost, malformed) = ("lost", "malformed_response");
+    for reason in [lost, lost, malformed, lost, malformed] {
         let error = client.call("add", ADD).expect_err("not answered well");
         assert_eq!(
             (error.reason(), error.executed()),

@@ -70,13 +70,17 @@ fn server_with(config: Config) -> Server {
     server
 }
 
-#[test]
-fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
-    let running = start(server());
-    let mut client = connect(&running);
-    let nested = |opening: &[u8]| opening.repeat(100_000);
+/// Arguments that cannot be read, and the reason.
+type Unreadable = Vec<(Vec<u8>, &'static str)>;
+
+/// The opening of a struct or a container so often that it is too deep.
+fn nested(opening: &[u8]) -> Vec<u8> {
+    opening.repeat(100_000)
+}
+
+fn binary_cases() -> Unreadable {
     let size = |count: u32| count.to_be_bytes();
-    let binary: [(Vec<u8>, &str); 12] = [
+    vec![
         (vec![], "truncated"),
         // Struct in struct, list of lists, map of maps in a field that the interface does not have.
         (nested(&[12, 0, 99]), "too_deep"),
@@ -113,8 +117,11 @@ fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
             [12, 0, 1, 0].repeat(2).into_iter().chain([0]).collect(),
             "duplicate_field",
         ),
-    ];
-    let compact: [(Vec<u8>, &str); 8] = [
+    ]
+}
+
+fn compact_cases() -> Unreadable {
+    vec![
         (vec![], "truncated"),
         (nested(&[0xfc]), "too_deep"),
         ([&[0xf9, 0x19][..], &nested(&[0x19])].concat(), "too_deep"),
@@ -126,12 +133,18 @@ fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
             "bad_varint",
         ),
         (vec![0x1e, 0], "bad_wire_type"),
-    ];
-    for (protocol, cases) in [(BOTH[0], &binary[..]), (BOTH[1], &compact[..])] {
+    ]
+}
+
+#[test]
+fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
+    let running = start(server());
+    let mut client = connect(&running);
+    for (protocol, cases) in [(BOTH[0], binary_cases()), (BOTH[1], compact_cases())] {
         for (arguments, reason) in cases {
             let series = format!(r#"accelflow_requests_total{{function="",result="{reason}"}}"#);
             let before = counted(&running, &series);
-            let bytes = raw("echo", protocol, arguments);
+            let bytes = raw("echo", protocol, &arguments);
             client.write_all(&bytes).expect("the server reads");
             let (kind, _, body) = read_reply(&receive(&mut client).expect("a reply"));
             assert_eq!(kind, MessageType::Exception, "{protocol:?} {reason}");

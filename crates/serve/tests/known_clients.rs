@@ -261,16 +261,10 @@ fn named(name: &str, identities: &[&str]) -> Tenant {
     }
 }
 
-#[test]
-fn tenants_are_known_by_what_their_clients_prove() {
-    let certificate = Certificate::new("named-tenants");
-    let authority = Authority::new("named-tenants-ca");
-    let batch = authority.vouch("batch", &["one.batch.internal"], &[]);
-    let mesh = authority.vouch("mesh", &[], &["spiffe://internal/web"]);
-    let nobody = authority.vouch("nobody", &["one.batch.internal.org"], &[]);
-    // Two requests, and one more in an hour.
+/// A tenant with one connection, and one with two requests and one more in an hour.
+fn batch_and_web() -> Vec<Tenant> {
     let registers = Registers::new(1, 2, 3_600_000_000).expect("they fit");
-    let tenants = vec![
+    vec![
         Tenant {
             max_connections: 1,
             ..named("batch", &["none", "one.batch.internal"])
@@ -282,7 +276,17 @@ fn tenants_are_known_by_what_their_clients_prove() {
             },
             ..named("web", &["spiffe://internal/web"])
         },
-    ];
+    ]
+}
+
+#[test]
+fn tenants_are_known_by_what_their_clients_prove() {
+    let certificate = Certificate::new("named-tenants");
+    let authority = Authority::new("named-tenants-ca");
+    let batch = authority.vouch("batch", &["one.batch.internal"], &[]);
+    let mesh = authority.vouch("mesh", &[], &["spiffe://internal/web"]);
+    let nobody = authority.vouch("nobody", &["one.batch.internal.org"], &[]);
+    let tenants = batch_and_web();
     for grpc in [false, true] {
         let mut server = match grpc {
             false => server(),

@@ -10,8 +10,8 @@ use std::time::Duration;
 use accelflow_accel::Settings;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{
-    ClientConfig, Config, GrpcClient, HttpClient, HttpRequest, Request, Scope, Steering,
-    SteeringPolicy, Telemetry, TelemetryError,
+    ClientConfig, Config, GrpcClient, HandlerResult, HttpClient, HttpRequest, Request, Scope,
+    Steering, SteeringPolicy, Telemetry, TelemetryError,
 };
 use common::*;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -226,35 +226,13 @@ fn what_a_handler_calls_is_in_the_trace_of_its_request() {
         let services = services.expect("an address");
         let web = HttpClient::new(web, Settings::default(), None, config).expect("an address");
         let own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let ask = move |headers: &[(&str, &str)]| {
-            let (method, target, body) = ("POST", "/", &b"{}"[..]);
-            let request = HttpRequest {
-                method,
-                target,
-                headers,
-                body,
-            };
-            web.request(&request).expect("a response");
-        };
         let mut server = server();
         server.set_config(Config {
             steering,
             ..Config::default()
         });
         server.set_telemetry(telemetry).expect("good");
-        let handler = move |_: &Request<'_>| {
-            let scope = Scope::current().expect("a span");
-            let add = || services.call("Add", br#"{"a":"1","b":"1"}"#);
-            let added = std::thread::scope(|threads| {
-                let elsewhere = threads.spawn(|| scope.enter(add));
-                elsewhere.join().expect("no panic")
-            });
-            added.expect("a response");
-            ask(&[]);
-            // What the handler says itself counts.
-            ask(&[("TraceParent", own)]);
-            Ok(b"2".to_vec())
-        };
+        let handler = calling(services, web, own);
         server.handle("Test.add", handler).expect("declared");
         let running = start(server);
         let mut client = connect(&running);
@@ -264,26 +242,66 @@ fn what_a_handler_calls_is_in_the_trace_of_its_request() {
         for server in [running, called] {
             server.stop(Duration::from_secs(60));
         }
-        let spans = collected(&exported);
-        let named = |name: &str| {
-            let mut found = spans.iter().filter(|it| it.name == name);
-            found.next().expect("it was sampled")
-        };
-        let (outer, inner) = (named("Test.add"), named("test.Calculator.Add"));
-        assert_eq!(inner.parent_span_id, outer.span_id);
-        assert_eq!(inner.trace_id, outer.trace_id);
-        let hex = |bytes: &[u8]| -> String { bytes.iter().map(|it| format!("{it:02x}")).collect() };
-        let expected = format!("00-{}-{}-01", hex(&outer.trace_id), hex(&outer.span_id));
-        for expected in [&expected, own] {
-            let head = heads.recv().expect("a request").to_ascii_lowercase();
-            let told: Vec<&str> = head
-                .lines()
-                .filter_map(|it| it.strip_prefix("traceparent: "))
-                .collect();
-            assert_eq!(told, [expected]);
-            assert!(!head.contains("tracestate"), "{head}");
+        let expected = parent_of_calls(&collected(&exported));
+        for expected in [expected.as_str(), own] {
+            assert_eq!(told_parents(&heads), [expected]);
         }
     }
+}
+
+/// A handler that calls a gRPC service on another thread and an HTTP service twice, the second time
+/// with a `traceparent` of its own.
+fn calling(
+    services: GrpcClient,
+    web: HttpClient,
+    own: &'static str,
+) -> impl Fn(&Request<'_>) -> HandlerResult + Send + Sync + 'static {
+    let ask = move |headers: &[(&str, &str)]| {
+        let (method, target, body) = ("POST", "/", &b"{}"[..]);
+        let request = HttpRequest {
+            method,
+            target,
+            headers,
+            body,
+        };
+        web.request(&request).expect("a response");
+    };
+    move |_: &Request<'_>| {
+        let scope = Scope::current().expect("a span");
+        let add = || services.call("Add", br#"{"a":"1","b":"1"}"#);
+        let added = std::thread::scope(|threads| {
+            let elsewhere = threads.spawn(|| scope.enter(add));
+            elsewhere.join().expect("no panic")
+        });
+        added.expect("a response");
+        ask(&[]);
+        // What the handler says itself counts.
+        ask(&[("TraceParent", own)]);
+        Ok(b"2".to_vec())
+    }
+}
+
+/// The header of calls of the handler, whose gRPC call must be a child of its request.
+fn parent_of_calls(spans: &[Span]) -> String {
+    let named = |name: &str| {
+        let mut found = spans.iter().filter(|span| span.name == name);
+        found.next().expect("it was sampled")
+    };
+    let (outer, inner) = (named("Test.add"), named("test.Calculator.Add"));
+    assert_eq!(inner.parent_span_id, outer.span_id);
+    assert_eq!(inner.trace_id, outer.trace_id);
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+    format!("00-{}-{}-01", hex(&outer.trace_id), hex(&outer.span_id))
+}
+
+/// The `traceparent` headers of the next request.
+fn told_parents(heads: &Receiver<String>) -> Vec<String> {
+    let head = heads.recv().expect("a request").to_ascii_lowercase();
+    assert!(!head.contains("tracestate"), "{head}");
+    let told = head
+        .lines()
+        .filter_map(|line| line.strip_prefix("traceparent: "));
+    told.map(str::to_owned).collect()
 }
 
 #[test]

@@ -55,23 +55,12 @@ pub(crate) fn predict(
 ) -> Result<Prediction, Box<dyn std::error::Error>> {
     let all: u64 = paths.iter().map(|path| path.requests).sum();
     let share = |path: &PathOfRequests| path.requests as f64 / all.max(1) as f64;
-    let kept: Vec<_> = paths.iter().filter(|it| share(it) >= LEAST_SHARE).collect();
+    let kept: Vec<_> = paths
+        .iter()
+        .filter(|path| share(path) >= LEAST_SHARE)
+        .collect();
     let total: f64 = kept.iter().map(|path| share(path)).sum();
-    let (mut services, mut recording) = (Vec::new(), Recording::new("this machine", "1970-01-01"));
-    for (index, path) in kept.iter().enumerate() {
-        let name = format!("path {index}");
-        services.push(Service::new(
-            &name,
-            &name,
-            path.phases.iter().map(phase).collect(),
-        )?);
-        recording.services.push(RecordedService {
-            calibration: None,
-            service: name,
-            phases: path.phases.clone(),
-            requests: Vec::new(),
-        });
-    }
+    let (services, recording) = services_of(&kept)?;
     let image = templates()?.link()?;
     let options = RecordingOptions {
         waits: waits(&kept),
@@ -169,6 +158,28 @@ fn log_normal(waits_ns: &[f64]) -> WaitDistribution {
     let sigma_squared = (1.0 + variance / (mean * mean)).ln();
     let median = mean / (sigma_squared / 2.0).exp();
     WaitDistribution::log_normal(Time::from_ns_f64(median), sigma_squared.sqrt())
+}
+
+/// A service and its recording for each of `paths`.
+fn services_of(
+    paths: &[&PathOfRequests],
+) -> Result<(Vec<Service>, Recording), Box<dyn std::error::Error>> {
+    let (mut services, mut recording) = (Vec::new(), Recording::new("this machine", "1970-01-01"));
+    for (index, path) in paths.iter().enumerate() {
+        let name = format!("path {index}");
+        services.push(Service::new(
+            &name,
+            &name,
+            path.phases.iter().map(phase).collect(),
+        )?);
+        recording.services.push(RecordedService {
+            calibration: None,
+            service: name,
+            phases: path.phases.clone(),
+            requests: Vec::new(),
+        });
+    }
+    Ok((services, recording))
 }
 
 #[cfg(test)]

@@ -127,6 +127,13 @@ pub(crate) fn page(findings: &Findings) -> Result<String, std::fmt::Error> {
         findings.seconds,
         findings.repeats,
     )?;
+    write_capacities(&mut text, findings)?;
+    writeln!(text, "\n{}", include_str!("report_foot.md").trim_end())?;
+    Ok(text)
+}
+
+/// The table of the services: capacities, means of all runs, and the paths that were simulated.
+fn write_capacities(text: &mut String, findings: &Findings) -> std::fmt::Result {
     writeln!(
         text,
         "| service | most, req/s | measured means of all runs, us (by load) | requests | errors | paths | of requests |"
@@ -161,6 +168,5 @@ pub(crate) fn page(findings: &Findings) -> Result<String, std::fmt::Error> {
             least * 100.0,
         )?;
     }
-    writeln!(text, "\n{}", include_str!("report_foot.md").trim_end())?;
-    Ok(text)
+    Ok(())
 }
