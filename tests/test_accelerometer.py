@@ -118,13 +118,13 @@ def test_nine_lines_are_read_liberally(change: Any, tmp_path: Path) -> None:
         ("a 0.165844", "a 1.5", "kernel.kernel_share_ratio = 1.5: must be from 0 to 1"),
         ("A 6", "A 0", "kernel.acceleration_ratio = 0: must be above 0"),
         ("A 6", "A -6", "kernel.acceleration_ratio = -6: must be above 0"),
-        ("A 6", "A NA", ":8: A = NA; must be a number"),
-        ("A 6", "A six", ":8: A = six; must be a number or NA"),
+        ("A 6", "A NA", ":8: A = NA: must be a number"),
+        ("A 6", "A six", ":8: A = six: must be a number or NA"),
         ("A 6\n", "", "A missing; all of C, a, n,"),
-        ("A 6", "A 6 7", ":8: 'A 6 7'; must be a name and a value"),
+        ("A 6", "A 6 7", ":8: 'A 6 7': must be a name and a value"),
         ("A 6", "B 6", ":8: unknown name 'B'; known are C, a, n,"),
         ("L 3", "n 3", ":6: n is given a second time, after line 3"),
-        ("Sync", "Lazy", ":9: Threading = Lazy; must be one of Sync,"),
+        ("Sync", "Lazy", ":9: Threading = Lazy: must be one of Sync,"),
         ("C 2000000000.0", "C nan", "host_cycles_per_s = nan: must be a finite number"),
     ],
 )
@@ -170,7 +170,7 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
             "transfer_cycles and transfer_us contr",
         ),
         ("transfer_us = 1", "transfer_s = 1", "kernels[0]: unknown key 'transfer_s'; known are"),
-        ("transfer_us = 1", 'transfer_us = "1 us"', "transfer_us = '1 us'; must be a number"),
+        ("transfer_us = 1", 'transfer_us = "1 us"', "transfer_us = '1 us': must be a number"),
         ("transfer_us = 1", "transfer_us = -1", "compression.transfer_cycles = -2300: must be"),
         ("kernel_share_ratio = 0.15", "", "kernels[0]: kernel_share_ratio missing"),
         ('"sync"', '"lazy"', "compression.threading = 'lazy': must be sync, sync_os"),
@@ -198,7 +198,7 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
             "5.62\nsizes = { bytes = [1, 2], cumulative_ratio = [0.5, 0.4] }",
             "compression.sizes.cumulative_ratio[1] = 0.4: must be from 0.5 to 1",
         ),
-        ("[[kernels]]", "[kernels]", "kernels missing; must be one table or more"),
+        ("[[kernels]]", "[kernels]", "kernels missing: must be one table or more"),
         ("host_ghz", "draws = 0\nhost_ghz", "draws = 0: must be from 1"),
         ("= 0.15", "= 0.15.1", "at line"),
     ],
@@ -543,7 +543,9 @@ def test_cerebros_refuses_what_it_cannot_use() -> None:
         cerebros.designs(clock=2)
     with pytest.raises(InputError, match=r"header_tasks = 1.5: must be a whole number"):
         cerebros.designs(header_tasks=1.5)
-    with pytest.raises(AccelflowError, match="payload_share_ratio = 2: must be a number from 0 to 1"):
+    with pytest.raises(
+        AccelflowError, match="payload_share_ratio = 2: must be a number from 0 to 1"
+    ):
         cerebros.designs(payload_share_ratio=2)
     done = command("cerebros", "--rpc-cycles", "-1")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

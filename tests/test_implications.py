@@ -320,24 +320,24 @@ GOOD = {"class": "open", "text": "Nobody knows."}
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("a text", "x is 'a text'; it must be a table with class"),
-        ({"text": "y"}, "x: class is None; must be one of contradiction, definition"),
-        ({**GOOD, "class": "guess"}, "x: class is 'guess'; must be one of contradiction"),
+        ("a text", "x is 'a text': must be a table with class"),
+        ({"text": "y"}, "x: class = None: must be one of contradiction, definition"),
+        ({**GOOD, "class": "guess"}, "x: class = 'guess': must be one of contradiction"),
         ({"class": "open"}, "x: text is missing, which class open needs"),
-        ({**GOOD, "text": " "}, "x: text is ' '; it must be a sentence"),
+        ({**GOOD, "text": " "}, "x: text is ' ': must be a sentence"),
         ({**GOOD, "input": "z"}, "x: unknown key 'input'; a reason of class open has class, text"),
         ({**GOOD, "class": "not_printed"}, "x: input is missing, which class not_printed needs"),
         ({**GOOD, "class": "definition"}, "x: measures is missing, which class definition needs"),
         (
             {**GOOD, "class": "definition", "measures": []},
-            "x: measures is empty; it must name at least one",
+            "x: measures = empty: must name at least one",
         ),
         (
             {**GOOD, "class": "definition", "measures": ["p98"]},
             "x: measures: unknown measure 'p98'; known are",
         ),
         ({**GOOD, "class": "contradiction"}, "x: proofs is missing, which class contradiction"),
-        ({**GOOD, "proofs": "all"}, "x: proofs is 'all'; it must be a list of names"),
+        ({**GOOD, "proofs": "all"}, "x: proofs = 'all': must be a list of names"),
         ({**GOOD, "proofs": ["none"]}, "x: proofs: unknown proof 'none'; known are"),
         (
             {**GOOD, "class": "contradiction", "proofs": ["power_at_rest"]},

@@ -163,7 +163,10 @@ def test_what_is_wrong_is_refused() -> None:
         (start, "choices.toml: x: reading is missing"),
         (start + one, "choices.toml: x has one reading"),
         (start + one + one.replace("data", "guess"), "basis is 'guess'; known are text, data"),
-        (start + one + one.replace("sizes", "size"), "settings has 'size'; known are placement"),
+        (
+            start + one + one.replace("sizes", "size"),
+            "settings has the unknown key 'size'; known are placement",
+        ),
         (start + one + one.replace("'fleet'", "'much'"), "choices.toml: x: sizes = 'much'"),
         (start + one + one.replace("why", "because"), "choices.toml: x: unknown key 'because'"),
         ((start + one + one) * 2, "the choice 'x' is there more than once"),

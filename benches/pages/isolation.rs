@@ -31,7 +31,7 @@ const FLOODS_RPS: [f64; 3] = [1_000.0, 1_000_000.0, 2_000_000.0];
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<u64> = std::env::args()
         .skip(1)
-        .map(|it| it.parse())
+        .map(|argument| argument.parse())
         .collect::<Result<_, _>>()?;
     let [requests, seeds] = arguments[..] else {
         return Err("expected the requests of each service and a number of seeds".into());
@@ -97,7 +97,7 @@ fn values(
     let victims = plan.services.len() - 1;
     let poisson = |rate_rps| ArrivalProcess::Poisson { rate_rps };
     let mut loads: Vec<Load> = (0..victims)
-        .map(|it| Load::new(it, poisson(RATE_RPS), requests, requests / 10))
+        .map(|victim| Load::new(victim, poisson(RATE_RPS), requests, requests / 10))
         .collect();
     let count = (requests as f64 * flood_rps / RATE_RPS) as u64;
     loads.push(Load::new(victims, poisson(flood_rps), count, count / 10).of_tenant(1));

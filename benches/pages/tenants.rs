@@ -188,7 +188,7 @@ struct Row {
 fn main() -> Result<(), Failure> {
     let arguments: Vec<u64> = std::env::args()
         .skip(1)
-        .map(|it| it.parse())
+        .map(|argument| argument.parse())
         .collect::<Result<_, _>>()?;
     let (tables, []) = arguments.as_chunks::<3>() else {
         return Err("expected three numbers for each table".into());
@@ -233,7 +233,7 @@ fn table_of([requests, seeds, tcp_us]: [u64; 3]) -> Result<Vec<Vec<(u64, Row)>>,
         let ended = workers.map(|worker| worker.join());
         ended
             .into_iter()
-            .try_for_each(|it| it.unwrap_or_else(|_| Err("a worker has panicked".into())))
+            .try_for_each(|worker| worker.unwrap_or_else(|_| Err("a worker has panicked".into())))
     })?;
     let mut rows = rows.into_inner().map_err(|_| "a worker has panicked")?;
     for row in &mut rows {
@@ -303,7 +303,7 @@ fn cell_of(
     let victims = scenario.plan.services.len() - 1;
     let poisson = |rate_rps| ArrivalProcess::Poisson { rate_rps };
     let mut loads: Vec<Load> = (0..victims)
-        .map(|it| Load::new(it, poisson(RATE_RPS), requests, requests / 10))
+        .map(|victim| Load::new(victim, poisson(RATE_RPS), requests, requests / 10))
         .map(|load| Load {
             slo: Some(scenario.slos[load.service]),
             ..load
@@ -352,7 +352,10 @@ fn row(outcome: &mut Outcome, victims: usize) -> Row {
     }
     Row {
         values,
-        saturated: outcome.saturated.as_ref().map(|it| it.cause.clone()),
+        saturated: outcome
+            .saturated
+            .as_ref()
+            .map(|saturation| saturation.cause.clone()),
     }
 }
 

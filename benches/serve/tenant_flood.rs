@@ -148,7 +148,7 @@ fn main() -> Result<(), Failed> {
     println!("situation       modest/s   P50 us   P99 us   greedy/s");
     for ((name, ..), rounds) in situations.iter().zip(&found) {
         let median = |at: usize| {
-            let mut values: Vec<f64> = rounds.iter().map(|it| it[at]).collect();
+            let mut values: Vec<f64> = rounds.iter().map(|round| round[at]).collect();
             quantile(&mut values, 0.5)
         };
         let [rate, p50, p99, greedy] = [0, 1, 2, 3].map(median);

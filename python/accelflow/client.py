@@ -179,12 +179,12 @@ class Client:
 
 
 class GrpcClient:
-    """Calls the unary methods that a `.proto` file declares, of the service at ``host:port``.
+    """A client of the gRPC service at ``host:port``: calls the unary methods of a `.proto` file.
 
-    With `compress`, requests are compressed with gzip; responses may be in any case. Calls share
-    connections, each as a stream of HTTP/2. Calls of coroutines run on up to `async_threads`
-    threads of the client; further ones wait in order. The other settings are those of
-    :class:`Client`.
+    With `compress`, requests are compressed with gzip. Compressed responses are accepted in either
+    case. Concurrent calls share connections as HTTP/2 streams. Coroutines' calls run on up to
+    `async_threads` threads of the client; further ones wait in order. The other settings are those
+    of :class:`Client`.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)

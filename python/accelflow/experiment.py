@@ -235,7 +235,7 @@ def _plain(value: object) -> object:
 
 
 def read_experiment(path: str | PathLike[str]) -> Experiment:
-    """The scenario in the file at `path`: TOML if its name ends so, else JSON.
+    """Read the scenario in the file at `path`: TOML if the name ends in ``.toml``, else JSON.
 
     Raises InputError for a file that cannot be read, and for a value that is not allowed.
     """

@@ -381,7 +381,8 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
     ]
     if named or len(needed) > _MOST_PARAMETERS or not (places or any_number):
         raise InputError(
-            f"the handler of {name}, {handler!r}: must take the arguments, and perhaps the request"
+            f"the handler of {name}, {handler!r}: must accept one or two positional parameters, "
+            "the arguments and optionally the request, and require no keyword-only ones"
         )
     second = places[1].name if len(places) > 1 else ""
     return len(needed) == _MOST_PARAMETERS or second == "request"

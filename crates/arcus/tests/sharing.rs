@@ -378,7 +378,7 @@ proptest! {
         for it in &result.flows {
             let done = it.before + it.completions.len() as u64;
             prop_assert_eq!(it.arrived, it.dropped + done + it.under_way);
-            prop_assert!(it.completions.is_sorted_by_key(|it| it.at));
+            prop_assert!(it.completions.is_sorted_by_key(|completion| completion.at));
         }
         prop_assert_eq!(&result, &simulate(&platform, &flows, &mechanism, &settings).unwrap());
     }

@@ -124,7 +124,7 @@ fn the_share_is_of_all_offloads() {
 #[test]
 fn a_tornado_varies_what_is_independent_and_the_rest_follows() {
     let swings = tornado(&scenario(), &[], 0.1);
-    let fields: Vec<Field> = swings.iter().map(|it| it.field).collect();
+    let fields: Vec<Field> = swings.iter().map(|swing| swing.field).collect();
     assert_eq!(fields.len(), 4, "{fields:?}");
     // More offloads of the same sizes are more work; so are dearer bytes.
     let offloads = swing(&swings, Field::Offloads);
@@ -142,7 +142,7 @@ fn a_tornado_varies_what_is_independent_and_the_rest_follows() {
 fn without_cycles_per_byte_the_share_is_an_input() {
     let measured = changed(|k| k.host_cost.cycles_per_byte = None);
     let swings = tornado(&measured, &[], 0.1);
-    let fields: Vec<Field> = swings.iter().map(|it| it.field).collect();
+    let fields: Vec<Field> = swings.iter().map(|swing| swing.field).collect();
     assert!(!fields.contains(&Field::CyclesPerByte));
     for never in [Field::HostCycles, Field::Complexity] {
         assert!(!fields.contains(&never));
@@ -170,7 +170,11 @@ fn what_is_uncertain_varies_and_the_rest_follows_that() {
         swing(&swings, Field::KernelShare).high.1,
         speedup(0.3, 1_000.0),
     );
-    assert!(!swings.iter().any(|it| it.field == Field::CyclesPerByte));
+    assert!(
+        !swings
+            .iter()
+            .any(|swing| swing.field == Field::CyclesPerByte)
+    );
     let host = range(Field::HostCycles, 5e8, 2e9);
     let swings = tornado(&scenario(), &[host], 0.1);
     // Twice the cycles for the same work: half the share, half the offloads for each cycle.
@@ -231,6 +235,6 @@ fn selection_by_size_varies_with_its_share() {
     assert!(
         swings
             .iter()
-            .all(|it| it.low.1.is_some() && it.high.1.is_some())
+            .all(|swing| swing.low.1.is_some() && swing.high.1.is_some())
     );
 }

@@ -18,8 +18,13 @@ pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<
     let same_head = |other: &Known| head.is_empty() || near(head, parts(&other.plain).0) > NEAR;
     let found = ending_in(last, &known, same_head);
     let beginning = format!("{whole}.");
-    let begins = known.iter().filter(|it| it.plain.starts_with(&beginning));
-    let found: Vec<&str> = found.into_iter().chain(begins.map(|it| it.name)).collect();
+    let begins = known
+        .iter()
+        .filter(|known| known.plain.starts_with(&beginning));
+    let found: Vec<&str> = found
+        .into_iter()
+        .chain(begins.map(|known| known.name))
+        .collect();
     if !found.is_empty() {
         return found;
     }
@@ -41,8 +46,8 @@ fn ending_in<'k>(
     known: &[Known<'k>],
     same_head: impl Fn(&Known) -> bool,
 ) -> Vec<&'k str> {
-    let ends = known.iter().filter(|it| parts(&it.plain).1 == last);
-    let mut found: Vec<(bool, &str)> = ends.map(|it| (same_head(it), it.name)).collect();
+    let ends = known.iter().filter(|known| parts(&known.plain).1 == last);
+    let mut found: Vec<(bool, &str)> = ends.map(|known| (same_head(known), known.name)).collect();
     found.sort_by_key(|(fits, _)| Reverse(*fits));
     if found.first().is_some_and(|(fits, _)| *fits) {
         found.retain(|(fits, _)| *fits);

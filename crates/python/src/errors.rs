@@ -46,7 +46,7 @@ pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
 /// A time limit. Raises AccelflowError for what is none.
 pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     let found = Duration::try_from_secs_f64(value).ok();
-    let found = found.filter(|it| !it.is_zero() && *it <= MAX_TIME_LIMIT);
+    let found = found.filter(|time| !time.is_zero() && *time <= MAX_TIME_LIMIT);
     found.ok_or_else(|| {
         let most = MAX_TIME_LIMIT.as_secs();
         let why = format!("{name} = {value}: must be above 0 and at most {most} seconds");

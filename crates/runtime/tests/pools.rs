@@ -34,10 +34,10 @@ fn text(run: &ServiceRun) -> String {
         .iter()
         .flat_map(PhaseRun::chains)
         .flat_map(|chain| &chain.arrivals)
-        .map(|it| {
+        .map(|phase| {
             format!(
                 "{} {:?} {:?} {:?}",
-                it.trace, it.job.core, it.job.facts, it.job.bytes
+                phase.trace, phase.job.core, phase.job.facts, phase.job.bytes
             )
         })
         .collect();

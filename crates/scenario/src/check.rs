@@ -69,8 +69,14 @@ impl Scenario {
         check_services(self, &all)?;
         let config = settings::numbers(self)?;
         let ids = systems.iter().map(|system| system.id()).collect();
-        let services: Vec<Service> = all.into_iter().filter(|it| wanted(self, it)).collect();
-        let names = services.iter().map(|it| it.name().to_owned()).collect();
+        let services: Vec<Service> = all
+            .into_iter()
+            .filter(|service| wanted(self, service))
+            .collect();
+        let names = services
+            .iter()
+            .map(|service| service.name().to_owned())
+            .collect();
         let resolved = Resolved::new(self, ids, names, config);
         check_fit(self, &resolved, &services)?;
         Ok(Checked {

@@ -240,7 +240,8 @@ fn check_limits(tenant: &str, limits: &Value) -> Result<(), ScenarioError> {
         };
         let place = format!("{place}[{index}].");
         check_fields(LIMIT, fields, &place)?;
-        if let Some(Field(name, _, kind)) = LIMIT.iter().find(|it| !fields.contains_key(it.0)) {
+        if let Some(Field(name, _, kind)) = LIMIT.iter().find(|field| !fields.contains_key(field.0))
+        {
             return Err(kind.refusal(&format!("{place}{name}"), &Value::Null).into());
         }
     }

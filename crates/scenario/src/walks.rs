@@ -74,7 +74,10 @@ pub fn walk_service(name: &str) -> Result<WalkedService, ScenarioError> {
         accelerators: counts.total,
         by_accelerator: Accel::ALL.iter().map(of).collect(),
         max_parallel_chains: service.max_parallel_chains(),
-        conditionals_by_sequence: sequences.iter().map(|it| it.conditionals).collect(),
+        conditionals_by_sequence: sequences
+            .iter()
+            .map(|sequence| sequence.conditionals)
+            .collect(),
         path: counts.path,
         traces: counts.traces,
     })

@@ -32,7 +32,7 @@ fn ask(admin: SocketAddr, request: &str) -> (u16, String) {
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-    let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
+    let status = head.split(' ').nth(1).and_then(|part| part.parse().ok());
     (status.unwrap_or(0), body.to_owned())
 }
 
@@ -53,7 +53,7 @@ fn metrics_are_those_of_the_server() {
     let (status, body) = get(admin, "/metrics");
     assert_eq!(status, 200);
     let line = r#"accelflow_requests_total{function="Test.add",result="ok"} 3"#;
-    assert!(body.lines().any(|it| it == line), "{body}");
+    assert!(body.lines().any(|found| found == line), "{body}");
     assert!(body.ends_with("# EOF\n"));
 }
 

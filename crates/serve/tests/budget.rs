@@ -181,7 +181,7 @@ fn maker(begun: &Arc<Begun>, records: bool) -> Server {
     let text = move |request: &Request<'_>| -> Result<String, HandlerError> {
         let size: Value = request.read()?;
         begun.add();
-        let bytes = size["bytes"].as_str().and_then(|it| it.parse().ok());
+        let bytes = size["bytes"].as_str().and_then(|text| text.parse().ok());
         Ok("x".repeat(bytes.expect("int64 is a string")))
     };
     let set = match records {
@@ -271,7 +271,7 @@ fn responses_that_are_larger_than_expected_need_room() {
     let made = begun.clone();
     let make = move |request: &Request<'_>| -> Result<Returned, HandlerError> {
         let size: Value = request.read()?;
-        let bytes = size["bytes"].as_str().and_then(|it| it.parse().ok());
+        let bytes = size["bytes"].as_str().and_then(|text| text.parse().ok());
         let bytes: usize = bytes.expect("int64 is a string");
         if bytes > 10 {
             made.add();

@@ -326,7 +326,9 @@ fn streams_beyond_the_last_of_a_goaway_are_repeated_and_others_are_not() {
             .map(|_| scope.spawn(|| client.call("Add", ADD)))
             .collect();
         let ended = calls.into_iter().map(|call| call.join().expect("no panic"));
-        ended.map(|it| it.map_err(|error| error.reason())).collect()
+        ended
+            .map(|result| result.map_err(|error| error.reason()))
+            .collect()
     });
     results.sort_by_key(Result::is_err);
     assert!(results[..2].iter().all(Result::is_ok), "{results:?}");

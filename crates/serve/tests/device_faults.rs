@@ -30,7 +30,12 @@ fn counts<const N: usize>(execution: Execution, faults: &[Fault], series: [&str;
     }
     let calls = r#"accelflow_requests_total{function="Test.add",result="ok"}"#;
     assert_eq!(counted(&running, calls), 100);
-    series.map(|it| counted(&running, &format!("accelflow_fallbacks_total{{{it}}}")))
+    series.map(|accelerator| {
+        counted(
+            &running,
+            &format!("accelflow_fallbacks_total{{{accelerator}}}"),
+        )
+    })
 }
 
 #[test]

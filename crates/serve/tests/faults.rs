@@ -207,7 +207,7 @@ fn compressed_bodies_that_inflate_are_refused() {
         assert!(body.ends_with(r#""type":7}"#), "{body}");
     }
     let refused: u64 = ["zip_bomb", "too_large"]
-        .map(|it| format!(r#"accelflow_requests_total{{function="",result="{it}"}}"#))
+        .map(|reason| format!(r#"accelflow_requests_total{{function="",result="{reason}"}}"#))
         .map(|series| counted(&running, &series))
         .iter()
         .sum();
@@ -354,7 +354,10 @@ fn clients_that_do_not_trust_the_certificate_are_gone_before_they_say_anything()
     let ended = || {
         let series = ["handshake", "alert"]
             .map(|end| format!(r#"accelflow_connections_total{{end="{end}"}}"#));
-        series.iter().map(|it| counted(&running, it)).sum::<u64>()
+        series
+            .iter()
+            .map(|sery| counted(&running, sery))
+            .sum::<u64>()
     };
     for _ in 0..600 {
         if ended() == 2 {
@@ -374,7 +377,7 @@ impl Accelerator for Faulty {
     }
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
-        let asked = job.bytes.windows(4).any(|it| it == b"boom");
+        let asked = job.bytes.windows(4).any(|pair| pair == b"boom");
         assert!(!asked, "broken hardware");
         job.core = Some(0);
         Ok(())
@@ -432,7 +435,7 @@ fn no_reply_holds_what_another_client_has_sent() {
         // The text's type becomes another, so that the message fails after it was taken over.
         let place = echo
             .iter()
-            .rposition(|it| *it == b'S')
+            .rposition(|byte| *byte == b'S')
             .map_or(0, |at| at % 64)
             + 30;
         flipped[place] ^= 0x40;
@@ -459,7 +462,9 @@ fn no_reply_holds_what_another_client_has_sent() {
             exchange(&running, &secrets[turn % secrets.len()]);
             let replies = exchange(&running, &short.concat());
             assert!(are_frames(&replies));
-            let found = replies.windows(12).any(|it| it == &SECRET.as_bytes()[..12]);
+            let found = replies
+                .windows(12)
+                .any(|pair| pair == &SECRET.as_bytes()[..12]);
             assert!(!found, "turn {turn}: {}", String::from_utf8_lossy(&replies));
         }
     }

@@ -286,7 +286,7 @@ fn large_messages_share_what_may_be_buffered() {
 
 /// Runs futures at once on this thread; their results in order.
 async fn at_once<F: Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut waiting: Vec<_> = all.map(|it| (Box::pin(it), None)).collect();
+    let mut waiting: Vec<_> = all.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(move |cx| {
         for (future, done) in &mut waiting {
             if done.is_none()
@@ -296,7 +296,7 @@ async fn at_once<F: Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
             }
         }
         match waiting.iter().all(|(_, done)| done.is_some()) {
-            true => std::task::Poll::Ready(waiting.drain(..).filter_map(|it| it.1).collect()),
+            true => std::task::Poll::Ready(waiting.drain(..).filter_map(|slot| slot.1).collect()),
             false => std::task::Poll::Pending,
         }
     })

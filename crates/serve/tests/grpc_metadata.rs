@@ -59,8 +59,8 @@ fn handlers_read_what_callers_say() {
         assert_eq!(came.get("authorization"), Some("Bearer one"));
         assert_eq!(came.get_bytes("x-key-bin"), Some(vec![0, 255]));
         let of = |name: &str| -> Vec<MetadataValue<'_>> {
-            let named = came.iter().filter(|it| it.0 == name);
-            named.map(|it| it.1).collect()
+            let named = came.iter().filter(|pair| pair.0 == name);
+            named.map(|pair| pair.1).collect()
         };
         let (a, b) = (MetadataValue::Text("a"), MetadataValue::Text("b"));
         assert_eq!(of("x-region"), [a, b]);
@@ -98,7 +98,7 @@ fn waiting(settings: Config) -> (Running, mpsc::Receiver<&'static str>) {
         let elsewhere = std::thread::spawn(move || eventually("abandoned", seen));
         eventually("abandoned", || request.is_abandoned());
         elsewhere.join().expect("it was told, too");
-        assert!(scope.is_some_and(|it| it.is_abandoned()));
+        assert!(scope.is_some_and(|scope| scope.is_abandoned()));
         tell.send("learned").expect("the test listens");
         Ok(Vec::new())
     };

@@ -150,7 +150,7 @@ fn calls_of_handlers_are_t9_and_t10_between_phases_of_logic() {
         let response = call
             .split(' ')
             .next_back()
-            .and_then(|it| it.split(':').next());
+            .and_then(|part| part.split(':').next());
         let waits = &paths[0].waits_ns[response.expect("a name")];
         assert_eq!(waits.len(), 10);
         assert!(waits.iter().all(|wait| *wait > 0.0));
@@ -175,7 +175,7 @@ fn all_requests_of_a_shared_connection_are_kept() {
     });
     let kept: u64 = recorded(&outer, "Echo", 200)
         .iter()
-        .map(|it| it.requests)
+        .map(|service| service.requests)
         .sum();
     assert_eq!(kept, 200);
 }

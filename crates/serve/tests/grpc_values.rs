@@ -88,7 +88,7 @@ fn conversation(running: &Running) -> Vec<(u8, String, Vec<u8>)> {
         client.call("Panic", text("x")),
     ];
     let replies = replies.into_iter();
-    let heard = replies.map(|it| (it.code(), it.why().to_owned(), it.body));
+    let heard = replies.map(|reply| (reply.code(), reply.why().to_owned(), reply.body));
     heard.collect()
 }
 
@@ -145,7 +145,7 @@ fn what_only_json_can_give_is_read_from_json() {
         Ok(request.returns(&json!({"a": value})))
     };
     server.handle_values("Add", borrows).expect("known");
-    let wrong = |request: &Request<'_>| request.read::<Pair>().map(|it| request.returns(&it));
+    let wrong = |request: &Request<'_>| request.read::<Pair>().map(|pair| request.returns(&pair));
     server.handle_values("Echo", wrong).expect("known");
     let running = start(server, verbose());
     let mut client = connect(running.address());

@@ -54,7 +54,7 @@ fn floods_end_the_connection() {
         let _ = stream.shutdown(Shutdown::Write);
         // What is still on its way when the server closes may take the GOAWAY with it.
         let code = code.join().expect("no panic");
-        assert!(code.is_none_or(|it| it == ENHANCE_YOUR_CALM), "{name}");
+        assert!(code.is_none_or(|code| code == ENHANCE_YOUR_CALM), "{name}");
     }
     await_count(&running, "accelflow_connections_total{end=\"flood\"}", 7);
     let mut client = connect(running.address());
@@ -197,7 +197,7 @@ fn headers_and_streams_are_bounded() {
         reply
             .as_ref()
             .ok()
-            .is_none_or(|it| it.http == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+            .is_none_or(|reply| reply.http == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
         "{reply:?}"
     );
     assert_eq!(

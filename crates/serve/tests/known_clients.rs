@@ -44,7 +44,7 @@ impl Authority {
 
     /// Certificate and key of a client with these DNS names and URIs.
     fn vouch(&self, who: &str, names: &[&str], uris: &[&str]) -> (PathBuf, PathBuf) {
-        let names: Vec<String> = names.iter().map(|it| (*it).to_owned()).collect();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("DNS names");
         for uri in uris {
             let uri = (*uri).try_into().expect("ASCII");
@@ -256,7 +256,10 @@ fn clients_that_nobody_vouches_for_are_refused() {
 
 fn named(name: &str, identities: &[&str]) -> Tenant {
     Tenant {
-        identities: identities.iter().map(|it| (*it).to_owned()).collect(),
+        identities: identities
+            .iter()
+            .map(|identity| (*identity).to_owned())
+            .collect(),
         ..Tenant::new(name, Vec::new())
     }
 }

@@ -260,10 +260,10 @@ fn worker_pools_answer_as_the_connections_themselves_do() {
         Execution::Inline,
         Execution::Ensemble(PoolSettings::default()),
     ]
-    .map(|it| {
+    .map(|execution| {
         let mut server = server();
         server.set_config(Config {
-            execution: it,
+            execution: execution,
             ..verbose()
         });
         let running = start(server);
@@ -279,7 +279,11 @@ fn worker_pools_answer_as_the_connections_themselves_do() {
             replies.push(reply);
         }
         let series = r#"accelflow_pool_steps_total{accelerator="Dser",result="done"}"#;
-        let expected = if it == Execution::Inline { 0 } else { 24 };
+        let expected = if execution == Execution::Inline {
+            0
+        } else {
+            24
+        };
         assert_eq!(counted(&running, series), expected);
         replies
     });
@@ -295,8 +299,8 @@ fn stopping_waits_for_requests_but_not_for_ever() {
     let (let_go, may_go) = std::sync::mpsc::channel::<()>();
     let (enter, may_go) = (std::sync::Mutex::new(enter), std::sync::Mutex::new(may_go));
     let waits = move |_: &accelflow_serve::Request<'_>| {
-        let _ = enter.lock().map(|it| it.send(()));
-        let _ = may_go.lock().map(|it| it.recv());
+        let _ = enter.lock().map(|sender| sender.send(()));
+        let _ = may_go.lock().map(|receiver| receiver.recv());
         Ok(b"\"at last\"".to_vec())
     };
     server.handle("Test.unhandled", waits).expect("a function");
@@ -310,7 +314,7 @@ fn stopping_waits_for_requests_but_not_for_ever() {
         .expect("the server reads");
     entered
         .take()
-        .and_then(|it| it.recv().ok())
+        .and_then(|receiver| receiver.recv().ok())
         .expect("called");
     let address = running.address();
     let stopping = std::thread::spawn(move || running.stop(Duration::from_secs(60)));

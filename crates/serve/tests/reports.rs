@@ -93,7 +93,7 @@ fn clients_of_thrift_are_told_codes_and_ids() {
         );
     }
     let all = log.lock().expect("no panic").clone();
-    let ids: std::collections::BTreeSet<_> = all.iter().map(|it| &it.id).collect();
+    let ids: std::collections::BTreeSet<_> = all.iter().map(|report| &report.id).collect();
     assert_eq!((all.len(), ids.len()), (5, 5));
     assert!(ids.iter().all(|id| id.len() == 16));
 }

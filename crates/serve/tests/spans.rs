@@ -39,7 +39,7 @@ fn collector() -> (SocketAddr, Receiver<ExportTraceServiceRequest>) {
             assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
             let head = head.to_ascii_lowercase();
             let length = head.split("content-length: ").nth(1).expect("a length");
-            let length = length.lines().next().and_then(|it| it.parse().ok());
+            let length = length.lines().next().and_then(|line| line.parse().ok());
             let mut body = vec![0; length.expect("a number")];
             stream.read_exact(&mut body).expect("a body");
             let request = ExportTraceServiceRequest::decode(&body[..]).expect("OTLP");
@@ -80,10 +80,17 @@ fn collected(exported: &Receiver<ExportTraceServiceRequest>) -> Vec<Span> {
     for batch in exported.try_iter() {
         for resource in batch.resource_spans {
             let attributes = resource.resource.expect("there is one").attributes;
-            let service = attributes.iter().find(|it| it.key == "service.name");
-            let service = service.and_then(|it| it.value.clone()?.value);
+            let service = attributes
+                .iter()
+                .find(|attribute| attribute.key == "service.name");
+            let service = service.and_then(|attribute| attribute.value.clone()?.value);
             assert_eq!(service, Some(Value::StringValue("calculator".to_owned())));
-            spans.extend(resource.scope_spans.into_iter().flat_map(|it| it.spans));
+            spans.extend(
+                resource
+                    .scope_spans
+                    .into_iter()
+                    .flat_map(|scope_span| scope_span.spans),
+            );
         }
     }
     spans
@@ -94,25 +101,29 @@ fn a_request_is_a_span_with_one_for_each_step_inside() {
     let spans = spans(1.0);
     let roots: Vec<&Span> = spans
         .iter()
-        .filter(|it| it.parent_span_id.is_empty())
+        .filter(|span| span.parent_span_id.is_empty())
         .collect();
-    let names: Vec<&str> = roots.iter().map(|it| &*it.name).collect();
+    let names: Vec<&str> = roots.iter().map(|root| &*root.name).collect();
     assert_eq!(
         names,
         ["Test.add", "Test.nothing", "Test.panics", "Test.broken"]
     );
     let failed: Vec<bool> = roots
         .iter()
-        .map(|it| it.status.as_ref().is_some_and(|status| status.code == 2))
+        .map(|root| root.status.as_ref().is_some_and(|status| status.code == 2))
         .collect();
     assert_eq!(failed, [false, false, true, true]);
     let mut children: Vec<&Span> = spans
         .iter()
-        .filter(|it| it.parent_span_id == roots[0].span_id)
+        .filter(|span| span.parent_span_id == roots[0].span_id)
         .collect();
-    assert!(children.iter().all(|it| it.trace_id == roots[0].trace_id));
-    children.sort_by_key(|it| it.start_time_unix_nano);
-    let names: Vec<&str> = children.iter().map(|it| &*it.name).collect();
+    assert!(
+        children
+            .iter()
+            .all(|span| span.trace_id == roots[0].trace_id)
+    );
+    children.sort_by_key(|span| span.start_time_unix_nano);
+    let names: Vec<&str> = children.iter().map(|span| &*span.name).collect();
     assert_eq!(
         names,
         ["TCP", "RPC", "Dser", "LdB", "handler", "Ser", "RPC", "TCP"]
@@ -152,7 +163,7 @@ async fn a_request_of_grpc_is_in_the_trace_of_its_caller() {
     drop(client);
     running.stop(Duration::from_millis(200));
     let spans = collected(&exported);
-    let request = spans.iter().find(|it| it.name == "test.Calculator.Add");
+    let request = spans.iter().find(|span| span.name == "test.Calculator.Add");
     let request = request.expect("it was sampled");
     assert_eq!(
         request.parent_span_id,
@@ -161,13 +172,13 @@ async fn a_request_of_grpc_is_in_the_trace_of_its_caller() {
     let hex: String = request
         .trace_id
         .iter()
-        .map(|it| format!("{it:02x}"))
+        .map(|byte| format!("{byte:02x}"))
         .collect();
     assert_eq!(hex, trace);
     let inside = spans
         .iter()
-        .filter(|it| it.parent_span_id == request.span_id);
-    let inside: Vec<&str> = inside.map(|it| &*it.name).collect();
+        .filter(|span| span.parent_span_id == request.span_id);
+    let inside: Vec<&str> = inside.map(|span| &*span.name).collect();
     assert!(
         inside.contains(&"handler") && inside.contains(&"Dser"),
         "{inside:?}"
@@ -184,9 +195,9 @@ fn http_service() -> (SocketAddr, Receiver<String>) {
         for stream in listener.incoming() {
             let mut stream = BufReader::new(stream.expect("a connection"));
             let mut head = String::new();
-            while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).is_ok_and(|it| it > 0)
-            {
-            }
+            while !head.ends_with("\r\n\r\n")
+                && stream.read_line(&mut head).is_ok_and(|read| read > 0)
+            {}
             let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
             stream.get_mut().write_all(answer).expect("it reads");
             if sender.send(head).is_err() {
@@ -330,7 +341,7 @@ fn collectors_that_cannot_be_are_refused() {
     ] {
         let refused = telemetry(endpoint, 1.0)
             .check()
-            .map_err(|it| it.to_string());
+            .map_err(|error| error.to_string());
         let text = refused.expect_err("no collector");
         assert!(
             text.starts_with(&format!("endpoint '{endpoint}': must")),

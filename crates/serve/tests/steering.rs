@@ -82,8 +82,10 @@ fn workers(policy: SteeringPolicy) -> BTreeMap<String, Vec<String>> {
 fn a_function_stays_on_its_worker_and_others_take_turns() {
     // One request at a time, so no worker is overloaded.
     let affine = workers(SteeringPolicy::Affinity);
-    let sets = affine.values().map(|it| it.iter().collect::<BTreeSet<_>>());
-    assert!(sets.clone().all(|it| it.len() == 1), "{affine:?}");
+    let sets = affine
+        .values()
+        .map(|value| value.iter().collect::<BTreeSet<_>>());
+    assert!(sets.clone().all(|set| set.len() == 1), "{affine:?}");
     let used: BTreeSet<&String> = sets.flatten().collect();
     assert!(used.len() > 1, "functions are spread: {affine:?}");
     // Four functions in turn over four workers are each on one, too; over all, each has a quarter.
@@ -91,12 +93,15 @@ fn a_function_stays_on_its_worker_and_others_take_turns() {
     let all: Vec<&String> = turns.values().flatten().collect();
     for number in 0..4 {
         let name = format!("accelflow-core-{number}");
-        assert_eq!(all.iter().filter(|it| ***it == name).count(), 12);
+        assert_eq!(all.iter().filter(|thread| ***thread == name).count(), 12);
     }
     // An idle server has its first worker as the least loaded.
     let least = workers(SteeringPolicy::LeastLoaded);
     assert!(
-        least.values().flatten().all(|it| it == "accelflow-core-0"),
+        least
+            .values()
+            .flatten()
+            .all(|value| value == "accelflow-core-0"),
         "{least:?}"
     );
 }
@@ -137,7 +142,7 @@ fn workers_are_bound_to_one_core_each() {
     let note = move |_: &Request<'_>| {
         let set = sched_getaffinity(None).expect("one's own");
         assert_eq!(set.count(), 1);
-        let core = (0..rustix::thread::CpuSet::MAX_CPU).find(|it| set.is_set(*it));
+        let core = (0..rustix::thread::CpuSet::MAX_CPU).find(|core| set.is_set(*core));
         noted.lock().expect("short").insert(core);
         Ok(Vec::new())
     };

@@ -175,9 +175,9 @@ fn live_requests_make_a_recording_for_the_simulator() {
     let RecordedPhase::Cpu { app_ns, samples } = &again.services[0].phases[1] else {
         panic!("{:?}", again.services[0].phases);
     };
-    assert!(app_ns.is_some_and(|it| it >= 1.0) && (19..=20).contains(samples));
+    assert!(app_ns.is_some_and(|time| time >= 1.0) && (19..=20).contains(samples));
     let requests = &again.services[0].requests;
-    let count: u64 = requests.iter().map(|it| it.count).sum();
+    let count: u64 = requests.iter().map(|request| request.count).sum();
     assert!((19..=20).contains(&count), "{requests:?}");
     let said = &requests[0].facts[0][0]["T1"];
     assert_eq!(said.get("compressed"), Some(&0), "{requests:?}");

@@ -128,10 +128,12 @@ impl Served {
         for line in maps.lines() {
             let mut words = line.split(' ');
             let (range, access) = (words.next(), words.next());
-            let range = range.and_then(|it| it.split_once('-')).expect("a range");
+            let range = range
+                .and_then(|range| range.split_once('-'))
+                .expect("a range");
             let number = |text| u64::from_str_radix(text, 16).expect("hexadecimal");
             let (start, end) = (number(range.0), number(range.1));
-            if !access.is_some_and(|it| it.starts_with("rw")) {
+            if !access.is_some_and(|access| access.starts_with("rw")) {
                 continue;
             }
             let mut bytes = vec![0; (end - start) as usize];
@@ -154,7 +156,7 @@ impl Drop for Served {
 
 fn count(mut bytes: &[u8], marker: &[u8]) -> usize {
     let mut found = 0;
-    while let Some(at) = bytes.iter().position(|it| *it == marker[0]) {
+    while let Some(at) = bytes.iter().position(|byte| *byte == marker[0]) {
         bytes = &bytes[at..];
         let step = match bytes.starts_with(marker) {
             true => marker.len(),

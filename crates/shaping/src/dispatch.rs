@@ -61,7 +61,7 @@ impl Policy {
 
     /// The policy with a name.
     pub fn named(name: &str) -> Option<Policy> {
-        Policy::ALL.into_iter().find(|it| it.name() == name)
+        Policy::ALL.into_iter().find(|policy| policy.name() == name)
     }
 }
 

@@ -29,14 +29,13 @@ pub struct Segment {
 /// A queue and a token bucket for each flow, and a round-robin arbiter that lets one segment pass
 /// each cycle.
 ///
-/// Within a flow, messages pass in the order in which they were offered. Between flows whose tokens
-/// are there, the arbiter takes turns, so such a flow waits for at most one segment of each other
-/// flow (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). As long as any
+/// Messages of a flow pass in the order in which they are offered. The arbiter takes turns between
+/// flows that have enough tokens, so such a flow waits for at most one segment of each other flow (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). As long as any
 /// flow could pass a segment, a segment passes each cycle.
 ///
-/// What passes when depends only on what was offered and written when, not on how often
-/// [`Shaper::poll`] is called. Calls come in the order of time; those of the same instant are
-/// effective in the order of the calls.
+/// The result depends only on the times and contents of offers and register writes, not on how often
+/// [`Shaper::poll`] is called. Calls must be in order of time; calls at the same instant take effect
+/// in the order in which they are made.
 #[derive(Clone, Debug)]
 pub struct Shaper {
     timing: Timing,
@@ -154,7 +153,7 @@ impl Shaper {
     /// is queued.
     pub fn next_grant(&self) -> Option<Time> {
         let next = || self.next_cycle().map(|cycle| self.timing.clock.edge(cycle));
-        let granted = self.granted.front().map(|it| it.granted);
+        let granted = self.granted.front().map(|segment| segment.granted);
         granted.or_else(next).map(|time| time.max(self.now))
     }
 
@@ -214,7 +213,11 @@ impl Shaper {
 
     fn grant(&mut self, cycle: Cycles) {
         let count = self.flows.len();
-        let is_ready = |flow: &usize| self.flows[*flow].ready().is_some_and(|it| it <= cycle);
+        let is_ready = |flow: &usize| {
+            self.flows[*flow]
+                .ready()
+                .is_some_and(|ready| ready <= cycle)
+        };
         let in_turn = (0..count).map(|step| (self.turn + step) % count);
         let Some(number) = in_turn.clone().find(is_ready) else {
             return;

@@ -78,7 +78,11 @@ struct Hardware {
 impl Hardware {
     fn new(config: &FlowConfig) -> Hardware {
         let mut limits = vec![Limiter::new(config.unit, config.registers)];
-        limits.extend(config.also.map(|it| Limiter::new(other(config.unit), it)));
+        limits.extend(
+            config
+                .also
+                .map(|registers| Limiter::new(other(config.unit), registers)),
+        );
         Hardware {
             limits,
             queue: VecDeque::new(),
@@ -139,7 +143,11 @@ fn pass(flow: &mut Hardware, config: &FlowConfig) -> Option<(u64, u32, bool, u64
         }
         _ => (left, 0),
     };
-    if flow.limits.iter().any(|it| it.tokens < it.cost(size)) {
+    if flow
+        .limits
+        .iter()
+        .any(|limit| limit.tokens < limit.cost(size))
+    {
         return None;
     }
     for it in &mut flow.limits {

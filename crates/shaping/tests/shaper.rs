@@ -79,7 +79,10 @@ fn operations_count_messages_of_any_size() {
             .offer(Time::ZERO, A, message(tag as u64, size))
             .unwrap();
     }
-    let granted: Vec<Time> = drain(&mut shaper).iter().map(|it| it.granted).collect();
+    let granted: Vec<Time> = drain(&mut shaper)
+        .iter()
+        .map(|segment| segment.granted)
+        .collect();
     assert_eq!(granted, [0, 4, 400, 404].map(Time::from_ns));
 }
 
@@ -93,7 +96,7 @@ fn splitting_repeats_the_header_and_keeps_the_payload() {
     shaper.offer(Time::ZERO, A, message(3, 101)).unwrap();
     let segments: Vec<_> = drain(&mut shaper)
         .iter()
-        .map(|it| (it.tag, it.index, it.last, it.size.get()))
+        .map(|segment| (segment.tag, segment.index, segment.last, segment.size.get()))
         .collect();
     let expected = [
         (1, 0, false, 100),
@@ -115,7 +118,7 @@ fn two_flows_take_turns_and_one_without_tokens_is_passed_over() {
     }
     let order: Vec<_> = drain(&mut shaper)
         .iter()
-        .map(|it| (it.flow.0, it.tag, it.granted.as_ns_f64()))
+        .map(|segment| (segment.flow.0, segment.tag, segment.granted.as_ns_f64()))
         .collect();
     let turns = [(0, 0, 0.0), (1, 0, 4.0), (0, 1, 8.0), (1, 1, 12.0)];
     let alone = [(0, 2, 16.0), (0, 3, 20.0), (0, 4, 24.0)];
@@ -134,7 +137,7 @@ fn registers_are_in_effect_ten_us_after_they_were_written() {
     assert_eq!(written, Ok(Time::from_ns(10_500)));
     let granted: Vec<u64> = drain(&mut shaper)
         .iter()
-        .map(|it| it.granted.as_ps() / 1_000)
+        .map(|segment| segment.granted.as_ps() / 1_000)
         .collect();
     let slow = (0..=10).map(|us| us * 1_000);
     let fast = (0..29).map(|step| 10_500 + step * 100);
@@ -149,7 +152,10 @@ fn a_flow_that_joins_late_starts_with_a_full_bucket() {
     assert_eq!(shaper.tokens(late, flow), Ok(50));
     shaper.offer(late, flow, message(0, 50)).unwrap();
     shaper.offer(late, flow, message(1, 1)).unwrap();
-    let granted: Vec<Time> = drain(&mut shaper).iter().map(|it| it.granted).collect();
+    let granted: Vec<Time> = drain(&mut shaper)
+        .iter()
+        .map(|segment| segment.granted)
+        .collect();
     assert_eq!(granted, [late, late + Time::from_ns(400)]);
 }
 
@@ -180,7 +186,10 @@ fn what_can_never_pass_is_refused_when_it_comes() {
     assert_eq!(shaper.offer(at, A, message(4, 81)), Err(never(4, 81, 80)));
     let at = Time::from_us(11);
     shaper.offer(at, A, message(5, 200)).unwrap();
-    let tags: Vec<u64> = drain(&mut shaper).iter().map(|it| it.tag).collect();
+    let tags: Vec<u64> = drain(&mut shaper)
+        .iter()
+        .map(|segment| segment.tag)
+        .collect();
     assert_eq!(tags, [2, 3, 5]);
 }
 
@@ -277,26 +286,26 @@ proptest! {
             .collect();
         let mut shaper = shaper(&configs);
         let mut messages = messages;
-        messages.sort_by_key(|it| it.0);
+        messages.sort_by_key(|message| message.0);
         for (tag, &(at, flow, size)) in messages.iter().enumerate() {
             let flow = FlowId(flow % flows.len());
             shaper.offer(Time::from_ns(at * 4), flow, message(tag as u64, size)).unwrap();
         }
         let segments = drain(&mut shaper);
         // One a cycle, in the order of time.
-        prop_assert!(segments.windows(2).all(|it| it[0].granted < it[1].granted));
+        prop_assert!(segments.windows(2).all(|pair| pair[0].granted < pair[1].granted));
         for flow in 0..flows.len() {
-            let own: Vec<_> = segments.iter().filter(|it| it.flow == FlowId(flow)).collect();
-            prop_assert!(own.windows(2).all(|it| (it[0].tag, it[0].index) < (it[1].tag, it[1].index)));
+            let own: Vec<_> = segments.iter().filter(|segment| segment.flow == FlowId(flow)).collect();
+            prop_assert!(own.windows(2).all(|pair| (pair[0].tag, pair[0].index) < (pair[1].tag, pair[1].index)));
         }
         for (tag, &(_, _, size)) in messages.iter().enumerate() {
-            let own: Vec<_> = segments.iter().filter(|it| it.tag == tag as u64).collect();
-            let sum: u64 = own.iter().map(|it| it.size.get()).sum();
+            let own: Vec<_> = segments.iter().filter(|segment| segment.tag == tag as u64).collect();
+            let sum: u64 = own.iter().map(|segment| segment.size.get()).sum();
             prop_assert_eq!(sum - header * (own.len() as u64 - 1), size);
-            prop_assert!(own.iter().all(|it| it.size <= Bytes(20)));
+            prop_assert!(own.iter().all(|segment| segment.size <= Bytes(20)));
             let count = configs[0].splitting.count(Bytes(size));
             prop_assert_eq!(own.len() as u64, count);
-            prop_assert_eq!(own.iter().filter(|it| it.last).count(), 1);
+            prop_assert_eq!(own.iter().filter(|segment| segment.last).count(), 1);
         }
     }
 
@@ -325,7 +334,7 @@ proptest! {
         let busy = all.iter().zip(0..).all(|(it, cycle)| it.granted == Time::from_ns(4 * cycle));
         prop_assert!(busy);
         let turn = Time::from_ns(4) * (floods as u64 + 1);
-        let own = all.iter().filter(|it| it.flow == flow);
+        let own = all.iter().filter(|segment| segment.flow == flow);
         let mut last = at;
         for (it, number) in own.zip(0..) {
             prop_assert_eq!(it.tag, number);

@@ -266,7 +266,7 @@ fn every_parameter_of_facts_decides_its_fields() {
         let keys = PARAMETERS.parameters().map(|parameter| parameter.key);
         keys.filter(|key| key.starts_with("facts."))
     };
-    assert!(keys().eq(cases.iter().map(|it| it.0).collect::<Vec<_>>()));
+    assert!(keys().eq(cases.iter().map(|case| case.0).collect::<Vec<_>>()));
     for (key, fields) in cases {
         let mut config = Config::default();
         for key in keys() {

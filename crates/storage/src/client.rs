@@ -156,7 +156,7 @@ impl Storage {
         self.run(READ, call, &[], |job| Ok(job.data()?.0.into_owned()))
     }
 
-    /// Writes a JSON document to the database: T8 and T7. When this returns `Ok`, it is committed.
+    /// Writes a JSON document to the database by the traces T8 and T7. When this returns `Ok`, it is committed.
     ///
     /// # Errors
     /// [`StorageError`].
@@ -179,7 +179,7 @@ impl Storage {
         self.run(WRITE_COMPRESSED, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document to the cache alone: T8 and T7.
+    /// Writes a JSON document to the cache, not to the database, by the traces T8 and T7.
     ///
     /// # Errors
     /// [`StorageError`].

@@ -85,7 +85,7 @@ pub enum CollectionError {
         known: String,
     },
     /// Too many keys in one request, or none.
-    #[error("collection {name}: {keys} keys in one request; must be from 1 to {allowed}")]
+    #[error("collection {name}: {keys} keys in one request: must be from 1 to {allowed}")]
     Keys {
         /// The collection.
         name: String,

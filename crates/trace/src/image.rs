@@ -57,7 +57,7 @@ impl Image {
         AtmAddress::new(self.names.iter().position(|n| n == name)?).filter(|_| is_name(name))
     }
 
-    /// The name of the word at `address`.
+    /// The name of the word at `address`, or `?` if there is no such word.
     pub fn name(&self, address: AtmAddress) -> &str {
         self.names.get(address.index()).map_or("?", String::as_str)
     }

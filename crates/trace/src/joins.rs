@@ -55,7 +55,8 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| Seat { join, arm })
     }
 
-    /// Returns the place of an execution forked by one with the place `seat`.
+    /// Adds an arm to the join of the execution at `seat` and returns the place of the new arm;
+    /// `None` if the execution is in no join.
     pub fn fork(&mut self, seat: Option<Seat>) -> Option<Seat> {
         let join = seat?.join;
         let arms = &mut self.joins[join as usize].arms;

@@ -132,7 +132,7 @@ pub enum DecodeError {
     #[error("the instruction at position {0} runs past the end of the word")]
     Truncated(usize),
     /// A target that is not ahead.
-    #[error("the instruction at position {at} goes back to position {to}")]
+    #[error("the instruction at position {at} leads to position {to}, which is not after it")]
     Backward {
         /// The position of the instruction.
         at: usize,

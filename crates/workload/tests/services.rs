@@ -184,7 +184,7 @@ fn errors_name_the_place() {
     assert_eq!(message(vec![Phase::Cpu]), beginning);
     assert_eq!(
         message(vec![first(), Phase::Traces(vec![])]),
-        "service X, phase 1: 0 chains; must be from 1 to 64"
+        "service X, phase 1: 0 chains: must be from 1 to 64"
     );
     assert_eq!(
         message(vec![Phase::one(Chain::new("T2"))]),

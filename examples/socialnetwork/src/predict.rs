@@ -151,7 +151,11 @@ fn waits(paths: &[&PathOfRequests]) -> RemoteWaits {
 fn log_normal(waits_ns: &[f64]) -> WaitDistribution {
     let count = waits_ns.len().max(1) as f64;
     let mean = waits_ns.iter().sum::<f64>() / count;
-    let variance = waits_ns.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / count;
+    let variance = waits_ns
+        .iter()
+        .map(|waits_n| (waits_n - mean).powi(2))
+        .sum::<f64>()
+        / count;
     if mean <= 0.0 {
         return WaitDistribution::constant(Time::ZERO);
     }

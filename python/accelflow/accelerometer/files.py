@@ -73,7 +73,7 @@ def _from_nine_lines(text: str, path: Path) -> Service:
             continue
         place = f"{path}:{number}"
         if len(words) != 2:
-            raise InputError(f"{place}: '{line.strip()}'; must be a name and a value")
+            raise InputError(f"{place}: '{line.strip()}': must be a name and a value")
         name = words[0] if words[0] in _NINE else _SPELLINGS.get(words[0].lower())
         if name is None:
             raise InputError(f"{place}: unknown name '{words[0]}'; known are {', '.join(_NINE)}")
@@ -90,7 +90,7 @@ def _from_nine_lines(text: str, path: Path) -> Service:
     needed = ["C", "a", "n", *(["A"] if threading == "sync" else [])]
     for name in needed:
         if value[name] is None:
-            raise InputError(f"{path}:{found[name][1]}: {name} = NA; must be a number")
+            raise InputError(f"{path}:{found[name][1]}: {name} = NA: must be a number")
     kernel = Kernel(
         threading=threading,
         kernel_share_ratio=value["a"] or 0.0,
@@ -108,7 +108,7 @@ def _threading(word: str, line: int, path: Path) -> str:
     key = re.sub(r"[-_ ]", "", word.strip("\"'").lower())
     if key not in _THREADINGS:
         raise InputError(
-            f"{path}:{line}: Threading = {word}; must be one of Sync, Sync-OS, Async,"
+            f"{path}:{line}: Threading = {word}: must be one of Sync, Sync-OS, Async,"
             " Async-Distinct-Thread, Async-No-Response"
         )
     return _THREADINGS[key]
@@ -120,7 +120,7 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
     try:
         return float(word.replace("_", ""))
     except ValueError as error:
-        raise InputError(f"{path}:{line}: {name} = {word}; must be a number or NA") from error
+        raise InputError(f"{path}:{line}: {name} = {word}: must be a number or NA") from error
 
 
 def _from_toml(text: str, path: Path) -> Service:
@@ -132,12 +132,12 @@ def _from_toml(text: str, path: Path) -> Service:
     _check_names(tree, known, str(path))
     host = _either(tree, ("host_cycles_per_s", "host_ghz"), str(path))
     if host is None:
-        raise InputError(f"{path}: host_cycles_per_s missing; must be given (or host_ghz)")
+        raise InputError(f"{path}: host_cycles_per_s missing: must be given (or host_ghz)")
     name, value = host
     cycles = _scaled(value, 1e9 if name == "host_ghz" else 1.0, f"{path}: {name}")
     rows = tree.get("kernels")
     if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):
-        raise InputError(f"{path}: kernels missing; must be one table or more, [[kernels]]")
+        raise InputError(f"{path}: kernels missing: must be one table or more, [[kernels]]")
     if len(rows) > 1:
         rows = [{"name": f"kernel{i + 1}", **row} for i, row in enumerate(rows)]
     kernels = [_kernel(row, cycles, f"{path}: kernels[{i}]") for i, row in enumerate(rows)]
@@ -176,7 +176,7 @@ def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
             given[chosen] = _value(value, f"{place}.{chosen}")
     for name in ("threading", "kernel_share_ratio", "offloads_per_s"):
         if name not in given:
-            raise InputError(f"{place}: {name} missing; must be given")
+            raise InputError(f"{place}: {name} missing: must be given")
     _check_kinds(given, place)
     if "queue" in row:
         given["queue_cycles"] = _table(Queue, row["queue"], f"{place}.queue")
@@ -193,10 +193,10 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
         where = f"{place}.{name}"
         if name in _WORDS:
             if not isinstance(value, str):
-                raise InputError(f"{where} = {value!r}; must be text")
+                raise InputError(f"{where} = {value!r}: must be text")
         elif name == "driver_waits":
             if not isinstance(value, bool):
-                raise InputError(f"{where} = {value!r}; must be true or false")
+                raise InputError(f"{where} = {value!r}: must be true or false")
         elif name == "latency_thread_switches":
             given[name] = _whole(value, where)
         elif name != "sizes" and not isinstance(value, Range):
@@ -206,19 +206,19 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
 def _table(kind: type[Any], value: Any, place: str) -> Any:
     names = [f.name for f in fields(kind)]
     if not isinstance(value, Mapping):
-        raise InputError(f"{place} = {value!r}; must be a table of {', '.join(names)}")
+        raise InputError(f"{place} = {value!r}: must be a table of {', '.join(names)}")
     _check_names(value, names, place)
     lists = kind is Sizes
     for name, item in value.items():
         if name in ("interpolation", "approximation"):
             if not isinstance(item, str):
-                raise InputError(f"{place}.{name} = {item!r}; must be text")
+                raise InputError(f"{place}.{name} = {item!r}: must be text")
         elif lists and not isinstance(item, list):
-            raise InputError(f"{place}.{name} = {item!r}; must be a list of numbers")
+            raise InputError(f"{place}.{name} = {item!r}: must be a list of numbers")
         elif not lists:
             _number(item, f"{place}.{name}")
     if lists and (gaps := [name for name in ("bytes", "cumulative_ratio") if name not in value]):
-        raise InputError(f"{place}: {', '.join(gaps)} missing; must be given")
+        raise InputError(f"{place}: {', '.join(gaps)} missing: must be given")
     if "servers" in value:
         _whole(value["servers"], f"{place}.servers")
     return kind(**value)
@@ -257,11 +257,11 @@ def _scaled(value: Any, factor: float, place: str) -> Any:
 
 def _number(value: Any, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{place} = {value!r}; must be a number")
+        raise InputError(f"{place} = {value!r}: must be a number")
     return value
 
 
 def _whole(value: Any, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"{place} = {value!r}; must be a whole number")
+        raise InputError(f"{place} = {value!r}: must be a whole number")
     return value

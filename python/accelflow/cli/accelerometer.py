@@ -45,7 +45,8 @@ def accelerometer(
     """Estimate the gain of offloading a service's kernels.
 
     FILE describes the service. It is TOML (docs/accelerometer.md) or an input of the paper authors'
-    program: nine lines with C, a, n, o0, Q, L, o1, A and Threading, each with its value.
+    program: nine lines of a name (C, a, n, o0, Q, L, o1, A, Threading) and a value, in any order;
+    docs/accelerometer.md defines the names.
     """
     service = model.read(file)
     if around_ratio is not None and not 0 < around_ratio < 1:

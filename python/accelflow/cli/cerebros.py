@@ -187,11 +187,11 @@ _ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
 @click.option("--replications", default=model.REPLICATIONS, show_default=True, help="Seeds.")
 @_AS_JSON
 def figures(requests: int, seed: int, replications: int, as_json: bool) -> None:
-    """Print the numbers in the paper's text about Figs. 2 and 6 to 9 beside our results.
+    """Print our results beside the numbers in the paper's text.
 
-    `in` marks an input of our services, `fit` a row that parameters were chosen by; all others are
-    predictions. Ours are means over the seeds with half their 95 % intervals. A difference above a
-    quarter has its reason below it.
+    The numbers are those about Figs. 2 and 6 to 9. `in` marks an input of our services, `fit` a row
+    that parameters were chosen by; all others are predictions. Ours are means over the seeds with
+    half their 95 % intervals. A difference above a quarter has its reason below it.
     """
     result = model.figures(requests=requests, seed=seed, replications=replications)
     if as_json:

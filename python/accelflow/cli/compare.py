@@ -72,7 +72,7 @@ _DEFAULT = simulation.Experiment()
     metavar="FILE",
     help="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
 )
-@click.option("--recalibrate", is_flag=True, help="Measure anew even if this machine was before.")
+@click.option("--recalibrate", is_flag=True, help="Measure costs again, even if they are kept.")
 @click.option(
     "--config",
     "config_file",
@@ -85,7 +85,7 @@ _DEFAULT = simulation.Experiment()
     "changes",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a parameter of the server, beside --config: accelerator.pes=4, "
+    help="Set a server parameter; overrides --config: accelerator.pes=4, "
     "core.balancing=random; repeatable.",
 )
 @click.option(
@@ -109,7 +109,7 @@ _DEFAULT = simulation.Experiment()
     "rate_rps",
     type=float,
     show_default=f"{simulation.PAPER_RATE_RPS:g}; serverless {simulation.SERVERLESS_RATE_RPS:g}",
-    help="Requests per second of each service, on average over the services.",
+    help="Mean over the services of a service's request rate, in requests per second.",
 )
 @click.option(
     "--rates",
@@ -133,7 +133,7 @@ _DEFAULT = simulation.Experiment()
     type=float,
     default=_DEFAULT.tcp_cost_ns,
     show_default=True,
-    help="With --profile paper: what TCP costs a core, in ns; all other costs follow.",
+    help="With --profile paper: core time of one TCP operation, in ns; scales all other costs.",
 )
 @click.option(
     "--sizes",
@@ -161,8 +161,9 @@ _DEFAULT = simulation.Experiment()
 @click.option(
     "--policy",
     metavar="NAME",
-    help="Order of input queues: fifo; priority; deadline, who would be late changes places with "
-    "who has slack; edf, the earliest deadline first. Default: what --config says, or fifo.",
+    help="Order of input queues: fifo; priority; deadline: an entry that would be late swaps with "
+    "an earlier one that has slack; edf: earliest deadline first. Default: as in --config, or "
+    "fifo.",
     shell_complete=offered.names(simulation.POLICIES),
 )
 @click.option(
@@ -170,7 +171,7 @@ _DEFAULT = simulation.Experiment()
     type=float,
     default=_DEFAULT.slo_factor,
     show_default=True,
-    help="Responses are due within so many times the mean of their service on an idle server.",
+    help="SLO of each service, as a multiple of its mean response time on an idle server.",
 )
 @click.option(
     "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything random."

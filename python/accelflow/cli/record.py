@@ -72,7 +72,7 @@ class _Settings:
     "--interface",
     type=_FILE,
     metavar="FILE",
-    help="Interface file of the server for MODULE:FUNCTION.",
+    help="The server's .thrift or .proto file; required with MODULE:FUNCTION.",
 )
 @click.option(
     "--certificate", type=_FILE, metavar="FILE.pem", help="Certificate chain of that server."

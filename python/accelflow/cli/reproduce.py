@@ -43,7 +43,7 @@ from accelflow.reproduce import (
 @click.option(
     "--slo-system",
     metavar="NAME",
-    help="System whose idle response time defines the SLOs; own: each system's own.",
+    help="System whose response time on an idle server sets the SLOs; own: each system's own.",
 )
 @threads_option
 @out_option("Write results, pictures and comparison.md to this directory.")

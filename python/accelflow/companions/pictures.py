@@ -15,10 +15,10 @@ __all__ = ["write_pictures"]
 
 
 def write_pictures(outcome: Outcome, directory: Path, suffix: str = "") -> dict[str, list[Path]]:
-    """Write PNG and SVG of each figure into `directory`; their paths by the figure's name.
+    """Write each figure to `directory` as PNG and SVG; return the paths by figure name.
 
-    The names of the files end in `suffix`. Equal outcomes are equal bytes. Raises OSError when a
-    place cannot be written.
+    The file names end in `suffix`. Equal outcomes give byte-identical files. Raises OSError if a
+    file cannot be written.
     """
     draw = {"cerebros": cerebros_figures.figures, "arcus": arcus_figures.figures}.get(outcome.paper)
     with mpl.rc_context(STYLE):

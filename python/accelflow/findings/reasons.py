@@ -92,11 +92,11 @@ def read_reason(content: object, place: str) -> Reason:
     """
     if not isinstance(content, Mapping):
         raise InputError(
-            f"{place} is {content!r}; it must be a table with class ({', '.join(CLASSES)}) and text"
+            f"{place} = {content!r}: must be a table with class ({', '.join(CLASSES)}) and text"
         )
     kind = content.get("class")
     if kind not in CLASSES:
-        raise InputError(f"{place}: class is {kind!r}; must be one of {', '.join(CLASSES)}")
+        raise InputError(f"{place}: class = {kind!r}: must be one of {', '.join(CLASSES)}")
     _check_keys(content, kind, place)
     keys = _KEYS[kind]
     return Reason(
@@ -127,14 +127,14 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
 def _text(content: Mapping[str, Any], key: str, place: str) -> str:
     value = content[key]
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{place}: {key} is {value!r}; it must be a sentence")
+        raise InputError(f"{place}: {key} = {value!r}: must be a sentence")
     return value
 
 
 def _names(content: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     value = content.get(key, [])
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise InputError(f"{place}: {key} is {value!r}; it must be a list of names")
+        raise InputError(f"{place}: {key} = {value!r}: must be a list of names")
     if key in content and not value:
-        raise InputError(f"{place}: {key} is empty; it must name at least one")
+        raise InputError(f"{place}: {key} = empty: must name at least one")
     return tuple(value)

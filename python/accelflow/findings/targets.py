@@ -97,11 +97,12 @@ class Reported:
 
 @dataclass(frozen=True)
 class Target:
-    """One reported figure.
+    """One figure that a paper reports.
 
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``. `kind` is one of
-    :data:`KINDS` and `use`, of dynamic figures, one of :data:`USES`. `unit` is empty for a share of
-    1. Ours is divided by `ours_per_printed` before its digits are compared with the printed ones.
+    :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, else None. An empty `unit`
+    means a fraction. Our value is divided by `ours_per_printed` before its digits are compared with
+    the printed ones.
     """
 
     key: str
@@ -188,5 +189,5 @@ def uncovered() -> Mapping[str, str]:
         if not any(row == key or row.startswith((f"{key}.", f"{key}[")) for row in targets()):
             raise InputError(f"uncovered.toml: there is no row or section '{key}'")
         if not isinstance(reason, str) or not reason.strip():
-            raise InputError(f"uncovered.toml: {key} is {reason!r}; it must be a sentence")
+            raise InputError(f"uncovered.toml: {key} = {reason!r}: must be a sentence")
     return found

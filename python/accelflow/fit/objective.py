@@ -39,11 +39,11 @@ class Lengths:
     def check(self) -> None:
         """Raise InputError for the first value that is not allowed."""
         if not 100 <= self.requests <= 1_000_000:
-            raise InputError(f"requests is {self.requests}; must be from 100 to 1000000")
+            raise InputError(f"requests = {self.requests}: must be from 100 to 1000000")
         if not 2 <= self.seeds <= self.most_seeds:
-            raise InputError(f"seeds is {self.seeds}; must be from 2 to {self.most_seeds}")
+            raise InputError(f"seeds = {self.seeds}: must be from 2 to {self.most_seeds}")
         if not 0 < self.noise <= 10:
-            raise InputError(f"noise is {self.noise:g}; must be above 0 and at most 10")
+            raise InputError(f"noise = {self.noise:g}: must be above 0 and at most 10")
 
     def budget(self, seeds: int) -> Budget:
         """The budget with `seeds` seeds."""

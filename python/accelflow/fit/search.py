@@ -57,7 +57,7 @@ def fit(
     be fixed; AccelflowError if the optimiser's package is not installed.
     """
     if not 2 <= evaluations <= 100_000:
-        raise InputError(f"evaluations is {evaluations}; must be from 2 to 100000")
+        raise InputError(f"evaluations = {evaluations}: must be from 2 to 100000")
     lengths, fixed = lengths or Lengths(), dict(fixed or {})
     lengths.check()
     free, start = free_bounds(fixed), scenario_of(fixed)

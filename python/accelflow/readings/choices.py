@@ -151,7 +151,7 @@ def parse_choices(text: str) -> tuple[Choice, ...]:
 def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any]]:
     found = tree.get(key)
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise InputError(f"{place}: {key} is missing; it must be one or more tables [[{key}]]")
+        raise InputError(f"{place}: {key} = missing: must be one or more tables [[{key}]]")
     return found
 
 
@@ -175,14 +175,17 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
     _only(tree, ("settings", "basis", "why"), place)
     settings = tree.get("settings")
     if not isinstance(settings, dict) or not settings:
-        raise InputError(f"{place}: settings is {settings!r}; it must be a table")
+        raise InputError(f"{place}: settings = {settings!r}: must be a table")
     basis = _string(tree, "basis", place)
     if basis not in BASES:
         raise InputError(f"{place}: basis is '{basis}'; known are {', '.join(BASES)}")
     known = [key for key in Scenario().to_dict() if key != "config"]
     for key in settings:
         if "." not in key and key not in known:
-            raise InputError(f"{place}: settings has '{key}'; known are {', '.join(known)}")
+            raise InputError(
+                f"{place}: settings has the unknown key '{key}'; known are {', '.join(known)}"
+                ", and keys of the server, such as accelerator.pes"
+            )
     reading = Reading(settings, basis, _string(tree, "why", place))
     try:
         reading.of(Scenario()).check()
@@ -194,7 +197,7 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
 def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
     value = tree.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{place}: {key} is {value!r}; it must be a text")
+        raise InputError(f"{place}: {key} = {value!r}: must be a text")
     return value
 
 

@@ -63,7 +63,7 @@ class Swing:
 
     @property
     def width(self) -> float:
-        """From the lowest to the highest log ratio, saturated ones included."""
+        """The highest log ratio less the lowest, saturated readings included."""
         every = (self.default, *self.others, *self.saturated)
         return max(every) - min(every)
 

@@ -42,10 +42,10 @@ def write_parquet(comparison: Comparison, path: Path) -> None:
 
 
 def to_table(comparison: Comparison) -> pa.Table:
-    """One row for each orchestrator and service; units are in the names of the columns.
+    """Make an Arrow table, a row for each orchestrator and service; column names include units.
 
-    The metadata of the schema has what holds for the whole run (workload, profile, seed, arrivals
-    ...) as JSON under the key ``accelflow``. Workload, profile and seed are columns as well.
+    The schema's metadata describes the whole run (workload, profile, seed, arrivals ...)
+    as JSON under the key ``accelflow``. Workload, profile and seed are columns as well.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

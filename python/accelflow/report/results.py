@@ -260,7 +260,7 @@ class _Reader:
 
     def __init__(self, value: object, place: str) -> None:
         if not isinstance(value, Mapping):
-            raise InputError(f"{place} is {value!r}; it must be an object")
+            raise InputError(f"{place} = {value!r}: must be an object")
         self._value = value
         self.place = place
 
@@ -269,9 +269,7 @@ class _Reader:
             raise InputError(f"{self.place}.{key} is missing")
         value = self._value[key]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise InputError(
-                f"{self.place}.{key} is {value!r}; it must be of type {wanted.__name__}"
-            )
+            raise InputError(f"{self.place}.{key} = {value!r}: must be of type {wanted.__name__}")
         return value
 
     def has(self, key: str) -> bool:
@@ -284,7 +282,7 @@ class _Reader:
     def texts(self, key: str) -> tuple[str, ...]:
         values = self.get(key, list)
         if not all(isinstance(value, str) for value in values):
-            raise InputError(f"{self.place}.{key} is {values!r}; it must be a list of texts")
+            raise InputError(f"{self.place}.{key} = {values!r}: must be a list of texts")
         return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
@@ -294,7 +292,7 @@ class _Reader:
         whole = type(self._value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
-            raise InputError(f"{self.place}.{key} is {value}; it must be finite and not negative")
+            raise InputError(f"{self.place}.{key} = {value}: must be finite and not negative")
         return float(value)
 
     def number_or_none(self, key: str) -> float | None:
@@ -303,7 +301,7 @@ class _Reader:
     def count(self, key: str) -> int:
         value = self.get(key, int)
         if value < 0:
-            raise InputError(f"{self.place}.{key} is {value}; it must not be negative")
+            raise InputError(f"{self.place}.{key} = {value}: must not be negative")
         return value
 
     def inner_if_any(self, key: str) -> _Reader:

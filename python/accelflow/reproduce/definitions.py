@@ -377,7 +377,7 @@ def _groups(table: Section, key: str, known: Sequence[str]) -> tuple[tuple[str, 
     """Names that must follow one another; those in an inner list may have any order."""
     groups = table.take(key)
     if not isinstance(groups, list) or len(groups) < 2:
-        raise InputError(f"{table.place}.{key} is {groups!r}; it must be a list of two or more")
+        raise InputError(f"{table.place}.{key} = {groups!r}: must be a list of two or more")
     split = tuple(tuple(group) if isinstance(group, list) else (group,) for group in groups)
     for name in (name for group in split for name in group):
         if name not in known:
@@ -447,7 +447,7 @@ def _most(table: Section, scope: _Scope) -> Check:
     )
     table.end()
     if not check.services:
-        raise InputError(f"{table.place}.services is empty; it must name at least one service")
+        raise InputError(f"{table.place}.services = empty: must name at least one service")
     return check
 
 

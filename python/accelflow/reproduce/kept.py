@@ -73,7 +73,7 @@ def _tree(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: {why(error)}") from error
     schema = tree.get("schema") if isinstance(tree, dict) else None
     if schema not in _FINDINGS:
-        raise InputError(f"{path}: schema is {schema!r}; must be {SCHEMA!r}")
+        raise InputError(f"{path}: schema = {schema!r}: must be {SCHEMA!r}")
     return dict(tree)
 
 

@@ -141,7 +141,7 @@ def read_scenario(path: Path) -> Scenario:
         raise InputError(f"{path}: {why(error)}") from error
     chosen = tree.pop("scenario", {})
     if not isinstance(chosen, dict):
-        raise InputError(f"{path}: scenario is {chosen!r}; it must be a table")
+        raise InputError(f"{path}: scenario = {chosen!r}: must be a table")
     default = Scenario()
     for key, value in chosen.items():
         known = {name: was for name, was in default.to_dict().items() if name != "config"}
@@ -151,7 +151,8 @@ def read_scenario(path: Path) -> Scenario:
             )
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number != isinstance(known[key], float) or not (number or isinstance(value, str)):
-            raise InputError(f"{path}: scenario.{key} = {value!r}; must be like {known[key]!r}")
+            kind = "a number" if isinstance(known[key], float) else "a text"
+            raise InputError(f"{path}: scenario.{key} = {value!r}: must be {kind}")
         chosen[key] = float(value) if number else value
     scenario = replace(default, **chosen, config=simulation.settings(tree, path))
     try:

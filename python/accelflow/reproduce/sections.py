@@ -44,14 +44,14 @@ class Section:
         """Whether `key` is true; false if it is missing."""
         value = self.take(key, False)
         if not isinstance(value, bool):
-            raise InputError(f"{self.place}.{key} is {value!r}; it must be true or false")
+            raise InputError(f"{self.place}.{key} = {value!r}: must be true or false")
         return value
 
     def strings(self, key: str) -> list[str]:
         """The list of texts of `key`."""
         value = self.take(key)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise InputError(f"{self.place}.{key} is {value!r}; it must be a list of texts")
+            raise InputError(f"{self.place}.{key} = {value!r}: must be a list of texts")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
@@ -72,7 +72,7 @@ class Section:
                     f"{self.place}.{key} has '{value}'; known are {', '.join(allowed)}"
                 )
         if not values or len(set(values)) < len(values):
-            raise InputError(f"{self.place}.{key} is {values!r}; it must name each once")
+            raise InputError(f"{self.place}.{key} = {values!r}: must name each once")
         return tuple(values)
 
     def table(self, key: str, *, needed: bool = True) -> Section:
@@ -82,14 +82,14 @@ class Section:
             return Section(None, f"{self.place}.{key}")
         content = self.take(key)
         if not isinstance(content, Mapping):
-            raise InputError(f"{self.place}.{key} is {content!r}; it must be a table")
+            raise InputError(f"{self.place}.{key} = {content!r}: must be a table")
         return Section(content, f"{self.place}.{key}")
 
     def tables(self, key: str) -> list[Section]:
         """The list of tables of `key`; empty if it is missing."""
         content = self.take(key, [])
         if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
-            raise InputError(f"{self.place}.{key} is {content!r}; it must be a list of tables")
+            raise InputError(f"{self.place}.{key} = {content!r}: must be a list of tables")
         return [Section(item, f"{self.place}.{key}[{at}]") for at, item in enumerate(content)]
 
     def end(self) -> None:
@@ -102,5 +102,5 @@ class Section:
     def _typed(self, key: str, kind: Any, what: str, default: Any) -> Any:
         value = self.take(key, default)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise InputError(f"{self.place}.{key} is {value!r}; it must be {what}")
+            raise InputError(f"{self.place}.{key} = {value!r}: must be {what}")
         return value

@@ -121,7 +121,7 @@ def _nodes(steps: Iterable[Steps], nesting: int) -> Iterator[Node]:
                 raise InputError(f"sequences in a trace nest deeper than {_MAX_NESTING} levels")
             case _:
                 raise InputError(
-                    f"element {index} of a trace is {step!r}; it must be the name of an"
+                    f"element {index} of a trace = {step!r}: must be the name of an"
                     " accelerator, a branch, trans, fork, join, tail or notify, a sequence of"
                     " these, or None"
                 )

@@ -260,8 +260,8 @@ pub struct Document {
     pub value: Value,
 }
 
-/// The document that a request to a service with the same (seed, index) reads or writes; `None` for
-/// names that are not in [`SERVICES`] and for services without a collection.
+/// The document that request `index` of `service`, drawn with `seed`, reads or writes; `None` if
+/// `service` is not in [`SERVICES`] or has no collection.
 pub fn document(service: &str, seed: u64, index: u64) -> Option<Document> {
     let collection = SERVICES
         .iter()

@@ -8,9 +8,10 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 use crate::PlatformError;
 use crate::rate::bandwidth;
 
-/// An array of equal SSDs. Each has parallel units (dies); a unit does one operation at a time. The
-/// device acknowledges a write from its buffer, and programs it later: then it keeps a unit from reads
-/// for much longer than a read does, with what it causes (program, garbage collection).
+/// An array of identical SSDs. Each has parallel units (dies), and a unit runs one operation at a
+/// time. A write is acknowledged once it is in the device's buffer, and is programmed later. The
+/// programming, and the garbage collection that it causes, block reads of that unit for much longer
+/// than a read takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
     /// SSDs, over which operations are spread at random, as random addresses are.

@@ -64,7 +64,7 @@ impl Samples {
             .map(|mean| Time::from_ps(mean.round() as u64))
     }
 
-    /// The largest sample.
+    /// The largest sample; `None` without samples.
     pub fn max(&self) -> Option<Time> {
         self.picoseconds.iter().max().copied().map(Time::from_ps)
     }

@@ -204,7 +204,7 @@ impl Sweep {
     }
 }
 
-/// Break-even sizes over columns.
+/// The inputs of a break-even computation: each column has one value, or one for each point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakEven {
     /// C_b, `cycles_per_byte`.

@@ -72,7 +72,7 @@ pub enum RecordError {
     #[error("interrupted")]
     Interrupted,
     /// The loopback sockets failed.
-    #[error("loopback socket: {0}")]
+    #[error("the loopback socket failed: {0}")]
     Socket(#[from] io::Error),
     /// The bodies could not be made.
     #[error(transparent)]

@@ -63,7 +63,7 @@ impl HttpClient {
     /// `settings`.
     ///
     /// # Errors
-    /// Settings that do not exist; threads that the system does not give.
+    /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
     pub fn new(
         address: impl Into<Address>,
         settings: Settings,

@@ -46,7 +46,7 @@ fn add(request: &Request<'_>) -> HandlerResult {
     let number = |name: &str| {
         arguments[name]
             .as_str()
-            .and_then(|it| it.parse::<i64>().ok())
+            .and_then(|text| text.parse::<i64>().ok())
     };
     let (a, b) = number("a").zip(number("b")).expect("int64 is a string");
     let overflow = || HandlerError::Declared {
@@ -62,7 +62,7 @@ fn refuse(request: &Request<'_>) -> HandlerResult {
     let text = arguments(request)["text"].as_str().map(str::to_owned);
     let (field, body) = text
         .as_deref()
-        .and_then(|it| it.split_once(' '))
+        .and_then(|text| text.split_once(' '))
         .expect("two words");
     Err(HandlerError::Declared {
         field: field.to_owned(),
@@ -188,7 +188,9 @@ pub(crate) async fn increment(
     let reply = tokio::time::timeout(Duration::from_secs(60), reply).await;
     let sum = reply.expect("it does not hang").expect("a reply");
     let sum = &sum.json("test.Pair")["a"];
-    sum.as_str().and_then(|it| it.parse().ok()).expect("int64")
+    sum.as_str()
+        .and_then(|text| text.parse().ok())
+        .expect("int64")
 }
 
 pub(crate) fn request(path: &str, headers: &[(&str, &str)]) -> http::Request<()> {

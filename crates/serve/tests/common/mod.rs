@@ -248,7 +248,7 @@ impl Certificate {
             .expect("versions")
             .with_root_certificates(roots)
             .with_no_client_auth();
-        config.alpn_protocols = protocols.iter().map(|it| it.to_vec()).collect();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
         // For tests that go on with records of their own.
         config.enable_secret_extraction = true;
         let name = ServerName::try_from("localhost").expect("a name");

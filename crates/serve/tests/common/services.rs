@@ -56,7 +56,10 @@ pub(crate) fn metric(text: &str, series: &str) -> u64 {
     let found = text.lines().find_map(|line| {
         let (name, value) = line.rsplit_once(' ')?;
         let labels: Vec<&str> = series.split('|').collect();
-        labels.iter().all(|it| name.contains(it)).then_some(value)
+        labels
+            .iter()
+            .all(|label| name.contains(label))
+            .then_some(value)
     });
     found.map_or(0, |value| value.parse().expect("a count"))
 }

@@ -50,7 +50,7 @@ pub enum SimError {
     #[error("there is no service number {0} in the plan")]
     UnknownService(usize),
     /// The load has no requests after the warm-up.
-    #[error("service {service}: {requests} requests with {warmup} of warm-up; more must remain")]
+    #[error("service {service}: {requests} requests: must be more than its warm-up of {warmup}")]
     NoRequests {
         /// The service.
         service: String,

@@ -60,10 +60,10 @@ impl Load {
         Load { priority, ..self }
     }
 
-    /// Adds a traffic shaper (ARCUS, section 4.2). A trace of the tenant, whether a core enqueues
-    /// it or a message starts it, waits behind earlier ones until the tokens for its input are
-    /// there, and starts the shaping latency later. A message token stands for a trace; a byte
-    /// token for a byte that the trace's first operation reads, at least one.
+    /// Adds a traffic shaper (ARCUS, section 4.2). Traces of the tenant, started by a core or by a
+    /// message, wait in order until the shaper has tokens for their input, and start one shaping
+    /// latency later. A message token admits one trace; a byte token admits one byte of the first
+    /// operation's input, and a trace takes at least one.
     pub fn shaped(self, flow: FlowConfig) -> Load {
         Load {
             shaping: Some(flow),

@@ -8,16 +8,16 @@ use crate::payload::PayloadError;
 #[non_exhaustive]
 pub enum StoreError {
     /// Redis refuses, or does not answer.
-    #[error("the cache: {0}")]
+    #[error("the cache failed: {0}")]
     Cache(#[from] redis::RedisError),
     /// PostgreSQL refuses, or does not answer.
-    #[error("the database: {}", describe(.0))]
+    #[error("the database failed: {}", describe(.0))]
     Database(#[from] tokio_postgres::Error),
     /// There is no connection to the database.
     #[error("no connection to the database: {0}")]
     Pool(#[from] deadpool_postgres::PoolError),
     /// The pool cannot be set up.
-    #[error("the pool of connections: {0}")]
+    #[error("the connection pool cannot be set up: {0}")]
     Build(#[from] deadpool_postgres::BuildError),
     /// No answer in time. A write may still be carried out.
     #[error("{0} did not answer in time")]
@@ -31,7 +31,7 @@ pub enum StoreError {
         key: String,
     },
     /// A list item that is too large.
-    #[error("an item of {0} bytes; must be at most {MAX_ITEM_BYTES}")]
+    #[error("an item of {0} bytes: must be at most {MAX_ITEM_BYTES}")]
     Item(usize),
     /// A request that its collection does not allow.
     #[error(transparent)]

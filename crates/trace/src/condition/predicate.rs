@@ -33,10 +33,12 @@ pub enum PredicateError {
     #[error("the condition needs {0} operands at once; at most {MAX_STACK}")]
     TooDeep(usize),
     /// More than [`MAX_PREDICATES`] distinct conditions in one table.
-    #[error("more than {MAX_PREDICATES} distinct conditions in one trace memory")]
+    #[error("one trace memory has at most {MAX_PREDICATES} distinct conditions; these are more")]
     TooManyPredicates,
     /// More than [`MAX_FIELDS`] distinct fields in one table.
-    #[error("more than {MAX_FIELDS} distinct fields in one trace memory")]
+    #[error(
+        "one trace memory has at most {MAX_FIELDS} distinct fields; these conditions need more"
+    )]
     TooManyFields,
     /// An operation list that no condition compiles to.
     #[error("malformed predicate: {0}")]

@@ -11,7 +11,7 @@ pub enum ServiceError {
     #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
     Beginning(String),
     /// A phase with no chains or too many.
-    #[error("service {service}, phase {phase}: {chains} chains; must be from 1 to 64")]
+    #[error("service {service}, phase {phase}: {chains} chains: must be from 1 to 64")]
     Chains {
         /// The service's name.
         service: String,

@@ -85,7 +85,9 @@ struct ShortUrls {
 pub(super) fn get_extended_urls(world: &World, request: &Request<'_>) -> HandlerResult {
     let it: ShortUrls = arguments(request)?;
     let long = it.shortened_urls.iter().map(|short| {
-        let place = short.strip_prefix(SHORT).and_then(|it| it.rsplit_once('-'));
+        let place = short
+            .strip_prefix(SHORT)
+            .and_then(|rest| rest.rsplit_once('-'));
         let place = place.and_then(|(key, place)| Some((key, place.parse::<usize>().ok()?)));
         let Some((key, place)) = place else {
             return Err(refused(&format!("'{short}' is no short URL of this site")));

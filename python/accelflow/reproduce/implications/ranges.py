@@ -16,7 +16,7 @@ __all__ = ["Range"]
 class Range:
     """All numbers from `low` to `high`; `value` is the one that is printed, or follows from those.
 
-    Operations take both to be independent, so that their outcomes are never too narrow.
+    Arithmetic treats operands as independent, so a result may be too wide but never too narrow.
     """
 
     low: float

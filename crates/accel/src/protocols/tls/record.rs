@@ -156,8 +156,9 @@ pub fn open_first_in_place(
     Ok((content, HEADER..HEADER + inside, HEADER + length))
 }
 
-/// The length in bytes of the record at the start of `bytes`, header included, and whether the
-/// record is full; `None` if the header is not complete.
+/// The length in bytes of the record at the start of `bytes`, header included, and whether its
+/// protected content exceeds 2^14 bytes, as in a record with the most plaintext. `None` if the header
+/// is incomplete. The record itself may be incomplete.
 ///
 /// # Errors
 /// `bad_record`, `record_overflow` for a header that no protected record can have.

@@ -38,13 +38,16 @@ pub(crate) fn arcus_experiment(
 ) -> PyResult<String> {
     let run = || experiments::replicate(name, seed, replications, threads);
     let report = py.detach(run).ok_or_else(|| {
-        let known: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+        let known: Vec<&str> = EXPERIMENTS
+            .iter()
+            .map(|experiment| experiment.name)
+            .collect();
         failure(format!(
             "unknown experiment '{name}'; known are {}",
             known.join(", ")
         ))
     })?;
-    report_value(&report.map_err(failure)?).map(|it| it.to_string())
+    report_value(&report.map_err(failure)?).map(|value| value.to_string())
 }
 
 fn report_value(report: &Report) -> PyResult<Value> {
@@ -120,7 +123,7 @@ impl FlowRequest {
         let name = &self.name;
         let path = Path::ALL
             .into_iter()
-            .find(|it| it.name() == self.path)
+            .find(|path| path.name() == self.path)
             .ok_or_else(|| {
                 let known = Path::ALL.map(Path::name).join(", ");
                 failure(format!(
@@ -161,7 +164,7 @@ impl FlowRequest {
             burst,
             Policy::Opportunistic,
         ];
-        let found = all.into_iter().find(|it| it.name() == self.policy);
+        let found = all.into_iter().find(|policy| policy.name() == self.policy);
         let policy = found.ok_or_else(|| {
             let known = all.map(Policy::name).join(", ");
             let (name, policy) = (&self.name, &self.policy);
@@ -181,7 +184,7 @@ impl FlowRequest {
 
     /// The first field given that says something of bursts.
     fn burst_field(&self) -> Option<(&'static str, f64)> {
-        let us = |value: Option<u64>| value.map(|it| it as f64);
+        let us = |value: Option<u64>| value.map(|number| number as f64);
         let given = [
             ("burst_factor", self.burst_factor),
             ("burst_us", us(self.burst_us)),
@@ -198,10 +201,13 @@ fn accelerators(names: &[String]) -> PyResult<Vec<Accelerator>> {
     let find = |name: &String| {
         catalogue
             .iter()
-            .find(|it| it.name == *name)
+            .find(|accelerator| accelerator.name == *name)
             .cloned()
             .ok_or_else(|| {
-                let known: Vec<&str> = catalogue.iter().map(|it| it.name.as_str()).collect();
+                let known: Vec<&str> = catalogue
+                    .iter()
+                    .map(|accelerator| accelerator.name.as_str())
+                    .collect();
                 failure(format!(
                     "unknown accelerator '{name}'; known are {}",
                     known.join(", ")
@@ -241,7 +247,7 @@ pub(crate) fn arcus_plan(py: Python<'_>, request: &str) -> PyResult<String> {
     // Times of the file are those of the measured time, which begins when the first flows run evenly.
     let settings = Settings::lasting(Time::from_us(request.duration_us)).seeded(request.seed);
     py.detach(|| plan(platform, flows, &settings))
-        .map(|it| it.to_string())
+        .map(|result| result.to_string())
         .map_err(failure)
 }
 

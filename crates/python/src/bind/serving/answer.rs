@@ -33,7 +33,8 @@ pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
         };
         return declared().unwrap_or_else(|why| {
             let arguments = error.value(py).getattr("args");
-            let arguments = arguments.map_or_else(|it| it.to_string(), |it| it.to_string());
+            let arguments =
+                arguments.map_or_else(|error| error.to_string(), |arguments| arguments.to_string());
             HandlerError::Internal(format!(
                 "DeclaredError{arguments}: must be a name and a dict of members: {why}"
             ))

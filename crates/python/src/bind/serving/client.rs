@@ -87,10 +87,12 @@ fn options(
     cancel: Option<&PyCancel>,
     idempotent: bool,
 ) -> PyResult<CallOptions> {
-    let timeout = timeout_s.map(|it| seconds("timeout_s", it)).transpose()?;
+    let timeout = timeout_s
+        .map(|timeout| seconds("timeout_s", timeout))
+        .transpose()?;
     Ok(CallOptions {
-        deadline: timeout.map(|it| Instant::now() + it),
-        cancel: cancel.map(|it| it.inner.clone()),
+        deadline: timeout.map(|timeout| Instant::now() + timeout),
+        cancel: cancel.map(|cancel| cancel.inner.clone()),
         idempotent,
     })
 }

@@ -94,7 +94,7 @@ pub(crate) fn faults(given: &[PyFault]) -> PyResult<Vec<Fault>> {
 
 fn fault(given: &PyFault) -> PyResult<Fault> {
     let name = &given.accelerator;
-    let accel = Accel::ALL.into_iter().find(|it| it.name() == name);
+    let accel = Accel::ALL.into_iter().find(|accel| accel.name() == name);
     let accel = accel.ok_or_else(|| {
         let known = Accel::ALL.map(Accel::name).join(", ");
         refused(format!("fault of '{name}': must be of one of {known}"))

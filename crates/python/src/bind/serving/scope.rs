@@ -110,7 +110,7 @@ impl PyRequest {
     /// Seconds until the client's deadline; None if it has none.
     fn time_left_s(&self) -> Option<f64> {
         let left = |it: Instant| it.saturating_duration_since(Instant::now());
-        self.deadline.map(|it| left(it).as_secs_f64())
+        self.deadline.map(|deadline| left(deadline).as_secs_f64())
     }
 }
 
@@ -130,7 +130,7 @@ impl PyScope {
 
     /// Seconds that are left; None if the request has no deadline.
     fn time_left_s(&self) -> Option<f64> {
-        self.inner.time_left().map(|it| it.as_secs_f64())
+        self.inner.time_left().map(|time| time.as_secs_f64())
     }
 }
 

@@ -85,7 +85,7 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
         }
     };
     let due_within = given.due_within_s;
-    let due_within = due_within.map(|it| seconds(&format!("{place}: due_within_s"), it));
+    let due_within = due_within.map(|due| seconds(&format!("{place}: due_within_s"), due));
     Ok(Tenant {
         identities: given.identities.clone(),
         shaping: shaping(&given.name, &given.shaping)?,

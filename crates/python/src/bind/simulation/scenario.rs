@@ -165,5 +165,5 @@ pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
 /// than two.
 #[pyfunction]
 pub(crate) fn confidence_interval(observations: Vec<f64>) -> Option<(f64, f64)> {
-    ConfidenceInterval::of(&observations).map(|it| (it.mean, it.half_width))
+    ConfidenceInterval::of(&observations).map(|interval| (interval.mean, interval.half_width))
 }

@@ -81,7 +81,7 @@ pub struct Field {
     pub(crate) json_key: Box<[u8]>,
 }
 
-/// The value of an absent field, as in structs that Apache Thrift generates.
+/// The default of a field: its value if it is absent, as in structs that Apache Thrift generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDefault {
     /// The value as JSON, including the default values of structs in it.

@@ -163,7 +163,7 @@ fn told(service: &Service, platform: &Platform, design: Design, mut outcome: Out
         "offered_rps": outcome.offered_rps,
         "saturated": outcome
             .saturated
-            .map(|it| json!({ "queue": it.queue.name(), "waiting": it.waiting })),
+            .map(|saturation| json!({ "queue": saturation.queue.name(), "waiting": saturation.waiting })),
         "pipeline_utilisation_ratio": outcome.pipeline_utilisation,
         "core_utilisation_ratio": outcome.core_utilisation,
         "buffer_peak_bytes": outcome.buffer_peak.get(),
