@@ -474,7 +474,8 @@ def test_the_costs_of_the_papers_profile_say_where_they_come_from() -> None:
     done = run("explain", "profile.tcp_cost_ns")
     assert done.stdout.startswith("profile.tcp_cost_ns = 7000 ns\n")
     assert "provenance  assumed\n" in done.stdout
-    assert all(f"profile.{name} = " in run("explain", "profile").stdout for name in list(rows)[:3])
+    listed = run("explain", "profile").stdout
+    assert all(f"profile.{name} " in listed for name in rows)
     assert run("explain", "profile.nothing").returncode == 2
 
 

@@ -320,17 +320,17 @@ GOOD = {"class": "open", "text": "Nobody knows."}
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("a text", "x is 'a text': must be a table with class"),
+        ("a text", "x = 'a text': must be a table with class"),
         ({"text": "y"}, "x: class = None: must be one of contradiction, definition"),
         ({**GOOD, "class": "guess"}, "x: class = 'guess': must be one of contradiction"),
         ({"class": "open"}, "x: text is missing, which class open needs"),
-        ({**GOOD, "text": " "}, "x: text is ' ': must be a sentence"),
+        ({**GOOD, "text": " "}, "x: text = ' ': must be a sentence"),
         ({**GOOD, "input": "z"}, "x: unknown key 'input'; a reason of class open has class, text"),
         ({**GOOD, "class": "not_printed"}, "x: input is missing, which class not_printed needs"),
         ({**GOOD, "class": "definition"}, "x: measures is missing, which class definition needs"),
         (
             {**GOOD, "class": "definition", "measures": []},
-            "x: measures = empty: must name at least one",
+            "x: measures is empty: must name at least one",
         ),
         (
             {**GOOD, "class": "definition", "measures": ["p98"]},

@@ -109,7 +109,7 @@ def test_the_spread_of_costs_stands_below_the_table(made_up_results: dict[str, A
     made_up_results["calibration"] = None
     assert "costs vary" not in printed(Comparison.from_dict(made_up_results))
     made_up_results["calibration"] = {"date": 3}
-    with pytest.raises(InputError, match=r"results\.calibration\.date is 3"):
+    with pytest.raises(InputError, match=r"results\.calibration\.date = 3"):
         Comparison.from_dict(made_up_results)
 
 
@@ -402,8 +402,8 @@ SERVICE = ["systems", 0, "services", 0]
         ([*SERVICE, "p99_us"], "fast", "p99_us = 'fast': must be of type float"),
         ([*SERVICE, "p99_us"], math.nan, "p99_us = nan: must be finite"),
         ([*SERVICE, "mean_us"], -2.0, "mean_us = -2.0: must be finite and not negative"),
-        ([*SERVICE, "fallbacks", "overflow_full"], 0.5, "fallbacks.overflow_full is 0.5"),
-        ([*SERVICE, "accelerator_utilization", "TCP"], None, "accelerator_utilization.TCP is None"),
+        ([*SERVICE, "fallbacks", "overflow_full"], 0.5, "fallbacks.overflow_full = 0.5"),
+        ([*SERVICE, "accelerator_utilization", "TCP"], None, "accelerator_utilization.TCP = None"),
         ([*SERVICE, "data", "dram_bytes"], -1, "data.dram_bytes = -1: must be finite and not"),
     ],
 )

@@ -100,7 +100,7 @@ def test_all_files_are_read() -> None:
         ('title = "', 'titel = "x"\ntitle = "', "small.toml: unknown key 'titel'; known are "),
         ('kind = "simulation"', 'kind = "guess"', "small.toml.kind is 'guess'; known are sim"),
         ('"relief", "acc', '"relieve", "acc', "setup.systems has 'relieve'; known are non_acc"),
-        ('"relief", "accelflow"]\nserv', '"relief", "relief"]\nserv', "it must name each once"),
+        ('"relief", "accelflow"]\nserv', '"relief", "relief"]\nserv', "must name each once"),
         ('["p99_us", "mean_us"]', '["p98_us"]', "unknown measure 'p98_us'; known are mean_us"),
         ("rate_rps = 1000.0", "rate_rps = 1000.0\npes = 3", "point[0]: unknown key 'pes'; known"),
         ('label = "5"', 'label = "1"', "the point '1' appears more than once"),
@@ -145,7 +145,7 @@ def test_all_files_are_read() -> None:
             "[plot]",
             '[[most]]\nsays = "x"\nmeasure = "p99_us"\nservices = []\n'
             'of = { system = "relief", point = "1" }\n[plot]',
-            "most[0].services = empty: must name at least one service",
+            "most[0].services is empty: must name at least one service",
         ),
     ],
 )
@@ -546,7 +546,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
         assert page.read_bytes() == (whole / "comparison.md").read_bytes()
 
     refused({"budget": "quick"}, "budget is 'quick'")
-    refused({"schema": "x/1"}, "schema is 'x/1'")
+    refused({"schema": "x/1"}, "schema = 'x/1'")
     refused({"findings": [{"key": "nothing"}]}, "run it again")
     done = run("--page", str(tmp_path))
     assert "there are no results" in done.stderr

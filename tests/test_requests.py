@@ -151,7 +151,7 @@ def test_what_a_handler_may_take_is_known_when_it_is_set(interface: Path) -> Non
     refused: list[Any] = [three, none, named]
     for handler in refused:
         with pytest.raises(
-            InputError, match=r"the handler of Shop\.Add, .*must take the arguments"
+            InputError, match=r"the handler of Shop\.Add, .*must accept one or two positional"
         ):
             server.handle("Shop.Add", handler)
 

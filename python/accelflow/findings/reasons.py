@@ -136,5 +136,5 @@ def _names(content: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{place}: {key} = {value!r}: must be a list of names")
     if key in content and not value:
-        raise InputError(f"{place}: {key} = empty: must name at least one")
+        raise InputError(f"{place}: {key} is empty: must name at least one")
     return tuple(value)

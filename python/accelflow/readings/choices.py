@@ -151,7 +151,7 @@ def parse_choices(text: str) -> tuple[Choice, ...]:
 def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any]]:
     found = tree.get(key)
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise InputError(f"{place}: {key} = missing: must be one or more tables [[{key}]]")
+        raise InputError(f"{place}: {key} is missing: must be one or more tables [[{key}]]")
     return found
 
 

@@ -447,7 +447,7 @@ def _most(table: Section, scope: _Scope) -> Check:
     )
     table.end()
     if not check.services:
-        raise InputError(f"{table.place}.services = empty: must name at least one service")
+        raise InputError(f"{table.place}.services is empty: must name at least one service")
     return check
 
 
