@@ -138,15 +138,17 @@ def clients(server: Server) -> Iterator[Callable[[], Call]]:
 
 
 def test_coroutines_hold_no_thread(clients: Callable[[], Call], gate: Gate) -> None:
-    greedy = [clients() for _ in range(CLIENTS)]
-    calls = [call("Wait", n) for call in greedy for n in range(STREAMS)]
+    calls = []
+    for call in (clients() for _ in range(CLIENTS)):
+        # To begin, a coroutine needs a thread, for which only so many requests may wait.
+        calls += [call("Wait", n) for n in range(STREAMS)]
+        gate.await_begun(STREAMS)
     # More are under way than there are threads, by far.
-    gate.await_begun(CLIENTS * STREAMS)
     assert clients()("Double", 21).result(60) == b"\x08\x2a"
     assert not any(call.done() for call in calls)
     gate.open()
     replies = [call.result(60) for call in calls]
-    assert replies == [bytes([8, n]) if n else b"" for _ in greedy for n in range(STREAMS)]
+    assert replies == [bytes([8, n]) if n else b"" for _ in range(CLIENTS) for n in range(STREAMS)]
 
 
 def test_a_client_that_has_all_threads_leaves_others_one(
