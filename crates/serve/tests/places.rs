@@ -99,6 +99,8 @@ fn one_address_does_not_take_the_places_of_others() {
     is_well(&mut two);
     is_turned_away(connect_from([127, 0, 0, 2], &running));
     let series = r#"accelflow_connections_total{end="too_many_of_address"}"#;
+    // The connection is counted after it was closed.
+    await_count(&running, series, 1);
     assert_eq!(counted(&running, series), 1);
     is_well(&mut connect_from([127, 0, 0, 3], &running));
     drop(one);
