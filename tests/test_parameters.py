@@ -184,3 +184,9 @@ def test_refusals_have_one_form() -> None:
         whole_number("port", 1.0, 0, 9)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="rate = 0: must be a number above 0, at most 1e"):
         positive_number("rate", 0, 1e9)
+
+
+def test_the_page_is_of_all_parameters() -> None:
+    done = CliRunner().invoke(program, ["explain", "core.count", "--markdown", "/dev/null"])
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith("KEY = 'core.count': must be left out with --markdown")

@@ -112,7 +112,7 @@ def test_events_of_perf_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}: samples of 2 events, cycles:u, cache-misses:u: their counts cannot be added;"
+        f"{path}: has samples of the events cycles:u, cache-misses:u, whose counts cannot be added;"
         " choose one with --event"
     )
     assert read(path, sample_type="cache-misses").weight == 950

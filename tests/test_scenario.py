@@ -120,6 +120,9 @@ def test_hashes_tell_experiments_apart_and_not_their_spellings() -> None:
     base = simulation.hashed(Experiment(profile="paper"))
     assert base == simulation.hashed(Experiment(profile="paper", rates="alibaba", by_rate=True))
     assert base == simulation.hashed(Experiment(profile="paper", config={"accelerator.pes": 8}))
+    assert base == simulation.hashed(Experiment(profile="paper", tenants={"UniqId": 0}))
+    assert base == simulation.hashed(Experiment(profile="paper", priorities={"UniqId": 0}))
+    assert base != simulation.hashed(Experiment(profile="paper", tenants={"UniqId": 1}))
     assert base != simulation.hashed(Experiment(profile="paper", seed=2))
     assert len(base) == 64
     with pytest.raises(InputError, match="seed = -1: must be a whole number"):
@@ -172,13 +175,15 @@ def test_a_comparison_needs_a_workload_or_a_scenario(capsys: pytest.CaptureFixtu
         ("a.toml", "placment = 'isolated'", "field = 'placment': must be schema"),
         ("a.toml", "placment = 'isolated'", "did you mean placement?"),
         ("a.toml", "requests = 12.5", "requests = 12.5: must be a whole number from 100"),
-        ("a.toml", "seed = 1979-05-27", "not JSON serializable"),
+        ("a.toml", "seed = 1979-05-27", "seed = 1979-05-27: must be a text, a number,"),
+        ("a.TOML", "[config]\n'accelerator.pes' = nan", "accelerator.pes = nan: must be a finite"),
+        ("a.json", '{"seed": 1, "seed": 2}', "'seed' is there twice"),
         ("a.toml", "services = ['UniqID']", "services[0] = 'UniqID': must be CPost"),
         ("a.toml", "[config]\n'core.cout' = 3", "did you mean core.count?"),
         ("a.toml", "requests = [", "Invalid value"),
         ("a.json", "[]", "scenario = []: must be an object with the fields of a scenario"),
         ("a.json", '{"schema": "accelflow.scenario/9"}', "must be accelflow.scenario/1"),
-        ("a.json", '{"rate_rps": NaN}', "Out of range float values"),
+        ("a.json", '{"rate_rps": NaN}', "rate_rps = nan: must be a finite number"),
         ("a.json", "{", "Expecting"),
     ],
 )
@@ -198,3 +203,6 @@ def test_a_missing_file_and_a_closed_place_are_named(tmp_path: Path) -> None:
         simulation.read_experiment(tmp_path / "none.json")
     with pytest.raises(InputError, match=r"/dev/null/x\.json"):
         simulation.write_experiment(Experiment(), "/dev/null/x.json")
+    with pytest.raises(InputError, match=r"x\.toml: must not end in \.toml"):
+        simulation.write_experiment(Experiment(), tmp_path / "x.toml")
+    assert not (tmp_path / "x.toml").exists()

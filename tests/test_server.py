@@ -11,7 +11,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ import pytest
 from thrift.protocol.TProtocol import TProtocolBase
 from thrift.Thrift import TApplicationException
 
-from accelflow import AccelflowError, DeclaredError, Server, simulation
-from accelflow.settings import Execution, Observability, Timeouts, Tls
+from accelflow import AccelflowError, DeclaredError, InputError, Server, simulation
+from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
 from certificates import make_certificate
 from conftest import ROOT
 from thrift_client import INTERFACE, PROTOCOLS, Client, Item, Refused, connect
@@ -309,7 +309,7 @@ def test_mistakes_of_set_up_are_named(
         ),
         (
             lambda: Server(interface, timeouts=Timeouts(idle_timeout_s=0.0)),
-            "idle_timeout_s = 0: must be above 0",
+            "idle_timeout_s = 0.0: must be above 0",
         ),
         (lambda: Server(interface).handle("Calculator.sub", add), "unknown method 'sub'"),
         (lambda: Server(interface).handle("Sums.add", add), "unknown service 'Sums'"),
@@ -441,3 +441,34 @@ def test_openssl_carries_calls(interface: Path, certificate: tuple[Path, Path]) 
             process.stdin.close()
             process.stdout.close()
         await_metric(server, 'function="Calculator.add",result="ok"} 3')
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Tls(certificate=None, key="key.pem"), "certificate = None: must be a path"),
+        (lambda: Tls(certificate="a", key="b", client_ca=3), "client_ca = 3: must be a path or"),
+        (lambda: Timeouts(idle_timeout_s="1"), "idle_timeout_s = '1': must be a number of"),
+        (lambda: Timeouts(write_timeout_s=10**400), "write_timeout_s = 1000"),
+        (lambda: Execution(workers="1"), "workers = '1': must be a number, Pools or None"),
+        (lambda: Execution(workers=1.5), "workers = 1.5: must be a number, Pools or None"),
+        (lambda: Execution(steering=0), "steering = 0: must be one of "),
+        (lambda: Execution(steering="afinity"), "steering = 'afinity': must be .* affinity"),
+        (lambda: Execution(faults=None), "faults = None: must be a list of Fault"),
+        (lambda: Observability(record=1), "record = 1: must be True or False"),
+        (lambda: Observability(admin=9100), "admin = 9100: must be an address such as"),
+        (lambda: Observability(telemetry="x"), "telemetry = 'x': must be a Telemetry or None"),
+        (lambda: Server("x.thrift", tls="cert.pem"), "tls = 'cert.pem': must be a Tls or None"),
+        (lambda: Server("x.thrift", limits={}), "limits = {}: must be a Limits"),
+        (lambda: Server("x.thrift", limits=Limits), "limits = .*: must be a Limits"),
+        (lambda: Server("x.thrift", timeouts=1.5), "timeouts = 1.5: must be a Timeouts"),
+        (lambda: Server("x.thrift", execution="1"), "execution = '1': must be an Execution"),
+        (lambda: Server("x.thrift", observability=1), "observability = 1: must be an Obs"),
+        (lambda: Server("x.thrift", tenants="x"), "tenants = 'x': must be a list of Tenant"),
+    ],
+)
+def test_settings_of_another_type_are_refused_by_name(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        make()

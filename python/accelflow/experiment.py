@@ -7,6 +7,7 @@ The engine describes a scenario (`docs/scenario.md`): its fields, their names, r
 from __future__ import annotations
 
 import json
+import math
 import numbers
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
@@ -242,13 +243,28 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
     path = Path(path)
     try:
         text = read_text(path)
-        tree = parse_toml(text) if path.suffix == ".toml" else parse_json(text)
+        tree = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
+        _check_plain("", tree)
         scenario = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
         experiment = _experiment(scenario)
         resolved(experiment)
     except (OSError, TypeError, ValueError, AccelflowError) as error:
         raise InputError(f"{path}: {why(error)}") from error
     return experiment
+
+
+def _check_plain(place: str, value: object) -> None:
+    """Raise InputError for a number that is not finite and for a date, which JSON does not have."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            _check_plain(f"{place}.{key}" if place else key, member)
+    elif isinstance(value, list):
+        for index, member in enumerate(value):
+            _check_plain(f"{place}[{index}]", member)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{place} = {value}: must be a finite number")
+    elif not isinstance(value, str | int | float | None):
+        raise InputError(f"{place} = {value}: must be a text, a number, true or false, not a date")
 
 
 def _experiment(scenario: Mapping[str, Any]) -> Experiment:
@@ -266,6 +282,8 @@ def write_experiment(experiment: Experiment, path: str | PathLike[str]) -> None:
     Raises InputError for a value that is not allowed, and for a file that cannot be written.
     """
     path = Path(path)
+    if path.suffix.lower() == ".toml":
+        raise InputError(f"{path}: must not end in .toml, since scenarios are written as JSON")
     resolved(experiment)
     scenario = _native.scenario_read(document(experiment), experiment.recording)
     try:

@@ -69,11 +69,20 @@ def _inner(value: Any) -> Iterator[Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON. Raises ValueError for malformed text, also if its values nest too deeply."""
+    """Parse JSON. Raises ValueError for malformed text, repeated names, and too deep nesting."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_distinct)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"'{twice}' is there twice")
+    return found
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

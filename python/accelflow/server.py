@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from types import FrameType, TracebackType
+from types import FrameType, NoneType, TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
@@ -29,12 +29,13 @@ from accelflow.errors import (
     CallError,
     DeclaredError,
     InputError,
+    refused,
     texts,
     whole_number,
 )
 from accelflow.recordings import completed
 from accelflow.requests import Outcome, Request, in_scope
-from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
+from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
 from accelflow.tenants import Shaping, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Request", "Server"]
@@ -118,6 +119,11 @@ class Server:
             allowed = ", ".join(repr(name) for name in get_args(Compression))
             message = f"compression = {compression!r}: must be one of {allowed}"
             raise InputError(message)
+        instance_of("tls", tls, (Tls, NoneType), "a Tls or None")
+        instance_of("limits", limits, (Limits,), "a Limits")
+        instance_of("timeouts", timeouts, (Timeouts,), "a Timeouts")
+        instance_of("execution", execution, (Execution,), "an Execution")
+        instance_of("observability", observability, (Observability,), "an Observability")
         _check_tenants(tenants)
         settings = _Settings(
             include_dirs=texts("include_dirs", include_dirs),
@@ -398,6 +404,9 @@ def _parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def _check_tenants(tenants: Sequence[Tenant]) -> None:
     """Raise InputError for invalid settings of a tenant."""
+    listed = isinstance(tenants, Sequence) and not isinstance(tenants, str)
+    if not listed or not all(isinstance(tenant, Tenant) for tenant in tenants):
+        raise refused("tenants", tenants, "must be a list of Tenant")
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
         texts(f"{place}: networks", tenant.networks)

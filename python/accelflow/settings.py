@@ -13,12 +13,13 @@ settings cost and when to change them. ::
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Final, Self
+from types import NoneType
+from typing import Final, Self, get_args
 
-from accelflow.errors import InputError, whole_number
+from accelflow.errors import one_of, refused, whole_number
 from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
 
-__all__ = ["Execution", "Limits", "Observability", "Timeouts", "Tls"]
+__all__ = ["Execution", "Limits", "Observability", "Timeouts", "Tls", "instance_of"]
 
 #: No count is larger.
 _MOST: Final = 2**31 - 1
@@ -28,6 +29,15 @@ _MOST_BYTES: Final = 4 * _MOST
 
 #: The library that reads gRPC messages into trees goes no deeper.
 _DEEPEST: Final = 100
+
+#: The longest time limit, in seconds.
+_LONGEST_S: Final = 1e9
+
+
+def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str) -> None:
+    """Raise InputError unless `value`, the setting called `name`, has one of `types`."""
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise refused(name, value, f"must be {allowed}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +51,12 @@ class Tls:
     certificate: str | PathLike[str]
     key: str | PathLike[str]
     client_ca: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not a path."""
+        instance_of("certificate", self.certificate, (str, PathLike), "a path")
+        instance_of("key", self.key, (str, PathLike), "a path")
+        instance_of("client_ca", self.client_ca, (str, PathLike, NoneType), "a path or None")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +130,13 @@ class Timeouts:
     write_timeout_s: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a timeout that is not a number."""
+        """Raise InputError for a timeout that is not a positive number."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if value is None and name == "write_timeout_s":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InputError(f"{name} = {value!r}: must be a number of seconds")
+            if value is not None or name != "write_timeout_s":
+                instance_of(name, value, (int, float), "a number of seconds")
+                if not 0 < value <= _LONGEST_S:
+                    raise refused(name, value, "must be above 0 and at most 1000000000 seconds")
 
     def resolved(self) -> Self:
         """Return the same timeouts, with `write_timeout_s` filled in."""
@@ -152,6 +168,15 @@ class Execution:
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
         whole_number("handler_threads", self.handler_threads, 0, _MOST)
+        instance_of("workers", self.workers, (int, Pools, NoneType), "a number, Pools or None")
+        policies = ", ".join(get_args(SteeringPolicy))
+        allowed = f"one of {policies}, a Steering or None"
+        instance_of("steering", self.steering, (str, Steering, NoneType), allowed)
+        if isinstance(self.steering, str):
+            one_of("steering", self.steering, get_args(SteeringPolicy))
+        listed = isinstance(self.faults, Sequence) and not isinstance(self.faults, str)
+        if not listed or not all(isinstance(fault, Fault) for fault in self.faults):
+            raise refused("faults", self.faults, "must be a list of Fault")
         pools, steering = self._pools(), self._steering()
         if pools is not None:
             for name in ("workers", "instances", "queue_entries"):
@@ -194,3 +219,10 @@ class Observability:
     telemetry: Telemetry | None = None
     admin: str | None = None
     verbose_errors: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value of another type."""
+        instance_of("record", self.record, (bool,), "True or False")
+        instance_of("telemetry", self.telemetry, (Telemetry, NoneType), "a Telemetry or None")
+        instance_of("admin", self.admin, (str, NoneType), "an address such as 127.0.0.1:9100")
+        instance_of("verbose_errors", self.verbose_errors, (bool,), "True or False")

@@ -125,8 +125,11 @@ def compare(
     """
     threads = threads if threads is not None else os.cpu_count() or 1
     check(experiment, threads)
-    if not 0.0 <= tail_share <= 1.0:
+    number = isinstance(tail_share, int | float) and not isinstance(tail_share, bool)
+    if not number or not 0.0 <= tail_share <= 1.0:
         raise InputError(f"tail_share = {tail_share!r}: must be a number from 0 to 1")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress = {progress!r}: must be a function or None")
     if experiment.recording is None and experiment.costs == "measured":
         experiment = replace(experiment, recording=calibrated()[0], profile="measured")
     asked = resolved(experiment)

@@ -56,7 +56,7 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Nine software bodies; `policy` balances over the cores of `loads`.
+    /// Creates an ensemble of nine software bodies; its LdB chooses among the cores of `loads` by `policy`.
     ///
     /// # Errors
     /// `out_of_range` for a compression level that does not exist.

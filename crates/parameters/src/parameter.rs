@@ -4,10 +4,10 @@ use crate::refusal::quoted;
 use crate::similar::plain;
 use crate::{Choice, Kind, Provenance, Refusal, number_text};
 
-/// A parameter of a model: a value that users may set, or at least want to know the origin of.
+/// A parameter of a model: a value with its unit, allowed range, default and provenance.
 ///
-/// `S` is the form of its texts: those of a table are constants, those of numbers that follow from
-/// data are `String`s.
+/// Users can set most of them; the others are listed for their origin. `S` is the type of the
+/// strings: `&'static str` in constant tables, `String` for parameters derived from data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter<S = &'static str> {
     /// The name in files and on command lines, such as `core.clock_ghz`.

@@ -128,8 +128,8 @@ impl Resolved {
             config,
             slo_us: scenario.slo_us.clone(),
             slo_factor: scenario.slo_factor,
-            tenants: scenario.tenants.clone(),
-            priorities: scenario.priorities.clone(),
+            tenants: without_zeros(&scenario.tenants),
+            priorities: without_zeros(&scenario.priorities),
             shaping: scenario.shaping.clone(),
         }
     }
@@ -176,4 +176,15 @@ fn sizes(scenario: &Scenario) -> SizePreset {
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The entries of `by_service` that are not 0, the default.
+fn without_zeros<T: Copy + Default + PartialEq>(
+    by_service: &BTreeMap<String, T>,
+) -> BTreeMap<String, T> {
+    let set = by_service
+        .iter()
+        .filter(|(_, value)| **value != T::default());
+    set.map(|(service, value)| (service.clone(), *value))
+        .collect()
 }

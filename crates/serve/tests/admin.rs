@@ -112,7 +112,7 @@ fn what_it_does_not_know_is_refused() {
     let (quiet, admin) = start_with_admin(false);
     let (status, body) = get(admin, "/recording?date=2026-01-01&Test.add=X");
     assert_eq!(status, 409);
-    assert!(body.contains("does not record"), "{body}");
+    assert!(body.contains("recording is off"), "{body}");
     drop(quiet);
     assert!(
         TcpStream::connect(admin).is_err(),

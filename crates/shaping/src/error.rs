@@ -78,7 +78,7 @@ pub enum ShapingError {
         bucket: u32,
     },
     /// A message of no bytes, which no shaping in bytes could limit.
-    #[error("message {tag} = 0 bytes: must be at least 1")]
+    #[error("message {tag}: size = 0 bytes: must be at least 1 byte")]
     EmptyMessage {
         /// The message.
         tag: u64,

@@ -9,7 +9,10 @@ from accelflow import _native
 
 
 def estimate(values: Sequence[float]) -> tuple[float, float | None]:
-    """The mean of independent `values`, and half its 95 % interval; None for a single value."""
+    """Return the mean of independent `values` and the half-width of its 95 % confidence interval.
+
+    The half-width is None for a single value.
+    """
     found = _native.confidence_interval(list(values))
     return (values[0], None) if found is None else found
 

@@ -11,7 +11,7 @@ import click
 from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.parameter_page import markdown
-from accelflow.errors import refused
+from accelflow.errors import InputError, refused
 from accelflow.parameters import Engine, Parameter, engines
 
 #: The longest line of what is explained.
@@ -37,6 +37,8 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
     if page is not None:
+        if key is not None:
+            raise InputError(f"KEY = {key!r}: must be left out with --markdown, which writes all")
         page.write_text(markdown(known), encoding="utf-8")
         return
     found = [

@@ -96,7 +96,7 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the comparison comes to; None for a figure that the paper does not report.
+        """The verdict on our figure; None for a figure that the paper does not report.
 
         An exact figure is as printed or off. Any other agrees within :data:`TOLERANCE`, and is
         undecided if ours is not known that well. A figure that could not be had is off.

@@ -59,7 +59,7 @@ def _named(key: str, value: float) -> str:
 
 
 def to_json(found: Fit) -> str:
-    """The log of the search as text: equal searches are equal bytes."""
+    """Return the log of the search as JSON; equal searches give the same bytes."""
     content = {
         "schema": SCHEMA,
         "asked": _asked(found),

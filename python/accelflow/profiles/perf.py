@@ -100,8 +100,8 @@ def _chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str
         kind = cycles[0]
     if kind is None:
         raise InputError(
-            f"{place}: samples of {len(kinds)} events, {', '.join(events)}: their counts cannot be"
-            " added; choose one with --event"
+            f"{place}: has samples of the events {', '.join(events)}, whose counts cannot be added;"
+            " choose one with --event"
         )
     chosen = _of_kind(events, (kind,))
     return (chosen[0] if len(chosen) == 1 else kind), chosen

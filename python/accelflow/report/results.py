@@ -33,7 +33,7 @@ _Wanted = TypeVar("_Wanted")
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceResult:
-    """One service under one orchestrator, over the requests after the warm-up.
+    """The results of one service under one orchestrator, over the requests after the warm-up.
 
     Latencies are in us, and None if no request completed. `spent_us` divides the mean latency by
     cause, along the path that ended last: cpu, accelerator, dispatcher, manager, cores,

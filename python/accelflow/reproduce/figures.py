@@ -129,7 +129,7 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 
 
 def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """What the figure of `row` rests on too little of; empty if nothing is short."""
+    """Say which samples are too few for the figure of `row`; empty if there are enough."""
     found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
     return next((text for text in found if text), "")
 

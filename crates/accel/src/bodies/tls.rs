@@ -8,8 +8,8 @@ use crate::job::Job;
 use crate::limits::Limits;
 use crate::protocols::tls::{open, seal};
 
-/// The encryption accelerator: `job.bytes` into application data records under
-/// `job.session.tls.write`.
+/// The encryption accelerator: encrypts `job.bytes` into TLS 1.3 application-data records with the
+/// keys `job.session.tls.write`.
 #[derive(Debug, Default)]
 pub struct Encr {
     limits: Limits,

@@ -101,7 +101,7 @@ impl Tag {
     }
 }
 
-/// Profiles of a platform, made by simulation ahead of time or on demand.
+/// The capacity of each context on a platform, found by simulation ahead of time or on demand.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,

@@ -8,7 +8,7 @@ use accelflow_parameters::Refusal;
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 use super::scenario::{Kernel, Queueing, Scenario, Selection};
 
-/// What is known of an input.
+/// The probability distribution of an input that is not known exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Anything between two values, evenly.

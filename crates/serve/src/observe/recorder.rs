@@ -26,7 +26,7 @@ const LEAST_NS: f64 = 1.0;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// Recording was not turned on.
-    #[error("the server does not record; turn recording on before it starts")]
+    #[error("recording is off; turn it on before the server starts")]
     Off,
     /// A function without a request that was answered with a result.
     #[error("there was no request to {function} yet; there were requests to {seen}")]

@@ -152,7 +152,7 @@ impl RemoteWaits {
         }
     }
 
-    /// The same, where the trace called `trace` waits for `time`.
+    /// Sets the wait for remote responses of the trace called `trace` to the constant `time`.
     pub fn with(self, trace: &str, time: Time) -> RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }

@@ -43,7 +43,10 @@ class Kind:
     operations: float
 
     def speedup(self, compression: str = SLOW_COMPRESSION) -> str:
-        """The key of its speedup, with that of `compression` for (De)Cmp."""
+        """Return the key of the statement that gives this kind's speedup.
+
+        (De)Cmp has two: `compression` selects `dcmp`, the slower, or `cmp`.
+        """
         return f"{compression if self.key == 'cmp' else self.key}_speedup"
 
 

@@ -138,11 +138,13 @@ pub fn open_first(
     }
 }
 
-/// As [`open_first`], in place: the content begins behind the header of the record. Returns the
-/// content type, the range of the content, and the offset of the record's end.
+/// Decrypts the first record in `records` in place, without a copy of its content.
+///
+/// Returns the content type, the range of the content in `records` (it begins after the record
+/// header), and the offset of the record's end in bytes.
 ///
 /// # Errors
-/// Those of [`open_first`]; the record is then destroyed, and `keys` are unchanged.
+/// Those of [`open_first`]; the record's bytes are then unspecified, and `keys` are unchanged.
 pub fn open_first_in_place(
     keys: &mut RecordKeys,
     records: &mut [u8],
