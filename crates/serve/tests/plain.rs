@@ -263,7 +263,7 @@ fn worker_pools_answer_as_the_connections_themselves_do() {
     .map(|execution| {
         let mut server = server();
         server.set_config(Config {
-            execution: execution,
+            execution,
             ..verbose()
         });
         let running = start(server);
