@@ -120,7 +120,7 @@ def test_registers_that_cannot_be_are_refused(change: dict[str, Any], message: s
     ("messages", "options", "message"),
     [
         ([(0, 101)], {}, "message 0 = 101 bytes: a bucket of 100 tokens can never pass it"),
-        ([(0, 1), (0, 0)], {}, "message 1 = 0 bytes"),
+        ([(0, 1), (0, 0)], {}, "message 1: size = 0 bytes"),
         ([(1, 1), (0, 1)], {}, "must not be before 1000 ps"),
         ([(-1, 1)], {}, "time of message 0 = -1 ns: must be"),
         ([(0, 1)], {"segment_bytes": 101}, "segment = 101 bytes: a bucket of 100 tokens"),
