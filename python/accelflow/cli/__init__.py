@@ -86,7 +86,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "explain",
         "explain",
         "explain",
-        "Explain the parameter KEY: default, allowed values, provenance; without KEY, list all.",
+        "Explain the parameter KEY, or list all: default, allowed values, origin.",
     ),
     Listed("schema", "schema", "schema", "Print the JSON Schema of the files called NAME."),
     Listed(

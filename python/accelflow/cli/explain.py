@@ -29,7 +29,7 @@ _WIDTH = 96
     help="Write all parameters to FILE, as docs/parameters.md has them.",
 )
 def explain(key: str | None, as_json: bool, page: Path | None) -> None:
-    """Explain the parameter KEY: default, allowed values, provenance; without KEY, list all.
+    """Explain the parameter KEY, or list all: default, allowed values, origin.
 
     KEY may also be the beginning of several keys, such as
     `relief`. Keys of the simulated server stand alone; those of other models begin with `area`,
