@@ -577,35 +577,3 @@ def test_wrong_use(arguments: list[str], said: str) -> None:
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_a_fitted_scenario_fits_every_experiment() -> None:
-    scenario = lib.Scenario(sizes="socialnetwork", arrivals="short_bursts")
-    found = set()
-    for definition in map(lib.load, lib.names()):
-        for point in definition.points:
-            one = scenario.experiment("accelflow", definition.setup, point, 100, 1)
-            simulation.check(one)
-            found.add((one.workload, one.sizes))
-    assert {("socialnetwork", "socialnetwork"), ("serverless", "fleet")} <= found
-
-
-def test_scenarios_are_read_and_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.toml"
-    path.write_text('[scenario]\nsizes = "socialnetwork"\n[core]\ninterrupt_ns = 1500\n')
-    scenario = lib.read_scenario(path)
-    assert scenario.sizes == "socialnetwork"
-    assert scenario.config == {"core.interrupt_ns": 1500.0}
-    for text, said in (
-        ("[scenario]\nsise = 1\n", "unknown key 'scenario.sise'"),
-        ("[scenario]\nsizes = 3\n", "scenario.sizes = 3: must be a text"),
-        ('[scenario]\nsizes = "x"\n', "sizes = 'x': must be socialnetwork"),
-        ("[core]\nfoo = 3\n", "parameter = 'core.foo': must be a key"),
-        ('[scenario]\ncohort = "relief"\n', "unknown cohort 'relief'; known are cohort"),
-        ("scenario = 3\n", "scenario = 3: must be a table"),
-    ):
-        path.write_text(text)
-        with pytest.raises(InputError) as refused:
-            lib.read_scenario(path)
-        assert said in str(refused.value)
-        assert str(path) in str(refused.value)

@@ -41,7 +41,7 @@ impl<S: AsRef<str>> Parameter<S> {
     /// The number of the choice called `name`. Case does not count, and `-` and blanks are as `_`.
     ///
     /// # Errors
-    /// [`Refusal`] of a name that is none of a choice.
+    /// [`Refusal`] if the parameter has no choice called `name`.
     pub fn number_of(&self, name: &str) -> Result<f64, Refusal> {
         let wanted = plain(name);
         let mut choices = self.kind.choices().iter();

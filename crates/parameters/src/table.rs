@@ -82,7 +82,7 @@ impl<C> Table<C> {
     /// Sets `key` to the choice called `name` in `config`.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key and of a name that is none of a choice.
+    /// [`Refusal`] for an unknown key, and if the parameter has no choice called `name`.
     pub fn set_by_name(&self, config: &mut C, key: &str, name: &str) -> Result<(), Refusal> {
         let row = self.row(key)?;
         (row.set)(config, row.parameter.number_of(name)?);

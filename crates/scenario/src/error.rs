@@ -26,7 +26,7 @@ pub enum ScenarioError {
     /// A recording that cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// Measured costs are asked for, and there are none.
+    /// The profile is `measured`, and the scenario has no recording of this machine's costs.
     #[error("profile = 'measured': must have a recording of this machine's costs")]
     NotMeasured,
     /// The engine cannot run what was asked for.

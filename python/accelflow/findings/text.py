@@ -120,7 +120,7 @@ def difference_text(finding: Finding) -> str:
 
 
 def verdict_text(finding: Finding) -> str:
-    """The verdict, and why it is none."""
+    """Write the verdict; behind `undecided`, the doubts."""
     if finding.verdict is Verdict.UNDECIDED:
         return f"{finding.verdict} ({finding.doubts})"
     return str(finding.verdict or "")

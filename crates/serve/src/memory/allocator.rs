@@ -25,7 +25,10 @@ pub(crate) fn give_back_large_blocks() {
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[allow(unsafe_code, reason = "there is no other way to tell the allocator")]
+#[allow(
+    unsafe_code,
+    reason = "mallopt is a C function, and no safe interface to it exists"
+)]
 fn set(parameter: libc::c_int, value: libc::c_int) {
     // SAFETY: mallopt(3) takes two numbers and may be called at any time, from any thread. A
     // refused value changes nothing.

@@ -76,7 +76,7 @@ def _denied_work(left: int) -> Proof:
         ),
         formula=f"cores >= sum of max(0, 8 x utilisation x throughput - {left}) x speedup",
         bound=bound,
-        quantity="cores that execute what the elements cannot",
+        quantity="the number of cores that execute the operations for which elements are too few",
         relation="at least",
         figure=_cores,
         figure_says="cores of the server",

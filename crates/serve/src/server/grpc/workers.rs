@@ -179,7 +179,7 @@ impl Workers {
             let me = thread::current().id();
             match state.idle.iter().position(|idle| idle.id() == me) {
                 None => state.coming = false,
-                // Nobody has woken this thread.
+                // The wait timed out, or the thread woke spuriously: it is still idle.
                 Some(place) => {
                     state.idle.remove(place);
                     if since.elapsed() >= PATIENCE {

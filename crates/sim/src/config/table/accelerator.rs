@@ -190,7 +190,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
                 Choice::named(
                     1.0,
                     "idle",
-                    "an operation that a dispatcher hands on and that finds no free element of its own kind goes to the least loaded accelerator that has one",
+                    "if no element of its own kind is free, the dispatcher sends an operation to the least loaded accelerator with a free element",
                 ),
             ]),
             default: 0.0,
