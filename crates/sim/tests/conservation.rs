@@ -239,9 +239,11 @@ fn small_server() -> impl Strategy<Value = Config> {
         // One accelerator differs from the others: its place and its sizes, 0 for theirs.
         (0..Accel::COUNT, 0..=3_u32, 0..=3_u32, 0..=3_u32),
         prop::sample::select(vec![0_u32, 500, 20_000]),
+        // The most traces that run at once, or 0 for no limit, and where traces wait.
+        (0..=5_u32, 0..=2_u32),
     );
     numbers.prop_map(
-        |(pes, input, output, overflow, engines, cores, inline, own, slice)| {
+        |(pes, input, output, overflow, engines, cores, inline, own, slice, (limit, parking))| {
             let mut config = Config::default();
             for (key, value) in [
                 ("accelerator.pes", pes),
@@ -252,6 +254,9 @@ fn small_server() -> impl Strategy<Value = Config> {
                 ("core.count", cores),
                 ("accelerator.inline_bytes", inline),
                 ("core.time_slice_ns", slice),
+                ("relief.queue_entries", 4 * input),
+                ("tenant.max_traces", limit),
+                ("tcp.parking", parking),
             ] {
                 config.set(key, f64::from(value)).unwrap();
             }

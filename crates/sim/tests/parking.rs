@@ -113,3 +113,18 @@ fn what_waits_in_the_overflow_area_moves_up_with_its_message() {
         assert!(!fallbacks.contains_key(&Fallback::OverflowFull), "{id}");
     }
 }
+
+#[test]
+fn traces_that_wait_for_their_tenants_limit_leave_room_for_those_that_run() {
+    for id in &SYSTEMS[1..] {
+        for (limit, overflow) in [(1.0, 2.0), (1.0, 64.0), (5.0, 2.0), (5.0, 64.0)] {
+            let few = [
+                ("tenant.max_traces", limit),
+                ("accelerator.overflow_entries", overflow),
+            ];
+            let outcome = eight(id, 1.0, 2.0, &few);
+            assert!(outcome.totals.drained, "{id}, {few:?}");
+            assert_eq!(outcome.services[0].completed, 8, "{id}, {few:?}");
+        }
+    }
+}

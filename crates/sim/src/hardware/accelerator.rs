@@ -53,6 +53,8 @@ pub(crate) struct Station<T> {
     input_used: usize,
     /// Input entries of joins that wait for arms.
     joins: usize,
+    /// Input entries of traces that may not go on yet.
+    barred: usize,
     input_entries: usize,
     overflow_used: usize,
     overflow_entries: usize,
@@ -83,6 +85,7 @@ impl<T: Copy + PartialEq> Station<T> {
             blocked: VecDeque::new(),
             input_used: 0,
             joins: 0,
+            barred: 0,
             input_entries: sizes.input,
             overflow_used: 0,
             overflow_entries: sizes.overflow,
@@ -121,6 +124,30 @@ impl<T: Copy + PartialEq> Station<T> {
     /// All arms have arrived at an entry of [`Station::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
+    }
+
+    /// A trace in an input entry may not go on yet.
+    pub(crate) fn bar(&mut self) {
+        self.barred += 1;
+    }
+
+    /// A trace of [`Station::bar`] may go on.
+    pub(crate) fn unbar(&mut self) {
+        self.barred -= 1;
+    }
+
+    /// Whether operations in the overflow area wait for input entries of traces that may not go on.
+    /// The other input entries are those of joins, whose arms may be in the overflow area.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.barred > 0 && !self.overflow.is_empty() && self.barred + self.joins == self.input_used
+    }
+
+    /// A trace that may not go on changes places with the next overflow entry, which is returned.
+    pub(crate) fn change_places(&mut self) -> Option<T> {
+        self.unbar();
+        let moves_up = self.release_input();
+        self.overflow_used += 1;
+        moves_up
     }
 
     /// Takes an entry of the overflow area, if one is free.

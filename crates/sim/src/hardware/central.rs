@@ -15,6 +15,8 @@ pub(crate) struct CentralQueue<T> {
     used: usize,
     /// Entries of joins that wait for arms.
     joins: usize,
+    /// Entries of traces that may not go on yet.
+    barred: usize,
     entries: usize,
     overflow: VecDeque<T>,
     overflow_used: usize,
@@ -38,6 +40,7 @@ impl<T: Copy> CentralQueue<T> {
         CentralQueue {
             used: 0,
             joins: 0,
+            barred: 0,
             entries,
             overflow: VecDeque::new(),
             overflow_used: 0,
@@ -69,6 +72,30 @@ impl<T: Copy> CentralQueue<T> {
     /// All arms have arrived at an entry of [`CentralQueue::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
+    }
+
+    /// A trace in an entry may not go on yet.
+    pub(crate) fn bar(&mut self) {
+        self.barred += 1;
+    }
+
+    /// A trace of [`CentralQueue::bar`] may go on.
+    pub(crate) fn unbar(&mut self) {
+        self.barred -= 1;
+    }
+
+    /// Whether operations in the overflow area wait for entries of traces that may not go on. The
+    /// other entries are those of joins, whose arms may be in the overflow area.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.barred > 0 && !self.overflow.is_empty() && self.barred + self.joins == self.used
+    }
+
+    /// A trace that may not go on changes places with the next overflow entry, which is returned.
+    pub(crate) fn change_places(&mut self) -> Option<T> {
+        self.unbar();
+        let moves_up = self.release();
+        self.overflow_used += 1;
+        moves_up
     }
 
     /// Takes an entry of the overflow area, if one is free.

@@ -100,13 +100,15 @@ impl<'r> Engine<'r> {
         for load in 0..self.arrivals.loads() {
             self.schedule_arrival(load);
         }
-        while let Some((now, event)) = self.calendar.pop() {
-            let events = self.measures.count_event();
-            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped() {
-                break;
-            }
+        let mut stopped = false;
+        while !stopped && let Some((now, event)) = self.calendar.pop() {
             self.handle(event, now)?;
             self.settle(now)?;
+            let events = self.measures.count_event();
+            stopped = events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped();
+        }
+        if !stopped {
+            self.check_drained()?;
         }
         let log = self.measures.take_log();
         Ok((self.report(), log))

@@ -72,6 +72,14 @@ pub enum SimError {
         /// The fault.
         fault: Fault,
     },
+    /// Nothing can happen any more, but requests have not ended. It is a defect of the model.
+    #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
+    Undrained {
+        /// Number of requests in flight.
+        requests: usize,
+        /// What is not idle.
+        left: String,
+    },
     /// An operation has no cost.
     #[error("service {service}: no cost is given for {accel} in trace {trace}")]
     NoCost {

@@ -4,6 +4,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::engine::Engine;
+use super::error::SimError;
 use super::parts::{Busy, Measured, Queues, Window, WindowEnd, saturation};
 use super::state::JobId;
 use crate::hardware::{Carried, Station};
@@ -121,6 +122,38 @@ impl Engine<'_> {
         measured.totals.element_busy = self.ensemble.total_busy_at(end);
         measured.totals.drained = self.is_idle();
         measured
+    }
+
+    /// Checks that every request has ended, when nothing can happen any more.
+    pub(crate) fn check_drained(&self) -> Result<(), SimError> {
+        if self.is_idle() {
+            return Ok(());
+        }
+        Err(SimError::Undrained {
+            requests: self.requests.live(),
+            left: self.what_is_left(),
+        })
+    }
+
+    /// What is not idle, in words.
+    fn what_is_left(&self) -> String {
+        let mut left = vec![format!("{} traces are in flight", self.jobs.live())];
+        let waiting = self.tenancy.waiting();
+        if waiting > 0 {
+            left.push(format!("{waiting} wait for their tenants"));
+        }
+        for accel in Accel::ALL {
+            if !self.ensemble.of_type(accel).iter().all(Station::is_idle) {
+                left.push(format!("{accel} is not idle"));
+            }
+        }
+        if !self.manager.is_idle() {
+            left.push("the manager is not idle".to_owned());
+        }
+        if !self.cores.are_idle() {
+            left.push("cores are not idle".to_owned());
+        }
+        left.join(", ")
     }
 
     /// Whether nothing is in flight, queued or running.

@@ -165,6 +165,13 @@ impl Tenancy {
         Some(start)
     }
 
+    /// The traces that wait for others of their tenants to end, in the order of the tenants and of
+    /// their waits.
+    pub(crate) fn waiting_for_limit(&self) -> impl DoubleEndedIterator<Item = Start> {
+        let tenants = self.tenants.iter();
+        tenants.flat_map(|tenant| tenant.waiting.iter().map(|&(start, _)| start))
+    }
+
     /// Number of traces that wait for others of their tenants to end, or for tokens.
     pub(crate) fn waiting(&self) -> usize {
         let limited: usize = self.tenants.iter().map(|tenant| tenant.waiting.len()).sum();

@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Time};
 
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
-use crate::server::state::{Event, Job, JobId, Start};
+use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
 use crate::stats::Part;
 
 impl Engine<'_> {
@@ -73,10 +73,49 @@ impl Engine<'_> {
     fn within_limit(&mut self, start: Start, now: Time) -> bool {
         let tenant = self.tenant_of(start.job());
         let admitted = self.tenancy.admit(tenant, start, now);
-        if admitted {
-            self.jobs.get_mut(start.job()).entry.counted = true;
+        let entry = &mut self.jobs.get_mut(start.job()).entry;
+        entry.counted = admitted;
+        if !admitted && entry.held == Held::Input {
+            let unit = self.tcp_of(start.job());
+            match self.manager.queue() {
+                Some(queue) => queue.bar(),
+                None => self.ensemble.station_mut(unit).bar(),
+            }
+            self.make_room(unit, now);
         }
         admitted
+    }
+
+    /// A running trace in the overflow area of `unit` must not wait for traces that wait for it to
+    /// end. So when these have all input entries, the one that waits for the shortest time changes
+    /// places with the next overflow entry.
+    pub(crate) fn make_room(&mut self, unit: Unit, now: Time) {
+        let barred = match self.manager.queue() {
+            Some(queue) => queue.is_barred(),
+            None => self.ensemble.station(unit).is_barred(),
+        };
+        let last = barred.then(|| self.last_barred(unit)).flatten();
+        let Some(last) = last else {
+            return;
+        };
+        self.jobs.get_mut(last).entry.held = Held::Overflow;
+        if let Some(queue) = self.manager.queue() {
+            if let Some(next) = queue.change_places() {
+                self.recall(next, now);
+            }
+        } else if let Some(next) = self.ensemble.station_mut(unit).change_places() {
+            self.refill(next, now);
+        }
+    }
+
+    /// Of the traces that wait for their tenants in input entries of `unit`, the last.
+    fn last_barred(&self, unit: Unit) -> Option<JobId> {
+        let central = self.manager.is_central();
+        let mut waiting = self.tenancy.waiting_for_limit().rev().map(Start::job);
+        waiting.find(|&id| {
+            let held = self.jobs.get(id).entry.held == Held::Input;
+            held && (central || self.tcp_of(id) == unit)
+        })
     }
 
     /// Counts an arm of a fork as a running trace, if its parent counts as one.
@@ -98,7 +137,15 @@ impl Engine<'_> {
     /// Starts traces that wait for `tenant` to have fewer traces running.
     pub(crate) fn admit_waiting(&mut self, tenant: u16, now: Time) -> Result<(), SimError> {
         while let Some(start) = self.tenancy.next_waiting(tenant, now) {
-            self.jobs.get_mut(start.job()).entry.counted = true;
+            let entry = &mut self.jobs.get_mut(start.job()).entry;
+            entry.counted = true;
+            if entry.held == Held::Input {
+                let unit = self.tcp_of(start.job());
+                match self.manager.queue() {
+                    Some(queue) => queue.unbar(),
+                    None => self.ensemble.station_mut(unit).unbar(),
+                }
+            }
             self.spend(start.job(), Part::Queueing, now);
             self.begin_trace(start, now)?;
         }

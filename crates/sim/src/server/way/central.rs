@@ -147,8 +147,9 @@ impl Engine<'_> {
 
     /// An entry of the central queue's overflow area has its data.
     pub(crate) fn central_spilled(&mut self, id: JobId, now: Time) {
-        if let Some(next) = self.manager.queue().and_then(|queue| queue.spilled(id)) {
-            self.recall(next, now);
+        match self.manager.queue().and_then(|queue| queue.spilled(id)) {
+            Some(next) => self.recall(next, now),
+            None => self.make_room(self.jobs.get(id).unit, now),
         }
     }
 

@@ -210,8 +210,9 @@ impl Engine<'_> {
     /// A reserved entry of an accelerator's overflow area has its data.
     fn spilled(&mut self, job: JobId, now: Time) {
         let (entry, unit) = (self.queue_entry(job), self.jobs.get(job).unit);
-        if let Some(refill) = self.ensemble.station_mut(unit).spilled(entry, now) {
-            self.refill(refill, now);
+        match self.ensemble.station_mut(unit).spilled(entry, now) {
+            Some(refill) => self.refill(refill, now),
+            None => self.make_room(unit, now),
         }
     }
 

@@ -30,7 +30,7 @@ impl Engine<'_> {
     }
 
     /// The TCP at which a job waits.
-    fn tcp_of(&self, id: JobId) -> Unit {
+    pub(crate) fn tcp_of(&self, id: JobId) -> Unit {
         Unit {
             accel: Accel::Tcp,
             ..self.jobs.get(id).unit
