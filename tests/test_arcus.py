@@ -165,11 +165,23 @@ def test_an_experiment_has_ours_beside_the_papers() -> None:
     assert fair["ours"] == pytest.approx(1.0, abs=0.01)
     assert (fair["paper"], fair["unit"]) == (1.0, "times")
     assert fair["difference"] == pytest.approx(fair["ours"] - 1.0)
+    assert fair["key"] == "arcus.fig7.vm1_over_vm2"
     assert {row["paper"] for row in report["rows"] if "bytes up" in row["what"]} == {None}
     by_size = [series for series in report["series"] if series["x"] == "message bytes"]
     assert [len(series["points"]) for series in by_size] == [10, 10, 10, 10]
     options = ["--seed=3", "--replications=2", "--threads=2", "--json"]
     assert json.loads(accelflow("fig7", *options).stdout) == report
+
+
+def test_a_difference_is_relative_unless_it_is_between_shares() -> None:
+    rows = {row["key"]: row for row in arcus.experiment("fig8", replications=1)["rows"]}
+    share = rows["arcus.fig8.vm1_loss_least.Host_noTS"]
+    assert (share["unit"], share["paper"]) == ("", 0.36)
+    assert share["difference"] == share["ours"] - 0.36
+    rows = {row["key"]: row for row in arcus.experiment("table4", replications=1)["rows"]}
+    rate = rows["arcus.rocksdb.throughput"]
+    assert (rate["unit"], rate["paper"]) == ("MB/s", 231.2)
+    assert rate["difference"] == pytest.approx(rate["ours"] / 231.2 - 1)
 
 
 def test_an_experiment_is_of_several_seeds_and_says_how_sure_it_is() -> None:
@@ -196,7 +208,7 @@ def test_every_experiment_is_a_command() -> None:
     text = accelflow("--help").stdout
     for name in arcus.experiments():
         assert f"  {name} " in text
-    with pytest.raises(InputError, match="unknown experiment 'fig10'; known are fig3, fig6"):
+    with pytest.raises(InputError, match="experiment = 'fig10': must be fig3, fig6"):
         arcus.experiment("fig10")
     with pytest.raises(InputError, match="seed = -1"):
         arcus.experiment("fig7", seed=-1)

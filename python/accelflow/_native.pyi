@@ -725,7 +725,7 @@ def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
     """The TLS application traffic secrets of a demo connection: the client's, the server's."""
 
 def arcus_table2() -> str:
-    """The rows of ARCUS's Table 2 as a JSON list: registers, the paper's rate and ours."""
+    """The registers of ARCUS's Table 2 and the rates that they give, as a JSON list."""
 
 def arcus_shape(values: tuple[int, int, int, int], unit: str) -> str:
     """What the registers (refill, bucket, interval, clock in hertz) allow, as JSON.

@@ -10,12 +10,21 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from os import PathLike
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, whole_number
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    file_path,
+    finite_number,
+    one_of,
+    refused,
+    whole_number,
+)
 from accelflow.files import parse_toml, read_text
+from accelflow.findings import TOLERANCE, Reported, targets
 
 __all__ = [
     "CLOCK_MHZ",
@@ -79,6 +88,9 @@ def table2() -> dict[str, Any]:
     An object of schema ``accelflow.arcus.table2/1``.
     """
     rows: list[dict[str, Any]] = json.loads(_native.arcus_table2())
+    for row in rows:
+        row["key"] = "arcus.table2.{refill_bytes},{bucket_bytes},{interval_cycles}".format(**row)
+        row["paper_gbit_per_s"] = targets()[row["key"]].value
     return {"schema": "accelflow.arcus.table2/1", "clock_mhz": CLOCK_MHZ, "rows": rows}
 
 
@@ -112,7 +124,7 @@ def release(
     values = _settings(limiter)
     offered = [
         (_picoseconds(at, number), _whole(f"size of message {number}", size))
-        for number, (at, size) in enumerate(messages)
+        for number, (at, size) in enumerate(_pairs(messages))
     ]
     split = None
     if segment_bytes is not None:
@@ -146,12 +158,14 @@ def experiment(
 
     By default there are as many as the experiment needs; `threads` of them run at a time. An object
     of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number of ours beside the
-    paper's, which is a number, a pair (from, to), or None where the text has none: `ours` is the
-    mean over the seeds, `half_width` half its 95 % interval (None for one seed); `difference` is
-    relative, or absolute between shares, and `why` explains a large one. `series` are the curves,
+    paper's of the same `key`, which is a number, a pair (from, to), an object with a bound
+    ``above``, or None where the text has none: `ours` is the mean over the seeds, `half_width` half
+    its 95 % interval (None for one seed); `difference` is relative, or absolute between shares, and
+    `why` explains a large one or remarks on the figure. `series` are the curves,
     with `half_widths` of their second numbers. Raises InputError for an unknown name and for a
     number out of range.
     """
+    one_of("experiment", name, experiments())
     _whole("seed", seed)
     if replications is not None:
         whole_number("replications", replications, 1, MAX_REPLICATIONS)
@@ -161,7 +175,36 @@ def experiment(
     except AccelflowError as error:
         raise InputError(str(error)) from error
     report: dict[str, Any] = json.loads(text)
+    report["rows"] = [_beside_paper(row) for row in report["rows"]]
     return {"schema": "accelflow.arcus.experiment/1", **report}
+
+
+def _beside_paper(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with what the paper reports, the difference, and what is to be said about it."""
+    why, note = row.pop("why"), row.pop("note")
+    target = targets().get(row["key"])
+    if target is None:
+        return {**row, "paper": None, "difference": None, "why": note}
+    nearest = target.figure.nearest(row["ours"])
+    gap = row["ours"] - nearest
+    far = abs(gap) > TOLERANCE * abs(nearest)
+    # The difference of two shares is itself a share.
+    share = not row["unit"] and abs(nearest) < 1
+    return {
+        **row,
+        "paper": _reported(target.figure),
+        "difference": gap if share else gap / nearest,
+        "why": note or (why if far else ""),
+    }
+
+
+def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
+    """A figure of the paper for JSON: a number, its two ends, or its lower bound by ``above``."""
+    if figure.single:
+        return float(figure.low)
+    if figure.high.is_infinite():
+        return {"above": float(figure.low)}
+    return [float(figure.low), float(figure.high)]
 
 
 #: The fields of a flow of a plan: type and default, where ``...`` marks a required one. A flow
@@ -191,8 +234,9 @@ _PLAN: Final[dict[str, tuple[type, Any]]] = {
 }
 
 
-def read_plan(path: Path) -> dict[str, Any]:
+def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
     """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError."""
+    path = file_path("path", path)
     try:
         return parse_toml(read_text(path))
     except ValueError as error:
@@ -265,9 +309,11 @@ def parameters() -> list[dict[str, Any]]:
 
 
 def _settings(limiter: RateLimiter) -> tuple[int, int, int, int]:
-    clock_mhz = limiter.clock_mhz
-    if not (math.isfinite(clock_mhz) and 0 <= clock_mhz < 1e9):
-        raise InputError(f"clock_mhz = {clock_mhz}: must be a number above 0, at most 1e6")
+    if not isinstance(limiter, RateLimiter):
+        raise refused("limiter", limiter, "must be a RateLimiter")
+    clock_mhz = finite_number("clock_mhz", limiter.clock_mhz)
+    if not 0 <= clock_mhz < 1e9:
+        raise refused("clock_mhz", clock_mhz, "must be a number above 0, at most 1e6")
     return (
         _whole("refill", limiter.refill),
         _whole("bucket", limiter.bucket),
@@ -276,11 +322,20 @@ def _settings(limiter: RateLimiter) -> tuple[int, int, int, int]:
     )
 
 
+def _pairs(messages: object) -> list[tuple[Any, Any]]:
+    if isinstance(messages, Iterable):
+        pairs = list(messages)
+        if all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            return pairs
+    raise refused("messages", messages, "must be pairs of a time in ns and a size in bytes")
+
+
 def _whole(name: str, value: int) -> int:
     return whole_number(name, value, 0, 2**64 - 1)
 
 
 def _picoseconds(at_ns: float, number: int) -> int:
-    if not (math.isfinite(at_ns) and 0 <= at_ns < 2**63 / 1000):
-        raise InputError(f"time of message {number} = {at_ns} ns: must be from 0 to 9.2e15")
+    place = f"time of message {number}"
+    if not 0 <= finite_number(place, at_ns) < 2**63 / 1000:
+        raise InputError(f"{place} = {at_ns} ns: must be from 0 to 9.2e15")
     return round(at_ns * 1000)

@@ -4,8 +4,10 @@ A value that is not allowed is refused in one form, ``PLACE = VALUE: must be ...
 ...?``, by :func:`refused` here and by ``Refusal`` of the crate ``accelflow-parameters`` below.
 """
 
+import sys
 from collections.abc import Iterable
 from os import PathLike, fspath
+from pathlib import Path
 from typing import ClassVar
 
 from accelflow import _native
@@ -17,6 +19,8 @@ __all__ = [
     "DeclaredError",
     "InputError",
     "TraceError",
+    "file_path",
+    "finite_number",
     "one_of",
     "positive_number",
     "refused",
@@ -74,6 +78,25 @@ def whole_number(name: str, value: int, least: int, most: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise refused(name, value, f"must be a whole number from {least} to {most}")
+    return value
+
+
+def file_path(name: str, value: str | PathLike[str]) -> Path:
+    """Return `value`, the setting called `name`, as a path. Raises InputError for other types."""
+    if not isinstance(value, str | PathLike):
+        raise refused(name, value, "must be a path")
+    return Path(value)
+
+
+def finite_number(name: str, value: float) -> float:
+    """Return `value`, the setting called `name`, if it is a finite number.
+
+    Raises InputError otherwise, also for bools.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    # An integer may be too large for a float.
+    if not number or not abs(value) <= sys.float_info.max:
+        raise refused(name, value, "must be a finite number")
     return value
 
 

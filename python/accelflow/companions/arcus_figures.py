@@ -22,7 +22,6 @@ from accelflow.companions.drawing import (
     percent,
     powers_of_two,
 )
-from accelflow.companions.outcome import arcus_key
 from accelflow.findings import targets
 
 __all__ = ["figures"]
@@ -48,10 +47,7 @@ def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def _rows(report: Mapping[str, Any]) -> _Rows:
-    return {
-        arcus_key(report["name"], row["system"], row["what"]).removeprefix("arcus."): row
-        for row in report["rows"]
-    }
+    return {row["key"].removeprefix("arcus."): row for row in report["rows"]}
 
 
 def _paper(key: str) -> float:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 from accelflow import arcus, cerebros
@@ -88,22 +85,15 @@ def _arcus(seed: int, threads: int) -> _Found:
     reports = {
         name: arcus.experiment(name, seed=seed, threads=threads) for name in arcus.experiments()
     }
-    findings = _computed(
-        "table2", {_of_registers(row): row["gbit_per_s"] for row in table2["rows"]}
-    )
+    findings = _computed("table2", {row["key"]: row["gbit_per_s"] for row in table2["rows"]})
     for name, report in reports.items():
         findings += [_of_row(name, row) for row in report["rows"]]
     return findings, {"table2": table2, "reports": reports}
 
 
-def _of_registers(row: Mapping[str, Any]) -> str:
-    registers = (row["refill_bytes"], row["bucket_bytes"], row["interval_cycles"])
-    return f"arcus.table2.{','.join(map(str, registers))}"
-
-
 def _of_row(experiment: str, row: Mapping[str, Any]) -> Finding:
     """A row of an experiment of ARCUS; its reason is the engine's."""
-    key = arcus_key(experiment, row["system"], row["what"])
+    key = row["key"]
     ours = Estimate(row["ours"], row["half_width"])
     about: dict[str, Any] = {"experiment": experiment, "label": row["what"]}
     if row["why"]:
@@ -111,19 +101,6 @@ def _of_row(experiment: str, row: Mapping[str, Any]) -> Finding:
     if key in targets():
         return Finding.of(targets()[key], ours, **about)
     return Finding(key=key, kind="dynamic", unit=row["unit"], ours=ours, **about)
-
-
-def arcus_key(experiment: str, system: str, what: str) -> str:
-    """The key of a row of an experiment of ARCUS, by its system and by what it is."""
-    keys = _arcus_keys()[experiment]
-    name = keys.get("systems", {}).get(system, system)
-    return "arcus." + str(keys[what]).format(system=name)
-
-
-@cache
-def _arcus_keys() -> Mapping[str, Mapping[str, Any]]:
-    file = resources.files("accelflow.companions").joinpath("arcus_keys.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 #: The papers, and how what they report is computed with a seed and a number of threads.

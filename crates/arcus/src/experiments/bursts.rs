@@ -3,7 +3,7 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-use super::report::{Paper, Report, Row, Series};
+use super::report::{Report, Row, Series};
 use super::use_cases::shaped;
 use crate::control::Rate;
 use crate::parameters::{PANIC_BUFFER, datapath};
@@ -18,9 +18,28 @@ const SLICES: usize = 50;
 const EPISODES: u64 = 50;
 /// When VM2 begins to send less than it was promised.
 const CALMER: Time = Time::from_us(200);
-/// Slices before that, and those from where the paper says that both systems are alike.
-const PHASES: [(&str, std::ops::Range<usize>); 2] =
-    [("first 200 us", 0..20), ("from 380 us", 38..SLICES)];
+/// Part of the figure's time.
+struct Phase {
+    /// Its name in keys.
+    key: &'static str,
+    /// Its name on pages.
+    name: &'static str,
+    slices: std::ops::Range<usize>,
+}
+
+/// The time before that, and the time from where the paper says that both systems are alike.
+const PHASES: [Phase; 2] = [
+    Phase {
+        key: "burst",
+        name: "first 200 us",
+        slices: 0..20,
+    },
+    Phase {
+        key: "after",
+        name: "from 380 us",
+        slices: 38..SLICES,
+    },
+];
 /// The SLO of VM1's 99th percentile.
 const SLO_US: f64 = 1.0;
 
@@ -39,9 +58,9 @@ pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
     let panic = Course::of(&platform, &weighted, seed)?;
     let arcus = Course::of(&platform, &arcus, seed)?;
     let mut rows = Vec::new();
-    for (phase, slices) in PHASES {
+    for phase in &PHASES {
         for result in [&panic, &arcus] {
-            rows.extend(phase_rows(result, phase, slices.clone()));
+            rows.extend(phase_rows(result, phase));
         }
     }
     rows.extend(ratio_rows(&panic, &arcus));
@@ -122,82 +141,69 @@ fn flows() -> [Flow; 2] {
     ]
 }
 
-fn phase_rows(course: &Course, phase: &str, slices: std::ops::Range<usize>) -> Vec<Row> {
-    let name = course.name;
-    let (arcus, first) = (name == "Arcus", slices.start == 0);
+fn phase_rows(course: &Course, phase: &Phase) -> Vec<Row> {
+    let (name, slices) = (course.name, &phase.slices);
     let latencies = course.latencies(slices.clone());
     let mean = latencies.mean_ps().unwrap_or(0.0) / 1e6;
     let p99 = p99_us(latencies);
     let late = |samples: &&Samples| p99_us(Samples::clone(samples)) > SLO_US;
     let late = course.tiny[slices.clone()].iter().filter(late).count() as f64;
     let rate = course.large[slices.clone()].iter().sum::<f64>() / slices.len() as f64;
-    let silent = Paper::Silent(());
-    let (mean_paper, p99_paper, late_paper, rate_paper) = match (arcus, first) {
-        (true, _) => (
-            Paper::Is(0.5),
-            Paper::Within(0.0, 0.74),
-            Paper::Is(0.0),
-            if first { Paper::Is(32.0) } else { silent },
-        ),
-        (false, true) => (
-            silent,
-            Paper::Within(SLO_US, 1.41),
-            silent,
-            Paper::Within(32.0, 50.0),
-        ),
-        (false, false) => (silent, silent, silent, silent),
-    };
-    let why = match arcus {
-        true => {
+    let note = match name {
+        "Arcus" => {
             "0.3 us are the link's one-way latency and the memory's, of which the text says nothing, nor \
              where a latency ends."
         }
-        false => "",
+        _ => "",
     };
-    let row = |what: &str, unit, ours, paper| {
-        Row::new(name, format!("{what}, {phase}"), unit, ours, paper)
+    let row = |key: &str, what: &str, unit, ours| {
+        let key = format!("arcus.fig9.{}_{key}.{name}", phase.key);
+        Row::new(key, name, format!("{what}, {}", phase.name), unit, ours)
     };
     vec![
-        row("64 B mean", "us", mean, mean_paper).because(why),
-        row("64 B 99th percentile", "us", p99, p99_paper),
+        row("mean", "64 B mean", "us", mean).noting(note),
+        row("p99", "64 B 99th percentile", "us", p99),
         row(
+            "share_above_1_us",
             "10 us whose 99th percentile is above 1 us",
             "",
             late / slices.len() as f64,
-            late_paper,
         ),
-        row("1500 B", "Gbit/s", rate, rate_paper),
+        row("1500_b", "1500 B", "Gbit/s", rate),
     ]
 }
 
 /// The ratio of VM1's tail without shaping to its tail with it.
 fn ratio_rows(panic: &Course, arcus: &Course) -> Vec<Row> {
-    let row = |what: &str, ours, paper| Row::new("Arcus", what, "times", ours, paper);
-    let [(_, first), (_, last)] = PHASES;
+    let row = |key: &str, what: &str, ours| {
+        let key = format!("arcus.fig9.{key}_p99_over_arcus");
+        Row::new(key, "Arcus", what, "times", ours)
+    };
+    let [first, last] = PHASES.map(|phase| phase.slices);
     let times = |slices: &std::ops::Range<usize>| {
         panic.p99_us(slices.clone()) / arcus.p99_us(slices.clone())
     };
     let each = (0..SLICES).map(|slice| times(&(slice..slice + 1)));
     let most = each.fold(0.0, f64::max);
-    let why = "Which accelerator, how large the bursts and how deep the baseline's buffers are is not \
+    let note = "Which accelerator, how large the bursts and how deep the baseline's buffers are is not \
                printed.";
     vec![
         row(
+            "burst",
             "99th percentile, baseline over Arcus, first 200 us",
             times(&first),
-            Paper::Is(1.9),
         )
-        .because(why),
+        .noting(note),
         row(
+            "most",
             "99th percentile, baseline over Arcus, most in any 10 us",
             most,
-            Paper::Is(1.9),
         )
-        .because(why),
+        .noting(note),
         row(
+            "after",
             "99th percentile, baseline over Arcus, from 380 us",
             times(&last),
-            Paper::Is(1.0),
         ),
     ]
 }

@@ -2,7 +2,7 @@
 
 use accelflow_units::{Bytes, Time};
 
-use super::report::{Paper, Report, Row, Series};
+use super::report::{Report, Row, Series};
 use crate::parameters::{PANIC_BUFFER, ipsec, synthetic};
 use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
 
@@ -84,13 +84,30 @@ fn share(point: &(f64, [f64; 2])) -> f64 {
 
 fn pattern_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
     let (one, four) = (&patterns[0], &patterns[3]);
-    let row = |what: &str, ours, paper| Row::new(PANIC, what, "", ours, Paper::Is(paper));
+    let row =
+        |key: &str, what: &str, ours| Row::new(format!("arcus.fig3.{key}"), PANIC, what, "", ours);
     let [most, least] = [0, 8].map(|load: usize| total(&one[load]) / 32.0);
     let mut rows = vec![
-        row("pattern 1, most of the 32 Gbit/s", most, 0.32),
-        row("pattern 1, least of the 32 Gbit/s", least, 0.18),
-        row("pattern 4, most of VM1", share(&four[0]), 0.75),
-        row("pattern 4, least of VM1", share(&four[8]), 0.26),
+        row(
+            "pattern_1_share_most",
+            "pattern 1, most of the 32 Gbit/s",
+            most,
+        ),
+        row(
+            "pattern_1_share_least",
+            "pattern 1, least of the 32 Gbit/s",
+            least,
+        ),
+        row(
+            "pattern_4_vm1_most",
+            "pattern 4, most of VM1",
+            share(&four[0]),
+        ),
+        row(
+            "pattern_4_vm1_least",
+            "pattern 4, least of VM1",
+            share(&four[8]),
+        ),
     ];
     rows.extend(fair_rows(patterns));
     rows
@@ -110,23 +127,25 @@ fn fair_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
                twice the number and get no more: the paper names nothing that holds them back, and \
                whatever does would have to spare the 512 B of pattern 4.";
     let mut rows = Vec::new();
-    for (pattern, paper) in [(1, Paper::Is(0.7)), (4, Paper::Is(0.3))] {
+    for pattern in [1, 4] {
         if let Some(load) = fair(&patterns[pattern - 1]) {
+            let key = format!("arcus.fig3.pattern_{pattern}_fair_load_of_vm2");
             let what = format!("pattern {pattern}, load of VM2 at 50/50");
-            let row = Row::new(PANIC, what, "load", load, paper);
-            rows.push(if pattern == 1 { row.because(why) } else { row });
+            let row = Row::new(key, PANIC, what, "load", load);
+            rows.push(if pattern == 1 { row.noting(why) } else { row });
         }
     }
     for pattern in [2, 3] {
         let count = f64::from(u8::from(fair(&patterns[pattern - 1]).is_some()));
+        let key = format!("arcus.fig3.pattern_{pattern}_fair_points");
         let what = format!("pattern {pattern}, fair points");
-        rows.push(Row::new(PANIC, what, "", count, Paper::Is(0.0)));
+        rows.push(Row::new(key, PANIC, what, "", count));
     }
     let three = &patterns[2];
     let grown = three[8].1[0] / three[0].1[0];
-    let above = Paper::Above { above: 1.0 };
+    let key = "arcus.fig3.pattern_3_vm1_highest_over_lowest";
     let what = "pattern 3, VM1 at VM2's highest load over its lowest";
-    rows.push(Row::new(PANIC, what, "times", grown, above).because(
+    rows.push(Row::new(key, PANIC, what, "times", grown).noting(
         "The paper's VM1 may gain when VM2 sends more. Here the accelerator is busy at all loads, and a \
          message of VM2 takes the place of one of VM1 wherever both wait in one buffer; VM1 can gain only \
          where something else than the accelerator is short at low load, which the paper does not name.",
@@ -151,29 +170,29 @@ fn path_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     let system = "Host_noTS";
     let advantage = same.gbit_per_s(0) / same.gbit_per_s(1);
     let (of_same, of_multi) = (same.total_gbit_per_s(), multi.total_gbit_per_s());
+    let row = |key: &str, what: &str, unit, ours| {
+        Row::new(format!("arcus.fig3.{key}"), system, what, unit, ours)
+    };
     Ok(vec![
-        Row::new(
-            system,
+        row(
+            "same_path_vm1_over_vm2",
             "same path, VM1 over VM2",
             "times",
             advantage,
-            Paper::Is(4.0),
         ),
-        Row::new(
-            system,
+        row(
+            "same_path_over_multi_path",
             "same path over multi path",
             "",
             of_same / of_multi,
-            Paper::Is(0.55),
         ),
-        Row::new(
-            system,
+        row(
+            "multi_path_share_of_ideal",
             "multi path of the ideal 100 Gbit/s",
             "",
             of_multi / 100.0,
-            Paper::Is(0.85),
         ),
-        Row::new(system, "same path", "Gbit/s", of_same, Paper::Silent(())),
-        Row::new(system, "multi path", "Gbit/s", of_multi, Paper::Silent(())),
+        row("same_path", "same path", "Gbit/s", of_same),
+        row("multi_path", "multi path", "Gbit/s", of_multi),
     ])
 }

@@ -2,7 +2,7 @@
 
 use accelflow_units::{Bytes, Time};
 
-use super::report::{Paper, Report, Row, Series};
+use super::report::{Report, Row, Series};
 use crate::parameters::{aes_cbc, compression, datapath, ipsec, sha1_hmac, sha3_512};
 use crate::{
     Accelerator, Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, simulate,
@@ -68,13 +68,11 @@ fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
     let points = [1, 2, 4, 8, 12, 16].map(total).into_iter();
     let points = points.collect::<Result<Vec<_>, _>>()?;
     let most = points.last().map_or(f64::NAN, |point| point.1);
-    let rows = points[..4].iter().map(|(count, total)| {
-        let paper = match *count as u32 {
-            1 => Paper::Is(1.0),
-            _ => Paper::Silent(()),
-        };
+    let names = ["one_flow", "two_flows", "four_flows", "eight_flows"];
+    let rows = points.iter().zip(names).map(|((count, total), name)| {
+        let key = format!("arcus.fig7.{name}_of_16");
         let what = format!("{count} flows, of what 16 get");
-        Row::new("", what, "times", total / most, paper)
+        Row::new(key, "", what, "times", total / most)
     });
     let rows = rows.collect();
     let series = Series {
@@ -115,11 +113,11 @@ fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
     }
     let fair = series[0].points.iter().find(|point| point.0 == 16.0);
     let row = Row::new(
+        "arcus.fig7.vm1_over_vm2",
         "",
         "16 flows of 1 KB over 4 of 4 KB",
         "times",
         fair.map_or(f64::NAN, |point| point.1),
-        Paper::Is(1.0),
     );
     Ok((series, row))
 }
@@ -147,12 +145,13 @@ fn share(
 /// The traffic on the link in each direction for a byte of input: the cause of interference.
 fn egress_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     let row = |accelerator: Accelerator| {
+        let key = format!("arcus.fig7.egress_over_ingress.{}", accelerator.name);
         let what = format!("{}, bytes up for a byte down", accelerator.name);
         let platform = Platform::prototype(vec![accelerator]);
         let flow = Flow::new(0, Path::FunctionCall, Bytes(4_096), Arrivals::Backlogged);
         let result = simulate(&platform, &[flow], &Mechanism::NoShaping, &settings(seed))?;
         let ratio = result.up_bytes.get() as f64 / result.down_bytes.get() as f64;
-        Ok(Row::new("", what, "", ratio, Paper::Silent(())))
+        Ok(Row::new(key, "", what, "", ratio))
     };
     [sha3_512(), compression(), aes_cbc()]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The paper's experiments: our results beside the paper's.
+//! The paper's experiments: their results, by the keys of the paper's figures.
 //!
 //! All of them run on the one set of values of [`crate::parameters`]. An experiment states only its
 //! load: the flows, their paths, and the mechanism.
@@ -12,7 +12,7 @@ mod report;
 mod storage_users;
 mod use_cases;
 
-pub use report::{Experiment, Paper, Report, Row, Series};
+pub use report::{Experiment, Report, Row, Series};
 
 use crate::PlatformError;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use accelflow_kernel::ConfidenceInterval;
 
-use super::report::{Experiment, Paper, Report, Row, Series};
+use super::report::{Experiment, Report, Row, Series};
 use crate::PlatformError;
 
 /// Runs an experiment with the seeds from `seed` on, on so many threads. Each number is the mean over the
@@ -51,7 +51,7 @@ fn merged(reports: &[Report]) -> Report {
         return Report::default();
     };
     let rows = first.rows.iter().filter_map(|row| {
-        let same = |other: &&Row| (other.system, &other.what) == (row.system, &row.what);
+        let same = |other: &&Row| other.key == row.key;
         let all = reports.iter().map(|report| report.rows.iter().find(same));
         // A number that one run does not have would be the mean of the others.
         let all: Option<Vec<&Row>> = all.collect();
@@ -77,24 +77,12 @@ fn estimate(values: &[f64]) -> (f64, Option<f64>) {
     }
 }
 
-/// The mean, with the reason that runs give for their difference: most of them, or any if the mean itself is
-/// off by more than a quarter.
 fn row_of(all: &[&Row]) -> Row {
     let values: Vec<f64> = all.iter().map(|row| row.ours).collect();
     let (ours, half_width) = estimate(&values);
-    let far = match all[0].paper {
-        Paper::Is(paper) => (ours - paper).abs() > 0.25 * paper.abs(),
-        _ => false,
-    };
-    let mut reasons = all.iter().map(|row| row.why).filter(|row| !row.is_empty());
-    let why = match far || 2 * reasons.clone().count() > all.len() {
-        true => reasons.next().unwrap_or_default(),
-        false => "",
-    };
     Row {
         ours,
         half_width,
-        why,
         ..all[0].clone()
     }
 }

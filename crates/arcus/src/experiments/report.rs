@@ -18,26 +18,14 @@ pub struct Experiment {
     pub run: fn(u64) -> Result<Report, PlatformError>,
 }
 
-/// The paper's value of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Paper {
-    /// It is this.
-    Is(f64),
-    /// It is from the first to the second.
-    Within(f64, f64),
-    /// It is above this.
-    Above {
-        /// The bound.
-        above: f64,
-    },
-    /// It is not printed: a figure shows it, or it is ours alone.
-    Silent(()),
-}
-
-/// A number of ours beside the paper's.
+/// A number that an experiment measures.
+///
+/// What the paper reports is joined by `key`; this crate does not have it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
+    /// The key of the paper's figure, such as `arcus.fig8.vm1_loss_least.Host_noTS`; the paper need
+    /// not report it.
+    pub key: String,
     /// The system, if the row is of one.
     pub system: &'static str,
     /// Its description.
@@ -48,53 +36,43 @@ pub struct Row {
     pub ours: f64,
     /// Half the 95 % interval of that mean; none of a single run.
     pub half_width: Option<f64>,
-    /// The paper's.
-    pub paper: Paper,
-    /// The reason for a difference; empty if there is hardly any.
+    /// The reason for a difference from the paper's, to be shown only if there is one; may be empty.
     pub why: &'static str,
+    /// A remark to be shown whatever the difference; may be empty.
+    pub note: &'static str,
 }
 
 impl Row {
-    /// A row without a reason.
+    /// A row without reason and remark.
     pub fn new(
+        key: impl Into<String>,
         system: &'static str,
         what: impl Into<String>,
         unit: &'static str,
         ours: f64,
-        paper: Paper,
     ) -> Row {
         Row {
+            key: key.into(),
             system,
             what: what.into(),
             unit,
             ours,
             half_width: None,
-            paper,
             why: "",
+            note: "",
         }
     }
 
-    /// The same with a reason for the difference.
+    /// This row with the reason for a difference, if there should be one.
     #[must_use]
     pub fn because(self, why: &'static str) -> Row {
         Row { why, ..self }
     }
 
-    /// The difference of ours from the paper's: relative to the paper's, or, for what is a share of
-    /// something (no unit, the paper's below 1), the difference itself. Zero inside a range, `None`
-    /// if the paper does not say.
-    pub fn difference(&self) -> Option<f64> {
-        let nearest = match self.paper {
-            Paper::Is(value) => value,
-            Paper::Within(low, high) => self.ours.clamp(low, high),
-            Paper::Above { above } => self.ours.max(above),
-            Paper::Silent(()) => return None,
-        };
-        let gap = self.ours - nearest;
-        Some(match self.unit.is_empty() && nearest.abs() < 1.0 {
-            true => gap,
-            false => gap / nearest,
-        })
+    /// This row with a remark.
+    #[must_use]
+    pub fn noting(self, note: &'static str) -> Row {
+        Row { note, ..self }
     }
 }
 

@@ -3,7 +3,7 @@
 use accelflow_shaping::{Clock, FlowConfig, Splitting};
 use accelflow_units::{Bytes, Time};
 
-use super::report::{Paper, Report, Row, Series};
+use super::report::{Report, Row, Series};
 use crate::control::{Rate, registers_for};
 use crate::parameters::datapath;
 use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, simulate};
@@ -84,32 +84,32 @@ fn fig8_rows(curves: &[Vec<(f64, f64)>]) -> Vec<Row> {
     let none = "Host_noTS";
     vec![
         Row::new(
+            format!("arcus.fig8.vm1_loss_least.{none}"),
             none,
             "VM1's least loss beside more than 4 KB",
             "",
             least,
-            Paper::Is(0.36),
         ),
         Row::new(
+            format!("arcus.fig8.vm1_loss_greatest.{none}"),
             none,
             "VM1's greatest loss beside more than 4 KB",
             "",
             most,
-            Paper::Is(0.67),
         ),
         Row::new(
+            format!("arcus.fig8.vm2_loss_with_1_kb.{none}"),
             none,
             "VM2's loss with 1 KB",
             "",
             lost(curves[1][0].1),
-            Paper::Is(0.60),
         ),
         Row::new(
+            "arcus.fig8.deviation_from_half.Arcus",
             "Arcus",
             "largest deviation from half",
             "",
             worst,
-            Paper::Is(0.0),
         ),
     ]
 }

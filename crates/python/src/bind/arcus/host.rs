@@ -3,7 +3,7 @@
 use accelflow_arcus::control::{
     Command, FlowStatus, Manager, Outcome, Policy, Rate, Request, Runtime, Verdict,
 };
-use accelflow_arcus::experiments::{self, EXPERIMENTS, Report};
+use accelflow_arcus::experiments::{self, EXPERIMENTS};
 use accelflow_arcus::{
     Accelerator, Arrivals, Mechanism, Path, Platform, PlatformError, RunResult, Settings,
     StorageConfig, parameters, simulate_with,
@@ -47,16 +47,7 @@ pub(crate) fn arcus_experiment(
             known.join(", ")
         ))
     })?;
-    report_value(&report.map_err(failure)?).map(|value| value.to_string())
-}
-
-fn report_value(report: &Report) -> PyResult<Value> {
-    let mut value = serde_json::to_value(report).map_err(failure)?;
-    let rows = value["rows"].as_array_mut().into_iter().flatten();
-    for (row, it) in rows.zip(&report.rows) {
-        row["difference"] = json!(it.difference());
-    }
-    Ok(value)
+    serde_json::to_string(&report.map_err(failure)?).map_err(failure)
 }
 
 #[derive(Deserialize)]
