@@ -78,8 +78,8 @@ def test_inputs_can_be_changed_and_only_sensibly() -> None:
     for changes, said in [
         ({"gpus": 1.0}, "parameter = 'gpus': must be a key"),
         ({"pes": 0.5}, "must be a whole number from 1 to 256"),
-        ({"pes": float("nan")}, "must be finite"),
-        ({"pes": True}, "must be a number"),
+        ({"pes": float("nan")}, "pes = NaN: must be a whole number from 1 to 256"),
+        ({"pes": True}, "pes = true: must be a whole number from 1 to 256"),
     ]:
         with pytest.raises(InputError, match=said):
             chip.area(changes)

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError
+from accelflow.findings import targets
+from accelflow.parameters import checked
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
@@ -39,9 +41,12 @@ PAPER_AREA: Final[Mapping[str, float]] = {
 
 #: The figures of section VII.B.5 on energy.
 PAPER_ENERGY: Final[Mapping[str, float]] = {
-    "energy_reduction_vs_non_acc_ratio": 0.74,
-    "perf_per_watt_vs_non_acc_ratio": 7.2,
-    "perf_per_watt_vs_relief_ratio": 2.1,
+    name: targets()[f"accelflow.power_energy.{key}"].value
+    for name, key in (
+        ("energy_reduction_vs_non_acc_ratio", "energy_reduction_vs_Non-acc"),
+        ("perf_per_watt_vs_non_acc_ratio", "perf_per_watt_vs_Non-acc"),
+        ("perf_per_watt_vs_relief_ratio", "perf_per_watt_vs_RELIEF"),
+    )
 }
 
 #: Bytes moved for one invocation where results do not say: the data of one queue entry.
@@ -58,7 +63,7 @@ def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
     `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises InputError for an unknown
     name and a value out of range.
     """
-    return {"schema": AREA_SCHEMA, **_call(_native.area_model, _numbers(changes))}
+    return {"schema": AREA_SCHEMA, **_call(_native.area_model, checked("area", changes or {}))}
 
 
 def power(
@@ -69,10 +74,8 @@ def power(
     `changes` replaces inputs of the power model, `sizes` those of :func:`area`. Raises InputError
     for an unknown name and a value out of range.
     """
-    return {
-        "schema": POWER_SCHEMA,
-        **_call(_native.power_model, _numbers(sizes), _numbers(changes)),
-    }
+    inputs = checked("area", sizes or {}), checked("power", changes or {})
+    return {"schema": POWER_SCHEMA, **_call(_native.power_model, *inputs)}
 
 
 def energy(
@@ -101,7 +104,8 @@ def energy(
     if system is None:
         known = ", ".join(s.orchestrator for s in comparison.systems)
         raise InputError(f"no system '{orchestrator}' in the results; there are {known}")
-    sizes = {**_sizes_of(comparison), **_numbers(sizes)}
+    sizes = {**_sizes_of(comparison), **checked("area", sizes or {})}
+    changes = checked("power", changes or {})
     one_server = comparison.placement == "colocated"
     servers: list[list[ServiceResult]] = (
         [list(system.services)] if one_server else [[service] for service in system.services]
@@ -117,7 +121,7 @@ def energy(
             _native.energy_model,
             {
                 "area": sizes,
-                "power": _numbers(changes),
+                "power": changes,
                 "system": orchestrator,
                 **_second(services, measured, sizes, peak_bytes_per_s),
             },
@@ -212,15 +216,6 @@ def _sizes_of(comparison: Comparison) -> dict[str, float]:
     config = comparison.source.get("config", {})
     own = {key: key for key in config if key.partition(".")[0] in _OWN_SIZES}
     return {name: float(config[key]) for key, name in (keys | own).items() if key in config}
-
-
-def _numbers(changes: Mapping[str, float] | None) -> dict[str, float]:
-    for name, value in (changes or {}).items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{name} = {value!r}: must be a number")
-        if not math.isfinite(value):
-            raise InputError(f"{name} = {value!r}: must be finite")
-    return {name: float(value) for name, value in (changes or {}).items()}
 
 
 def _call(function: Any, *arguments: Mapping[str, Any]) -> dict[str, Any]:

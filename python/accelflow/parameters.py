@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, file_path, finite_number, refused
 from accelflow.files import parse_toml, read_text, why
 
 __all__ = [
     "Choice",
     "Engine",
     "Parameter",
+    "checked",
     "configured",
     "engines",
+    "flattened",
     "parameters",
     "read_config",
     "settings",
@@ -94,7 +96,7 @@ def parameters() -> list[Parameter]:
 
 def engines(tcp_cost_ns: float) -> list[Engine]:
     """All engines with their parameters, and the profile `paper` where TCP costs `tcp_cost_ns`."""
-    return list(_engines(_native.parameters(tcp_cost_ns)))
+    return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 
 @cache
@@ -121,7 +123,7 @@ def read_config(path: str | PathLike[str]) -> dict[str, float]:
     such as ``core.balancing = "random"``. Raises InputError for a file that cannot be read or is
     not TOML, for an unknown key and for a value that is not allowed.
     """
-    path = Path(path)
+    path = file_path("path", path)
     try:
         tree = parse_toml(read_text(path))
     except (OSError, ValueError) as error:
@@ -131,36 +133,51 @@ def read_config(path: str | PathLike[str]) -> dict[str, float]:
 
 def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
     """The parameters that the content of a TOML file sets, by key, as :func:`read_config`."""
-    found = _flatten(tree, "")
-    values = dict(found)
-    if len(values) < len(found):  # "a.b" in quotes and b in [a] are two keys to TOML
-        keys = [key for key, _ in found]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"{path}: {twice} is set twice")
+    try:
+        values = flattened(tree)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     return configured(values, f"{path}: ")
 
 
-def _flatten(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            found += _flatten(value, f"{name}.")
-        else:
-            found.append((name, value))
+def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of nested tables by dotted key: ``pes`` in ``accelerator`` is ``accelerator.pes``.
+
+    Raises InputError for a key that is set twice.
+    """
+    found: dict[str, Any] = {}
+    for key, value in _flatten(tree, ""):
+        if key in found:  # "a.b" in quotes and b in [a] are two keys to TOML
+            raise InputError(f"{key} is set twice")
+        found[key] = value
     return found
 
 
+def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{name}.")
+        else:
+            yield name, value
+
+
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """The numbers that `values` give parameters of the simulated server, by key.
+    """The numbers that `values` give parameters of the simulated server, as :func:`checked`."""
+    return checked("simulation", values, place)
+
+
+def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str, float]:
+    """The numbers that `values` give parameters of `engine`, by key without the engine's name.
 
     A choice may be given by its name. Raises InputError, with `place` in front, for an unknown key
     and for a value that is not allowed.
     """
+    if not isinstance(values, Mapping):
+        raise refused("parameters", values, "must be values by key")
     try:
         return {
-            key: _native.parameter_value("simulation", str(key), value)
-            for key, value in values.items()
+            key: _native.parameter_value(engine, str(key), value) for key, value in values.items()
         }
     except AccelflowError as error:
         raise InputError(f"{place}{error}") from error

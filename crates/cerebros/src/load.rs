@@ -2,6 +2,9 @@
 
 use accelflow_parameters::Refusal;
 
+/// More senders, each with a request under way, would fill the memory.
+const MAX_SENDERS: usize = 100_000_000;
+
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
@@ -68,7 +71,10 @@ impl Load {
             }
         }
         match self.arrivals {
-            Arrivals::Closed(0) => Err(Refusal::new("senders", 0, "must be at least 1")),
+            Arrivals::Closed(senders) if !(1..=MAX_SENDERS).contains(&senders) => {
+                let allowed = format!("must be a whole number from 1 to {MAX_SENDERS}");
+                Err(Refusal::new("senders", senders, allowed))
+            }
             Arrivals::Rate(rate) if !(rate > 0.0 && rate <= 1e12) => Err(Refusal::new(
                 "rate_rps",
                 rate,

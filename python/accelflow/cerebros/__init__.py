@@ -5,7 +5,7 @@ Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021: the analytic model of se
 Cerebros (:func:`simulate`), and the paper's figures beside ours (:func:`figures`).
 """
 
-from accelflow.cerebros.analytic import PAPER_SPEEDUPS, PARAMETERS, SCHEMA, designs
+from accelflow.cerebros.analytic import PAPER_SPEEDUPS, SCHEMA, designs
 from accelflow.cerebros.figures import LOAD_RATIO, REPLICATIONS, Row, figures
 from accelflow.cerebros.server import DESIGNS, SERVICES, Load, parameters, services, simulate
 
@@ -13,7 +13,6 @@ __all__ = [
     "DESIGNS",
     "LOAD_RATIO",
     "PAPER_SPEEDUPS",
-    "PARAMETERS",
     "REPLICATIONS",
     "SCHEMA",
     "SERVICES",

@@ -4,12 +4,12 @@ Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021, sections 5 and 6.1, Fig.
 """
 
 import json
-import math
 from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError
 from accelflow.findings import targets
+from accelflow.parameters import checked
 
 #: The name and version of the object that :func:`designs` returns.
 SCHEMA: Final = "accelflow.cerebros/1"
@@ -25,39 +25,17 @@ PAPER_SPEEDUPS: Final = {
     )
 }
 
-_COUNTS: Final = ("header_tasks", "payload_tasks", "traversals", "coalesced_traversals")
-PARAMETERS: Final = (
-    "rpc_cycles",
-    "payload_share_ratio",
-    "dispatch_share_ratio",
-    "accelerator_cycles",
-    "traversal_cycles",
-    "low_diameter_cycles",
-    *_COUNTS,
-)
-
 
 def designs(**parameters: float) -> dict[str, Any]:
     """Return the RPC layer's cycles for one request under each design.
 
-    Without `parameters` (see :data:`PARAMETERS`) they are those of the microservice UniqueId, and
-    each design has `paper_speedup_ratio`, None where the paper prints none. Raises InputError for
-    an unknown parameter and for a value of the wrong kind or out of range.
+    Without `parameters` (``accelflow explain cerebros.analytic`` lists them) they are those of the
+    microservice UniqueId, and each design has `paper_speedup_ratio`, None where the paper prints
+    none. Raises InputError for an unknown parameter and for a value that is not allowed.
     """
-    for name, value in parameters.items():
-        if name not in PARAMETERS:
-            raise InputError(f"unknown parameter '{name}'; known are {', '.join(PARAMETERS)}")
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
-            raise InputError(f"{name} = {value!r}: must be a finite number")
-        if name in _COUNTS and not (value == int(value) and 0 <= value < 2**32):
-            raise InputError(f"{name} = {value!r}: must be a whole number from 0 upwards")
-    whole = {n: int(v) if n in _COUNTS else float(v) for n, v in parameters.items()}
+    changes = checked("cerebros.analytic", parameters)
     try:
-        outcome = json.loads(_native.cerebros_designs(json.dumps(whole)))
+        outcome = json.loads(_native.cerebros_designs(json.dumps(changes)))
     except AccelflowError as error:
         raise InputError(str(error)) from error
     for design in outcome["designs"]:

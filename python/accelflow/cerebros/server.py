@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    finite_number,
+    refused,
+    texts,
+    whole_number,
+)
+from accelflow.parameters import checked
 
 #: The name and version of the object that :func:`simulate` returns.
 SCHEMA: Final = "accelflow.cerebros-server/1"
 
 SERVICES: Final = ("UID", "USR", "URL", "SG", "CP")
+
+#: The largest number that the engine can be given; what it accepts it says itself.
+_MOST: Final = 2**64 - 1
 
 #: The bars of Fig. 6, and the case that section 6.1 adds.
 DESIGNS: Final = ("None", "OP: P-Only", "P+H", "P+H coalesced", "P+H_PV", "Full")
@@ -58,15 +68,21 @@ class Load:
         arrivals = {name: value for name, value in given.items() if value is not None}
         if len(arrivals) > 1:
             raise InputError(f"{' and '.join(arrivals)}: at most one of them may be given")
-        _check_whole({"senders": self.senders or 0, "requests": self.requests, "seed": self.seed})
-        warmup = self.requests // 10 if self.warmup is None else self.warmup
-        _check_whole({"warmup": warmup})
         shares = {"unknown_ratio": self.unknown_ratio, "malformed_ratio": self.malformed_ratio}
-        _check_numbers({**arrivals, **shares})
+        for name, value in {**arrivals, **shares}.items():
+            finite_number(name, value)
+        requests = whole_number("requests", self.requests, 0, _MOST)
+        counts = {
+            "senders": self.senders or 0,
+            "warmup": requests // 10 if self.warmup is None else self.warmup,
+            "seed": self.seed,
+        }
+        for name, count in counts.items():
+            whole_number(name, count, 0, _MOST)
         return {
             "arrivals": arrivals or {"senders": 1},
-            "requests": self.requests,
-            "warmup": warmup,
+            "requests": requests,
+            "warmup": counts["warmup"],
             "seed": self.seed,
             **shares,
         }
@@ -91,15 +107,19 @@ def simulate(
     times then depend on the length of the run. Raises InputError for an unknown name and a value
     that is not allowed.
     """
-    changes = dict(parameters or {})
-    _check_numbers(changes)
+    if not isinstance(service, str):
+        raise refused("service", service, known=SERVICES)
+    if not isinstance(load, Load | None):
+        raise refused("load", load, "must be a Load")
+    changes = checked("cerebros", parameters or {})
+    designs = texts("designs", designs)
     if not designs:
         raise InputError("designs = []: must have at least one")
     request = {
         "service": service,
         "affinity": affinity,
         **(load or Load()).request(),
-        "parameters": {name: float(value) for name, value in changes.items()},
+        "parameters": changes,
     }
     runs = []
     for design in designs:
@@ -110,16 +130,3 @@ def simulate(
             raise InputError(str(error)) from error
         runs.append({"design": design, **outcome})
     return {"schema": SCHEMA, **request, "runs": runs}
-
-
-def _check_whole(values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
-            raise InputError(f"{name} = {value!r}: must be a whole number from 0 to 4294967295")
-
-
-def _check_numbers(values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        wrong = isinstance(value, bool) or not isinstance(value, int | float)
-        if wrong or not math.isfinite(value):
-            raise InputError(f"{name} = {value!r}: must be a finite number")
