@@ -17,15 +17,18 @@ pub enum Fallback {
     Exception,
     /// A message did not arrive in time, and the core terminated the request.
     TimedOut,
+    /// The chip does not have the next accelerator.
+    NoAccelerator,
 }
 
 impl Fallback {
     /// All reasons.
-    pub const ALL: [Fallback; 4] = [
+    pub const ALL: [Fallback; 5] = [
         Fallback::EnqueueDenied,
         Fallback::OverflowFull,
         Fallback::Exception,
         Fallback::TimedOut,
+        Fallback::NoAccelerator,
     ];
 
     /// The name in results.
@@ -35,6 +38,7 @@ impl Fallback {
             Fallback::OverflowFull => "overflow_full",
             Fallback::Exception => "exception",
             Fallback::TimedOut => "timed_out",
+            Fallback::NoAccelerator => "no_accelerator",
         }
     }
 }

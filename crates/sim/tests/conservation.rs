@@ -236,14 +236,32 @@ fn small_server() -> impl Strategy<Value = Config> {
         1..=2_u32,
         1..=4_u32,
         prop::sample::select(vec![64_u32, 512, 2_048]),
-        // One accelerator differs from the others: its place and its sizes, 0 for theirs.
-        (0..Accel::COUNT, 0..=3_u32, 0..=3_u32, 0..=3_u32),
+        // One accelerator differs from the others: its place, its instances, -1 for theirs and 0 for
+        // none, and its sizes, 0 for theirs.
+        (0..Accel::COUNT, -1..=3_i32, 0..=3_u32, 0..=3_u32),
         prop::sample::select(vec![0_u32, 500, 20_000]),
         // The most traces that run at once, or 0 for no limit, and where traces wait.
         (0..=5_u32, 0..=2_u32),
+        // The accelerators that the chip does not have.
+        prop_oneof![
+            2 => Just(Vec::new()),
+            1 => prop::sample::subsequence(Accel::ALL.to_vec(), 1..=Accel::COUNT),
+        ],
     );
     numbers.prop_map(
-        |(pes, input, output, overflow, engines, cores, inline, own, slice, (limit, parking))| {
+        |(
+            pes,
+            input,
+            output,
+            overflow,
+            engines,
+            cores,
+            inline,
+            own,
+            slice,
+            (limit, parking),
+            absent,
+        )| {
             let mut config = Config::default();
             for (key, value) in [
                 ("accelerator.pes", pes),
@@ -262,13 +280,16 @@ fn small_server() -> impl Strategy<Value = Config> {
             }
             let (index, instances, pes, entries) = own;
             for (what, value) in [
-                ("instances", instances),
-                ("pes", pes),
-                ("input_entries", entries),
-                ("output_entries", entries),
+                ("instances", f64::from(instances)),
+                ("pes", f64::from(pes)),
+                ("input_entries", f64::from(entries)),
+                ("output_entries", f64::from(entries)),
             ] {
                 let key = format!("{what}.{}", Accel::ALL[index]);
-                config.set(&key, f64::from(value)).unwrap();
+                config.set(&key, value).unwrap();
+            }
+            for accel in absent {
+                config.set(&format!("instances.{accel}"), 0.0).unwrap();
             }
             config
         },

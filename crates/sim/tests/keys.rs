@@ -215,16 +215,30 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// What it is the number of, its value a step on from 0, and what makes the step matter.
-type OwnRow = (&'static str, f64, &'static [(&'static str, f64)]);
+/// What it is the number of, its default and the value a step on, and what makes the step matter.
+type OwnRow = (&'static str, f64, f64, &'static [(&'static str, f64)]);
 
 /// Steps of what one accelerator has in place of the number for all, by what it is the number of.
-const OWN: [OwnRow; 4] = [
-    ("instances", 2.0, ONE_ELEMENT),
-    ("pes", 2.0, ONE_ELEMENT),
-    ("input_entries", 1.0, ONE_ELEMENT),
+const OWN: [OwnRow; 6] = [
+    ("instances", -1.0, 2.0, ONE_ELEMENT),
+    ("pes", 0.0, 2.0, ONE_ELEMENT),
+    ("input_entries", 0.0, 1.0, ONE_ELEMENT),
+    (
+        "overflow_entries",
+        -1.0,
+        0.0,
+        &[
+            ("accelerator.pes", 1.0),
+            ("accelerator.input_entries", 1.0),
+            // Few messages are compressed, so these two are slow.
+            ("speedup.Cmp", 0.01),
+            ("speedup.Dcmp", 0.01),
+        ],
+    ),
+    ("mean_operation_ns", 0.0, 1.0, NONE),
     (
         "output_entries",
+        0.0,
         64.0,
         &[
             ("accelerator.output_entries", 1.0),
@@ -236,9 +250,9 @@ const OWN: [OwnRow; 4] = [
 ];
 
 fn rows() -> Vec<Row> {
-    let own = OWN.into_iter().flat_map(|(what, value, enabled)| {
+    let own = OWN.into_iter().flat_map(|(what, from, to, enabled)| {
         let keys = own_keys(what).into_iter();
-        keys.map(move |key| (key, 0.0, value, AF, enabled))
+        keys.map(move |key| (key, from, to, AF, enabled))
     });
     ROWS.iter().copied().chain(own).collect()
 }

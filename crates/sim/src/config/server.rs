@@ -49,17 +49,21 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether `accel` takes the same time for every message.
-    pub(crate) fn is_fixed(&self, accel: Accel) -> bool {
-        accel == Accel::Rpc && self.accelerator.rpc_message > Time::ZERO
+    /// The time that `accel` takes for every operation, if it does not depend on what a core takes.
+    pub(crate) fn fixed(&self, accel: Accel) -> Option<Time> {
+        let own = self.accelerator.own[accel.index()].mean_operation;
+        let of_rpc = self.accelerator.rpc_message;
+        match accel {
+            _ if own > Time::ZERO => Some(own),
+            Accel::Rpc if of_rpc > Time::ZERO => Some(of_rpc),
+            _ => None,
+        }
     }
 
     /// The time that `accel` takes for an operation that takes a core of the base server `on_core`.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
-        if self.is_fixed(accel) {
-            return self.accelerator.rpc_message;
-        }
-        on_core.scale(1.0 / self.accelerator.speedup[accel.index()])
+        let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
+        self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
     /// The time that a dispatcher's transformation engine takes for `payload`.

@@ -236,7 +236,7 @@ fn turned_away(stations: &[Station<JobId>]) -> u64 {
 
 /// The share of `window` in which `servers` were busy, between two readings of their busy time.
 fn share(before: Time, after: Time, window: Time, servers: usize) -> f64 {
-    if window > Time::ZERO {
+    if window > Time::ZERO && servers > 0 {
         // Whole picoseconds, so that a share of all is 1 and not a rounding error more.
         (after - before).as_ps() as f64 / (window * servers as u64).as_ps() as f64
     } else {

@@ -51,9 +51,20 @@ pub struct AcceleratorConfig {
 }
 
 impl AcceleratorConfig {
-    /// Instances of `accel`.
+    /// Instances of `accel`; 0 if the chip does not have it.
     pub fn instances_of(&self, accel: Accel) -> usize {
-        own_or(self.own[accel.index()].instances, self.instances)
+        self.own[accel.index()].instances.unwrap_or(self.instances)
+    }
+
+    /// Whether the chip has `accel`.
+    pub fn has(&self, accel: Accel) -> bool {
+        self.instances_of(accel) > 0
+    }
+
+    /// Entries of the overflow area of each input queue of `accel`.
+    pub fn overflow_entries_of(&self, accel: Accel) -> usize {
+        let own = self.own[accel.index()].overflow_entries;
+        own.unwrap_or(self.overflow_entries)
     }
 
     /// Processing elements of each instance of `accel`.

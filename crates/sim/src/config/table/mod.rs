@@ -30,6 +30,8 @@ pub const PARAMETERS: Table<Config> = Table::new(&[
     own::PES,
     own::INPUT_ENTRIES,
     own::OUTPUT_ENTRIES,
+    own::OVERFLOW_ENTRIES,
+    own::MEAN_OPERATION,
     speedup::ROWS,
     exception::ROWS,
     scheduling::ROWS,

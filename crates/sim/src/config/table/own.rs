@@ -1,55 +1,129 @@
-//! What a type of accelerator has in place of the number for all types.
+//! What a type of accelerator has in place of what all types have.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_trace::Accel;
+use accelflow_units::Time;
 
 use crate::config::server::Config;
 
+/// Stands for a count that may be 0 where a type has the number for all.
+const NOT_OWN: f64 = -1.0;
+
 /// A row for one accelerator: Table III and section VI have one number for all types.
 macro_rules! row {
-    ($prefix:literal, $name:literal, $accel:ident, $unit:literal, $max:literal, $field:ident) => {
+    ($prefix:literal, $name:literal, $accel:ident, $unit:literal, $kind:expr, $default:expr,
+     $why:expr, $field:ident, $get:path, $set:path) => {
         Row {
             parameter: Parameter {
                 key: concat!($prefix, ".", $name),
                 unit: $unit,
-                kind: Kind::whole(0.0, $max),
-                default: 0.0,
+                kind: $kind,
+                default: $default,
                 provenance: Provenance::Paper,
                 source: "AccelFlow, section VI and Table III",
-                why: concat!(
-                    "0 takes accelerator.",
-                    $prefix,
-                    ": the processor evaluated has the same number of each type."
-                ),
+                why: $why,
             },
-            get: |config| config.accelerator.own[Accel::$accel.index()].$field as f64,
-            set: |config, value| {
-                config.accelerator.own[Accel::$accel.index()].$field = value as usize
-            },
+            get: |config| $get(config.accelerator.own[Accel::$accel.index()].$field),
+            set: |config, value| config.accelerator.own[Accel::$accel.index()].$field = $set(value),
         }
     };
 }
 
 /// The rows of all accelerators.
 macro_rules! rows {
-    ($prefix:literal, $unit:literal, $max:literal, $field:ident) => {
+    ($prefix:literal, $unit:literal, $kind:expr, $default:expr, $why:expr, $field:ident,
+     $get:path, $set:path) => {
         [
-            row!($prefix, "TCP", Tcp, $unit, $max, $field),
-            row!($prefix, "Encr", Encr, $unit, $max, $field),
-            row!($prefix, "Decr", Decr, $unit, $max, $field),
-            row!($prefix, "RPC", Rpc, $unit, $max, $field),
-            row!($prefix, "Ser", Ser, $unit, $max, $field),
-            row!($prefix, "Dser", Dser, $unit, $max, $field),
-            row!($prefix, "Cmp", Cmp, $unit, $max, $field),
-            row!($prefix, "Dcmp", Dcmp, $unit, $max, $field),
-            row!($prefix, "LdB", Ldb, $unit, $max, $field),
+            rows!(@ "TCP", Tcp, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "Encr", Encr, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "Decr", Decr, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "RPC", Rpc, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "Ser", Ser, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "Dser", Dser, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "Cmp", Cmp, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "Dcmp", Dcmp, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "LdB", Ldb, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
         ]
+    };
+    (@ $name:literal, $accel:ident, $prefix:literal, $unit:literal, $kind:expr, $default:expr,
+     $why:expr, $field:ident, $get:path, $set:path) => {
+        row!($prefix, $name, $accel, $unit, $kind, $default, $why, $field, $get, $set)
     };
 }
 
-pub(super) const INSTANCES: &[Row<Config>] = &rows!("instances", "", 16.0, instances);
-pub(super) const PES: &[Row<Config>] = &rows!("pes", "PEs", 1024.0, pes);
-pub(super) const INPUT_ENTRIES: &[Row<Config>] =
-    &rows!("input_entries", "entries", 65536.0, input_entries);
-pub(super) const OUTPUT_ENTRIES: &[Row<Config>] =
-    &rows!("output_entries", "entries", 65536.0, output_entries);
+pub(super) const INSTANCES: &[Row<Config>] = &rows!(
+    "instances",
+    "",
+    Kind::whole(NOT_OWN, 16.0),
+    NOT_OWN,
+    "-1 takes accelerator.instances: the processor evaluated has the same number of each type. 0 is a chip without this accelerator: a trace that comes to it goes on in software, on its core.",
+    instances,
+    own,
+    some
+);
+pub(super) const PES: &[Row<Config>] = &rows!(
+    "pes",
+    "PEs",
+    Kind::whole(0.0, 1024.0),
+    0.0,
+    "0 takes accelerator.pes: the processor evaluated has the same number of each type.",
+    pes,
+    number,
+    count
+);
+pub(super) const INPUT_ENTRIES: &[Row<Config>] = &rows!(
+    "input_entries",
+    "entries",
+    Kind::whole(0.0, 65536.0),
+    0.0,
+    "0 takes accelerator.input_entries: the processor evaluated has the same number of each type.",
+    input_entries,
+    number,
+    count
+);
+pub(super) const OUTPUT_ENTRIES: &[Row<Config>] = &rows!(
+    "output_entries",
+    "entries",
+    Kind::whole(0.0, 65536.0),
+    0.0,
+    "0 takes accelerator.output_entries: the processor evaluated has the same number of each type.",
+    output_entries,
+    number,
+    count
+);
+pub(super) const OVERFLOW_ENTRIES: &[Row<Config>] = &rows!(
+    "overflow_entries",
+    "entries",
+    Kind::whole(NOT_OWN, 1_048_576.0),
+    NOT_OWN,
+    "-1 takes accelerator.overflow_entries; 0 is a queue without an overflow area.",
+    overflow_entries,
+    own,
+    some
+);
+pub(super) const MEAN_OPERATION: &[Row<Config>] = &rows!(
+    "mean_operation_ns",
+    "ns",
+    Kind::number(0.0, 1_000_000_000.0),
+    0.0,
+    "0 divides what the operation takes a core by the speedup, as the paper does. Another value is the time of every operation of this type, whatever its payload and whatever it takes a core; to load and to write back come on top.",
+    mean_operation,
+    Time::as_ns_f64,
+    Time::from_ns_f64
+);
+
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+fn count(number: f64) -> usize {
+    number as usize
+}
+
+fn own(count: Option<usize>) -> f64 {
+    count.map_or(NOT_OWN, number)
+}
+
+fn some(number: f64) -> Option<usize> {
+    (number > NOT_OWN).then(|| count(number))
+}

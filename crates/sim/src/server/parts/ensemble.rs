@@ -148,11 +148,11 @@ fn stations(
 ) -> Result<Vec<Station<JobId>>, SimError> {
     let hardware = &config.accelerator;
     let mut stations = Vec::new();
-    for accel in Accel::ALL {
+    for accel in Accel::ALL.into_iter().filter(|&accel| hardware.has(accel)) {
         let sizes = Sizes {
             elements: hardware.pes_of(accel),
             input: hardware.input_entries_of(accel),
-            overflow: hardware.overflow_entries,
+            overflow: hardware.overflow_entries_of(accel),
             output: hardware.output_entries_of(accel),
         };
         let fewest = sizes.elements.min(sizes.input).min(sizes.output);

@@ -81,7 +81,7 @@ impl<'r> Timing<'r> {
     pub(crate) fn compute(&self, accel: Accel, on_core: Time, size: Bytes) -> Time {
         let half = self.config.accelerator.speedup_half;
         let mean = self.config.accelerated(accel, on_core);
-        if half == Bytes(0) || self.config.is_fixed(accel) {
+        if half == Bytes(0) || self.config.fixed(accel).is_some() {
             return mean;
         }
         mean.scale(1.0 / (self.endless[accel.index()] * share(size, half)))

@@ -196,7 +196,8 @@ impl Engine<'_> {
     }
 
     /// Reserves an element for a job's operation of `to`, if the manager promotes it, else an entry
-    /// of the central queue or of its overflow area. `None` if both are full.
+    /// of the central queue or of its overflow area. `None` if both are full, or if the chip does not
+    /// have the accelerator.
     fn reserve_centrally(
         &mut self,
         id: JobId,
@@ -205,11 +206,15 @@ impl Engine<'_> {
     ) -> Option<(TransferKind, Place)> {
         let job = self.jobs.get(id);
         let (latest, runtime) = (self.latest_start(job), self.operation_time(job));
+        let there = self.has(to);
         let job = self.jobs.get_mut(id);
         // The manager picks the instance later; accelerators may have different numbers of them.
         job.set_accel(to);
         job.unit.instance = 0;
         (job.entry.known, job.entry.missing) = (true, 1);
+        if !there {
+            return None;
+        }
         let queue = self.manager.queue()?;
         if let Some(instance) = queue.promote(to, latest, runtime, now) {
             job.unit.instance = instance;

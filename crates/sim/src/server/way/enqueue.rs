@@ -43,6 +43,10 @@ impl Engine<'_> {
         let (request, attempts) = (job.request, job.entry.attempts);
         let core = self.requests.get(request).core;
         let instances = config.accelerator.instances_of(job.accel) as u64;
+        if instances == 0 {
+            self.count_fallback(request, Fallback::NoAccelerator);
+            return self.run_software(id, running, now);
+        }
         let unit = Unit {
             instance: ((u64::from(core) + u64::from(attempts)) % instances) as u8,
             ..job.unit
@@ -110,11 +114,15 @@ impl Engine<'_> {
     }
 
     /// Reserves an entry for `job` at the accelerator that will execute its operation of `accel`:
-    /// in the input queue or in the overflow area. `None` if both are full.
+    /// in the input queue or in the overflow area. `None` if both are full, or if the chip does not
+    /// have the accelerator.
     pub(crate) fn reserve(&mut self, id: JobId, accel: Accel) -> Option<TransferKind> {
         let unit = self.host_for(id, accel);
         let job = self.jobs.get_mut(id);
         (job.accel, job.unit, job.entry.missing) = (accel, unit, 1);
+        if !self.has(unit.accel) {
+            return None;
+        }
         let station = self.ensemble.station_mut(unit);
         if station.reserve_input() {
             Some(TransferKind::Forward)
@@ -143,7 +151,11 @@ impl Engine<'_> {
 
     /// A message arrives at a TCP from outside, so no A-DMA engine is involved.
     pub(crate) fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
-        let unit = self.jobs.get(job).unit;
+        let unit = self.tcp_of(job);
+        self.jobs.get_mut(job).unit = unit;
+        if !self.has(unit.accel) {
+            return self.fall_back(job, None, now);
+        }
         self.receive_beyond(job, now);
         if self.reserve_entry(unit) {
             self.entry_filled(job, now);

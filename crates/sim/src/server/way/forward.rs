@@ -6,7 +6,7 @@ use crate::hardware::{Movement, Way};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
-use crate::server::state::{Event, JobId, Transfer, TransferKind, Unit};
+use crate::server::state::{Event, JobId, RequestId, Transfer, TransferKind, Unit};
 use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
@@ -51,8 +51,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Hands the rest of a job's trace to its core, as queue and overflow area are full: at once
-    /// if its payload is in memory, otherwise when it has been moved there from `source`.
+    /// Hands the rest of a job's trace to its core, as queue and overflow area are full or the chip
+    /// does not have the accelerator: at once if its payload is in memory, otherwise when it has been
+    /// moved there from `source`.
     pub(crate) fn fall_back(
         &mut self,
         id: JobId,
@@ -61,14 +62,23 @@ impl Engine<'_> {
     ) -> Result<(), SimError> {
         let job = self.jobs.get(id);
         let (request, unit, input) = (job.request, job.unit, job.operation.input);
-        self.count_fallback(request, Fallback::OverflowFull);
-        self.ensemble.station_mut(unit).turned_away += 1;
+        self.count_turned_away(request, unit);
         let Some(source) = source else {
             return self.run_software(id, false, now);
         };
         let movement = self.result_movement(id, input, source.place());
         self.transfer_from(source, id, TransferKind::Rescue, movement, now);
         Ok(())
+    }
+
+    /// Counts that `unit` has not taken an operation of a request.
+    pub(crate) fn count_turned_away(&mut self, request: RequestId, unit: Unit) {
+        if self.has(unit.accel) {
+            self.count_fallback(request, Fallback::OverflowFull);
+            self.ensemble.station_mut(unit).turned_away += 1;
+        } else {
+            self.count_fallback(request, Fallback::NoAccelerator);
+        }
     }
 
     /// Moves the data of a job out of the output queue of `source`.

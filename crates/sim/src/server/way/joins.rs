@@ -14,7 +14,6 @@ use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::state::{Job, JobId, Join, Meeting, Seat, Task, Transfer, TransferKind, Unit};
-use crate::stats::Fallback;
 
 impl Engine<'_> {
     /// An arm brings its data to its join, from the output queue of `source` or from memory.
@@ -83,6 +82,10 @@ impl Engine<'_> {
         job.unit.instance = instance;
         job.entry.known = self.manager.is_central();
         let (unit, request) = (job.unit, job.request);
+        if !self.has(to) {
+            self.count_turned_away(request, unit);
+            return Meeting::Core;
+        }
         let entry = match self.manager.queue() {
             Some(queue) => queue.reserve_for_join(),
             None => self.ensemble.station_mut(unit).reserve_for_join(),
@@ -93,8 +96,7 @@ impl Engine<'_> {
         if self.reserve_overflow(unit) {
             return Meeting::Overflow;
         }
-        self.count_fallback(request, Fallback::OverflowFull);
-        self.ensemble.station_mut(unit).turned_away += 1;
+        self.count_turned_away(request, unit);
         Meeting::Core
     }
 

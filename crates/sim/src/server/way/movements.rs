@@ -34,8 +34,9 @@ impl Engine<'_> {
 
     /// The movement of a job's entry to or from the overflow area of its accelerator.
     pub(crate) fn overflow_movement(&self, id: JobId, way: Way) -> Movement {
-        let entries = self.run.config.accelerator.overflow_entries.max(1) as u64;
         let job = self.jobs.get(id);
+        let hardware = &self.run.config.accelerator;
+        let entries = hardware.overflow_entries_of(job.unit.accel).max(1) as u64;
         let area = REGION * (OVERFLOW + job.unit.accel.index() as u64);
         Movement {
             way,

@@ -33,8 +33,16 @@ impl Engine<'_> {
         least.unwrap_or(own)
     }
 
+    /// Whether the chip has `accel`.
+    pub(crate) fn has(&self, accel: Accel) -> bool {
+        self.run.config.accelerator.has(accel)
+    }
+
     /// Whether `unit` has an element that no operation runs on or is on its way to.
     fn has_free_element(&self, unit: Unit) -> bool {
+        if !self.has(unit.accel) {
+            return false;
+        }
         let station = self.ensemble.station(unit);
         (station.load() as u64) < station.elements()
     }

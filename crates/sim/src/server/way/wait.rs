@@ -21,7 +21,7 @@ impl Engine<'_> {
             Parking::All => true,
             Parking::None => false,
         };
-        self.jobs.get_mut(id).entry.held = if keeps {
+        self.jobs.get_mut(id).entry.held = if keeps && self.has(Accel::Tcp) {
             self.hold_entry(id)
         } else {
             Held::Nowhere
@@ -29,11 +29,15 @@ impl Engine<'_> {
         self.await_message(id, now);
     }
 
-    /// The TCP at which a job waits.
+    /// The TCP at which a job waits or its message arrives: by the number of the instance that it was
+    /// at last, of which TCP may have fewer.
     pub(crate) fn tcp_of(&self, id: JobId) -> Unit {
+        let unit = self.jobs.get(id).unit;
+        let instances = self.run.config.accelerator.instances_of(Accel::Tcp);
         Unit {
             accel: Accel::Tcp,
-            ..self.jobs.get(id).unit
+            instance: (usize::from(unit.instance) % instances.max(1)) as u8,
+            ..unit
         }
     }
 
@@ -56,7 +60,6 @@ impl Engine<'_> {
     /// Gives up the entry in which a job has waited.
     fn release_held(&mut self, id: JobId, now: Time) {
         let unit = self.tcp_of(id);
-        let station = self.ensemble.station_mut(unit);
         match (self.jobs.get(id).entry.held, self.manager.queue()) {
             (Held::Input, Some(queue)) => {
                 if let Some(next) = queue.release() {
@@ -65,11 +68,11 @@ impl Engine<'_> {
             }
             (Held::Overflow, Some(queue)) => queue.release_overflow(),
             (Held::Input, None) => {
-                if let Some(refill) = station.release_input() {
+                if let Some(refill) = self.ensemble.station_mut(unit).release_input() {
                     self.refill(refill, now);
                 }
             }
-            (Held::Overflow, None) => station.release_overflow(),
+            (Held::Overflow, None) => self.ensemble.station_mut(unit).release_overflow(),
             (Held::Core | Held::Nowhere, _) => {}
         }
     }
