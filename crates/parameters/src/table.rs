@@ -22,12 +22,75 @@ pub struct Row<C> {
 #[derive(Debug)]
 pub struct Table<C: 'static> {
     sections: &'static [&'static [Row<C>]],
+    members: Members,
 }
+
+/// A group, such as `accelerator`, and the names of its members, such as `TCP`.
+type Members = (&'static str, &'static [&'static str]);
 
 impl<C> Table<C> {
     /// A table of `sections`, in the order in which they are listed.
     pub const fn new(sections: &'static [&'static [Row<C>]]) -> Table<C> {
-        Table { sections }
+        Table {
+            sections,
+            members: ("", &[]),
+        }
+    }
+
+    /// The same table, where what a member of `group` has of its own has a second spelling, in the
+    /// order of a file with a section for each member: `pes.TCP` is also `accelerator.TCP.pes`.
+    #[must_use]
+    pub const fn with_members(
+        self,
+        group: &'static str,
+        members: &'static [&'static str],
+    ) -> Table<C> {
+        Table {
+            sections: self.sections,
+            members: (group, members),
+        }
+    }
+
+    /// The second spelling of the parameter called `key`, if it has one.
+    pub fn by_member(&self, key: &str) -> Option<String> {
+        let (group, members) = self.members;
+        let (what, member) = key.split_once('.')?;
+        let known = members.contains(&member);
+        known.then(|| format!("{group}.{member}.{what}"))
+    }
+
+    /// Whether `key` is the second spelling of `of`.
+    fn is_by_member(&self, key: &str, of: &str) -> bool {
+        let begins = key.strip_prefix(self.members.0);
+        begins.is_some_and(|rest| rest.starts_with('.'))
+            && self.by_member(of).as_deref() == Some(key)
+    }
+
+    /// The spellings of keys that may have been meant by `key`, which is none: those of its member
+    /// where it names one, else all keys, and all second spellings where it begins like these.
+    fn spellings(&self, key: &str) -> Vec<String> {
+        let (group, members) = self.members;
+        let keys = self.parameters().map(|one| one.key.to_owned());
+        let parts: Vec<&str> = key.split('.').collect();
+        if group.is_empty() || parts.len() < 3 || parts[0] != group {
+            return keys.collect();
+        }
+        let by_member: Vec<String> = self
+            .parameters()
+            .filter_map(|one| self.by_member(one.key))
+            .collect();
+        let named = members
+            .iter()
+            .find(|name| name.eq_ignore_ascii_case(parts[1]));
+        match named.map(|name| format!("{group}.{name}.")) {
+            Some(section) => {
+                let of_member = by_member
+                    .into_iter()
+                    .filter(|key| key.starts_with(&section));
+                of_member.collect()
+            }
+            None => keys.chain(by_member).collect(),
+        }
     }
 
     /// All rows.
@@ -40,15 +103,18 @@ impl<C> Table<C> {
         self.rows().map(|row| &row.parameter)
     }
 
-    /// The row of the parameter `key`.
+    /// The row of the parameter `key`, in either spelling.
     ///
     /// # Errors
     /// [`Refusal`] of a key that is not in the table, with those that are spelt alike.
     pub fn row(&self, key: &str) -> Result<&'static Row<C>, Refusal> {
-        let found = self.rows().find(|row| row.parameter.key == key);
-        found.ok_or_else(|| {
-            let known = self.parameters().map(|parameter| parameter.key);
-            Refusal::unknown_key(key, known)
+        let is_asked = |row: &&Row<C>| {
+            let known = row.parameter.key;
+            known == key || self.is_by_member(key, known)
+        };
+        self.rows().find(is_asked).ok_or_else(|| {
+            let known = self.spellings(key);
+            Refusal::unknown_key(key, known.iter().map(String::as_str))
         })
     }
 

@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::choice::Choice;
 use crate::error::{ScenarioError, engine};
 use crate::names::{CostSource, FactSource};
-use crate::resolved::{Costs, Resolved};
+use crate::resolved::{Costs, Resolved, ResolvedChip};
 use crate::rules;
 use crate::scenario::{Limiter, Scenario};
-use crate::settings;
+use crate::settings::{self, Numbers};
 use accelflow_parameters::{Refusal, any_of, quoted};
 
 /// The only workload whose operations can be executed on real bytes, and so measured.
@@ -27,7 +27,7 @@ const MEASURED: Suite = Suite::SocialNetwork;
 pub struct Checked {
     pub(crate) scenario: Scenario,
     pub(crate) resolved: Resolved,
-    pub(crate) server: Config,
+    pub(crate) servers: Vec<Config>,
     pub(crate) services: Vec<Service>,
     pub(crate) systems: Vec<&'static dyn Orchestrator>,
     pub(crate) flows: BTreeMap<u16, FlowConfig>,
@@ -67,7 +67,7 @@ impl Scenario {
         let all = self.workload.services().map_err(engine)?;
         let systems = systems(&self.orchestrators)?;
         check_services(self, &all)?;
-        let config = settings::numbers(self)?;
+        let (config, chips) = chips(self)?;
         let ids = systems.iter().map(|system| system.id()).collect();
         let services: Vec<Service> = all
             .into_iter()
@@ -77,10 +77,10 @@ impl Scenario {
             .iter()
             .map(|service| service.name().to_owned())
             .collect();
-        let resolved = Resolved::new(self, ids, names, config);
+        let resolved = Resolved::new(self, ids, names, config, chips);
         check_fit(self, &resolved, &services)?;
         Ok(Checked {
-            server: settings::server(&resolved.config)?,
+            servers: servers(&resolved)?,
             flows: flows(&self.shaping)?,
             scenario: self.clone(),
             resolved,
@@ -100,6 +100,30 @@ impl Checked {
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
     }
+}
+
+/// The parameters of all chips, and those of each chip if there are several: a single chip is as
+/// if the scenario had its parameters.
+fn chips(scenario: &Scenario) -> Result<(Numbers, Vec<ResolvedChip>), ScenarioError> {
+    let common = settings::numbers(scenario)?;
+    let chips = settings::numbers_of_chips(scenario)?;
+    Ok(match &chips[..] {
+        [only] => (settings::merged(&common, &only.config), Vec::new()),
+        _ => (common, chips),
+    })
+}
+
+/// The server of each chip, in the order of the results.
+fn servers(resolved: &Resolved) -> Result<Vec<Config>, ScenarioError> {
+    let common = &resolved.config;
+    if resolved.chips.is_empty() {
+        return Ok(vec![settings::server(settings::CONFIG, common)?]);
+    }
+    let server = |chip: &ResolvedChip| {
+        let place = settings::place_of_chip(&chip.name);
+        settings::server(&place, &settings::merged(common, &chip.config))
+    };
+    resolved.chips.iter().map(server).collect()
 }
 
 fn wanted(scenario: &Scenario, service: &Service) -> bool {

@@ -21,8 +21,13 @@ pub enum ScenarioError {
         name: String,
     },
     /// Parameters of the server that do not go together.
-    #[error("config: {0}")]
-    Config(Refusal),
+    #[error("{place}: {refusal}")]
+    Config {
+        /// Where they are set.
+        place: String,
+        /// What is wrong.
+        refusal: Refusal,
+    },
     /// A recording that cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),

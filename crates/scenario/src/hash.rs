@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::check::Checked;
 use crate::error::ScenarioError;
-use crate::resolved::{Resolved, sha256};
+use crate::resolved::{Resolved, ResolvedChip, sha256};
 use crate::settings;
 
 impl Checked {
@@ -16,9 +16,14 @@ impl Checked {
     /// # Errors
     /// None in practice: all numbers are finite.
     pub fn canonical_json(&self) -> Result<String, ScenarioError> {
-        let config = settings::changed(&self.resolved.config);
+        let common = &self.resolved.config;
+        let changed = |chip: &ResolvedChip| ResolvedChip {
+            name: chip.name.clone(),
+            config: settings::changed(&settings::merged(common, &chip.config)),
+        };
         let resolved = Resolved {
-            config,
+            config: settings::changed(common),
+            chips: self.resolved.chips.iter().map(changed).collect(),
             ..self.resolved.clone()
         };
         let mut text = String::new();

@@ -12,6 +12,8 @@
 //! The number of threads is no part of a scenario, as results do not depend on it.
 
 mod check;
+mod chip;
+mod chip_schema;
 mod choice;
 mod error;
 mod hash;
@@ -30,6 +32,8 @@ mod shown;
 mod walks;
 
 pub use check::Checked;
+pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};
+pub use chip_schema::chip_schema;
 pub use choice::Choice;
 pub use error::ScenarioError;
 pub use idle::{SimulatedOperation, simulated_operations, simulated_payloads};
@@ -38,10 +42,10 @@ pub use limits::{
     SERVERLESS_RATE_RPS,
 };
 pub use names::{Arrivals, CostSource, FactSource, Remote};
-pub use resolved::{Costs, Resolved};
+pub use resolved::{Costs, Resolved, ResolvedChip};
 pub use rules::{allowed, choices};
 pub use run::{Outcome, RunOptions};
-pub use scenario::{Limiter, SCHEMA, Scenario, SchemaName, Setting};
+pub use scenario::{Limiter, NamedChip, SCHEMA, Scenario, SchemaName, Setting};
 pub use schema::json_schema;
 pub use walks::{
     TimesByCategory, WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service,

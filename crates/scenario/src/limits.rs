@@ -46,3 +46,7 @@ pub(crate) const MAX_TENANT: u64 = u16::MAX as u64;
 pub(crate) const MAX_PRIORITY: u64 = u8::MAX as u64;
 /// The largest value of a traffic shaper's register.
 pub(crate) const MAX_REGISTER: u64 = accelflow_shaping::Registers::MAX as u64;
+/// The most chips of a scenario.
+pub(crate) const MAX_CHIPS: usize = 64;
+/// The most characters of a chip's name.
+pub(crate) const MAX_CHIP_NAME: usize = 64;

@@ -85,6 +85,9 @@ pub struct Resolved {
     pub sizes: SizePreset,
     /// Parameters that were set, by key, as numbers.
     pub config: BTreeMap<String, f64>,
+    /// The chips that are compared, if they are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chips: Vec<ResolvedChip>,
     /// When responses are due, by service, in us.
     pub slo_us: BTreeMap<String, f64>,
     /// The SLO of the others, in response times on an idle server.
@@ -97,12 +100,22 @@ pub struct Resolved {
     pub shaping: BTreeMap<u16, Vec<Limiter>>,
 }
 
+/// One of several chips of a checked scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResolvedChip {
+    /// What results call it.
+    pub name: String,
+    /// Parameters that it sets, by key, as numbers.
+    pub config: BTreeMap<String, f64>,
+}
+
 impl Resolved {
     pub(crate) fn new(
         scenario: &Scenario,
         orchestrators: Vec<&'static str>,
         services: Vec<String>,
         config: BTreeMap<String, f64>,
+        chips: Vec<ResolvedChip>,
     ) -> Resolved {
         let rates = rates(scenario);
         let recording = scenario.recording.as_ref();
@@ -126,6 +139,7 @@ impl Resolved {
             remote: scenario.remote,
             sizes: sizes(scenario),
             config,
+            chips,
             slo_us: scenario.slo_us.clone(),
             slo_factor: scenario.slo_factor,
             tenants: without_zeros(&scenario.tenants),

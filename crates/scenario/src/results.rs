@@ -15,9 +15,19 @@ impl Outcome {
     /// The outcome as JSON: `systems`, `profile_parameters` and `cohort_links` of the schema
     /// `accelflow.compare/1`.
     pub fn to_json(&self) -> Value {
-        let system = |system: &SystemResult| self.system_json(system);
+        let mut systems: Vec<Value> = self
+            .systems
+            .iter()
+            .map(|one| self.system_json(one))
+            .collect();
+        let of_chip = systems.len() / self.chips.len().max(1);
+        for (chip, systems) in self.chips.iter().zip(systems.chunks_mut(of_chip.max(1))) {
+            for system in systems {
+                system["chip"] = chip.as_str().into();
+            }
+        }
         json!({
-            "systems": self.systems.iter().map(system).collect::<Vec<_>>(),
+            "systems": systems,
             "profile_parameters": parameters_json(&self.profile_parameters),
             "cohort_links": self.cohort_links,
         })
@@ -116,13 +126,18 @@ fn service_json(result: &ServiceResult) -> Value {
     })
 }
 
-/// Operations that ran on a core instead, by every reason.
+/// Operations that ran on a core instead, by every reason; that the chip does not have an accelerator
+/// is a reason only where it was one.
 fn fallbacks_json(result: &ServiceResult) -> Value {
     let count = |reason: &Fallback| {
         let count = result.fallbacks.get(reason).copied().unwrap_or(0);
         (reason.name(), count)
     };
-    let counts: BTreeMap<&str, u64> = Fallback::ALL.iter().map(count).collect();
+    let counts = Fallback::ALL.iter().map(count);
+    let absent = Fallback::NoAccelerator.name();
+    let counts: BTreeMap<&str, u64> = counts
+        .filter(|(reason, count)| *count > 0 || *reason != absent)
+        .collect();
     json!(counts)
 }
 

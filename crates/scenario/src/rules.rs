@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 use crate::choice::Choice;
 use crate::error::ScenarioError;
 use crate::limits::{
-    MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US,
-    MAX_TCP_COST_NS, MAX_TENANT, MIN_RATE_RPS, MIN_REQUESTS,
+    MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS,
+    MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS, MAX_TENANT, MIN_RATE_RPS, MIN_REQUESTS,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote};
 use crate::scenario::SCHEMA;
-use crate::settings::setting;
+use crate::settings::{place_of_chip, setting};
 use crate::shown::shown;
 use accelflow_parameters::number_text;
 use accelflow_parameters::{Refusal, any_of};
@@ -43,6 +43,8 @@ enum Kind {
     Positive(f64),
     /// Parameters of the server by key.
     Settings,
+    /// Chips: each with a name and parameters of its own.
+    Chips,
     /// Values by service.
     ByService(&'static Kind),
     /// Limits by tenant.
@@ -78,6 +80,7 @@ const FIELDS: &[Field] = &[
     Field("remote", CLOSED, Kind::Choice(Remote::names)),
     Field("sizes", OPEN, Kind::Choice(SizePreset::names)),
     Field("config", CLOSED, Kind::Settings),
+    Field("chips", CLOSED, Kind::Chips),
     Field(
         "slo_us",
         CLOSED,
@@ -96,6 +99,12 @@ const FIELDS: &[Field] = &[
         Kind::ByService(&Kind::Whole(0, MAX_PRIORITY)),
     ),
     Field("shaping", CLOSED, Kind::Shaping),
+];
+
+/// The fields of a chip.
+const CHIP: &[Field] = &[
+    Field("name", CLOSED, Kind::Text("a text")),
+    Field("config", CLOSED, Kind::Settings),
 ];
 
 /// The fields of a limit of a traffic shaper.
@@ -173,6 +182,9 @@ impl Kind {
             Kind::Number(least, most) => format!("a number from {least} to {}", number_text(*most)),
             Kind::Positive(most) => format!("a number above 0, at most {}", number_text(*most)),
             Kind::Settings => "a mapping from parameters to values".to_owned(),
+            Kind::Chips => {
+                format!("a list of at most {MAX_CHIPS} chips, each {{name, config}}")
+            }
             Kind::ByService(of) => format!("a mapping from services to {}", of.allowed()),
             Kind::Shaping => "a mapping from tenants to limits".to_owned(),
         }
@@ -182,7 +194,8 @@ impl Kind {
         match (self, value) {
             (Kind::Settings, Value::Object(settings)) => settings
                 .iter()
-                .try_for_each(|(key, value)| setting(key, value).map(drop)),
+                .try_for_each(|(key, value)| setting(place, key, value).map(drop)),
+            (Kind::Chips, Value::Array(chips)) if chips.len() <= MAX_CHIPS => check_chips(chips),
             (Kind::ByService(of), Value::Object(values)) => values
                 .iter()
                 .try_for_each(|(name, value)| of.check(&format!("{place}['{name}']"), value)),
@@ -213,7 +226,7 @@ impl Kind {
             Kind::Positive(most) => value
                 .as_f64()
                 .is_some_and(|number| number > 0.0 && number <= *most),
-            Kind::Settings | Kind::ByService(_) | Kind::Shaping => false,
+            Kind::Settings | Kind::Chips | Kind::ByService(_) | Kind::Shaping => false,
         }
     }
 
@@ -224,6 +237,30 @@ impl Kind {
             _ => refusal,
         }
     }
+}
+
+fn check_chips(chips: &[Value]) -> Result<(), ScenarioError> {
+    let mut names = Vec::new();
+    for (index, chip) in chips.iter().enumerate() {
+        let place = format!("chips[{index}]");
+        let Some(fields) = chip.as_object() else {
+            let allowed = "must be an object with name and config";
+            return Err(Refusal::new(place, shown(chip), allowed).into());
+        };
+        let given = fields.get("name").unwrap_or(&Value::Null);
+        let name = given.as_str().unwrap_or_default();
+        if !(1..=MAX_CHIP_NAME).contains(&name.chars().count()) {
+            let allowed = format!("must be a text of 1 to {MAX_CHIP_NAME} characters");
+            return Err(Refusal::new(format!("{place}.name"), shown(given), allowed).into());
+        }
+        if names.contains(&name) {
+            let (place, name) = ("chips", name.to_owned());
+            return Err(ScenarioError::Twice { place, name });
+        }
+        names.push(name);
+        check_fields(CHIP, fields, &format!("{}.", place_of_chip(name)))?;
+    }
+    Ok(())
 }
 
 fn check_limits(tenant: &str, limits: &Value) -> Result<(), ScenarioError> {

@@ -21,8 +21,10 @@ pub struct RunOptions {
 /// What a run found.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The results of each system, in the order of the scenario.
+    /// The results of each system, in the order of the scenario; of each chip, one after the other.
     pub systems: Vec<SystemResult>,
+    /// The names of the chips; empty if there is one.
+    pub chips: Vec<String>,
     /// The numbers that the costs rest on.
     pub profile_parameters: Vec<ProfileParameter>,
     /// The pairs of accelerators that Cohort links: `TCP>Decr`.
@@ -49,15 +51,34 @@ impl Checked {
             let allowed = "must be a number from 0 to 1";
             return Err(Refusal::number("tail_share", tail_share, allowed).into());
         }
-        let setup = Setup::new(self)?;
-        let comparison = setup.comparison(self, options.threads, tail_share);
-        let systems = compare(&comparison, progress).map_err(engine)?;
-        let link = |(from, to)| format!("{from}>{to}");
-        Ok(systems.map(|systems| Outcome {
-            systems,
-            profile_parameters: setup.profile.parameters().to_vec(),
-            cohort_links: setup.plan.links.pairs().map(link).collect(),
+        let mut outcome = Outcome {
+            systems: Vec::new(),
+            chips: self
+                .resolved
+                .chips
+                .iter()
+                .map(|chip| chip.name.clone())
+                .collect(),
+            profile_parameters: Vec::new(),
+            cohort_links: Vec::new(),
             has_tails: tail_share > 0.0,
-        }))
+        };
+        let chips = self.servers.len() as u64;
+        for (server, before) in self.servers.iter().zip(0_u64..) {
+            let setup = Setup::new(self, server)?;
+            let comparison = setup.comparison(self, options.threads, tail_share);
+            // All chips serve the same requests.
+            let progress = |done, all: u64| progress(before * all + done, chips * all);
+            let Some(systems) = compare(&comparison, &progress).map_err(engine)? else {
+                return Ok(None);
+            };
+            outcome.systems.extend(systems);
+            if before == 0 {
+                let link = |(from, to)| format!("{from}>{to}");
+                outcome.profile_parameters = setup.profile.parameters().to_vec();
+                outcome.cohort_links = setup.plan.links.pairs().map(link).collect();
+            }
+        }
+        Ok(Some(outcome))
     }
 }

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{self, ByName};
 use crate::limits::{
-    ASSUMED_TCP_COST_NS, DEFAULT_REQUESTS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS,
-    MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
+    ASSUMED_TCP_COST_NS, DEFAULT_REQUESTS, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS,
+    MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS,
+    PAPER_SLO_FACTOR,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote};
 
@@ -86,6 +87,10 @@ pub struct Scenario {
     pub sizes: Option<SizePreset>,
     /// Parameters of the server by key; `accelflow explain` lists them.
     pub config: BTreeMap<String, Setting>,
+    /// Chips to compare side by side, in the order of the results. Empty: one, which config
+    /// describes.
+    #[schemars(length(max = MAX_CHIPS))]
+    pub chips: Vec<NamedChip>,
     /// When responses are due after their requests, by service, in us.
     pub slo_us: BTreeMap<String, f64>,
     /// The order of input queues. Null: what config says, or fifo.
@@ -122,6 +127,18 @@ pub struct Limiter {
     /// Cycles of the shaper's clock of 250 MHz from one refill to the next.
     #[schemars(range(min = 1, max = MAX_REGISTER))]
     pub interval: u64,
+}
+
+/// One of several chips of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedChip {
+    /// What results call it.
+    #[schemars(length(min = 1, max = MAX_CHIP_NAME))]
+    pub name: String,
+    /// Parameters of the server by key, in place of those in the scenario's config.
+    #[serde(default)]
+    pub config: BTreeMap<String, Setting>,
 }
 
 /// The value of a parameter of the server: a number in its unit, or the name of a choice.
@@ -164,6 +181,7 @@ impl Default for Scenario {
             remote: Remote::Short,
             sizes: None,
             config: BTreeMap::new(),
+            chips: Vec::new(),
             slo_us: BTreeMap::new(),
             policy: None,
             slo_factor: Some(PAPER_SLO_FACTOR),

@@ -7,30 +7,82 @@ use accelflow_sim::config::PARAMETERS;
 use serde_json::Value;
 
 use crate::error::ScenarioError;
-use crate::scenario::{Scenario, Setting};
+use crate::resolved::ResolvedChip;
+use crate::scenario::{NamedChip, Scenario, Setting};
 use crate::shown::shown;
+use accelflow_parameters::{Refusal, number_text};
+
+/// Where the parameters of all chips are set.
+pub(crate) const CONFIG: &str = "config";
 
 /// The parameter that [`Scenario::policy`] sets.
 const POLICY: &str = "scheduling.policy";
 
-/// The numbers that `scenario` gives parameters, by key.
-pub(crate) fn numbers(scenario: &Scenario) -> Result<BTreeMap<String, f64>, ScenarioError> {
-    let mut found = BTreeMap::new();
-    for (key, value) in &scenario.config {
-        let value = match value {
-            Setting::Number(number) => Value::from(*number),
-            Setting::Name(name) => Value::from(name.as_str()),
-        };
-        found.insert(key.clone(), setting(key, &value)?);
-    }
+/// Numbers of parameters, by key.
+pub(crate) type Numbers = BTreeMap<String, f64>;
+
+/// The numbers that `scenario` gives parameters, by key, whatever the chip.
+pub(crate) fn numbers(scenario: &Scenario) -> Result<Numbers, ScenarioError> {
+    let mut found = numbers_of(CONFIG, &scenario.config)?;
     if let Some(policy) = scenario.policy {
         found.insert(POLICY.to_owned(), f64::from(policy.number()));
     }
     Ok(found)
 }
 
+/// The numbers that each chip of `scenario` gives parameters, but for those that the scenario sets
+/// outside of its config.
+pub(crate) fn numbers_of_chips(scenario: &Scenario) -> Result<Vec<ResolvedChip>, ScenarioError> {
+    let numbers_of_chip = |chip: &NamedChip| {
+        let place = format!("{}.{CONFIG}", place_of_chip(&chip.name));
+        let mut config = numbers_of(&place, &chip.config)?;
+        if scenario.policy.is_some() {
+            config.remove(POLICY);
+        }
+        let name = chip.name.clone();
+        Ok(ResolvedChip { name, config })
+    };
+    scenario.chips.iter().map(numbers_of_chip).collect()
+}
+
+/// The numbers that `config`, which is at `place`, gives parameters, by key.
+fn numbers_of(place: &str, config: &BTreeMap<String, Setting>) -> Result<Numbers, ScenarioError> {
+    let mut found = BTreeMap::new();
+    for (key, value) in config {
+        let value = match value {
+            Setting::Number(number) => Value::from(*number),
+            Setting::Name(name) => Value::from(name.as_str()),
+        };
+        let (known, number) = setting(place, key, &value)?;
+        if found.insert(known.to_owned(), number).is_some() {
+            let allowed = format!("must not be set again: it is another spelling of {known}");
+            let place = format!("{place}.{key}");
+            return Err(Refusal::new(place, parameter_text(known, number), allowed).into());
+        }
+    }
+    Ok(found)
+}
+
+/// `number` as users write it for the parameter called `key`.
+fn parameter_text(key: &str, number: f64) -> String {
+    let parameter = PARAMETERS.parameter(key);
+    parameter.map_or_else(|_| number_text(number), |parameter| parameter.text(number))
+}
+
+/// Where the chip called `name` is.
+pub(crate) fn place_of_chip(name: &str) -> String {
+    format!("chips['{name}']")
+}
+
+/// `common` with `own` in place of what both have.
+pub(crate) fn merged(common: &Numbers, own: &Numbers) -> Numbers {
+    let mut all = common.clone();
+    all.extend(own.iter().map(|(key, value)| (key.clone(), *value)));
+    all
+}
+
 /// Only those numbers that are not their parameters' defaults.
-pub(crate) fn changed(numbers: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+pub(crate) fn changed(numbers: &Numbers) -> Numbers {
     let is_default = |key: &str, value: f64| {
         let parameter = PARAMETERS.parameter(key);
         parameter.is_ok_and(|parameter| parameter.default == value)
@@ -41,21 +93,27 @@ pub(crate) fn changed(numbers: &BTreeMap<String, f64>) -> BTreeMap<String, f64> 
     changed.map(|(key, value)| (key.clone(), *value)).collect()
 }
 
-/// The server with these numbers.
-pub(crate) fn server(numbers: &BTreeMap<String, f64>) -> Result<Config, ScenarioError> {
+/// The server with these numbers, which are from `place`.
+pub(crate) fn server(place: &str, numbers: &Numbers) -> Result<Config, ScenarioError> {
+    let refused = |refusal| ScenarioError::Config {
+        place: place.to_owned(),
+        refusal,
+    };
     let mut config = Config::default();
     for (key, value) in numbers {
-        PARAMETERS
-            .set(&mut config, key, *value)
-            .map_err(ScenarioError::Config)?;
+        PARAMETERS.set(&mut config, key, *value).map_err(refused)?;
     }
-    config.check().map_err(ScenarioError::Config)?;
+    config.check().map_err(refused)?;
     Ok(config)
 }
 
-/// The number that `value` gives the parameter called `key`: itself, or that of the choice that it
-/// names.
-pub(crate) fn setting(key: &str, value: &Value) -> Result<f64, ScenarioError> {
+/// The key of the parameter called `key` at `place`, in the spelling of results, and the number that
+/// `value` gives it: itself, or that of the choice that it names.
+pub(crate) fn setting(
+    place: &str,
+    key: &str,
+    value: &Value,
+) -> Result<(&'static str, f64), ScenarioError> {
     let parameter = PARAMETERS.parameter(key)?;
     let number = match value {
         Value::String(name) => parameter.number_of(name),
@@ -64,5 +122,12 @@ pub(crate) fn setting(key: &str, value: &Value) -> Result<f64, ScenarioError> {
             None => Err(parameter.refusal(shown(other))),
         },
     };
-    number.map_err(|refusal| refusal.within("config").into())
+    let number = number.map_err(|refusal| {
+        let refusal = Refusal {
+            place: key.to_owned(),
+            ..refusal
+        };
+        refusal.within(place)
+    })?;
+    Ok((parameter.key, number))
 }

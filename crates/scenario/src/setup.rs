@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use accelflow_sim::Config;
 use accelflow_sim::compare::Comparison;
 use accelflow_sim::plan::Plan;
 use accelflow_trace::{Image, templates};
@@ -16,8 +17,9 @@ use crate::error::{ScenarioError, engine};
 use crate::names::FactSource;
 use crate::resolved::Costs;
 
-/// What a comparison borrows.
-pub(crate) struct Setup {
+/// What a comparison on one chip borrows.
+pub(crate) struct Setup<'c> {
+    server: &'c Config,
     pub(crate) plan: Plan,
     pub(crate) profile: Profile,
     arrivals: ArrivalProcess,
@@ -27,8 +29,8 @@ pub(crate) struct Setup {
     priorities: Vec<u8>,
 }
 
-impl Setup {
-    pub(crate) fn new(checked: &Checked) -> Result<Setup, ScenarioError> {
+impl<'s> Setup<'s> {
+    pub(crate) fn new(checked: &Checked, server: &'s Config) -> Result<Setup<'s>, ScenarioError> {
         let (scenario, resolved) = (&checked.scenario, &checked.resolved);
         let image = memory()?;
         let profile = profile(checked, &image)?;
@@ -38,7 +40,8 @@ impl Setup {
         };
         let due = |(name, &us): (&String, &f64)| (name.clone(), Time::from_ns_f64(us * 1e3));
         Ok(Setup {
-            plan: plan(checked, &profile, &image)?,
+            plan: plan(checked, server, &profile, &image)?,
+            server,
             profile,
             arrivals: resolved
                 .arrivals
@@ -63,7 +66,7 @@ impl Setup {
     ) -> Comparison<'c> {
         let resolved = &checked.resolved;
         Comparison {
-            config: &checked.server,
+            config: self.server,
             plan: &self.plan,
             orchestrators: &checked.systems,
             placement: resolved.placement,
@@ -120,12 +123,17 @@ fn profile(checked: &Checked, image: &Image) -> Result<Profile, ScenarioError> {
 }
 
 /// What the simulator executes.
-fn plan(checked: &Checked, profile: &Profile, image: &Image) -> Result<Plan, ScenarioError> {
+fn plan(
+    checked: &Checked,
+    server: &Config,
+    profile: &Profile,
+    image: &Image,
+) -> Result<Plan, ScenarioError> {
     let sizes = PayloadSizes::preset(checked.resolved.sizes);
     let plan = Plan::new(profile, image, &sizes).map_err(engine)?;
     Ok(match checked.resolved.facts {
         FactSource::Common => plan,
-        FactSource::Drawn => plan.with_odds(&checked.server.facts.odds().map_err(engine)?),
+        FactSource::Drawn => plan.with_odds(&server.facts.odds().map_err(engine)?),
         FactSource::Recorded => plan.with_recorded_facts(profile)?,
     })
 }

@@ -201,6 +201,39 @@ fn every_row_says_why_and_names_its_unit() {
 }
 
 #[test]
+fn what_one_accelerator_has_can_be_spelt_in_the_order_of_a_file() {
+    for accel in Accel::ALL {
+        let what = [
+            "instances",
+            "pes",
+            "input_entries",
+            "output_entries",
+            "overflow_entries",
+            "mean_operation_ns",
+            "speedup",
+        ];
+        for what in what {
+            let (key, by_member) = (
+                format!("{what}.{accel}"),
+                format!("accelerator.{accel}.{what}"),
+            );
+            assert_eq!(PARAMETERS.parameter(&by_member).unwrap().key, key);
+            assert_eq!(PARAMETERS.by_member(&key), Some(by_member));
+        }
+    }
+    assert_eq!(PARAMETERS.by_member("core.count"), None);
+    for (wrong, hint) in [
+        ("accelerator.TCP.pez", "accelerator.TCP.pes"),
+        ("accelerator.tcp.pes", "accelerator.TCP.pes"),
+        ("accelerator.TPC.speedup", "accelerator.TCP.speedup"),
+    ] {
+        let refusal = PARAMETERS.parameter(wrong).unwrap_err();
+        assert!(refusal.similar.iter().any(|name| name == hint), "{refusal}");
+    }
+    assert!(PARAMETERS.parameter("accelerator.count.core").is_err());
+}
+
+#[test]
 fn dispatchers_and_accelerators_take_their_share() {
     let mut config = Config::default();
     assert_eq!(config.dispatch(12), Time::from_ns(5));

@@ -22,7 +22,8 @@ use accelflow_parameters::Table;
 
 use crate::config::server::Config;
 
-/// Every parameter of the simulated server.
+/// Every parameter of the simulated server. What one accelerator has of its own, such as `pes.TCP`, may
+/// also be written `accelerator.TCP.pes`.
 pub const PARAMETERS: Table<Config> = Table::new(&[
     core::ROWS,
     accelerator::ROWS,
@@ -46,4 +47,10 @@ pub const PARAMETERS: Table<Config> = Table::new(&[
     cohort::ROWS,
     payload::ROWS,
     facts::ROWS,
-]);
+])
+.with_members(
+    "accelerator",
+    &[
+        "TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB",
+    ],
+);

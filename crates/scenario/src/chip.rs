@@ -1,0 +1,194 @@
+//! Chips as files: TOML with the parameters of the server in sections by the beginnings of their keys.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use accelflow_parameters::{Kind, Parameter, Refusal, number_text, quoted};
+use accelflow_sim::config::PARAMETERS;
+use toml_edit::{Document, Item, Key, TableLike, Value};
+
+/// The name of this version of a chip's file.
+pub const CHIP_SCHEMA: &str = "accelflow.chip/1";
+
+/// A chip as a file describes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChipFile {
+    /// What results call it; `None` leaves that to the name of the file.
+    pub name: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// The parameters that it sets, by key in the spelling of results, as numbers.
+    pub config: BTreeMap<String, f64>,
+}
+
+/// Why a text is no chip, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChipError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column in characters, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for ChipError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ChipError {}
+
+impl ChipFile {
+    /// Reads a chip from TOML. A parameter is in the section of its key, `[accelerator]` with
+    /// `pes = 4`; what one accelerator has of its own is in a section of the accelerator,
+    /// `[accelerator.TCP]` with `pes = 16`.
+    ///
+    /// # Errors
+    /// [`ChipError`] with the place of what is not TOML, of another schema, of an unknown key, and of
+    /// a value that is not allowed or is set twice.
+    pub fn from_toml(text: &str) -> Result<ChipFile, ChipError> {
+        let document = Document::parse(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            at(text, offset, error.message().trim().replace('\n', ", "))
+        })?;
+        let mut reader = Reader {
+            text,
+            chip: ChipFile::default(),
+            spelt: BTreeMap::new(),
+        };
+        reader.root(document.as_table())?;
+        Ok(reader.chip)
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    chip: ChipFile,
+    /// By key in the spelling of results: the spelling of the file.
+    spelt: BTreeMap<&'static str, String>,
+}
+
+impl Reader<'_> {
+    fn root(&mut self, root: &dyn TableLike) -> Result<(), ChipError> {
+        for (name, item) in root.iter() {
+            let offset = offset(root.key(name), item);
+            match name {
+                "schema" if item.as_str() == Some(CHIP_SCHEMA) => {}
+                "schema" => {
+                    let allowed = format!("must be '{CHIP_SCHEMA}'");
+                    return Err(self.refused(offset, Refusal::new(name, shown(item), allowed)));
+                }
+                "name" => self.chip.name = Some(self.words(name, item, offset)?),
+                "description" => self.chip.description = Some(self.words(name, item, offset)?),
+                _ => self.item(name, item, offset)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A text that is not empty.
+    fn words(&self, name: &str, item: &Item, offset: usize) -> Result<String, ChipError> {
+        let words = item.as_str().map(str::trim).filter(|text| !text.is_empty());
+        let refusal = || Refusal::new(name, shown(item), "must be a text");
+        let words = words.ok_or_else(|| self.refused(offset, refusal()))?;
+        Ok(words.to_owned())
+    }
+
+    /// A section, or the parameter called `name`.
+    fn item(&mut self, name: &str, item: &Item, at: usize) -> Result<(), ChipError> {
+        let Some(section) = item.as_table_like() else {
+            return self.parameter(name, item, at);
+        };
+        if section.is_empty() && !is_section(name) {
+            let unknown = PARAMETERS.parameter(name);
+            return unknown.map_or_else(|refusal| Err(self.refused(at, refusal)), |_| Ok(()));
+        }
+        for (key, item) in section.iter() {
+            let offset = offset(section.key(key), item);
+            self.item(&format!("{name}.{key}"), item, offset)?;
+        }
+        Ok(())
+    }
+
+    fn parameter(&mut self, name: &str, item: &Item, at: usize) -> Result<(), ChipError> {
+        let refused = |refusal| self.refused(at, refusal);
+        let parameter = PARAMETERS.parameter(name).map_err(refused)?;
+        let number = number(parameter, item).map_err(|refusal| {
+            let place = name.to_owned();
+            self.refused(at, Refusal { place, ..refusal })
+        })?;
+        if let Some(other) = self.spelt.insert(parameter.key, name.to_owned()) {
+            let allowed = format!("must not be set again: {other} sets the same parameter");
+            return Err(self.refused(at, Refusal::new(name, shown(item), allowed)));
+        }
+        self.chip.config.insert(parameter.key.to_owned(), number);
+        Ok(())
+    }
+
+    fn refused(&self, offset: usize, refusal: Refusal) -> ChipError {
+        at(self.text, offset, refusal.to_string())
+    }
+}
+
+/// Whether some parameter is in the section called `name`.
+fn is_section(name: &str) -> bool {
+    let begins = |key: &str| {
+        key.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    let mut known = PARAMETERS.parameters();
+    known.any(|one| {
+        begins(one.key)
+            || PARAMETERS
+                .by_member(one.key)
+                .is_some_and(|key| begins(&key))
+    })
+}
+
+/// The number that `item` gives `parameter`: itself, or that of the choice that it names.
+fn number(parameter: &Parameter, item: &Item) -> Result<f64, Refusal> {
+    let number = match item.as_value() {
+        Some(Value::String(name)) => return parameter.number_of(name.value()),
+        Some(Value::Integer(number)) => *number.value() as f64,
+        Some(Value::Float(number)) => *number.value(),
+        Some(Value::Boolean(on)) if parameter.kind == Kind::Switch => {
+            f64::from(u8::from(*on.value()))
+        }
+        _ => return Err(parameter.refusal(shown(item))),
+    };
+    parameter.check(number)?;
+    Ok(number)
+}
+
+/// The value of `item` as messages show it.
+fn shown(item: &Item) -> String {
+    match item {
+        Item::Value(Value::String(text)) => quoted(text.value()),
+        Item::Value(Value::Integer(number)) => number.value().to_string(),
+        Item::Value(Value::Float(number)) => number_text(*number.value()),
+        Item::Value(Value::Boolean(on)) => on.value().to_string(),
+        Item::Value(Value::Datetime(_)) => "a date".to_owned(),
+        Item::Value(Value::Array(_)) | Item::ArrayOfTables(_) => "a list".to_owned(),
+        Item::Value(Value::InlineTable(_)) | Item::Table(_) => "a section".to_owned(),
+        Item::None => "nothing".to_owned(),
+    }
+}
+
+/// Where `item` begins: at its key, if it has one.
+fn offset(key: Option<&Key>, item: &Item) -> usize {
+    let span = key.and_then(Key::span).or_else(|| item.span());
+    span.map_or(0, |span| span.start)
+}
+
+/// The error at the byte `offset` of `text`.
+fn at(text: &str, offset: usize, message: String) -> ChipError {
+    let before = text.get(..offset.min(text.len())).unwrap_or(text);
+    let line_before = before.rsplit('\n').next().unwrap_or("");
+    ChipError {
+        line: 1 + before.matches('\n').count(),
+        column: 1 + line_before.chars().count(),
+        message,
+    }
+}
