@@ -85,6 +85,9 @@ __all__ = [
     "trace_trans",
     "version",
     "workload_names",
+    "workload_read",
+    "workload_schema",
+    "workload_write",
 ]
 
 _Values = float | npt.NDArray[np.float64]
@@ -814,6 +817,18 @@ def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[t
 
 def workload_names() -> list[tuple[str, float, float | None]]:
     """The workloads: name, share of sequences that branch, share that the paper prints."""
+
+def workload_read(text: str, name: str) -> str:
+    """Check the text (TOML or JSON) of a workload's file called `name`, and return it as JSON.
+
+    Raises AccelflowError with file, line, column, field, value and what is allowed.
+    """
+
+def workload_write(document: str) -> str:
+    """Return a workload (JSON) as canonical TOML. Raises AccelflowError as `workload_read`."""
+
+def workload_schema() -> str:
+    """The JSON Schema of a workload's file."""
 
 def arrivals_dwell_us(kind: str) -> float | None:
     """The mean time from one rate of the arrivals `kind` to the next in us; None if it holds.

@@ -84,6 +84,9 @@ mod _native {
     };
 
     #[pymodule_export]
+    use crate::bind::simulation::workload::{workload_read, workload_schema, workload_write};
+
+    #[pymodule_export]
     use crate::bind::trace::image::{PyImage, PyInstruction};
 
     #[pymodule_export]

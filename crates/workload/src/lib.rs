@@ -5,6 +5,7 @@
 //! Nothing here runs or times anything; the simulator and the runtime read it.
 
 pub mod arrivals;
+pub mod file;
 pub mod profile;
 pub mod services;
 pub mod sizes;

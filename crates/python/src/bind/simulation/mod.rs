@@ -4,3 +4,4 @@ pub(crate) mod progress;
 pub(crate) mod recording;
 pub(crate) mod scenario;
 pub(crate) mod services;
+pub(crate) mod workload;

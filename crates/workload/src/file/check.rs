@@ -1,0 +1,441 @@
+//! What the values of a workload's file must be together. What each may be on its own stands in
+//! the JSON Schema of the types.
+
+use std::collections::BTreeMap;
+
+use accelflow_parameters::{Refusal, number_text, quoted};
+use accelflow_units::{Bytes, Time};
+
+use super::tree::{Chain, Phase, Service, Workload};
+use super::values::{Arrivals, Costs, Duration, MessageSizes, Sizes, Wait};
+use crate::arrivals::{ArrivalsError, Modulation};
+use crate::services::MAX_PARALLEL_CHAINS;
+use crate::sizes::{QuantileTable, SizeError};
+
+/// The longest name of a workload or a service.
+const MAX_NAME: usize = 64;
+
+/// Whether a workload may be called `name`: letters, digits, - and _.
+pub fn is_workload_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// Whether a service may be called `name`: letters, digits, -, _ and points.
+pub fn is_service_name(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len())
+        && name
+            .split('.')
+            .all(|part| part.is_empty() || is_workload_name(part))
+}
+
+/// Refuses the first value of `workload` that does not go with the others.
+pub(super) fn workload(workload: &Workload) -> Result<(), Refusal> {
+    if !is_workload_name(&workload.name) {
+        let allowed = "must be 1 to 64 letters, digits, - and _";
+        return Err(Refusal::new("name", quoted(&workload.name), allowed));
+    }
+    names(workload)?;
+    rates(workload)?;
+    let defaults = &workload.defaults;
+    let of_defaults = Values {
+        slo: (defaults.slo_us, defaults.slo_factor),
+        arrivals: defaults.arrivals.as_ref(),
+        sizes: defaults.sizes.as_ref(),
+        costs: defaults.costs.as_ref(),
+        waits: &defaults.waits,
+    };
+    of_defaults.check("defaults")?;
+    for (index, service) in workload.services.iter().enumerate() {
+        let place = format!("services[{index}]");
+        let own = Values {
+            slo: (service.slo_us, service.slo_factor),
+            arrivals: service.arrivals.as_ref(),
+            sizes: service.sizes.as_ref(),
+            costs: service.costs.as_ref(),
+            waits: &service.waits,
+        };
+        own.check(&place)?;
+        path(workload, service, &place)?;
+    }
+    circles(workload)
+}
+
+fn names(workload: &Workload) -> Result<(), Refusal> {
+    for (index, service) in workload.services.iter().enumerate() {
+        let (place, name) = (format!("services[{index}].name"), &service.name);
+        if !is_service_name(name) {
+            let allowed = "must be 1 to 64 letters, digits, -, _ and points";
+            return Err(Refusal::new(place, quoted(name), allowed));
+        }
+        let before = &workload.services[..index];
+        if let Some(first) = before.iter().position(|other| other.name == *name) {
+            let allowed = format!("must be a name of its own, services[{first}] has it");
+            return Err(Refusal::new(place, quoted(name), allowed));
+        }
+    }
+    Ok(())
+}
+
+/// Each named way to share a rate has a rate for each service.
+fn rates(workload: &Workload) -> Result<(), Refusal> {
+    let known = || {
+        workload
+            .services
+            .iter()
+            .map(|service| service.name.as_str())
+    };
+    for (name, shares) in &workload.rates {
+        if matches!(name.as_str(), "equal" | "own") {
+            let allowed = "must not be equal or own, which every workload has";
+            return Err(Refusal::new("rates", quoted(name), allowed));
+        }
+        for service in shares.keys() {
+            if known().all(|known| known != service) {
+                let refusal = Refusal::unknown(format!("rates.{name}.{service}"), service, known());
+                return Err(refusal);
+            }
+        }
+        if let Some(missing) = known().find(|service| !shares.contains_key(*service)) {
+            let allowed = "must be a rate in requests per second, as of the other services";
+            let place = format!("rates.{name}.{missing}");
+            return Err(Refusal::new(place, "left out", allowed));
+        }
+    }
+    match &workload.defaults.rates {
+        Some(name) if !workload.rates.contains_key(name) => {
+            let known = workload.rates.keys().map(String::as_str);
+            Err(Refusal::unknown("defaults.rates", name, known))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What defaults and services both have.
+struct Values<'w> {
+    slo: (Option<f64>, Option<f64>),
+    arrivals: Option<&'w Arrivals>,
+    sizes: Option<&'w Sizes>,
+    costs: Option<&'w Costs>,
+    waits: &'w BTreeMap<String, Wait>,
+}
+
+impl Values<'_> {
+    fn check(&self, place: &str) -> Result<(), Refusal> {
+        if let (Some(_), Some(factor)) = self.slo {
+            let allowed = "must be left out beside slo_us";
+            return Err(Refusal::number(
+                format!("{place}.slo_factor"),
+                factor,
+                allowed,
+            ));
+        }
+        if let Some(arrivals) = self.arrivals {
+            check_arrivals(arrivals, &format!("{place}.arrivals"))?;
+        }
+        if let Some(sizes) = self.sizes {
+            check_sizes(sizes, &format!("{place}.sizes"))?;
+        }
+        if let Some(Costs::Recording { file, text }) = self.costs {
+            let place = format!("{place}.costs");
+            one_of(file.is_some(), text.is_some(), &place, "file", "text")?;
+        }
+        check_waits(self.waits, place)
+    }
+}
+
+/// Refuses both and neither of two fields.
+fn one_of(first: bool, second: bool, place: &str, one: &str, other: &str) -> Result<(), Refusal> {
+    if first != second {
+        return Ok(());
+    }
+    let given = if first { "both" } else { "neither" };
+    let allowed = format!("must be one of {one} and {other}");
+    Err(Refusal::new(place, given, allowed))
+}
+
+fn check_arrivals(arrivals: &Arrivals, place: &str) -> Result<(), Refusal> {
+    match arrivals {
+        Arrivals::Poisson {} | Arrivals::Preset { .. } => Ok(()),
+        Arrivals::Modulated { states, dwell_us } => {
+            let made = Modulation::new(states, Time::from_ns_f64(dwell_us * 1e3));
+            made.map(drop).map_err(|error| wrong_states(&error, place))
+        }
+        Arrivals::Times { file, times_us } => {
+            let (from_file, inline) = (file.is_some(), times_us.is_some());
+            one_of(from_file, inline, place, "file", "times_us")?;
+            check_times(times_us.as_deref().unwrap_or_default(), place)
+        }
+        Arrivals::Rates { file, rates } => {
+            one_of(file.is_some(), rates.is_some(), place, "file", "rates")?;
+            check_rates(rates.as_deref(), place)
+        }
+    }
+}
+
+fn wrong_states(error: &ArrivalsError, place: &str) -> Refusal {
+    match error {
+        ArrivalsError::Multiplier { state, value } => Refusal::number(
+            format!("{place}.states[{state}]"),
+            *value,
+            "must be a rate over the mean rate, 0 or more",
+        ),
+        ArrivalsError::Weight { state, value } => Refusal::number(
+            format!("{place}.states[{state}]"),
+            *value,
+            "must be a weight of at least 0.0001 of all weights",
+        ),
+        ArrivalsError::MeanMultiplier(mean) => Refusal::number(
+            format!("{place}.states"),
+            *mean,
+            "the weighted mean of the rates must be 1 (to a millionth)",
+        ),
+        other => Refusal::new(format!("{place}.states"), "[...]", other.to_string()),
+    }
+}
+
+/// The latest time of a list: about 11 days.
+const MAX_TIME_US: f64 = 1e12;
+
+fn check_times(times_us: &[f64], place: &str) -> Result<(), Refusal> {
+    let mut last = 0.0;
+    for (index, &time) in times_us.iter().enumerate() {
+        if !(last..=MAX_TIME_US).contains(&time) {
+            let allowed = format!(
+                "must be from {} (the time before it) to {}",
+                number_text(last),
+                number_text(MAX_TIME_US)
+            );
+            return Err(Refusal::number(
+                format!("{place}.times_us[{index}]"),
+                time,
+                allowed,
+            ));
+        }
+        last = time;
+    }
+    Ok(())
+}
+
+fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal> {
+    let Some(rates) = rates else { return Ok(()) };
+    let place = format!("{place}.rates");
+    let mut last = -1.0;
+    for (index, &(start, rate)) in rates.iter().enumerate() {
+        let place = format!("{place}[{index}]");
+        if !(0.0..=MAX_TIME_US).contains(&start) || start <= last {
+            let allowed = "must be a start in us, later than the one before it";
+            return Err(Refusal::number(place, start, allowed));
+        }
+        if !(0.0..=1e9).contains(&rate) {
+            let allowed = "must be a rate from 0 to 1e9 requests per second";
+            return Err(Refusal::number(place, rate, allowed));
+        }
+        last = start;
+    }
+    match rates.last() {
+        Some(&(_, rate)) if rate > 0.0 => Ok(()),
+        Some(_) => Err(Refusal::number(
+            place,
+            0.0,
+            "the last rate must be above 0, for it holds on",
+        )),
+        None => Err(Refusal::new(place, "[]", "must have at least one row")),
+    }
+}
+
+fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
+    match sizes {
+        Sizes::Quantiles(points) => {
+            let points: Vec<(f64, Bytes)> =
+                points.iter().map(|&(p, size)| (p, Bytes(size.0))).collect();
+            let place = format!("{place}.quantiles");
+            QuantileTable::new(&points)
+                .map(drop)
+                .map_err(|error| match error {
+                    SizeError::Order(index) => {
+                        let place = format!("{place}[{index}]");
+                        let (probability, size) = points[index];
+                        let value = format!("[{probability}, {}]", size.get());
+                        Refusal::new(place, value, "must not decrease")
+                    }
+                    SizeError::Ends { first, last } => ends(&place, first, last),
+                    other => Refusal::new(place, "[...]", other.to_string()),
+                })
+        }
+        Sizes::Histogram(rows) => {
+            let place = format!("{place}.histogram");
+            if let Some(index) = rows.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
+                let size = rows[index + 1].0.0;
+                let place = format!("{place}[{}]", index + 1);
+                return Err(Refusal::new(
+                    place,
+                    size,
+                    "must be larger than the size before it",
+                ));
+            }
+            match rows.iter().map(|row| row.1 as f64).sum::<f64>() > 0.0 {
+                true => Ok(()),
+                false => Err(Refusal::new(place, "[...]", "must have a count above 0")),
+            }
+        }
+        Sizes::FixedBytes(_) | Sizes::LogNormal(_) | Sizes::HistogramFile(_) | Sizes::Preset(_) => {
+            Ok(())
+        }
+    }
+}
+
+fn ends(place: &str, first: f64, last: f64) -> Refusal {
+    let value = format!("from {} to {}", number_text(first), number_text(last));
+    Refusal::new(place, value, "must go from probability 0 to probability 1")
+}
+
+fn check_waits(waits: &BTreeMap<String, Wait>, place: &str) -> Result<(), Refusal> {
+    for (trace, wait) in waits {
+        let Wait::QuantilesUs(points) = wait else {
+            continue;
+        };
+        let place = format!("{place}.waits.{trace}.quantiles_us");
+        let falls = |pair: &[(f64, Duration)]| pair[0].0 > pair[1].0 || pair[0].1 > pair[1].1;
+        if let Some(index) = points.windows(2).position(falls) {
+            let (probability, time) = points[index + 1];
+            let value = format!("[{probability}, {}]", time.0);
+            let place = format!("{place}[{}]", index + 1);
+            return Err(Refusal::new(place, value, "must not decrease"));
+        }
+        let (first, last) = (
+            points.first().map(|point| point.0),
+            points.last().map(|point| point.0),
+        );
+        if (first, last) != (Some(0.0), Some(1.0)) {
+            return Err(ends(&place, first.unwrap_or(0.0), last.unwrap_or(0.0)));
+        }
+    }
+    Ok(())
+}
+
+fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refusal> {
+    let place = format!("{place}.path");
+    for (index, phase) in service.path.iter().enumerate() {
+        let place = format!("{place}[{index}]");
+        let count: usize = phase.chains().iter().map(Chain::count).sum();
+        let first = index == 0;
+        if first && count != 1 {
+            let allowed = "must be one chain, which receives the request";
+            return Err(Refusal::new(place, phase_in_words(phase, count), allowed));
+        }
+        if count > MAX_PARALLEL_CHAINS {
+            let allowed = format!("must be at most {MAX_PARALLEL_CHAINS}");
+            return Err(Refusal::new(place, phase_in_words(phase, count), allowed));
+        }
+        for (number, chain) in phase.chains().iter().enumerate() {
+            let place = match phase {
+                Phase::Parallel(_) => format!("{place}.parallel[{number}]"),
+                _ => place.clone(),
+            };
+            check_chain(workload, chain, first, &place)?;
+        }
+    }
+    match service.path.last().map(Phase::chains) {
+        Some([]) => {
+            let place = format!("{place}[{}]", service.path.len() - 1);
+            let allowed = "must be a chain at the end of a path, which sends the answer";
+            Err(Refusal::new(place, "application time", allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn phase_in_words(phase: &Phase, count: usize) -> String {
+    match phase {
+        Phase::Timed(_) | Phase::Cpu(_) => "application time".to_owned(),
+        Phase::Chain(_) | Phase::Parallel(_) => format!("{count} chains"),
+    }
+}
+
+fn check_chain(
+    workload: &Workload,
+    chain: &Chain,
+    first: bool,
+    place: &str,
+) -> Result<(), Refusal> {
+    let sizes = match &chain.sizes {
+        Some(MessageSizes::All(sizes)) => std::slice::from_ref(sizes),
+        Some(MessageSizes::Each(each)) => each,
+        None => &[],
+    };
+    for (index, sizes) in sizes.iter().enumerate() {
+        let place = match &chain.sizes {
+            Some(MessageSizes::Each(_)) => format!("{place}.sizes[{index}]"),
+            _ => format!("{place}.sizes"),
+        };
+        check_sizes(sizes, &place)?;
+    }
+    check_waits(&chain.waits, place)?;
+    let Some(called) = &chain.calls else {
+        return Ok(());
+    };
+    let place = format!("{place}.calls");
+    if first {
+        let allowed = "must be left out of the chain that receives the request";
+        return Err(Refusal::new(place, quoted(called), allowed));
+    }
+    let mut known = workload
+        .services
+        .iter()
+        .map(|service| service.name.as_str());
+    match known.clone().any(|known| known == called) {
+        true => Ok(()),
+        false => Err(Refusal::unknown(place, called, known.by_ref())),
+    }
+}
+
+/// Refuses calls that lead back to the service that makes them.
+fn circles(workload: &Workload) -> Result<(), Refusal> {
+    for (index, service) in workload.services.iter().enumerate() {
+        let mut reached = vec![service.name.as_str()];
+        let mut next = 0;
+        while let Some(&name) = reached.get(next) {
+            next += 1;
+            let Some(caller) = workload
+                .services
+                .iter()
+                .find(|service| service.name == name)
+            else {
+                continue;
+            };
+            for (place, called) in calls(caller) {
+                if called == service.name {
+                    let how = match name == service.name {
+                        true => {
+                            "must be another service: a service that calls itself never answers"
+                        }
+                        false => "must not lead back to the service: it would never answer",
+                    };
+                    let at = workload.services.iter().position(|one| one.name == name);
+                    let place = format!("services[{}].{place}", at.unwrap_or(index));
+                    return Err(Refusal::new(place, quoted(called), how));
+                }
+                if !reached.contains(&called) {
+                    reached.push(called);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The services that `service` calls, with the place of each call.
+fn calls(service: &Service) -> impl Iterator<Item = (String, &str)> {
+    service.path.iter().enumerate().flat_map(|(index, phase)| {
+        let chains = phase.chains().iter().enumerate();
+        chains.filter_map(move |(number, chain)| {
+            let inside = match phase {
+                Phase::Parallel(_) => format!(".parallel[{number}]"),
+                _ => String::new(),
+            };
+            let place = format!("path[{index}]{inside}.calls");
+            Some((place, chain.calls.as_deref()?))
+        })
+    })
+}

@@ -1,0 +1,33 @@
+//! Workloads as files: the format `accelflow.workload/1` (`docs/workloads.md`).
+//!
+//! [`read`] makes a [`Document`] of a text, in TOML or JSON: a [`Workload`], whose fields are those
+//! of the file, and the places of its values. The shape of the tree is checked against the JSON
+//! Schema of the Rust types ([`json_schema`]), so that types, editors and messages say the same;
+//! [`Document::check`] refuses what does not go together. [`write`](write()) writes canonical TOML.
+
+mod check;
+mod document;
+mod error;
+mod places;
+mod read;
+mod schema;
+mod shape;
+mod tree;
+mod values;
+mod write;
+
+pub use check::{is_service_name, is_workload_name};
+pub use document::Document;
+pub use error::FileError;
+pub use places::Position;
+pub use read::{MAX_TEXT_BYTES, read};
+pub use schema::json_schema;
+pub use tree::{
+    Chain, Cpu, Defaults, MAX_PHASES, MAX_SERVICES, Origin, OriginFile, Parallel, Phase, Printed,
+    Probability, Rate, SCHEMA, SchemaName, Service, Timed, Traces, Workload,
+};
+pub use values::{
+    Arrivals, ArrivalsPreset, Costs, Duration, LogNormalBytes, LogNormalTime, MessageSizes,
+    OperationCost, Retry, Size, Sizes, SizesPreset, Wait,
+};
+pub use write::write;

@@ -1,0 +1,47 @@
+//! The JSON Schema of a workload's file, for editors and for the check of shapes.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use super::tree::Workload;
+
+/// The JSON Schema (draft 2020-12) of a workload, as indented text.
+///
+/// It says which fields there are, with their kinds, ranges and names. What goes together is for
+/// [`super::Document::check`] to say.
+pub fn json_schema() -> String {
+    format!("{:#}\n", sorted(&tree()))
+}
+
+/// The schema as a tree.
+pub(super) fn tree() -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<Workload>();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let editors = "The address of this schema, for editors. It is ignored.";
+        let of_editors = json!({"type": "string", "description": editors});
+        properties.insert("$schema".to_owned(), of_editors);
+    }
+    schema.to_value()
+}
+
+/// The same value with the keys of its objects in alphabetical order, whatever order serde_json
+/// keeps, and with its descriptions on one line each.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            let one_line = |key: &str, value: &Value| match value {
+                Value::String(text) if key == "description" => text.replace('\n', " ").into(),
+                other => self::sorted(other),
+            };
+            let fields = sorted.into_iter();
+            fields
+                .map(|(key, value)| (key.clone(), one_line(key, value)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        scalar => scalar.clone(),
+    }
+}

@@ -1,0 +1,307 @@
+//! The tree of a workload's file, `accelflow.workload/1`. Every field that is left out stays left
+//! out, so that a file that is read and written again says the same.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::values::{Arrivals, Costs, MessageSizes, Retry, Sizes, Wait};
+
+/// The name of this version of the format.
+pub const SCHEMA: &str = "accelflow.workload/1";
+
+/// A workload: services with their paths, arrivals, sizes, costs and waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "accelflow.workload/1")]
+pub struct Workload {
+    /// The name of this format and its version.
+    pub schema: SchemaName,
+    /// The name of the workload: letters, digits, - and _.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    pub name: String,
+    /// What the workload is, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What a paper prints of this workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<Printed>,
+    /// How the file came to be, if an importer wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// Traces of its own, beside the paper's T1 to T12.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<Traces>,
+    /// What holds for every service that does not say otherwise.
+    #[serde(default, skip_serializing_if = "Defaults::is_empty")]
+    pub defaults: Defaults,
+    /// Named ways to share a rate: the rate of each service in requests per second, of which only
+    /// the ratios count.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, BTreeMap<String, Rate>>,
+    /// The services, in the order of results.
+    #[schemars(length(min = 1, max = MAX_SERVICES))]
+    pub services: Vec<Service>,
+}
+
+/// The most services of a workload.
+pub const MAX_SERVICES: usize = 1_000;
+
+/// The name of the format and its version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SchemaName {
+    /// This version.
+    #[default]
+    #[serde(rename = "accelflow.workload/1")]
+    V1,
+}
+
+/// A rate in requests per second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
+
+/// What a paper prints of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Printed {
+    /// The share of its sequences of accelerators that branch.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub branching_share: f64,
+}
+
+/// How an importer made a file. Texts that count are keys; their values are counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// What was imported, such as jaeger.
+    pub kind: String,
+    /// The files that were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<OriginFile>,
+    /// What was understood, with how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub understood: BTreeMap<String, u64>,
+    /// What was guessed, with how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub guessed: BTreeMap<String, u64>,
+    /// What was dropped, with how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, u64>,
+}
+
+/// A file that was imported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OriginFile {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// One or more traces: exactly one of the fields.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Traces {
+    /// Their text.
+    Source(String),
+    /// The file with their text, or a trace file, relative to this file.
+    File(String),
+    /// A Python module that registers them, relative to this file.
+    Module(String),
+}
+
+/// What holds for every service that does not say otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Defaults {
+    /// Mean rate of a service, in requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_rps: Option<Rate>,
+    /// Which of the named rates hold, with the paper's costs, where no rate is set from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<String>,
+    /// When responses are due after their requests, in us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+    pub slo_us: Option<f64>,
+    /// The same as a multiple of the response time on an idle server with AccelFlow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
+    pub slo_factor: Option<f64>,
+    /// When requests arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+    /// Sizes of messages before compression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// Costs of operations on a core without accelerators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Costs>,
+    /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: BTreeMap<String, Wait>,
+}
+
+impl Defaults {
+    fn is_empty(&self) -> bool {
+        *self == Defaults::default()
+    }
+}
+
+/// A service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Its name: letters, digits, -, _ and points; unique in the file.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))]
+    pub name: String,
+    /// The remote procedure that clients call; by default the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The number of its tenant; by default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<u16>,
+    /// Its priority, higher first; by default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// Services with the same text share a server; by default all share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Mean rate of its requests, in requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_rps: Option<Rate>,
+    /// The factor on the mean rate where the workload's rate is set from outside; by default
+    /// `rate_rps` over the mean of all services.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
+    pub rate_share: Option<f64>,
+    /// When responses are due after their requests, in us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+    pub slo_us: Option<f64>,
+    /// The same as a multiple of the response time on an idle server with AccelFlow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
+    pub slo_factor: Option<f64>,
+    /// Application time of an invocation in us, in equal parts for the cpu phases without a time
+    /// of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub app_us: Option<f64>,
+    /// When its requests arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+    /// Sizes of its messages before compression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// Costs of its operations on a core without accelerators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Costs>,
+    /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: BTreeMap<String, Wait>,
+    /// Its phases, one after another: the first receives the request, the last sends the answer.
+    #[schemars(length(min = 1, max = MAX_PHASES))]
+    pub path: Vec<Phase>,
+}
+
+/// The most phases of a service.
+pub const MAX_PHASES: usize = 1_000;
+
+/// A phase of a service's path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Phase {
+    /// A chain of traces, or several equal ones at once.
+    Chain(Chain),
+    /// Different chains at once; the phase ends with the last of them.
+    Parallel(Parallel),
+    /// Application logic of this time.
+    Timed(Timed),
+    /// Application logic whose time comes from `app_us` or the costs.
+    Cpu(Cpu),
+}
+
+impl Phase {
+    /// The chains of this phase, each as often as the file names it; none for application logic.
+    pub fn chains(&self) -> &[Chain] {
+        match self {
+            Phase::Chain(chain) => std::slice::from_ref(chain),
+            Phase::Parallel(parallel) => &parallel.parallel,
+            Phase::Timed(_) | Phase::Cpu(_) => &[],
+        }
+    }
+}
+
+/// Chains at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parallel {
+    /// The chains.
+    #[schemars(length(min = 1, max = 64))]
+    pub parallel: Vec<Chain>,
+}
+
+/// Application logic of a stated time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timed {
+    /// Core time in us.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub cpu_us: f64,
+}
+
+/// Application logic whose time is stated elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// true.
+    #[schemars(extend("const" = true))]
+    pub cpu: bool,
+}
+
+/// A trace and those that its tails lead to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// The first trace, such as T4.
+    pub trace: String,
+    /// How many such chains run at once; by default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub times: Option<u8>,
+    /// What payloads say on the most common path, by trace and field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, BTreeMap<String, i64>>,
+    /// The probability that a field is 1, by trace and field, where facts are drawn.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub odds: BTreeMap<String, BTreeMap<String, Probability>>,
+    /// Sizes of its messages before compression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<MessageSizes>,
+    /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: BTreeMap<String, Wait>,
+    /// The service of this file that answers; its response time takes the place of the wait of the
+    /// trace that receives the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
+    /// What happens when an attempt fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+}
+
+impl Chain {
+    /// How many such chains run at once.
+    pub fn count(&self) -> usize {
+        usize::from(self.times.unwrap_or(1))
+    }
+}
+
+/// A probability.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Probability(#[schemars(range(min = 0.0, max = 1.0))] pub f64);

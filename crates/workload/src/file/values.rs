@@ -1,0 +1,235 @@
+//! Values of a workload's file: arrivals, sizes, costs, waits and retries.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tree::Probability;
+
+/// When requests arrive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// Independently of each other.
+    Poisson {},
+    /// At a rate that changes between states (a Markov-modulated Poisson process).
+    Modulated {
+        /// Rate over mean rate, and weight, of each state. The weighted mean of the rates is 1.
+        #[schemars(length(min = 1, max = 1_000))]
+        states: Vec<(f64, f64)>,
+        /// Mean time from one draw of a state to the next, in us.
+        #[schemars(range(min = 100.0, max = 1e12))]
+        dwell_us: f64,
+    },
+    /// In bursts fitted to data.
+    Preset {
+        /// Which.
+        preset: ArrivalsPreset,
+    },
+    /// At given times: one of the two fields.
+    Times {
+        /// A CSV file with the column time_us, ascending, relative to this file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// The times in us, ascending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        times_us: Option<Vec<f64>>,
+    },
+    /// Independently, at a rate that changes at given times: one of the two fields.
+    Rates {
+        /// A CSV file with the columns start_us and rate_rps, relative to this file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// From when in us, and the rate that holds until the next, in requests per second.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rates: Option<Vec<(f64, f64)>>,
+    },
+}
+
+/// Arrivals by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalsPreset {
+    /// Bursts fitted to the rates per minute of a service of Alibaba.
+    Alibaba,
+    /// Bursts fitted to the rates per minute of Azure's functions.
+    Azure,
+    /// Short bursts of 1.7 times the mean rate.
+    ShortBursts,
+}
+
+/// Sizes of messages before compression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sizes {
+    /// One size, in bytes.
+    FixedBytes(Size),
+    /// Sizes whose logarithm is normally distributed.
+    LogNormal(LogNormalBytes),
+    /// Probability and size in bytes, from probability 0 to 1; evenly spread between.
+    Quantiles(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Size)>),
+    /// A CSV file with the columns size_bytes and count, relative to this file.
+    HistogramFile(String),
+    /// Size in bytes, ascending, and how often.
+    Histogram(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Size, u64)>),
+    /// Sizes found in data, by name.
+    Preset(SizesPreset),
+}
+
+/// A size of 1 byte to 1 TiB.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Size(#[schemars(range(min = 1, max = 1_099_511_627_776_u64))] pub u64);
+
+/// A log-normal distribution of sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogNormalBytes {
+    /// The median, in bytes.
+    #[schemars(range(min = 1.0, max = 1e9))]
+    pub median_bytes: f64,
+    /// The standard deviation of the logarithm.
+    #[schemars(range(min = 0.0, max = 4.0))]
+    pub sigma: f64,
+}
+
+/// Sizes by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SizesPreset {
+    /// The messages of DeathStarBench's SocialNetwork; of that workload only.
+    SocialNetwork,
+    /// Calls to Snappy in Google's fleet up to 64 KiB.
+    Fleet,
+    /// All calls to Snappy in Google's fleet.
+    #[serde(rename = "fleet_whole")]
+    FleetWhole,
+    /// The calls that HyperCompressBench stands for.
+    HyperCompressBench,
+}
+
+/// Sizes of the messages of a chain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MessageSizes {
+    /// The same for all.
+    All(Sizes),
+    /// In the order of the chain's messages; the last stands for later ones.
+    Each(#[schemars(length(min = 1, max = 8))] Vec<Sizes>),
+}
+
+/// Costs of operations on a core without accelerators.
+#[allow(clippy::large_enum_variant, reason = "a workload has a few, not many")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "source", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Costs {
+    /// The paper's shares of the cost of TCP.
+    Paper {
+        /// What TCP costs a core, in ns; by default 7000.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+        tcp_cost_ns: Option<f64>,
+    },
+    /// A recording of `accelflow record`: one of the two fields.
+    Recording {
+        /// Its file, relative to this file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// Its text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// What each operation costs. One that is left out must not be used.
+    Operations {
+        /// The TCP stack, either way.
+        #[serde(default, rename = "TCP", skip_serializing_if = "Option::is_none")]
+        tcp: Option<OperationCost>,
+        /// Encryption.
+        #[serde(default, rename = "Encr", skip_serializing_if = "Option::is_none")]
+        encr: Option<OperationCost>,
+        /// Decryption.
+        #[serde(default, rename = "Decr", skip_serializing_if = "Option::is_none")]
+        decr: Option<OperationCost>,
+        /// Headers of remote procedure calls.
+        #[serde(default, rename = "RPC", skip_serializing_if = "Option::is_none")]
+        rpc: Option<OperationCost>,
+        /// Serialization.
+        #[serde(default, rename = "Ser", skip_serializing_if = "Option::is_none")]
+        ser: Option<OperationCost>,
+        /// Deserialization.
+        #[serde(default, rename = "Dser", skip_serializing_if = "Option::is_none")]
+        dser: Option<OperationCost>,
+        /// Compression.
+        #[serde(default, rename = "Cmp", skip_serializing_if = "Option::is_none")]
+        cmp: Option<OperationCost>,
+        /// Decompression.
+        #[serde(default, rename = "Dcmp", skip_serializing_if = "Option::is_none")]
+        dcmp: Option<OperationCost>,
+        /// Load balancing.
+        #[serde(default, rename = "LdB", skip_serializing_if = "Option::is_none")]
+        ldb: Option<OperationCost>,
+    },
+    /// Measured on this machine; for SocialNetwork's own messages only.
+    Measured {},
+}
+
+/// What an operation costs a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OperationCost {
+    /// For each message, in ns.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e12))]
+    pub ns: f64,
+    /// For each byte of the message before compression, in ns.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub ns_per_byte: f64,
+    /// One standard error of the measured mean over the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub relative_error: Option<f64>,
+}
+
+/// How long a remote side takes to answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Always this long, in us.
+    ConstantUs(Duration),
+    /// Times whose logarithm is normally distributed.
+    LogNormal(LogNormalTime),
+    /// Probability and time in us, from probability 0 to 1; evenly spread between.
+    QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
+}
+
+/// A time in us, at most 1,000 s.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Duration(#[schemars(range(min = 0.0, max = 1e9))] pub f64);
+
+/// A log-normal distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogNormalTime {
+    /// The median, in us.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub median_us: f64,
+    /// The standard deviation of the logarithm.
+    #[schemars(range(min = 0.0, max = 4.0))]
+    pub sigma: f64,
+}
+
+/// What happens when an attempt fails.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// The probability that an attempt fails.
+    pub odds: Probability,
+    /// Attempts in all.
+    #[schemars(range(min = 1, max = 100))]
+    pub attempts: u8,
+    /// The time between attempts, in us.
+    pub backoff_us: Duration,
+}
