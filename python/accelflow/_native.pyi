@@ -49,6 +49,7 @@ __all__ = [
     "demo_request",
     "demo_secrets",
     "energy_model",
+    "erlang_c",
     "executed_operations",
     "machine_name",
     "orchestrator_names",
@@ -62,6 +63,7 @@ __all__ = [
     "scenario_allowed",
     "scenario_check",
     "scenario_choices",
+    "scenario_demands",
     "scenario_hash",
     "scenario_read",
     "scenario_run",
@@ -119,6 +121,7 @@ def accelerometer_sweep(
     range, naming its column and number.
     """
 
+def erlang_c(servers: int, offered: float) -> float: ...
 def accelerometer_break_even(
     design: _Design,
     first: int,
@@ -775,6 +778,7 @@ def scenario_check(document: str, recording: str | None = None) -> str:
     Raises AccelflowError, which names the field, its value and what is allowed.
     """
 
+def scenario_demands(document: str, recording: str | None = None) -> str: ...
 def scenario_hash(document: str, recording: str | None = None) -> str:
     """The stable hash of a scenario (JSON): 64 hexadecimal digits.
 

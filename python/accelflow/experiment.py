@@ -79,9 +79,10 @@ class Experiment:
     `rate_rps` is the mean over the workload's services, by default the paper's, or 800 for
     serverless functions. `rates` says how the services share it: by default as Alibaba's services
     in the paper's production experiment (socialnetwork with the profile ``paper`` and no
-    `rate_rps`; section VI), and equally otherwise. `requests` are those of each service. With
-    `by_rate`, the default where rates differ, they are those of a service with the mean rate, and
-    each service has as many as come in the same time.
+    `rate_rps`; section VI), and equally otherwise. `rates_rps`, the rate of each service by name,
+    takes the place of both. `requests` are those of each service. With `by_rate`, the default where
+    rates differ, they are those of a service with the mean rate, and each service has as many as
+    come in the same time.
 
     `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run
     8 SocialNetwork services", section VI) and fleet for the others. `facts` is what payloads say at
@@ -107,6 +108,7 @@ class Experiment:
     arrivals: str = "poisson"
     rate_rps: float | None = None
     rates: str | None = None
+    rates_rps: Mapping[str, float] = field(default_factory=dict)
     facts: str = "common"
     requests: int = 20_000
     by_rate: bool | None = None

@@ -151,7 +151,8 @@ def compare(
         "arrivals": {
             "kind": asked["arrivals"],
             "rate_rps": asked["rate_rps"],
-            "rates": asked["rates"],
+            "rates": "given" if experiment.rates_rps else asked["rates"],
+            **({"rates_rps": asked["rates_rps"]} if experiment.rates_rps else {}),
         },
         "payload_sizes": asked["sizes"],
         "facts": asked["facts"],

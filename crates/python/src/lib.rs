@@ -25,7 +25,7 @@ mod _native {
 
     #[pymodule_export]
     use crate::bind::models::accelerometer::{
-        accelerometer_break_even, accelerometer_evaluate, accelerometer_sweep,
+        accelerometer_break_even, accelerometer_evaluate, accelerometer_sweep, erlang_c,
     };
 
     #[pymodule_export]
@@ -74,8 +74,9 @@ mod _native {
     #[pymodule_export]
     use crate::bind::simulation::scenario::{
         arrivals_dwell_us, confidence_interval, orchestrator_names, scenario_allowed,
-        scenario_check, scenario_choices, scenario_hash, scenario_read, scenario_run,
-        scenario_schema, service_breakdown, simulated_operations, simulated_payloads, system_names,
+        scenario_check, scenario_choices, scenario_demands, scenario_hash, scenario_read,
+        scenario_run, scenario_schema, service_breakdown, simulated_operations, simulated_payloads,
+        system_names,
     };
 
     #[pymodule_export]

@@ -191,7 +191,8 @@ fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioEr
         }
     }
     let mapped = [
-        ("slo_us", scenario.slo_us.keys().collect::<Vec<_>>()),
+        ("rates_rps", scenario.rates_rps.keys().collect::<Vec<_>>()),
+        ("slo_us", scenario.slo_us.keys().collect()),
         ("tenants", scenario.tenants.keys().collect()),
         ("priorities", scenario.priorities.keys().collect()),
     ];
@@ -210,6 +211,7 @@ fn check_fit(
     services: &[Service],
 ) -> Result<(), ScenarioError> {
     check_costs(scenario, resolved)?;
+    check_rates(scenario, services)?;
     let workload = scenario.workload;
     let first = services.first().map_or("", Service::name);
     let fits = |shares: &RateShares| workload.rate_share(first, *shares).is_ok();
@@ -230,6 +232,30 @@ fn check_fit(
         return Err(misfit("sizes", own, &others, &format!("for {workload}")));
     }
     Ok(())
+}
+
+/// Refuses rates of single services that do not say the rate of each, or beside other rates.
+fn check_rates(scenario: &Scenario, services: &[Service]) -> Result<(), ScenarioError> {
+    let given = &scenario.rates_rps;
+    if given.is_empty() {
+        return Ok(());
+    }
+    let beside = "must be left out beside rates_rps";
+    if let Some(rate) = scenario.rate_rps {
+        return Err(Refusal::number("rate_rps", rate, beside).into());
+    }
+    if let Some(rates) = scenario.rates {
+        return Err(Refusal::new("rates", quoted(rates.name()), beside).into());
+    }
+    let names: Vec<&str> = services.iter().map(Service::name).collect();
+    if let Some(missing) = names.iter().find(|name| !given.contains_key(**name)) {
+        let place = format!("rates_rps['{missing}']");
+        return Err(Refusal::new(place, "nothing", "must be a rate in requests per second").into());
+    }
+    match given.keys().find(|name| !names.contains(&name.as_str())) {
+        Some(other) => Err(Refusal::unknown("a service in rates_rps", other, names).into()),
+        None => Ok(()),
+    }
 }
 
 /// Refuses costs that the workload does not have, and facts without a recording.

@@ -15,6 +15,7 @@ mod check;
 mod chip;
 mod chip_schema;
 mod choice;
+mod demands;
 mod error;
 mod hash;
 mod idle;
@@ -35,6 +36,7 @@ pub use check::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};
 pub use chip_schema::chip_schema;
 pub use choice::Choice;
+pub use demands::{Demands, OperationDemand, ServiceDemand};
 pub use error::ScenarioError;
 pub use idle::{SimulatedOperation, simulated_operations, simulated_payloads};
 pub use limits::{

@@ -59,6 +59,9 @@ pub struct Resolved {
     /// How services share it.
     #[serde(with = "choice")]
     pub rates: RateShares,
+    /// The rates of single services, where they were given.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates_rps: BTreeMap<String, f64>,
     /// What payloads say at branches.
     #[serde(with = "choice")]
     pub facts: FactSource,
@@ -128,10 +131,11 @@ impl Resolved {
             arrivals: scenario.arrivals,
             rate_rps: rate_rps(scenario),
             rates,
+            rates_rps: scenario.rates_rps.clone(),
             facts: scenario.facts,
             requests: scenario.requests,
             warmup_requests: scenario.requests / WARMUP_DIVISOR,
-            by_rate: scenario.by_rate.unwrap_or(rates != RateShares::Equal),
+            by_rate: scenario.by_rate.unwrap_or(rates_differ(scenario, rates)),
             seed: scenario.seed,
             recording_sha256: recording.map(|text| sha256(text.as_bytes())),
             costs: costs(scenario),
@@ -164,13 +168,28 @@ fn rate_rps(scenario: &Scenario) -> f64 {
         Suite::Serverless => SERVERLESS_RATE_RPS,
         _ => PAPER_RATE_RPS,
     };
-    scenario.rate_rps.unwrap_or(default)
+    mean_of(&scenario.rates_rps).unwrap_or(scenario.rate_rps.unwrap_or(default))
+}
+
+/// The mean of `rates_rps`; `None` without any.
+fn mean_of(rates_rps: &BTreeMap<String, f64>) -> Option<f64> {
+    let count = rates_rps.len();
+    (count > 0).then(|| rates_rps.values().sum::<f64>() / count as f64)
+}
+
+/// Whether services have different rates.
+fn rates_differ(scenario: &Scenario, rates: RateShares) -> bool {
+    let mut given = scenario.rates_rps.values();
+    match given.next() {
+        Some(first) => given.any(|rate| rate != first),
+        None => rates != RateShares::Equal,
+    }
 }
 
 /// Alibaba's rates are those of the paper's production experiment (section VI).
 fn rates(scenario: &Scenario) -> RateShares {
     let of_paper = costs(scenario) == Costs::Paper && scenario.workload == Suite::SocialNetwork;
-    let default = match of_paper && scenario.rate_rps.is_none() {
+    let default = match of_paper && scenario.rate_rps.is_none() && scenario.rates_rps.is_empty() {
         true => RateShares::Alibaba,
         false => RateShares::Equal,
     };

@@ -66,6 +66,11 @@ const FIELDS: &[Field] = &[
     Field("arrivals", CLOSED, Kind::Choice(Arrivals::names)),
     Field("rate_rps", OPEN, Kind::Number(MIN_RATE_RPS, MAX_RATE_RPS)),
     Field("rates", OPEN, Kind::Choice(RateShares::names)),
+    Field(
+        "rates_rps",
+        CLOSED,
+        Kind::ByService(&Kind::Number(MIN_RATE_RPS, MAX_RATE_RPS)),
+    ),
     Field("facts", CLOSED, Kind::Choice(FactSource::names)),
     Field("requests", CLOSED, Kind::Whole(MIN_REQUESTS, MAX_REQUESTS)),
     Field("by_rate", OPEN, Kind::Flag),

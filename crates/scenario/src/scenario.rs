@@ -54,6 +54,9 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<RateShares>>")]
     pub rates: Option<RateShares>,
+    /// The request rate of each simulated service, in requests per second, in place of rate_rps and
+    /// rates. Empty: rate_rps and rates.
+    pub rates_rps: BTreeMap<String, f64>,
     /// What payloads say at branches: what they say on the most common path, or drawn for each
     /// request by the odds facts.* of the server's parameters or from the recording's requests.
     #[serde(with = "choice")]
@@ -171,6 +174,7 @@ impl Default for Scenario {
             arrivals: Arrivals::Poisson,
             rate_rps: None,
             rates: None,
+            rates_rps: BTreeMap::new(),
             facts: FactSource::Common,
             requests: DEFAULT_REQUESTS,
             by_rate: None,

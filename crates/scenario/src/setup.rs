@@ -35,6 +35,9 @@ impl<'s> Setup<'s> {
         let image = memory()?;
         let profile = profile(checked, &image)?;
         let share = |service: &Service| {
+            if let Some(rate_rps) = scenario.rates_rps.get(service.name()) {
+                return Ok(rate_rps / resolved.rate_rps);
+            }
             let share = scenario.workload.rate_share(service.name(), resolved.rates);
             share.map_err(engine)
         };
@@ -56,6 +59,11 @@ impl<'s> Setup<'s> {
             tenants: by_service(checked, &scenario.tenants),
             priorities: by_service(checked, &scenario.priorities),
         })
+    }
+
+    /// The factor of each service on the mean rate.
+    pub(crate) fn rate_shares(&self) -> &[f64] {
+        &self.rate_shares
     }
 
     pub(crate) fn comparison<'c>(

@@ -52,6 +52,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Compare orchestrators on WORKLOAD and write table, files and plot.",
     ),
     Listed(
+        "size",
+        "size",
+        "size",
+        "Size a fleet: servers, watts and money under each system.",
+    ),
+    Listed(
         "reproduce",
         "reproduce",
         "reproduce_command",

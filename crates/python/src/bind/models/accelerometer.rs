@@ -18,6 +18,13 @@ pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<
     py.detach(|| request::evaluate(request)).map_err(failure)
 }
 
+/// The probability that an arrival at an M/M/k queue waits (Erlang's C), for `offered` erlangs below
+/// `servers`.
+#[pyfunction]
+pub(crate) fn erlang_c(servers: u32, offered: f64) -> f64 {
+    accelflow_model::accelerometer::erlang_c(servers, offered)
+}
+
 /// One float for all points, or a buffer of one for each.
 #[derive(FromPyObject)]
 pub(crate) enum Values {

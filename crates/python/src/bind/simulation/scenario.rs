@@ -80,6 +80,15 @@ pub(crate) fn scenario_run(
     Ok(outcome.to_json().to_string())
 }
 
+/// The core time and accelerator time of one request to each service of the scenario in `document`
+/// (JSON), in closed form, as JSON. Raises AccelflowError as `scenario_check`.
+#[pyfunction]
+#[pyo3(signature = (document, recording=None))]
+pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyResult<String> {
+    let demands = checked(document, recording)?.demands().map_err(failure)?;
+    serde_json::to_string(&demands).map_err(failure)
+}
+
 /// The JSON Schema of a scenario.
 #[pyfunction]
 pub(crate) fn scenario_schema() -> String {

@@ -1,0 +1,174 @@
+//! The demands of services: core time and accelerator time of one request, in closed form.
+
+use std::collections::BTreeMap;
+
+use accelflow_sim::Config;
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+use accelflow_workload::profile::{OperationProfile, PhaseProfile, ServiceProfile};
+use serde::Serialize;
+
+use crate::check::Checked;
+use crate::error::ScenarioError;
+use crate::setup::Setup;
+
+/// The demands of all services, and what one server has to serve them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Demands {
+    /// The services, in the order of the results.
+    pub services: Vec<ServiceDemand>,
+    /// Cores of the server.
+    pub cores: usize,
+    /// Processing elements of each accelerator, over its instances.
+    pub elements: BTreeMap<&'static str, usize>,
+}
+
+/// The demands of one request to a service on its most common path, without any waiting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceDemand {
+    /// The service.
+    pub service: String,
+    /// Its factor on the mean rate.
+    pub rate_share: f64,
+    /// Application logic, on a core.
+    pub app_ns: f64,
+    /// Phases of application logic.
+    pub cpu_phases: usize,
+    /// Chains of traces that a core starts; the chain that receives the request is not counted.
+    pub started_chains: usize,
+    /// Messages that its traces receive, its request included.
+    pub received: usize,
+    /// Operations on the longest way through the request's parallel chains.
+    pub serial_operations: usize,
+    /// Waits for remote sides on that way: their medians.
+    pub remote_ns: f64,
+    /// The operations on that way, on a core.
+    pub serial_core_ns: f64,
+    /// The operations on that way, on accelerators.
+    pub serial_accelerator_ns: f64,
+    /// By accelerator, the operations of all chains.
+    pub operations: BTreeMap<&'static str, OperationDemand>,
+}
+
+/// The operations of one accelerator for one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct OperationDemand {
+    /// Their number.
+    pub count: u32,
+    /// Their time on a core.
+    pub core_ns: f64,
+    /// Their time on the accelerator.
+    pub accelerator_ns: f64,
+}
+
+/// The way through one chain.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    operations: usize,
+    remote_ns: f64,
+    core_ns: f64,
+    accelerator_ns: f64,
+}
+
+impl Checked {
+    /// The demands of the services in closed form.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for a recording that does not fit, and for measured costs without one.
+    pub fn demands(&self) -> Result<Demands, ScenarioError> {
+        let setup = Setup::new(self)?;
+        let profiles = setup.profile.services().iter();
+        let wait = |trace: &str| setup.profile.waits().of(trace);
+        let with_shares = profiles.zip(setup.rate_shares());
+        let accelerator = &self.server.accelerator;
+        let elements = |accel: Accel| {
+            (
+                accel.name(),
+                accelerator.instances_of(accel) * accelerator.pes_of(accel),
+            )
+        };
+        Ok(Demands {
+            services: with_shares
+                .map(|(profile, share)| demand(profile, *share, &self.server, &wait))
+                .collect(),
+            cores: self.server.core.count,
+            elements: Accel::ALL.into_iter().map(elements).collect(),
+        })
+    }
+}
+
+fn demand(
+    profile: &ServiceProfile,
+    rate_share: f64,
+    server: &Config,
+    wait: &dyn Fn(&str) -> Time,
+) -> ServiceDemand {
+    let mut found = ServiceDemand {
+        service: profile.service().name().to_owned(),
+        rate_share,
+        app_ns: profile.app_time().as_ns_f64(),
+        cpu_phases: profile.service().cpu_phases(),
+        started_chains: 0,
+        received: 0,
+        serial_operations: 0,
+        remote_ns: 0.0,
+        serial_core_ns: 0.0,
+        serial_accelerator_ns: 0.0,
+        operations: BTreeMap::new(),
+    };
+    for operation in profile.operations() {
+        let accel = operation.operation.accel;
+        found.received += usize::from(operation.operation.receives);
+        let of = found.operations.entry(accel.name()).or_default();
+        of.count += 1;
+        of.core_ns += operation.cost.mean().as_ns_f64();
+        of.accelerator_ns += on_accelerator(operation, server);
+    }
+    for (phase, costs) in profile.phases().iter().enumerate() {
+        let PhaseProfile::Traces(chains) = costs else {
+            continue;
+        };
+        if phase > 0 {
+            found.started_chains += chains.len();
+        }
+        let ways = chains
+            .iter()
+            .map(|chain| way(chain, phase == 0, server, wait));
+        let by_length = |a: &Way, b: &Way| {
+            let length = |way: &Way| way.remote_ns + way.core_ns;
+            length(a).total_cmp(&length(b))
+        };
+        if let Some(longest) = ways.max_by(by_length) {
+            found.serial_operations += longest.operations;
+            found.remote_ns += longest.remote_ns;
+            found.serial_core_ns += longest.core_ns;
+            found.serial_accelerator_ns += longest.accelerator_ns;
+        }
+    }
+    found
+}
+
+/// The way through `chain`. The chain that `receives` the request awaits no message.
+fn way(
+    chain: &[OperationProfile],
+    receives: bool,
+    server: &Config,
+    wait: &dyn Fn(&str) -> Time,
+) -> Way {
+    let mut way = Way::default();
+    for operation in chain {
+        let call = &operation.operation;
+        way.operations += 1;
+        way.core_ns += operation.cost.mean().as_ns_f64();
+        way.accelerator_ns += on_accelerator(operation, server);
+        if call.accel == Accel::Tcp && call.receives && !receives {
+            way.remote_ns += wait(&call.trace).as_ns_f64();
+        }
+    }
+    way
+}
+
+fn on_accelerator(operation: &OperationProfile, server: &Config) -> f64 {
+    let time = server.accelerated(operation.operation.accel, operation.cost.mean());
+    time.as_ns_f64()
+}

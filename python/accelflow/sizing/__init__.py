@@ -1,0 +1,20 @@
+"""How many servers, watts and how much money a set of services needs under each system.
+
+:func:`read_plan` reads the question from a file, and :func:`size` answers it twice: in closed form
+at once, and by simulation. `docs/sizing.md` explains plan, method and limits.
+"""
+
+from accelflow.sizing.answer import SCHEMA, size
+from accelflow.sizing.plan import Chip, Electricity, Growth, Limits, Plan, Server, read_plan
+
+__all__ = [
+    "SCHEMA",
+    "Chip",
+    "Electricity",
+    "Growth",
+    "Limits",
+    "Plan",
+    "Server",
+    "read_plan",
+    "size",
+]

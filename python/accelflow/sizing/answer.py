@@ -1,0 +1,323 @@
+"""The answer to a plan: each system's fleet, in closed form and by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Final
+
+from accelflow import _native, chip
+from accelflow.calibration import calibrated
+from accelflow.experiment import resolved
+from accelflow.sizing.capacity import Binding, Capacity
+from accelflow.sizing.closed import ClosedForm, closed_form, idle_mean_us
+from accelflow.sizing.fleet import (
+    Fleet,
+    break_even_price,
+    server_cost_per_year,
+    server_w,
+    servers_for,
+)
+from accelflow.sizing.plan import Plan, demands
+from accelflow.sizing.simulated import Measured, Searched, measure, search
+
+__all__ = ["SCHEMA", "size"]
+
+SCHEMA: Final = "accelflow.size/1"
+
+#: The system whose servers have no chip; break-even prices refer to it.
+_BASELINE: Final = "non_acc"
+#: 95 % of a normal distribution are within so many standard errors.
+_NORMAL_95: Final = 1.96
+#: Differences of utilisation, and of P99s as a share, from which on the two answers disagree.
+_NOTABLE: Final = 0.05
+_NOTABLE_P99: Final = 0.25
+
+_WHY_LIMIT: Final = "the answers name the limit that is nearest in each"
+_WHY_UTILIZATION: Final = {
+    "cores": "in the simulation alone, cores take operations that fall back, and the branches and "
+    "transformations that a manager leaves them",
+    "manager": "the simulation alone has a manager that is asked again after a refusal",
+}
+_WHY_ELEMENTS: Final = "in the simulation alone, operations fall back from elements to cores"
+_WHY_P99: Final = (
+    "the simulation alone has drawn sizes, queues of single cores and accelerators, and data movement"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """One of the two answers for a system: capacity with its interval, and a server at work."""
+
+    capacity: Capacity
+    low: float
+    high: float
+    utilization: Mapping[str, float]
+    p99_us: Mapping[str, float | None]
+    power_w: float
+    elements: float
+    #: The share of all rates that the server has, for which utilisation, P99 and watts hold.
+    load: float = 0.0
+
+    @property
+    def cores(self) -> float:
+        return self.utilization["cores"]
+
+
+def size(
+    plan: Plan,
+    *,
+    simulate: bool = True,
+    progress: Callable[[str], object] | None = None,
+) -> dict[str, Any]:
+    """Answer `plan`: an object of schema ``accelflow.size/1``.
+
+    Without `simulate` only the closed form answers, in about a second. `progress` is called with
+    the name of the system after each simulation. Raises InputError for a plan that the scenario
+    does not allow, and AccelflowError for what cannot be simulated.
+    """
+    recording = _recording(plan)
+    needed = demands(plan, recording)
+    slo_us = {name: plan.slo_factor * mean for name, mean in idle_mean_us(plan, needed).items()}
+    slo_us |= dict(plan.p99_us)
+    systems = []
+    for system in plan.systems:
+        form = closed_form(plan, system, needed, slo_us)
+        first = _closed_side(plan, system, form, needed, slo_us) if form else None
+        second = None
+        if simulate:
+            one_more = partial(progress, system) if progress else None
+            found = search(plan, system, _guess(first, plan), recording, one_more)
+            second = _simulated_side(plan, first, found, recording)
+        systems.append(_system(plan, system, first, second))
+    _add_break_even(plan, systems)
+    return {
+        "schema": SCHEMA,
+        "plan": asdict(plan),
+        "needed_rps": plan.needed_rps,
+        "slo_us": slo_us,
+        "systems": systems,
+    }
+
+
+def _recording(plan: Plan) -> str | None:
+    """The recording that the plan's costs come from: measured now, if they are this machine's."""
+    share = 1.0 / max(plan.needed_rps.values())
+    experiment = plan.experiment(share, system=plan.systems[0], seed=1)
+    costs = resolved(experiment)["costs"]
+    return calibrated()[0] if costs == "measured" and experiment.recording is None else None
+
+
+def _guess(first: _Side | None, plan: Plan) -> float:
+    if first is not None and 0.0 < first.capacity.load < math.inf:
+        return first.capacity.load
+    return 1e4 / math.fsum(plan.needed_rps.values())
+
+
+def _closed_side(
+    plan: Plan,
+    system: str,
+    form: ClosedForm,
+    needed: Mapping[str, Any],
+    slo_us: Mapping[str, float],
+) -> _Side:
+    limit = plan.limits.utilization_ratio
+    capacity = form.capacity(limit)
+    spread = _error(plan, system, capacity, needed, slo_us)
+    load = _at_work(plan, capacity.load)
+    utilization = form.utilization(load)
+    shares = [share for name, share in utilization.items() if name.endswith(" elements")]
+    elements = math.fsum(shares) / len(needed["elements"])
+    return _Side(
+        capacity=capacity,
+        low=capacity.load * (1.0 - spread),
+        high=capacity.load * (1.0 + spread),
+        utilization=utilization,
+        p99_us={name: _finite(form.p99_us(name, load)) for name in form.rates_rps},
+        power_w=_power_w(system, utilization["cores"], elements),
+        elements=elements,
+        load=load,
+    )
+
+
+def _finite(number: float) -> float | None:
+    """`number`, or None if the server is saturated."""
+    return number if math.isfinite(number) else None
+
+
+def _error(
+    plan: Plan,
+    system: str,
+    capacity: Capacity,
+    needed: Mapping[str, Any],
+    slo_us: Mapping[str, float],
+) -> float:
+    """The half width of the capacity's interval over the capacity, from the costs' errors.
+
+    Each cost is moved by its standard error; the effects add in squares, since the errors of a
+    profile's counts are nearly independent.
+    """
+    limit = plan.limits.utilization_ratio
+    total = 0.0
+    for name, error in plan.relative_error.items():
+        moved = closed_form(plan, system, needed, slo_us, {name: 1.0 + error})
+        if moved is not None and 0.0 < capacity.load < math.inf:
+            total += (moved.capacity(limit).load / capacity.load - 1.0) ** 2
+    return min(_NORMAL_95 * math.sqrt(total), 0.999)
+
+
+def _power_w(system: str, cores: float, elements: float) -> float:
+    """The power of a server by the power model: rest, and the rest of the maximum as it is busy."""
+    model = chip.power()
+    inputs = {row["name"]: row["value"] for row in model["inputs"]}
+    rest = inputs["server_idle_share"] * model["baseline_max_w"]
+    watts = rest + (model["baseline_max_w"] - rest) * cores
+    if system != _BASELINE:
+        watts += (model["accelerators_max_w"] + model["orchestration_max_w"]) * elements
+    return float(watts)
+
+
+def _simulated_side(
+    plan: Plan, first: _Side | None, found: Searched, recording: str | None
+) -> _Side:
+    loads = [capacity.load for capacity in found.capacities]
+    mean = math.fsum(loads) / len(loads)
+    if any(load == 0.0 for load in loads):
+        idle = next(one for one in found.capacities if one.load == 0.0)
+        nothing: Mapping[str, float] = {"cores": 0.0}
+        return _Side(
+            capacity=idle,
+            low=0.0,
+            high=0.0,
+            utilization=nothing,
+            p99_us={},
+            power_w=0.0,
+            elements=0.0,
+        )
+    interval = _native.confidence_interval(loads)
+    by_seed = (interval[1] if interval else 0.0) / mean
+    of_costs = 1.0 - first.low / first.capacity.load if first and first.capacity.load else 0.0
+    spread = min(math.hypot(by_seed, of_costs), 0.999)
+    load = _at_work(plan, mean)
+    at: Measured = measure(plan, found.system, load, seed=1, recording=recording)
+    return _Side(
+        capacity=Capacity(mean, found.binding),
+        low=mean * (1.0 - spread),
+        high=mean * (1.0 + spread),
+        utilization={name: share for name, share in at.utilization.items() if share > 0},
+        p99_us=at.p99_us,
+        power_w=at.power_w,
+        elements=at.chip_utilization,
+        load=load,
+    )
+
+
+def _at_work(plan: Plan, load: float) -> float:
+    """The share of all rates that each server has when the whole fleet serves them."""
+    if not 0.0 < load < math.inf:
+        return 0.0
+    return 1.0 / servers_for(plan, load)
+
+
+def _system(plan: Plan, system: str, first: _Side | None, second: _Side | None) -> dict[str, Any]:
+    return {
+        "system": system,
+        "closed_form": _shown(plan, system, first),
+        "simulated": _shown(plan, system, second),
+        "disagreements": _disagreements(first, second) if first and second else [],
+    }
+
+
+def _shown(plan: Plan, system: str, side: _Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    binding = side.capacity.binding
+    row: dict[str, Any] = {
+        "load_per_server_ratio": side.capacity.load,
+        "binding": _binding(binding),
+        "fleet": None,
+        "utilization": dict(side.utilization),
+        "p99_us": dict(side.p99_us),
+    }
+    if 0.0 < side.capacity.load < math.inf:
+        row["fleet"] = asdict(_fleet(plan, system, side))
+    return row
+
+
+def _binding(binding: Binding) -> dict[str, Any]:
+    return {**asdict(binding), "text": binding.text}
+
+
+def _fleet(plan: Plan, system: str, side: _Side) -> Fleet:
+    servers = servers_for(plan, side.capacity.load)
+    working = servers - plan.limits.spare_servers
+    accelerated = system != _BASELINE
+    watts = server_w(
+        plan,
+        accelerated=accelerated,
+        model_w=side.power_w,
+        core=side.cores,
+        elements=side.elements,
+    )
+    price = plan.chip.price if accelerated else 0.0
+    return Fleet(
+        servers=servers,
+        servers_low=servers_for(plan, side.high),
+        servers_high=servers_for(plan, side.low),
+        headroom_ratio=working * side.capacity.load - 1.0,
+        watts=servers * watts,
+        cost_per_year=servers * server_cost_per_year(plan, watts=watts, chip_price=price),
+    )
+
+
+def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
+    """Add to each answer with a chip the price at which it costs as much as servers without."""
+    baseline = next((row for row in systems if row["system"] == _BASELINE), None)
+    for row in systems:
+        for kind in ("closed_form", "simulated"):
+            answer, of_baseline = row[kind], baseline[kind] if baseline else None
+            if answer is None or row is baseline:
+                continue
+            fleets = (answer["fleet"], of_baseline["fleet"] if of_baseline else None)
+            answer["break_even_chip_price"] = None
+            if fleets[0] and fleets[1]:
+                answer["break_even_chip_price"] = break_even_price(
+                    plan,
+                    servers=fleets[0]["servers"],
+                    watts=fleets[0]["watts"] / fleets[0]["servers"],
+                    baseline_servers=fleets[1]["servers"],
+                    baseline_watts=fleets[1]["watts"] / fleets[1]["servers"],
+                )
+
+
+def _disagreements(first: _Side, second: _Side) -> list[dict[str, Any]]:
+    """Where the two answers differ notably: limits, work for a request, and P99s at work."""
+    rows: list[dict[str, Any]] = []
+
+    def differ(what: str, closed: object, simulated: object, why: str) -> None:
+        rows.append({"what": what, "closed_form": closed, "simulated": simulated, "why": why})
+
+    binding = (first.capacity.binding.text, second.capacity.binding.text)
+    if binding[0] != binding[1]:
+        differ("limit", *binding, _WHY_LIMIT)
+    if not first.load or not second.load:
+        return rows
+    for name in sorted({*first.utilization, *second.utilization}):
+        shares = [side.utilization.get(name, 0.0) / side.load for side in (first, second)]
+        at_work = [share * second.load for share in shares]
+        if abs(at_work[0] - at_work[1]) > _NOTABLE:
+            differ(
+                f"utilisation of {name}",
+                at_work[0],
+                at_work[1],
+                _WHY_UTILIZATION.get(name, _WHY_ELEMENTS),
+            )
+    pairs = {name: (first.p99_us.get(name), p99_us) for name, p99_us in second.p99_us.items()}
+    apart = {name: abs(math.log(a / b)) for name, (a, b) in pairs.items() if a and b}
+    if apart:
+        name = max(apart, key=lambda name: apart[name])
+        if apart[name] > math.log1p(_NOTABLE_P99):
+            differ(f"P99 of {name}, us", *pairs[name], _WHY_P99)
+    return rows

@@ -1,0 +1,37 @@
+"""The capacity of one server, and the limit that sets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The limit that keeps a server from more load.
+
+    `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
+    `slo_us`), ``saturated`` (the resource `name`) or ``idle``: the SLO of the service `name` is
+    shorter than its P99 on an idle server, `idle_us`.
+    """
+
+    kind: str
+    name: str
+    idle_us: float | None = None
+    slo_us: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The limit in words, such as ``P99 of CPost``."""
+        if self.kind == "utilization":
+            return self.name
+        if self.kind == "saturated":
+            return f"{self.name} saturated"
+        return f"P99 of {self.name}"
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The largest share `load` of all rates that one server takes, and what forbids more."""
+
+    load: float
+    binding: Binding

@@ -1,0 +1,325 @@
+"""The first answer: a server's capacity in closed form.
+
+The work that cores keep follows from the Accelerometer model with one kernel for each accelerator.
+Utilisations follow from it by the utilisation law, and response times from M/M/c queues of cores.
+What the simulator adds is stated in `docs/sizing.md`: queues of accelerators, data movement,
+bursts within a request, fallbacks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from accelflow import _native, accelerometer
+from accelflow.experiment import resolved
+from accelflow.parameters import parameters
+from accelflow.sizing.capacity import Binding, Capacity
+from accelflow.sizing.plan import Plan
+
+#: Instructions of a dispatch (AccelFlow, section VII.B.2: 18 on average).
+_DISPATCH_INSTRUCTIONS: Final = 18.0
+#: A cycle of the model is a nanosecond, so that costs need no clock.
+_CYCLES_PER_S: Final = 1e9
+_P99_TAIL: Final = 0.01
+#: Loads are found to this share.
+_PRECISION: Final = 1e-6
+
+
+#: A number of a service's demands.
+_OfService = Callable[[Mapping[str, Any]], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overheads:
+    """The orchestration of a system, in ns.
+
+    `core_ns` is the core time for each of what a request has: operations, received and sent
+    messages, phases of application logic, started chains, and the request itself. `hand_over_ns`
+    is the latency between two operations, and `manager_ns` the time that the one manager is busy
+    for an operation or a chain.
+    """
+
+    core_ns: Mapping[str, float]
+    hand_over_ns: float = 0.0
+    manager_ns: float = 0.0
+
+    def of(self, row: Mapping[str, Any]) -> float:
+        """The core time of one request with the demands `row`."""
+        sent = row["operations"].get("TCP", {}).get("count", 0) - row["received"]
+        counts = {
+            "operation": _operations(row),
+            "received": row["received"],
+            "sent": sent,
+            "phase": row["cpu_phases"],
+            "chain": row["started_chains"],
+            "request": 1,
+        }
+        return math.fsum(counts[name] * each for name, each in self.core_ns.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedForm:
+    """A server under one system, without a simulation.
+
+    `core_ns` is the core time of one request of each service, `serial_ns` its response time on an
+    idle server, `visits` how often it waits for a core. `busy_ns` is the time that one request of
+    the mix, drawn by the rates, keeps each resource busy, and `servers` how many servers the
+    resource has (cores, elements, one manager).
+    """
+
+    rates_rps: Mapping[str, float]
+    serial_ns: Mapping[str, float]
+    visits: Mapping[str, int]
+    slo_us: Mapping[str, float]
+    busy_ns: Mapping[str, float]
+    servers: Mapping[str, int]
+    core_visit_ns: float
+    speedup_ratio: float
+
+    def utilization(self, load: float) -> dict[str, float]:
+        """The share of time that each resource is busy at the share `load` of all rates."""
+        total_rps = math.fsum(self.rates_rps.values()) * load
+        return {
+            name: total_rps * busy * 1e-9 / self.servers[name]
+            for name, busy in self.busy_ns.items()
+        }
+
+    def p99_us(self, service: str, load: float) -> float:
+        """The 99th percentile of the response time of `service`; infinite beyond saturation.
+
+        One of its visits to a core waits as 1 % of visits do at least, the others as the mean.
+        """
+        share = self.utilization(load)["cores"]
+        if share >= 1.0:
+            return math.inf
+        cores = self.servers["cores"]
+        waiting = _native.erlang_c(cores, share * cores)
+        drain_ns = self.core_visit_ns / (cores * (1.0 - share))
+        mean_ns = waiting * drain_ns
+        longest_ns = max(0.0, drain_ns * math.log(waiting / _P99_TAIL)) if waiting > 0 else 0.0
+        others = max(0, self.visits[service] - 1)
+        return (self.serial_ns[service] + others * mean_ns + longest_ns) * 1e-3
+
+    def capacity(self, limit: float) -> Capacity:
+        """The largest load that keeps `limit` and all SLOs, and what forbids more."""
+        at_one = self.utilization(1.0)
+        name, most = max(at_one.items(), key=lambda item: item[1])
+        best = Capacity(limit / most, Binding("utilization", name)) if most > 0 else None
+        for service, slo_us in self.slo_us.items():
+            idle_us = self.p99_us(service, 0.0)
+            if idle_us > slo_us:
+                return Capacity(0.0, Binding("idle", service, idle_us, slo_us))
+            least = best.load if best else math.inf
+
+            def late(load: float, service: str = service, slo_us: float = slo_us) -> bool:
+                return self.p99_us(service, load) > slo_us
+
+            if math.isfinite(least) and late(least):
+                best = Capacity(_last(late, least), Binding("p99", service, None, slo_us))
+        if best is None:
+            return Capacity(math.inf, Binding("utilization", "cores"))
+        return best
+
+
+def _last(late: Callable[[float], bool], most: float) -> float:
+    """The largest load below `most` that is not `late`."""
+    low, high = 0.0, most
+    while high - low > _PRECISION * most:
+        middle = (low + high) / 2
+        low, high = (low, middle) if late(middle) else (middle, high)
+    return low
+
+
+def overheads(plan: Plan, system: str) -> Overheads | None:
+    """The orchestration of `system` by the server's parameters; None if no closed form is known.
+
+    Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
+    with an interrupt, which submits the next. RELIEF's manager hands operations on, but a core
+    resolves the branch of a received message, its end, and the tail after a sent one (section
+    VII.A.1). With AccelFlow a core starts a chain, notices its end, and resumes the request.
+    """
+    value = _values(plan, system)
+    switch, interrupt = value("core.context_switch_ns"), value("core.interrupt_ns")
+    submit, move = value("core.submit_ns"), value("network.dma_setup_ns")
+    dispatch = _DISPATCH_INSTRUCTIONS / value("dispatcher.ipc") / value("core.clock_ghz")
+    driver = interrupt + 2 * switch + submit
+    known = {
+        "non_acc": Overheads(
+            core_ns={"received": switch + value("core.wake_ns"), "request": switch}
+        ),
+        "cpu_centric": Overheads(core_ns={"operation": driver}, hand_over_ns=move),
+        "relief": Overheads(
+            core_ns={
+                "received": 2 * (interrupt + submit) + 3 * switch,
+                "sent": interrupt + switch,
+            },
+            hand_over_ns=value("relief.latency_ns") + move,
+            manager_ns=value("relief.occupancy_ns"),
+        ),
+        "accelflow": Overheads(
+            core_ns={
+                "phase": switch,
+                "chain": value("core.enqueue_ns") + value("core.notice_ns"),
+                "request": value("core.notice_ns"),
+            },
+            hand_over_ns=dispatch + move,
+        ),
+        "ideal": Overheads(core_ns={}),
+    }
+    return known.get(system)
+
+
+def _values(plan: Plan, system: str) -> Callable[[str], float]:
+    """The numbers of the simulated server's parameters in `plan`."""
+    share = 1.0 / max(plan.needed_rps.values())
+    changed = resolved(plan.experiment(share, system=system, seed=1))["config"]
+    defaults = {parameter.key: parameter.default for parameter in parameters()}
+    return lambda key: float(changed.get(key, defaults[key]))
+
+
+def closed_form(
+    plan: Plan,
+    system: str,
+    demands: Mapping[str, Any],
+    slo_us: Mapping[str, float],
+    factors: Mapping[str, float] | None = None,
+) -> ClosedForm | None:
+    """The server of `plan` under `system`; None for a system without a closed form.
+
+    `demands` are those of :func:`accelflow.sizing.plan.demands`, and `factors` multiply the costs
+    of an accelerator's operations, or of ``app``.
+    """
+    over = overheads(plan, system)
+    if over is None:
+        return None
+    services = {row["service"]: _scaled(row, factors or {}) for row in demands["services"]}
+    total_rps = math.fsum(plan.needed_rps.values())
+    weights = {name: rate / total_rps for name, rate in plan.needed_rps.items()}
+    bare = system == "non_acc"
+
+    def mix(of: _OfService) -> float:
+        return math.fsum(weights[name] * of(row) for name, row in services.items())
+
+    core_ns = mix(_core_ns)
+    busy = {}
+    servers = {"cores": demands["cores"]}
+    for accelerator, elements in demands["elements"].items():
+        time = mix(_time(accelerator, "accelerator_ns"))
+        if time > 0 and elements and not bare:
+            busy[f"{accelerator} elements"], servers[f"{accelerator} elements"] = time, elements
+    used = [name for name in demands["elements"] if f"{name} elements" in busy]
+    speedup = _speedup(mix, core_ns, over, used) if used else 1.0
+    # Accelerometer's host has no orchestration without accelerators: it is added to its work.
+    busy = {"cores": core_ns / speedup + (0.0 if used else mix(over.of)), **busy}
+    if over.manager_ns > 0:
+        # Beside the operations, the manager starts each chain.
+        events = mix(lambda row: _operations(row) + row["started_chains"] + 1)
+        busy["manager"] = over.manager_ns * events
+        servers["manager"] = 1
+    visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
+    return ClosedForm(
+        rates_rps=plan.needed_rps,
+        serial_ns={name: _serial_ns(row, over, bare=bare) for name, row in services.items()},
+        visits=visits,
+        slo_us=slo_us,
+        busy_ns=busy,
+        servers=servers,
+        core_visit_ns=busy["cores"] / mix(lambda row: max(1, row["cpu_phases"])),
+        speedup_ratio=speedup,
+    )
+
+
+def idle_mean_us(plan: Plan, demands: Mapping[str, Any]) -> dict[str, float]:
+    """The response time of each service on an idle server with AccelFlow, in us."""
+    over = overheads(plan, "accelflow") or Overheads(core_ns={})
+    return {row["service"]: _serial_ns(row, over, bare=False) * 1e-3 for row in demands["services"]}
+
+
+def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
+    """The demands of a service with the costs of each kind of work multiplied by its factor."""
+    if not factors:
+        return dict(row)
+    operations = {
+        name: {
+            "count": of["count"],
+            "core_ns": of["core_ns"] * factors.get(name, 1.0),
+            "accelerator_ns": of["accelerator_ns"] * factors.get(name, 1.0),
+        }
+        for name, of in row["operations"].items()
+    }
+
+    def grown(key: str) -> float:
+        before = math.fsum(of[key] for of in row["operations"].values())
+        after = math.fsum(of[key] for of in operations.values())
+        return after / before if before else 1.0
+
+    return {
+        **row,
+        "operations": operations,
+        "app_ns": row["app_ns"] * factors.get("app", 1.0),
+        "serial_core_ns": row["serial_core_ns"] * grown("core_ns"),
+        "serial_accelerator_ns": row["serial_accelerator_ns"] * grown("accelerator_ns"),
+    }
+
+
+def _time(accelerator: str, key: str) -> _OfService:
+    """The demand `key` of the operations of `accelerator`: 0 for a service without any."""
+    return lambda row: float(row["operations"].get(accelerator, {}).get(key, 0.0))
+
+
+def _core_ns(row: Mapping[str, Any]) -> float:
+    """The core time of a request without accelerators."""
+    return float(row["app_ns"]) + math.fsum(of["core_ns"] for of in row["operations"].values())
+
+
+def _operations(row: Mapping[str, Any]) -> float:
+    return float(sum(of["count"] for of in row["operations"].values()))
+
+
+def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
+    """The response time of a request on an idle server.
+
+    Of the core time of orchestration, the share is serial that the longest way has of operations.
+    """
+    operations = float(row["serial_operations"])
+    orchestration_ns = over.of(row) * operations / max(_operations(row), 1.0)
+    waits_ns = float(row["app_ns"]) + float(row["remote_ns"]) + orchestration_ns
+    if bare:
+        return waits_ns + float(row["serial_core_ns"])
+    return waits_ns + float(row["serial_accelerator_ns"]) + operations * over.hand_over_ns
+
+
+def _speedup(
+    mix: Callable[[_OfService], float],
+    core_ns: float,
+    over: Overheads,
+    used: Sequence[str],
+) -> float:
+    """The throughput of a host with accelerators over that without, by Accelerometer.
+
+    Each accelerator is a kernel whose offloads have no response to wait for: another request has
+    the core meanwhile. The core's work for an offload is its setup (o0), the same for all.
+    """
+    setup_ns = mix(over.of) / max(mix(_operations), 1e-9)
+    kernels = []
+    for name in used:
+        share = mix(_time(name, "core_ns")) / core_ns
+        count = mix(_time(name, "count"))
+        on_accelerator = mix(_time(name, "accelerator_ns"))
+        kernels.append(
+            accelerometer.Kernel(
+                name=name,
+                threading="async_same_thread",
+                placement="off_chip",
+                driver_waits=False,
+                kernel_share_ratio=share,
+                offloads_per_s=count / core_ns * _CYCLES_PER_S,
+                setup_cycles=setup_ns,
+                acceleration_ratio=share * core_ns / on_accelerator,
+            )
+        )
+    service = accelerometer.Service(host_cycles_per_s=_CYCLES_PER_S, kernels=kernels)
+    return float(accelerometer.evaluate(service)["speedup_ratio"])

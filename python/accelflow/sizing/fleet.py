@@ -1,0 +1,68 @@
+"""Servers, watts and money from the capacity of one server."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from accelflow.sizing.plan import Plan
+
+_HOURS_PER_YEAR = 8_766.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """The servers of one system, with what they draw and cost.
+
+    `servers_low` and `servers_high` are the ends of the 95 % interval. `headroom_ratio` is how
+    much more load the servers would take, spare ones not counted. `watts` is at the servers' plugs,
+    and `cost_per_year` has the price over the lifetime, the overhead and the electricity.
+    """
+
+    servers: int
+    servers_low: int
+    servers_high: int
+    headroom_ratio: float
+    watts: float
+    cost_per_year: float
+
+
+def servers_for(plan: Plan, load: float) -> int:
+    """The servers that take all rates if each takes the share `load`, with the spare ones."""
+    return max(1, math.ceil(1.0 / load - 1e-9)) + plan.limits.spare_servers
+
+
+def server_w(
+    plan: Plan, *, accelerated: bool, model_w: float, core: float, elements: float
+) -> float:
+    """The power of one server in W.
+
+    With the plan's watts at rest and peak, in proportion to the share of time that cores (`core`)
+    and elements (`elements`) are busy; else `model_w`, that of the power model.
+    """
+    server, chip = plan.server, plan.chip
+    if server.rest_w is None or server.peak_w is None:
+        return model_w
+    watts = server.rest_w + (server.peak_w - server.rest_w) * core
+    if accelerated:
+        watts += chip.rest_w + (chip.peak_w - chip.rest_w) * elements
+    return watts
+
+
+def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> float:
+    """The cost of one server in a year."""
+    energy = watts * 1e-3 * _HOURS_PER_YEAR * plan.electricity.pue_ratio
+    price = (plan.server.price + chip_price) / plan.server.lifetime_years
+    return price + plan.server.overhead_per_year + energy * plan.electricity.price_per_kwh
+
+
+def break_even_price(
+    plan: Plan, *, servers: int, watts: float, baseline_servers: int, baseline_watts: float
+) -> float:
+    """The price of a chip at which servers with it cost as much as the baseline's without.
+
+    Negative if the chip would not pay even for nothing. `watts` are of one server each.
+    """
+    baseline = baseline_servers * server_cost_per_year(plan, watts=baseline_watts, chip_price=0.0)
+    own = server_cost_per_year(plan, watts=watts, chip_price=0.0)
+    return (baseline / servers - own) * plan.server.lifetime_years

@@ -1,0 +1,305 @@
+"""The plan: services with their rates, limits, and the costs of servers and chips."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.experiment import Experiment, document, resolved
+from accelflow.files import parse_toml, read_text, why
+from accelflow.parameters import parameters
+
+SCHEMA: Final = "accelflow.plan/1"
+
+#: The systems that a plan compares unless it says otherwise: without accelerators, the strongest
+#: rival of the paper, and AccelFlow.
+DEFAULT_SYSTEMS: Final = ("non_acc", "relief", "accelflow")
+
+#: The fields of a scenario that the plan itself sets.
+_OF_PLAN: Final = frozenset(
+    {"schema", "workload", "orchestrators", "services", "rate_rps", "rates", "rates_rps", "by_rate"}
+    | {"placement", "requests", "seed", "slo_us", "slo_factor"}
+)
+
+_MOST_RPS: Final = 1e12
+_MOST_YEARS: Final = 50.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """The growth of all rates until the fleet must hold: `per_year_ratio` for `years`."""
+
+    per_year_ratio: float = 0.0
+    years: float = 0.0
+
+    @property
+    def factor(self) -> float:
+        """The rates at the end over those of today."""
+        return float((1.0 + self.per_year_ratio) ** self.years)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What no server may exceed, and the servers that are kept in reserve.
+
+    `utilization_ratio` is the highest share of time that cores, the elements of an accelerator, or
+    a manager may be busy. `spare_servers` are added to those that the load needs.
+    """
+
+    utilization_ratio: float = 0.7
+    spare_servers: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """What a server costs without a chip.
+
+    `price` is paid once in `lifetime_years`; `overhead_per_year` is for its place, network and
+    care. Without `rest_w` and `peak_w`, power follows the power model (docs/area-power.md).
+    """
+
+    price: float = 0.0
+    lifetime_years: float = 4.0
+    overhead_per_year: float = 0.0
+    rest_w: float | None = None
+    peak_w: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chip:
+    """What the accelerators add to the price of a server, and to its power at rest and at peak."""
+
+    price: float = 0.0
+    rest_w: float = 0.0
+    peak_w: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Electricity:
+    """The price of a kWh, and the power of a datacentre over that of its servers (PUE)."""
+
+    price_per_kwh: float = 0.0
+    pue_ratio: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The services of a fleet and what they need.
+
+    `rates_rps` has the rate of every service over the whole fleet today, in requests per second.
+    The P99 of each service must be within `p99_us`; that of a service without an entry within
+    `slo_factor` times its mean response time on an idle server with AccelFlow. `relative_error` is
+    one standard error of the mean cost of an accelerator's operations on a core, or of ``app``, the
+    application logic, as a share of it. `scenario` sets other fields of a scenario. `requests` are
+    those of the service with the mean rate in each simulation, and `seeds` the simulations that
+    intervals rest on.
+    """
+
+    workload: str = "socialnetwork"
+    systems: Sequence[str] = DEFAULT_SYSTEMS
+    rates_rps: Mapping[str, float] = field(default_factory=dict)
+    p99_us: Mapping[str, float] = field(default_factory=dict)
+    slo_factor: float = 5.0
+    growth: Growth = field(default_factory=Growth)
+    limits: Limits = field(default_factory=Limits)
+    server: Server = field(default_factory=Server)
+    chip: Chip = field(default_factory=Chip)
+    electricity: Electricity = field(default_factory=Electricity)
+    currency: str = ""
+    relative_error: Mapping[str, float] = field(default_factory=dict)
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    requests: int = 4_000
+    seeds: int = 3
+
+    @property
+    def needed_rps(self) -> dict[str, float]:
+        """The rate of each service that the fleet must hold: that of today with its growth."""
+        return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
+
+    def experiment(self, load: float, *, system: str, seed: int) -> Experiment:
+        """The scenario of one server under `system` that takes the share `load` of all rates."""
+        return Experiment(
+            **{
+                **self.scenario,
+                "workload": self.workload,
+                "orchestrators": (system,),
+                "services": tuple(self.rates_rps),
+                "rates_rps": {name: rate * load for name, rate in self.needed_rps.items()},
+                "placement": "colocated",
+                "requests": self.requests,
+                "seed": seed,
+                "slo_us": dict(self.p99_us),
+                "slo_factor": self.slo_factor,
+            }
+        )
+
+
+_TABLES: Final = {
+    "growth": Growth,
+    "limits": Limits,
+    "server": Server,
+    "chip": Chip,
+    "electricity": Electricity,
+}
+#: Smallest and largest number of each key, both allowed; the place is ``table.key``.
+_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    "growth.per_year_ratio": (-0.99, 100.0),
+    "growth.years": (0.0, _MOST_YEARS),
+    "limits.utilization_ratio": (0.01, 1.0),
+    "limits.spare_servers": (0, 1_000_000),
+    "server.price": (0.0, 1e9),
+    "server.lifetime_years": (0.01, _MOST_YEARS),
+    "server.overhead_per_year": (0.0, 1e9),
+    "server.rest_w": (0.0, 1e5),
+    "server.peak_w": (0.0, 1e5),
+    "chip.price": (0.0, 1e9),
+    "chip.rest_w": (0.0, 1e5),
+    "chip.peak_w": (0.0, 1e5),
+    "electricity.price_per_kwh": (0.0, 1e6),
+    "electricity.pue_ratio": (1.0, 10.0),
+    "slo_factor": (1e-6, 1e6),
+    "requests": (100, 10_000_000),
+    "seeds": (2, 100),
+}
+_WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
+
+
+def read_plan(path: str | PathLike[str]) -> Plan:
+    """Read the plan in the TOML file at `path` (`docs/sizing.md`).
+
+    Raises InputError for a file that cannot be read, and for the first value that is not allowed.
+    """
+    path = Path(path)
+    try:
+        tree = parse_toml(read_text(path))
+        plan = _plan(tree)
+        _check_systems(plan)
+    except (OSError, ValueError, AccelflowError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    return plan
+
+
+def _plan(tree: Mapping[str, Any]) -> Plan:
+    known = {"schema", *(one.name for one in fields(Plan))}
+    for key in tree:
+        if key not in known:
+            raise refused("key", key, known=sorted(known))
+    if tree.get("schema") != SCHEMA:
+        raise refused("schema", tree.get("schema"), f"must be {SCHEMA}")
+    plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
+    _check_texts(plan)
+    _check_services(plan)
+    _check_mapping("relative_error", plan.relative_error, 0.0, 1.0)
+    operations = (*accelerators(), "app")
+    for name in plan.relative_error:
+        if name not in operations:
+            raise refused("an operation in relative_error", name, known=operations)
+    _check_scenario(plan.scenario)
+    if (plan.server.rest_w is None) != (plan.server.peak_w is None):
+        raise InputError("server: must have both rest_w and peak_w, or neither")
+    return plan
+
+
+def _read(key: str, value: object) -> Any:
+    if key in _TABLES:
+        return _table(key, value)
+    return _number(key, value) if key in _RANGES else value
+
+
+def _table(name: str, value: object) -> Any:
+    if not isinstance(value, Mapping):
+        raise refused(name, value, "must be a table")
+    of = _TABLES[name]
+    known = [one.name for one in fields(of)]
+    for key in value:
+        if key not in known:
+            raise refused(f"{name} key", key, known=known)
+    return of(**{key: _number(f"{name}.{key}", number) for key, number in value.items()})
+
+
+def _number(place: str, value: object) -> float:
+    least, most = _RANGES[place]
+    whole = place in _WHOLE
+    kind = "a whole number" if whole else "a number"
+    fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
+        raise refused(place, value, f"must be {kind} from {least:g} to {most:g}")
+    return value  # type: ignore[return-value]
+
+
+def _check_texts(plan: Plan) -> None:
+    for name in ("workload", "currency"):
+        if not isinstance(getattr(plan, name), str):
+            raise refused(name, getattr(plan, name), "must be a text")
+    systems = plan.systems
+    texts = isinstance(systems, list | tuple) and all(isinstance(one, str) for one in systems)
+    if not texts or not systems:
+        raise refused("systems", systems, "must be a list of systems")
+    if len(set(systems)) < len(systems):
+        raise refused("systems", list(systems), "must name each system once")
+
+
+def _check_services(plan: Plan) -> None:
+    if not isinstance(plan.rates_rps, Mapping) or not plan.rates_rps:
+        raise refused("rates_rps", plan.rates_rps, "must be a table with the rate of each service")
+    _check_mapping("rates_rps", plan.rates_rps, 1e-3, _MOST_RPS)
+    _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)
+    for name in plan.p99_us:
+        if name not in plan.rates_rps:
+            raise refused("a service in p99_us", name, known=plan.rates_rps)
+
+
+def _check_mapping(name: str, values: object, least: float, most: float) -> None:
+    if not isinstance(values, Mapping):
+        raise refused(name, values, "must be a table")
+    for key, value in values.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not (math.isfinite(value) and least <= value <= most):
+            raise refused(f"{name}.{key}", value, f"must be a number from {least:g} to {most:g}")
+
+
+def _check_scenario(scenario: object) -> None:
+    if not isinstance(scenario, Mapping):
+        raise refused("scenario", scenario, "must be a table with fields of a scenario")
+    known = [one.name for one in fields(Experiment) if one.name not in _OF_PLAN]
+    for key in scenario:
+        if key in _OF_PLAN:
+            raise refused("scenario key", key, "must be left out, since the plan sets it")
+        if key not in known:
+            raise refused("scenario key", key, known=known)
+
+
+def _check_systems(plan: Plan) -> None:
+    """Refuse unknown systems and services, and values that the scenario does not allow."""
+    for system in plan.systems:
+        resolved(plan.experiment(_small_share(plan), system=system, seed=1))
+
+
+def _small_share(plan: Plan) -> float:
+    """A share of the rates that any server may be asked for."""
+    return 1.0 / max(plan.needed_rps.values())
+
+
+def accelerators() -> list[str]:
+    """The names of the accelerators."""
+    prefix = "speedup."
+    keys = (parameter.key for parameter in parameters())
+    return [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
+
+
+def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
+    """The core time and accelerator time of one request of each service, and the server's parts.
+
+    Raises AccelflowError for a recording that does not fit.
+    """
+    experiment = plan.experiment(_small_share(plan), system="accelflow", seed=1)
+    text = _native.scenario_demands(document(experiment), recording)
+    found: dict[str, Any] = json.loads(text)
+    return found

@@ -1,0 +1,162 @@
+"""The second answer: a server's capacity by simulation.
+
+For each seed the largest load is searched at which the simulated server keeps every limit; loads
+are compared on the same requests, so a search with one seed has one answer. The seeds' answers
+differ, and their spread is the answer's interval.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from accelflow import chip
+from accelflow.report.results import Comparison, ServiceResult
+from accelflow.simulation import compare
+from accelflow.sizing.capacity import Binding, Capacity
+from accelflow.sizing.plan import Plan
+
+#: The search for a load ends when it is known to this share.
+_PRECISION: Final = 0.02
+#: The first steps away from the closed form's answer.
+_STEP: Final = 1.3
+#: A load that is this far below the closed form's is given up as none.
+_LEAST_SHARE: Final = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """One simulated server at one load.
+
+    `utilization` is by resource, `p99_us` and `slo_us` by service, `power_w` of the whole server
+    by the power model, and `chip_utilization` the mean share of time that elements are busy.
+    """
+
+    utilization: Mapping[str, float]
+    p99_us: Mapping[str, float | None]
+    slo_us: Mapping[str, float | None]
+    saturated: str | None
+    power_w: float
+    core_utilization: float
+    chip_utilization: float
+
+    def broken(self, limit: float) -> Binding | None:
+        """The limit that this server breaks the most; None if it keeps all."""
+        if self.saturated is not None:
+            return Binding("saturated", self.saturated)
+        worst = max(self.utilization.items(), key=lambda item: item[1])
+        excess = {Binding("utilization", worst[0]): worst[1] / limit}
+        for service, slo_us in self.slo_us.items():
+            if slo_us is not None:
+                p99_us = self.p99_us[service]
+                share = math.inf if p99_us is None else p99_us / slo_us
+                excess[Binding("p99", service, None, slo_us)] = share
+        binding, most = max(excess.items(), key=lambda item: item[1])
+        return binding if most > 1.0 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """The capacities that the simulations of one system found, one for each seed."""
+
+    system: str
+    capacities: tuple[Capacity, ...]
+    simulations: int
+
+    @property
+    def binding(self) -> Binding:
+        """The limit that most seeds meet; the first of equals."""
+        texts = [capacity.binding.text for capacity in self.capacities]
+        common = max(texts, key=texts.count)
+        return next(one.binding for one in self.capacities if one.binding.text == common)
+
+
+def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str | None) -> Measured:
+    """Simulate one server of `plan` under `system` at the share `load` of all rates."""
+    experiment = plan.experiment(load, system=system, seed=seed)
+    if recording is not None:
+        experiment = replace(experiment, recording=recording)
+    results = compare(experiment, threads=1)
+    rows = Comparison.from_dict(results).systems[0].services
+    first = rows[0]
+    elements = dict(first.accelerator_utilization)
+    used = [share for share in elements.values() if share > 0]
+    utilization = {"cores": first.core_utilization}
+    utilization |= {f"{name} elements": share for name, share in elements.items()}
+    utilization["manager"] = _manager(results)
+    return Measured(
+        utilization=utilization,
+        p99_us={row.service: row.p99_us for row in rows},
+        slo_us={row.service: row.slo_us for row in rows},
+        saturated=_saturated(rows),
+        power_w=chip.energy(results, system)["power_w"]["total_w"],
+        core_utilization=first.core_utilization,
+        chip_utilization=math.fsum(used) / len(elements) if elements else 0.0,
+    )
+
+
+def _manager(results: Mapping[str, Any]) -> float:
+    return float(results["systems"][0]["services"][0]["manager_utilization"])
+
+
+def _saturated(rows: Sequence[ServiceResult]) -> str | None:
+    return next((row.saturated for row in rows if row.saturated is not None), None)
+
+
+def search(
+    plan: Plan,
+    system: str,
+    guess: float,
+    recording: str | None,
+    progress: Callable[[], object] | None = None,
+) -> Searched:
+    """Search the capacity of one server for each seed, from the load `guess` on.
+
+    `progress` is called after each simulation.
+    """
+    count = [0]
+
+    def one(seed: int) -> Capacity:
+        def at(load: float) -> Measured:
+            measured = measure(plan, system, load, seed=seed, recording=recording)
+            count[0] += 1
+            if progress is not None:
+                progress()
+            return measured
+
+        return _search(plan, guess, at)
+
+    workers = min(plan.seeds, os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers) as pool:
+        capacities = tuple(pool.map(one, range(1, plan.seeds + 1)))
+    return Searched(system=system, capacities=capacities, simulations=count[0])
+
+
+def _search(plan: Plan, guess: float, at: Callable[[float], Measured]) -> Capacity:
+    limit = plan.limits.utilization_ratio
+    idle = at(guess * _LEAST_SHARE)
+    for service, slo_us in idle.slo_us.items():
+        p99_us = idle.p99_us[service]
+        if slo_us is not None and p99_us is not None and p99_us > slo_us:
+            return Capacity(0.0, Binding("idle", service, p99_us, slo_us))
+    low, high, binding = guess * _LEAST_SHARE, math.inf, Binding("utilization", "cores")
+    load = guess
+    while math.isinf(high) or high > low * (1.0 + _PRECISION):
+        broken = at(load).broken(limit)
+        if broken is None:
+            low = load
+        else:
+            high, binding = load, broken
+        if math.isinf(high):
+            load = low * _STEP
+        elif low < high / _STEP / _STEP:
+            load = high / _STEP
+            if load <= low:
+                break
+        else:
+            load = math.sqrt(low * high)
+    return Capacity(low, binding)

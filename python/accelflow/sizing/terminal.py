@@ -1,0 +1,101 @@
+"""The answer to a plan as text for terminals."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+_NAMES: Final = {"closed_form": "closed form", "simulated": "simulated"}
+_WIDTH: Final = 88
+_SYSTEM_WIDTH: Final = 13
+
+
+def text(answer: Mapping[str, Any]) -> str:
+    """The fleets of all systems in a table, then how to read it, then where answers disagree."""
+    return "\n".join(
+        [*_table(answer), "", *_reading(answer), *_idle(answer), *_differences(answer)]
+    )
+
+
+def _table(answer: Mapping[str, Any]) -> Iterator[str]:
+    year = f"{answer['plan']['currency']} a year".strip()
+    yield (
+        f"{'system':{_SYSTEM_WIDTH}}{'answer':12}{'servers':>15}{'headroom':>10}{'kW':>8}"
+        f"{year:>12}{'chip worth':>12}  limit"
+    )
+    for row in answer["systems"]:
+        shown = row["system"]
+        for kind, name in _NAMES.items():
+            if row[kind] is not None:
+                yield f"{shown:{_SYSTEM_WIDTH}}{name:12}{_cells(row[kind])}"
+                shown = ""
+
+
+def _cells(side: Mapping[str, Any]) -> str:
+    fleet, limit = side["fleet"], side["binding"]["text"]
+    if fleet is None:
+        return f"{'none':>15}{'-':>10}{'-':>8}{'-':>12}{'-':>12}  {limit}"
+    servers = f"{fleet['servers']:,}"
+    if fleet["servers_low"] != fleet["servers_high"]:
+        servers += f" ({fleet['servers_low']:,}-{fleet['servers_high']:,})"
+    worth = side.get("break_even_chip_price")
+    return (
+        f"{servers:>15}{fleet['headroom_ratio']:>10.1%}{fleet['watts'] / 1e3:>8,.2f}"
+        f"{fleet['cost_per_year']:>12,.0f}{'-' if worth is None else f'{worth:,.0f}':>12}  {limit}"
+    )
+
+
+def _reading(answer: Mapping[str, Any]) -> list[str]:
+    rates = answer["needed_rps"]
+    limit = answer["plan"]["limits"]["utilization_ratio"]
+    return _wrapped(
+        f"For {sum(rates.values()):,.0f} requests a second over {len(rates)} services, with no "
+        f"resource busy for more than {limit:.0%} of the time and the P99 of each service within "
+        "its SLO. servers: with the 95 % interval where its ends differ; limit: what forbids more "
+        "load on a server; headroom: the further load that the servers would take; chip worth: "
+        "the price at which a server's chip pays."
+    )
+
+
+def _idle(answer: Mapping[str, Any]) -> Iterator[str]:
+    for row in answer["systems"]:
+        for kind, name in _NAMES.items():
+            binding = row[kind]["binding"] if row[kind] else None
+            if binding is None or binding["kind"] != "idle":
+                continue
+            idle_us, slo_us = binding["idle_us"], binding["slo_us"]
+            yield ""
+            yield from _wrapped(
+                f"No number of {row['system']} servers is enough ({name}): the SLO of "
+                f"{binding['name']}, {slo_us:,.1f} us, is {idle_us - slo_us:,.1f} us below its P99 "
+                f"on an idle server, {idle_us:,.1f} us."
+            )
+
+
+def _differences(answer: Mapping[str, Any]) -> Iterator[str]:
+    rows = [(row["system"], one) for row in answer["systems"] for one in row["disagreements"]]
+    if not rows:
+        return
+    yield ""
+    yield "Where the answers disagree at the simulated fleet's load: closed form, simulated"
+    for system, one in rows:
+        values = f"{_value(one['closed_form'])}, {_value(one['simulated'])}"
+        yield f"  {system:{_SYSTEM_WIDTH - 2}}{one['what']}: {values}"
+    for number, why in enumerate(dict.fromkeys(one["why"] for _, one in rows)):
+        yield from textwrap.wrap(
+            why,
+            _WIDTH,
+            initial_indent="  why: " if number == 0 else "       ",
+            subsequent_indent=" " * 7,
+        )
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, _WIDTH)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+    return str(value)

@@ -1,0 +1,189 @@
+"""Sizing: the closed form by hand, the simulation against it, money, and refusals."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from accelflow import InputError, sizing
+from accelflow.cli.size import size as command
+from accelflow.sizing.plan import demands
+
+EXAMPLE = Path(__file__).parents[1] / "examples/sizing/socialnetwork.toml"
+
+
+def plan(**changes: object) -> sizing.Plan:
+    """One short service, and prices that are easy to add up."""
+    values = {
+        "rates_rps": {"UniqId": 1_000_000.0},
+        "systems": ("non_acc", "accelflow"),
+        "slo_factor": 1000.0,
+        "scenario": {"profile": "paper"},
+        "server": sizing.Server(price=4_000.0, lifetime_years=4.0, rest_w=100.0, peak_w=300.0),
+        "chip": sizing.Chip(price=400.0),
+        "requests": 2_000,
+        "seeds": 2,
+    }
+    return sizing.Plan(**{**values, **changes})
+
+
+def answer(one: sizing.Plan, *, simulate: bool = False) -> dict[str, dict[str, object]]:
+    return {row["system"]: row for row in sizing.size(one, simulate=simulate)["systems"]}
+
+
+def core_ns(one: sizing.Plan) -> float:
+    (row,) = demands(one, None)["services"]
+    return row["app_ns"] + sum(of["core_ns"] for of in row["operations"].values())
+
+
+def test_cores_limit_a_server_without_accelerators_at_the_utilization_law():
+    one = plan()
+    found = answer(one)["non_acc"]["closed_form"]
+    cores = demands(one, None)["cores"]
+    # One message wakes a thread, and the request ends with a switch to another.
+    kept_ns = core_ns(one) + 1_000.0 + 500.0 + 1_000.0
+    most_rps = 0.7 * cores / (kept_ns * 1e-9)
+    assert found["binding"]["text"] == "cores"
+    assert found["load_per_server_ratio"] == pytest.approx(most_rps / 1e6)
+    assert found["fleet"]["servers"] == math.ceil(1e6 / most_rps)
+
+
+def test_accelerometer_gives_the_cores_of_a_server_with_accelerators():
+    one = plan()
+    form = answer(one)["accelflow"]["closed_form"]
+    (row,) = demands(one, None)["services"]
+    from accelflow.sizing.closed import overheads  # noqa: PLC0415
+
+    over = overheads(one, "accelflow")
+    kept_ns = row["app_ns"] + over.of(row)
+    cores = demands(one, None)["cores"]
+    rate_rps = 1e6 / form["fleet"]["servers"]
+    assert form["utilization"]["cores"] == pytest.approx(rate_rps * kept_ns * 1e-9 / cores)
+
+
+def test_simulation_agrees_with_the_utilization_law_without_accelerators():
+    one = plan(systems=("non_acc",), requests=20_000)
+    row = answer(one, simulate=True)["non_acc"]
+    closed, simulated = row["closed_form"], row["simulated"]
+    assert simulated["binding"]["text"] == "cores"
+    ratio = simulated["load_per_server_ratio"] / closed["load_per_server_ratio"]
+    assert ratio == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_fleet_with_chips_costs_as_much_as_one_without_at_the_break_even_price():
+    before = answer(plan())
+    worth = before["accelflow"]["closed_form"]["break_even_chip_price"]
+    after = answer(plan(chip=sizing.Chip(price=worth)))
+    costs = [after[name]["closed_form"]["fleet"]["cost_per_year"] for name in after]
+    assert costs[0] == pytest.approx(costs[1])
+
+
+def test_costs_add_price_overhead_and_electricity():
+    one = plan(
+        systems=("non_acc",),
+        limits=sizing.Limits(utilization_ratio=0.5, spare_servers=3),
+        server=sizing.Server(
+            price=4_000.0, lifetime_years=4.0, overhead_per_year=50.0, rest_w=100.0, peak_w=300.0
+        ),
+        electricity=sizing.Electricity(price_per_kwh=0.1, pue_ratio=1.5),
+    )
+    found = answer(one)["non_acc"]["closed_form"]
+    fleet = found["fleet"]
+    watts = 100.0 + 200.0 * found["utilization"]["cores"]
+    assert fleet["watts"] == pytest.approx(fleet["servers"] * watts)
+    each = 1_000.0 + 50.0 + watts / 1e3 * 8_766.0 * 1.5 * 0.1
+    assert fleet["cost_per_year"] == pytest.approx(fleet["servers"] * each)
+    alone = answer(replace(one, limits=sizing.Limits(utilization_ratio=0.5)))["non_acc"]
+    assert fleet["servers"] == alone["closed_form"]["fleet"]["servers"] + 3
+
+
+def test_growth_multiplies_rates():
+    one = plan(growth=sizing.Growth(per_year_ratio=0.1, years=2.0))
+    assert one.needed_rps == {"UniqId": pytest.approx(1.21e6)}
+
+
+def test_errors_of_costs_widen_the_interval_by_their_share_of_the_work():
+    one = plan(systems=("non_acc",), rates_rps={"UniqId": 1e8}, relative_error={"TCP": 0.1})
+    found = answer(one)["non_acc"]["closed_form"]["fleet"]
+    (row,) = demands(one, None)["services"]
+    share = row["operations"]["TCP"]["core_ns"] / (core_ns(one) + 2_500.0)
+    # The capacity falls by 1 - 1 / (1 + e): the work that grew is in its denominator.
+    half = 1.96 * (1.0 - 1.0 / (1.0 + 0.1 * share))
+    load = answer(one)["non_acc"]["closed_form"]["load_per_server_ratio"]
+    assert found["servers_low"] == math.ceil(1.0 / (load * (1.0 + half)))
+    assert found["servers_high"] == math.ceil(1.0 / (load * (1.0 - half)))
+    assert found["servers_low"] < found["servers_high"]
+
+
+def test_an_slo_below_the_idle_response_time_has_no_servers_and_says_by_how_much():
+    one = plan(systems=("accelflow",), p99_us={"UniqId": 1.0})
+    for kind in ("closed_form", "simulated"):
+        found = answer(one, simulate=True)["accelflow"][kind]
+        assert found["fleet"] is None
+        assert found["binding"]["kind"] == "idle"
+        assert found["binding"]["idle_us"] > found["binding"]["slo_us"] == 1.0
+
+
+def test_p99s_of_the_found_load_are_within_their_slos():
+    one = plan(systems=("accelflow",), slo_factor=2.0, limits=sizing.Limits(utilization_ratio=0.9))
+    found = answer(one, simulate=True)["accelflow"]["simulated"]
+    result = sizing.size(one, simulate=False)
+    assert found["p99_us"]["UniqId"] <= 1.1 * result["slo_us"]["UniqId"]
+
+
+def test_answers_repeat_to_the_bit():
+    one = plan(systems=("accelflow",))
+    assert answer(one, simulate=True) == answer(one, simulate=True)
+
+
+def test_the_example_answers_in_closed_form():
+    result = CliRunner().invoke(command, [str(EXAMPLE), "--quick", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    servers = {row["system"]: row["closed_form"]["fleet"]["servers"] for row in found["systems"]}
+    assert servers["accelflow"] < servers["relief"] < servers["non_acc"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("schema = 'accelflow.plan/9'", "schema = 'accelflow.plan/9': must be accelflow.plan/1"),
+        ("rate_rps = {CPost = 1}", "key = 'rate_rps'"),
+        ("rates_rps = {CPost = -1}", "rates_rps.CPost = -1: must be a number from 0.001 to 1e+12"),
+        ("rates_rps = {CPots = 10}", "did you mean"),
+        ("systems = ['accelflow', 'accelflow']", "must name each system once"),
+        ("systems = ['acelflow']", "did you mean"),
+        ("slo_factor = nan", "slo_factor = nan: must be a number"),
+        ("p99_us = {Login = 5}", "a service in p99_us = 'Login'"),
+        ("limits = {utilization_ratio = 1.5}", "limits.utilization_ratio = 1.5: must be a number"),
+        ("limits = {spare = 1}", "limits key = 'spare'"),
+        ("server = {rest_w = 100}", "must have both rest_w and peak_w, or neither"),
+        ("scenario = {requests = 5}", "must be left out, since the plan sets it"),
+        ("relative_error = {Tcp = 0.1}", "did you mean"),
+        ("seeds = 1", "seeds = 1: must be a whole number from 2 to 100"),
+        ("server = 3", "server = 3: must be a table"),
+    ],
+)
+def test_a_wrong_plan_is_refused_by_name(tmp_path: Path, change: str, message: str):
+    lines = {
+        "schema": "schema = 'accelflow.plan/1'",
+        "rates_rps": "rates_rps = {CPost = 100000}",
+        change.split(" ", maxsplit=1)[0]: change,
+    }
+    path = tmp_path / "plan.toml"
+    path.write_text("\n".join(lines.values()))
+    with pytest.raises(InputError) as caught:
+        sizing.read_plan(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff", b"schema = ", b"[" * 100])
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes):
+    path = tmp_path / "plan.toml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"plan\.toml"):
+        sizing.read_plan(path)
