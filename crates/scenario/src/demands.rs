@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -71,16 +72,19 @@ struct Way {
 }
 
 impl Checked {
-    /// The demands of the services in closed form.
+    /// The demands of the services in closed form, on the first chip if there are several.
     ///
     /// # Errors
     /// [`ScenarioError`] for a recording that does not fit, and for measured costs without one.
     pub fn demands(&self) -> Result<Demands, ScenarioError> {
-        let setup = Setup::new(self)?;
+        let Some(server) = self.servers.first() else {
+            return Err(Refusal::new("chips", "[]", "must have a chip").into());
+        };
+        let setup = Setup::new(self, server)?;
         let profiles = setup.profile.services().iter();
         let wait = |trace: &str| setup.profile.waits().of(trace);
         let with_shares = profiles.zip(setup.rate_shares());
-        let accelerator = &self.server.accelerator;
+        let accelerator = &server.accelerator;
         let elements = |accel: Accel| {
             (
                 accel.name(),
@@ -89,9 +93,9 @@ impl Checked {
         };
         Ok(Demands {
             services: with_shares
-                .map(|(profile, share)| demand(profile, *share, &self.server, &wait))
+                .map(|(profile, share)| demand(profile, *share, server, &wait))
                 .collect(),
-            cores: self.server.core.count,
+            cores: server.core.count,
             elements: Accel::ALL.into_iter().map(elements).collect(),
         })
     }

@@ -25,7 +25,7 @@ DEFAULT_SYSTEMS: Final = ("non_acc", "relief", "accelflow")
 #: The fields of a scenario that the plan itself sets.
 _OF_PLAN: Final = frozenset(
     {"schema", "workload", "orchestrators", "services", "rate_rps", "rates", "rates_rps", "by_rate"}
-    | {"placement", "requests", "seed", "slo_us", "slo_factor"}
+    | {"chips", "placement", "requests", "seed", "slo_us", "slo_factor"}
 )
 
 _MOST_RPS: Final = 1e12
