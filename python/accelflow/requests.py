@@ -21,8 +21,8 @@ from accelflow.errors import InputError
 
 __all__ = [
     "Metadata",
-    "Outcome",
     "Request",
+    "Settled",
     "current_scope",
     "in_scope",
     "pairs",
@@ -86,7 +86,7 @@ def current_scope() -> _native.Scope | None:
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[_T]):
+class Settled(Generic[_T]):
     """The outcome of a coroutine: its value, or the exception that it has raised."""
 
     value: _T | None
@@ -99,14 +99,14 @@ class Outcome(Generic[_T]):
         return cast(_T, self.value)
 
 
-async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Outcome[_T]:
+async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Settled[_T]:
     """Await the handler of the request of `scope`, in a task of its own."""
     _SCOPE.set(scope)
     try:
-        return Outcome(await coroutine, None)
+        return Settled(await coroutine, None)
     except (KeyboardInterrupt, SystemExit) as raised:
         # These would end the event loop, and with it all other coroutines.
-        return Outcome(None, raised)
+        return Settled(None, raised)
 
 
 def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:

@@ -34,7 +34,7 @@ from accelflow.errors import (
     whole_number,
 )
 from accelflow.recordings import completed
-from accelflow.requests import Outcome, Request, in_scope
+from accelflow.requests import Request, Settled, in_scope
 from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
 from accelflow.tenants import Shaping, Tenant
 
@@ -314,7 +314,7 @@ class _Coroutines:
 
 
 def _begin(
-    name: str, answering: Coroutine[Any, Any, Outcome[Json]], promise: _native.Promise
+    name: str, answering: Coroutine[Any, Any, Settled[Json]], promise: _native.Promise
 ) -> None:
     """Run the coroutine of a request in the current event loop."""
     loop = asyncio.get_running_loop()
@@ -323,7 +323,7 @@ def _begin(
     task.add_done_callback(functools.partial(_keep, name, promise))
 
 
-def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Outcome[Json]]) -> None:
+def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Settled[Json]]) -> None:
     """Answer a request with the value or the exception of its coroutine."""
     if task.cancelled() and task.cancelling() > 0:
         # The server has cancelled it: the client no longer waits, or the server stops. The handler

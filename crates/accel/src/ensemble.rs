@@ -8,7 +8,7 @@ use crate::accelerator::Accelerator;
 use crate::bodies::cmp::{Cmp, DEFAULT_LEVEL};
 use crate::bodies::dcmp::Dcmp;
 use crate::bodies::dser::Dser;
-use crate::bodies::ldb::{CoreLoads, Ldb, Policy, RoundRobin};
+use crate::bodies::ldb::{BalancingPolicy, CoreLoads, Ldb, RoundRobin};
 use crate::bodies::rpc::Rpc;
 use crate::bodies::ser::Ser;
 use crate::bodies::tcp::Tcp;
@@ -62,7 +62,7 @@ impl Ensemble {
     /// `out_of_range` for a compression level that does not exist.
     pub fn software(
         settings: &Settings,
-        policy: Box<dyn Policy>,
+        policy: Box<dyn BalancingPolicy>,
         loads: CoreLoads,
     ) -> Result<Ensemble, AccelError> {
         let limits = settings.limits;

@@ -1,7 +1,9 @@
 //! The policies of the load balancer.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_accel::balance::{Affinity, CoreLoads, Ldb, LeastLoaded, Policy, RoundRobin};
+use accelflow_accel::balance::{
+    Affinity, BalancingPolicy, CoreLoads, Ldb, LeastLoaded, RoundRobin,
+};
 use accelflow_accel::{Accelerator, Job};
 use proptest::prelude::*;
 
@@ -57,7 +59,7 @@ proptest! {
 
     #[test]
     fn picks_exist(key: u64, loads in proptest::collection::vec(any::<u32>(), 0..40)) {
-        let policies: [Box<dyn Policy>; 3] = [
+        let policies: [Box<dyn BalancingPolicy>; 3] = [
             Box::new(RoundRobin::default()),
             Box::new(LeastLoaded),
             Box::new(Affinity::default()),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 // quoted: begin
-use accelflow_accel::balance::{CoreLoads, Policy};
+use accelflow_accel::balance::{BalancingPolicy, CoreLoads};
 use accelflow_accel::{AccelError, Ensemble, Settings};
 
 /// The less loaded of two cores that a hash picks (power of two choices).
@@ -11,7 +11,7 @@ struct TwoChoices {
     calls: u64,
 }
 
-impl Policy for TwoChoices {
+impl BalancingPolicy for TwoChoices {
     fn name(&self) -> &'static str {
         "two_choices"
     }

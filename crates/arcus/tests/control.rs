@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    Context, Manager, Policy, ProfileTable, Rate, Request, Runtime, Tag, Verdict, registers_for,
+    AdmissionRequest, Context, Manager, ProfileTable, Rate, Runtime, ServiceClass, Tag, Verdict,
+    registers_for,
 };
 use accelflow_arcus::parameters::{compression, datapath, ipsec};
 use accelflow_arcus::{
@@ -14,8 +15,8 @@ use accelflow_shaping::Clock;
 use accelflow_units::{Bandwidth, Bytes, Time};
 use proptest::prelude::*;
 
-fn request(name: &str, size: u64, gbit_per_s: f64) -> Request {
-    Request {
+fn request(name: &str, size: u64, gbit_per_s: f64) -> AdmissionRequest {
+    AdmissionRequest {
         name: name.to_owned(),
         vm: 0,
         accelerator: "ipsec".to_owned(),
@@ -23,7 +24,7 @@ fn request(name: &str, size: u64, gbit_per_s: f64) -> Request {
         size: Bytes(size),
         slo: Some(Rate::GbitPerS(gbit_per_s)),
         also: None,
-        policy: Policy::OnDemand,
+        class: ServiceClass::OnDemand,
     }
 }
 
@@ -143,8 +144,8 @@ fn a_flow_is_admitted_until_the_capacity_is_promised_and_again_when_it_is_free()
 }
 
 /// An accelerator whose messages of 16 KiB take 32 Gbit/s.
-fn compressing(name: &str, gbit_per_s: f64, size: u64) -> Request {
-    Request {
+fn compressing(name: &str, gbit_per_s: f64, size: u64) -> AdmissionRequest {
+    AdmissionRequest {
         accelerator: "compression".to_owned(),
         path: Path::FunctionCall,
         ..request(name, size, gbit_per_s)
@@ -211,32 +212,44 @@ fn small_messages_are_counted_as_what_they_cost() {
 #[test]
 fn what_is_left_does_not_depend_on_what_is_asked() {
     let mut manager = manager();
-    let of = |manager: &mut Manager, policy, asked| {
-        let request = request_of("it", policy, asked);
+    let of = |manager: &mut Manager, class, asked| {
+        let request = request_of("it", class, asked);
         manager.left(&request).unwrap()
     };
     for asked in [1e-3, 1.0, 32.0, 1e9] {
-        let left = of(&mut manager, Policy::OnDemand, asked);
+        let left = of(&mut manager, ServiceClass::OnDemand, asked);
         assert!((left / 32.0 - 1.0).abs() < 0.01, "{asked}: {left}");
-        let left = of(&mut manager, Policy::Reserved, asked);
+        let left = of(&mut manager, ServiceClass::Reserved, asked);
         assert!((left / 30.0 - 1.0).abs() < 0.01, "{asked}: {left}");
     }
 }
 
 #[test]
 fn reserved_flows_keep_the_headroom_and_opportunistic_ones_cost_nothing() {
-    let with = |policy, rate| Request {
-        policy,
+    let with = |class, rate| AdmissionRequest {
+        class,
         ..request("it", 1_500, rate)
     };
-    assert!(manager().register(with(Policy::OnDemand, 31.0)).is_ok());
-    assert!(manager().register(with(Policy::Reserved, 31.0)).is_err());
-    assert!(manager().register(with(Policy::Reserved, 29.5)).is_ok());
+    assert!(
+        manager()
+            .register(with(ServiceClass::OnDemand, 31.0))
+            .is_ok()
+    );
+    assert!(
+        manager()
+            .register(with(ServiceClass::Reserved, 31.0))
+            .is_err()
+    );
+    assert!(
+        manager()
+            .register(with(ServiceClass::Reserved, 29.5))
+            .is_ok()
+    );
     let mut manager = manager();
     manager.register(request("promised", 1_500, 31.0)).unwrap();
     manager
-        .register(Request {
-            policy: Policy::Opportunistic,
+        .register(AdmissionRequest {
+            class: ServiceClass::Opportunistic,
             ..request("rest", 1_500, 20.0)
         })
         .unwrap();
@@ -246,7 +259,7 @@ fn reserved_flows_keep_the_headroom_and_opportunistic_ones_cost_nothing() {
 #[test]
 fn what_cannot_be_asked_for_is_refused() {
     let mut manager = manager();
-    let wrong = Request {
+    let wrong = AdmissionRequest {
         accelerator: "gpu".to_owned(),
         ..request("it", 64, 1.0)
     };
@@ -259,25 +272,25 @@ fn what_cannot_be_asked_for_is_refused() {
         let error = manager.register(request("it", 64, rate)).unwrap_err();
         assert!(error.to_string().starts_with("slo in Gbit/s"), "{error}");
     }
-    let none = Request {
+    let none = AdmissionRequest {
         slo: None,
         ..request("it", 64, 1.0)
     };
     assert_eq!(
         manager.register(none).unwrap_err().to_string(),
-        "flow 'it': its policy is on-demand, which needs an SLO"
+        "flow 'it': its class is on-demand, which needs an SLO"
     );
     manager.register(request("it", 1_500, 1.0)).unwrap();
     let again = manager.register(request("it", 1_500, 1.0)).unwrap_err();
     assert_eq!(again, PlatformError::DuplicateFlow("it".to_owned()));
-    let burst = Policy::ManagedBurst {
+    let burst = ServiceClass::ManagedBurst {
         factor: 0.5,
         allowance: Time::from_us(1),
         window: Time::from_us(2),
     };
     let error = manager
-        .register(Request {
-            policy: burst,
+        .register(AdmissionRequest {
+            class: burst,
             ..request("b", 64, 1.0)
         })
         .unwrap_err();
@@ -290,7 +303,7 @@ fn what_cannot_be_asked_for_is_refused() {
 #[test]
 fn large_messages_are_cut_where_the_accelerator_does_not_mind() {
     let mut manager = Manager::new(Platform::prototype(vec![datapath()]));
-    let request = Request {
+    let request = AdmissionRequest {
         accelerator: "datapath".to_owned(),
         path: Path::FunctionCall,
         ..request("large", 512 * 1_024, 20.0)
@@ -399,11 +412,11 @@ fn a_flow_within_its_slo_is_left_alone() {
 
 #[test]
 fn an_opportunistic_flow_has_what_a_promised_one_leaves() {
-    let rest = || Request {
-        policy: Policy::Opportunistic,
+    let rest = || AdmissionRequest {
+        class: ServiceClass::Opportunistic,
         ..request("rest", 1_500, 30.0)
     };
-    let nothing_hoped_for = || Request {
+    let nothing_hoped_for = || AdmissionRequest {
         slo: None,
         ..rest()
     };
@@ -414,7 +427,7 @@ fn an_opportunistic_flow_has_what_a_promised_one_leaves() {
         _ => Arrivals::Paced(Time::from_ns(1_200)), // 10 Gbit/s
     };
     // What it hopes for, if anything, is no limit.
-    let little_hoped_for = || request_of("rest", Policy::Opportunistic, 1.0);
+    let little_hoped_for = || request_of("rest", ServiceClass::Opportunistic, 1.0);
     for (arrivals, rest, first, second) in [
         (busy, rest(), 20.0, 10.0),
         (idle, rest(), 10.0, 20.0),
@@ -431,9 +444,9 @@ fn an_opportunistic_flow_has_what_a_promised_one_leaves() {
     }
 }
 
-fn request_of(name: &str, policy: Policy, gbit_per_s: f64) -> Request {
-    Request {
-        policy,
+fn request_of(name: &str, class: ServiceClass, gbit_per_s: f64) -> AdmissionRequest {
+    AdmissionRequest {
+        class,
         ..request(name, 1_500, gbit_per_s)
     }
 }
@@ -443,9 +456,9 @@ fn opportunistic_flows_share_what_is_left_and_none_is_refused() {
     let mut manager = manager();
     manager.register(request("promised", 1_500, 20.0)).unwrap();
     for name in ["one", "two"] {
-        let rest = Request {
+        let rest = AdmissionRequest {
             slo: None,
-            ..request_of(name, Policy::Opportunistic, 1.0)
+            ..request_of(name, ServiceClass::Opportunistic, 1.0)
         };
         manager.register(rest).unwrap();
     }
@@ -456,7 +469,7 @@ fn opportunistic_flows_share_what_is_left_and_none_is_refused() {
     }
     let mut full = self::manager();
     full.register(request("promised", 1_500, 31.9)).unwrap();
-    full.register(request_of("rest", Policy::Opportunistic, 1.0))
+    full.register(request_of("rest", ServiceClass::Opportunistic, 1.0))
         .unwrap();
     let (_, rates) = run(full, &platform, |_| Arrivals::Backlogged);
     assert!((rates[0] / 31.9 - 1.0).abs() < 0.01, "{rates:?}");
@@ -488,7 +501,7 @@ fn a_verdict_is_on_what_the_run_can_show() {
 
 #[test]
 fn a_managed_burst_ends_with_its_allowance() {
-    let policy = |allowance| Policy::ManagedBurst {
+    let class = |allowance| ServiceClass::ManagedBurst {
         factor: 2.0,
         allowance: Time::from_us(allowance),
         window: Time::from_us(4_000),
@@ -497,8 +510,8 @@ fn a_managed_burst_ends_with_its_allowance() {
     let rate = |allowance| {
         let mut manager = manager();
         manager
-            .register(Request {
-                policy: policy(allowance),
+            .register(AdmissionRequest {
+                class: class(allowance),
                 ..request("it", 1_500, 10.0)
             })
             .unwrap();

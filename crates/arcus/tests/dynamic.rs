@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    Command, Manager, Outcome, Policy, Rate, Request, Runtime, STORAGE,
+    AdmissionRequest, Command, CommandOutcome, Manager, Rate, Runtime, STORAGE, ServiceClass,
 };
 use accelflow_arcus::parameters::{ipsec, synthetic};
 use accelflow_arcus::{
@@ -13,8 +13,8 @@ use accelflow_arcus::{
 use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_units::{Bytes, Time};
 
-fn request(name: &str, gbit_per_s: f64) -> Request {
-    Request {
+fn request(name: &str, gbit_per_s: f64) -> AdmissionRequest {
+    AdmissionRequest {
         name: name.to_owned(),
         vm: 0,
         accelerator: "ipsec".to_owned(),
@@ -22,7 +22,7 @@ fn request(name: &str, gbit_per_s: f64) -> Request {
         size: Bytes(1_500),
         slo: Some(Rate::GbitPerS(gbit_per_s)),
         also: None,
-        policy: Policy::OnDemand,
+        class: ServiceClass::OnDemand,
     }
 }
 
@@ -68,25 +68,26 @@ fn commands_are_decided_in_order_and_only_what_fits_is_admitted() {
         (3_600, "nobody"),
     ];
     assert_eq!(decided, expected);
-    let outcomes: Vec<&Outcome> = runtime
+    let outcomes: Vec<&CommandOutcome> = runtime
         .decisions()
         .iter()
         .map(|decision| &decision.outcome)
         .collect();
-    let admitted = |it: &Outcome| match it {
-        Outcome::Admitted(status) => status.request.name.clone(),
+    let admitted = |it: &CommandOutcome| match it {
+        CommandOutcome::Admitted(status) => status.request.name.clone(),
         _ => panic!("{it:?}"),
     };
     assert_eq!(admitted(outcomes[0]), "second");
-    let Outcome::Refused(PlatformError::NotAdmitted { asked, left, .. }) = outcomes[1] else {
+    let CommandOutcome::Refused(PlatformError::NotAdmitted { asked, left, .. }) = outcomes[1]
+    else {
         panic!("{outcomes:?}");
     };
     assert_eq!(*asked, 15.0);
     assert!((9.0..=10.1).contains(left), "32 - 22 Gbit/s: {left}");
-    assert_eq!(outcomes[2], &Outcome::Released(0));
+    assert_eq!(outcomes[2], &CommandOutcome::Released(0));
     assert_eq!(admitted(outcomes[3]), "fourth");
     let unknown = PlatformError::UnknownFlow("nobody".to_owned());
-    assert_eq!(outcomes[4], &Outcome::Refused(unknown));
+    assert_eq!(outcomes[4], &CommandOutcome::Refused(unknown));
 }
 
 #[test]
@@ -127,8 +128,8 @@ fn a_flow_is_admitted_while_others_run_and_all_get_their_slos() {
 fn an_opportunistic_flow_makes_room_for_who_comes_and_gets_it_back() {
     let platform = Platform::prototype(vec![ipsec()]);
     let mut manager = Manager::new(platform.clone());
-    let scavenger = Request {
-        policy: Policy::Opportunistic,
+    let scavenger = AdmissionRequest {
+        class: ServiceClass::Opportunistic,
         ..request("scavenger", 30.0)
     };
     manager.register(scavenger).unwrap();
@@ -159,7 +160,7 @@ fn without_the_runtime_the_same_flows_come_and_go() {
     let platform = Platform::prototype(vec![ipsec()]);
     let mut manager = Manager::new(platform.clone());
     manager.register(request("first", 12.0)).unwrap();
-    let small = Request {
+    let small = AdmissionRequest {
         size: Bytes(256),
         ..request("second", 4.0)
     };
@@ -245,7 +246,7 @@ fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
 fn both_limits_hold_and_the_smaller_is_promised() {
     let platform = Platform::prototype(vec![ipsec()]);
     let mut manager = Manager::new(platform.clone());
-    let both = Request {
+    let both = AdmissionRequest {
         // At 1500 B, 1 million a second are 12 Gbit/s.
         also: Some(Rate::OperationsPerS(1e6)),
         ..request("both", 20.0)
@@ -258,7 +259,7 @@ fn both_limits_hold_and_the_smaller_is_promised() {
     let result = run(&platform, &mut runtime);
     let got = result.gbit_per_s(0);
     assert!((got / 12.0 - 1.0).abs() < 0.01, "{got}");
-    let same = Request {
+    let same = AdmissionRequest {
         name: "same".to_owned(),
         also: Some(Rate::GbitPerS(1.0)),
         ..both.clone()
@@ -268,7 +269,7 @@ fn both_limits_hold_and_the_smaller_is_promised() {
         error.contains("one in bytes and one in operations"),
         "{error}"
     );
-    let none = Request {
+    let none = AdmissionRequest {
         name: "none".to_owned(),
         also: Some(Rate::OperationsPerS(f64::NAN)),
         ..both
@@ -284,7 +285,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     let most = 3e9 / 4_096.0;
     assert!(StorageConfig::paper(1).reads_per_s() > most);
     let mut manager = Manager::new(platform.clone());
-    let reader = |name: &str, per_s| Request {
+    let reader = |name: &str, per_s| AdmissionRequest {
         accelerator: STORAGE.to_owned(),
         path: Path::StorageRead,
         size: Bytes(4_096),
@@ -299,7 +300,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     );
     manager.register(reader("reads", 300e3)).unwrap();
     // A write keeps a unit 55 times as long as a read: hardly any fit.
-    let writer = Request {
+    let writer = AdmissionRequest {
         path: Path::StorageWrite,
         ..reader("writes", 300e3)
     };
@@ -312,7 +313,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     let result = run(&platform, &mut runtime);
     let got = result.per_s(0);
     assert!((got / 300e3 - 1.0).abs() < 0.02, "{got}");
-    let call = Request {
+    let call = AdmissionRequest {
         path: Path::FunctionCall,
         ..reader("call", 1.0)
     };

@@ -5,6 +5,6 @@ the JSON of it.
 """
 
 from accelflow.companions.files import SCHEMA, to_json, write
-from accelflow.companions.outcome import PAPERS, Outcome, run
+from accelflow.companions.outcome import PAPERS, PaperResult, run
 
-__all__ = ["PAPERS", "SCHEMA", "Outcome", "run", "to_json", "write"]
+__all__ = ["PAPERS", "SCHEMA", "PaperResult", "run", "to_json", "write"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.companions.outcome import Outcome
+from accelflow.companions.outcome import PaperResult
 from accelflow.companions.page import markdown
 from accelflow.errors import InputError
 from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
@@ -20,7 +20,7 @@ __all__ = ["SCHEMA", "to_json", "write"]
 SCHEMA: Final = "accelflow.companions/1"
 
 
-def to_json(outcome: Outcome) -> dict[str, Any]:
+def to_json(outcome: PaperResult) -> dict[str, Any]:
     """An outcome as one object for JSON."""
     return {
         "schema": SCHEMA,
@@ -31,7 +31,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def write(outcome: Outcome, directory: Path) -> list[Path]:
+def write(outcome: PaperResult, directory: Path) -> list[Path]:
     """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
 
     If results of another paper or seed are there, all names get the next free number: nothing else
@@ -48,7 +48,7 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
         raise InputError(f"--out {directory}: {why(error)}") from error
 
 
-def _is_another(outcome: Outcome, directory: Path, suffix: str) -> bool:
+def _is_another(outcome: PaperResult, directory: Path, suffix: str) -> bool:
     """Whether the files with `suffix` are those of another outcome, or of something else."""
     results = directory / f"results{suffix}.json"
     if not results.exists():
@@ -61,7 +61,7 @@ def _is_another(outcome: Outcome, directory: Path, suffix: str) -> bool:
     return not isinstance(there, Mapping) or any(there.get(key) != mine[key] for key in mine)
 
 
-def _make(outcome: Outcome, folder: Path, suffix: str) -> list[Path]:
+def _make(outcome: PaperResult, folder: Path, suffix: str) -> list[Path]:
     """Write all files to `folder`: the page and the results first."""
     from accelflow.companions.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,

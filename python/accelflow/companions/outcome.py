@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from accelflow import arcus, cerebros
 from accelflow.companions import case_studies, ensemble
-from accelflow.errors import InputError
+from accelflow.errors import one_of
 from accelflow.findings import Estimate, Finding, Reason, targets
 
-__all__ = ["PAPERS", "Outcome", "run"]
+__all__ = ["PAPERS", "PaperResult", "run"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PaperResult:
     """All findings of a paper, and its figures and tables as the engines give them."""
 
     paper: str
@@ -24,15 +24,13 @@ class Outcome:
     results: Mapping[str, Any]
 
 
-def run(paper: str, *, seed: int = 1, threads: int = 1) -> Outcome:
+def run(paper: str, *, seed: int = 1, threads: int = 1) -> PaperResult:
     """Compute all that `paper`, one of :data:`PAPERS`, reports.
 
     Equal seeds give equal outcomes. Raises InputError for another paper.
     """
-    if paper not in PAPERS:
-        raise InputError(f"paper = {paper}: must be one of {', '.join(PAPERS)}")
-    findings, results = PAPERS[paper](seed, threads)
-    return Outcome(paper, seed, tuple(findings), results)
+    findings, results = PAPERS[one_of("paper", paper, PAPERS)](seed, threads)
+    return PaperResult(paper, seed, tuple(findings), results)
 
 
 _Found = tuple[list[Finding], Mapping[str, Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from accelflow.companions.outcome import Outcome, sections
+from accelflow.companions.outcome import PaperResult, sections
 from accelflow.findings import Finding
 from accelflow.findings.page import largest, markdown_table, page, table, whys
 
@@ -28,7 +28,7 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def markdown(outcome: Outcome, pictures: Mapping[str, str]) -> str:
+def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
     """The page of `outcome`, with the files of `pictures` by the names of figures."""
     about = [
         f"Written by `accelflow companions {outcome.paper}`; not edited by hand. "
@@ -48,7 +48,7 @@ def markdown(outcome: Outcome, pictures: Mapping[str, str]) -> str:
     return page(title, outcome.findings, about, body)
 
 
-def _sections(outcome: Outcome, pictures: Mapping[str, str]) -> list[str]:
+def _sections(outcome: PaperResult, pictures: Mapping[str, str]) -> list[str]:
     lines = []
     for experiment, findings in sections(outcome.findings).items():
         lines += _section(outcome, experiment, findings, pictures)
@@ -56,7 +56,7 @@ def _sections(outcome: Outcome, pictures: Mapping[str, str]) -> list[str]:
 
 
 def _section(
-    outcome: Outcome, experiment: str, findings: Sequence[Finding], pictures: Mapping[str, str]
+    outcome: PaperResult, experiment: str, findings: Sequence[Finding], pictures: Mapping[str, str]
 ) -> list[str]:
     """A heading, the seeds and the picture if there are any, and the table."""
     result: Mapping[str, Any] | None = outcome.results.get("figures")

@@ -7,14 +7,16 @@ from pathlib import Path
 import matplotlib as mpl
 
 from accelflow.companions import arcus_figures, cerebros_figures
-from accelflow.companions.outcome import Outcome
+from accelflow.companions.outcome import PaperResult
 from accelflow.report.plot import STYLE
 from accelflow.reproduce.pictures import save
 
 __all__ = ["write_pictures"]
 
 
-def write_pictures(outcome: Outcome, directory: Path, suffix: str = "") -> dict[str, list[Path]]:
+def write_pictures(
+    outcome: PaperResult, directory: Path, suffix: str = ""
+) -> dict[str, list[Path]]:
     """Write each figure to `directory` as PNG and SVG; return the paths by figure name.
 
     The file names end in `suffix`. Equal outcomes give byte-identical files. Raises OSError if a

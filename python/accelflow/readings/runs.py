@@ -10,7 +10,7 @@ from typing import Final
 from accelflow.errors import InputError
 from accelflow.findings import Finding
 from accelflow.readings.choices import Choice, Reading
-from accelflow.reproduce import Budget, Definition, Outcome, Runner, Scenario, reproduce
+from accelflow.reproduce import Budget, Definition, ExperimentResult, Runner, Scenario, reproduce
 
 __all__ = ["EXPERIMENTS", "Figure", "Readings", "Tried", "read_all"]
 
@@ -140,7 +140,7 @@ def _alternatives(
     return [(choice, reading) for choice in choices for reading in choice.alternatives(scenario)]
 
 
-def _figures(outcome: Outcome) -> tuple[Figure, ...]:
+def _figures(outcome: ExperimentResult) -> tuple[Figure, ...]:
     forms = [row.form for row in outcome.definition.rows]
     return tuple(
         Figure(finding, form == _REDUCTION)

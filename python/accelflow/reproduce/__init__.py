@@ -18,7 +18,7 @@ from accelflow.reproduce.budgets import BUDGETS, Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names, parse
 from accelflow.reproduce.figures import Cells
 from accelflow.reproduce.kept import PAGE, rewrite_page
-from accelflow.reproduce.outcomes import Outcome, of_cells, of_table
+from accelflow.reproduce.outcomes import ExperimentResult, of_cells, of_table
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.plans import plan
 from accelflow.reproduce.reasons import reasons
@@ -33,8 +33,8 @@ __all__ = [
     "SCHEMA",
     "Budget",
     "Definition",
+    "ExperimentResult",
     "Finding",
-    "Outcome",
     "Reason",
     "Runner",
     "Scenario",
@@ -63,7 +63,7 @@ def reproduce(
     budget: Budget,
     runner: Runner,
     scenario: Scenario | None = None,
-) -> list[Outcome]:
+) -> list[ExperimentResult]:
     """Run experiments, and return what came out of each in their order.
 
     Outcomes depend on definitions, scenario and budget, not on the runner's threads or on which
@@ -87,7 +87,7 @@ def reproduce(
 
 
 def write_outcomes(
-    outcomes: Sequence[Outcome], scenario: Scenario, budget: Budget, out: Path
+    outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget, out: Path
 ) -> list[Path]:
     """Write results, pictures and the page to the folder `out`, and return their paths.
 

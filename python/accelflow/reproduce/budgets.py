@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import one_of
 
 __all__ = ["BUDGETS", "MIN_BEYOND", "MIN_DWELLS", "Budget", "budget"]
 
@@ -72,6 +72,4 @@ BUDGETS: Mapping[str, Budget] = {
 
 def budget(name: str) -> Budget:
     """The budget called `name`. Raises InputError for an unknown name."""
-    if name not in BUDGETS:
-        raise InputError(f"unknown budget '{name}'; known are {', '.join(BUDGETS)}")
-    return BUDGETS[name]
+    return BUDGETS[one_of("budget", name, BUDGETS)]

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from accelflow import simulation
-from accelflow.errors import InputError
+from accelflow.errors import InputError, one_of
 from accelflow.files import parse_toml
 from accelflow.findings import Reason
 from accelflow.findings.targets import targets
@@ -186,9 +186,7 @@ def _rank(name: str) -> tuple[int, int, str]:
 
 def load(name: str) -> Definition:
     """The experiment called `name`. Raises InputError for an unknown name."""
-    known = names()
-    if name not in known:
-        raise InputError(f"unknown experiment '{name}'; known are {', '.join(known)}")
+    one_of("experiment", name, names())
     file = resources.files("accelflow.experiments").joinpath(f"{name}.toml")
     return parse(name, file.read_text(encoding="utf-8"))
 

@@ -12,7 +12,7 @@ from accelflow.findings import Finding, targets
 from accelflow.findings.results import from_dict
 from accelflow.reproduce.budgets import Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names
-from accelflow.reproduce.outcomes import Outcome, Statement
+from accelflow.reproduce.outcomes import ExperimentResult, Statement
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.results import SCHEMA
@@ -81,10 +81,10 @@ def _shared(tree: Mapping[str, Any]) -> tuple[Budget, Scenario]:
     return budget(tree["budget"]), Scenario(**tree["scenario"])
 
 
-def _outcome(path: Path, tree: Mapping[str, Any]) -> Outcome:
+def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
     definition = load(path.stem)
     try:
-        return Outcome(
+        return ExperimentResult(
             definition=definition,
             requests=tree["requests"],
             most_requests=tree["most_requests"],

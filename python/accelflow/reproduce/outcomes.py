@@ -23,7 +23,7 @@ from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.tables import Table
 from accelflow.reproduce.words import Statement, judge
 
-__all__ = ["Outcome", "Shown", "Statement", "of_cells", "of_table"]
+__all__ = ["ExperimentResult", "Shown", "Statement", "of_cells", "of_table"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ExperimentResult:
     """All results of one experiment.
 
     Simulations have `requests` of a service with the mean rate, up to `most_requests` where figures
@@ -70,7 +70,7 @@ class Outcome:
         return list(dict.fromkeys(shown.service for shown in self.shown))
 
 
-def of_table(definition: Definition, table: Table) -> Outcome:
+def of_table(definition: Definition, table: Table) -> ExperimentResult:
     """The outcome of an experiment that needs no simulation."""
 
     def computed(row: Row) -> Finding:
@@ -79,7 +79,7 @@ def of_table(definition: Definition, table: Table) -> Outcome:
         why = reasons().get(row.target)
         return Finding.of(targets()[row.target], ours, why=why, experiment=definition.name)
 
-    return Outcome(
+    return ExperimentResult(
         definition=definition,
         requests=0,
         most_requests=0,
@@ -90,13 +90,13 @@ def of_table(definition: Definition, table: Table) -> Outcome:
     )
 
 
-def of_cells(definition: Definition, cells: Cells, budget: Budget) -> Outcome:
+def of_cells(definition: Definition, cells: Cells, budget: Budget) -> ExperimentResult:
     """The outcome of simulations."""
     shown = tuple(_shown(definition, cells))
     fewest, most = requests_of(cells, cells)
     if not most:  # searches that found nothing
         fewest = most = budget.requests
-    return Outcome(
+    return ExperimentResult(
         definition=definition,
         requests=fewest,
         most_requests=most,

@@ -16,13 +16,13 @@ from accelflow.findings.page import (
     whys,
 )
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
-from accelflow.reproduce.outcomes import Outcome
+from accelflow.reproduce.outcomes import ExperimentResult
 from accelflow.reproduce.scenario import Scenario
 
 __all__ = ["markdown"]
 
 
-def markdown(outcomes: Sequence[Outcome], scenario: Scenario, budget: Budget) -> str:
+def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
     """The page, equal for equal outcomes."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     body = [
@@ -73,7 +73,7 @@ def _sizes(scenario: Scenario) -> str:
     return scenario.sizes if others == scenario.sizes else f"{scenario.sizes} (others: {others})"
 
 
-def _statements(outcomes: Sequence[Outcome]) -> list[str]:
+def _statements(outcomes: Sequence[ExperimentResult]) -> list[str]:
     rows = [
         (outcome.definition.name, statement.says, _HOLDS[statement.holds], statement.found)
         for outcome in outcomes
@@ -89,7 +89,7 @@ def _statements(outcomes: Sequence[Outcome]) -> list[str]:
 _HOLDS: Final = {True: "holds", False: "**does not hold**", None: "undecided"}
 
 
-def _why_not(outcomes: Sequence[Outcome]) -> list[str]:
+def _why_not(outcomes: Sequence[ExperimentResult]) -> list[str]:
     lines = [
         f"- {outcome.definition.name}, {statement.says}: {_reason(statement.why_not)}"
         for outcome in outcomes
@@ -103,7 +103,7 @@ def _reason(reason: Reason | None) -> str:
     return NO_REASON if reason is None else reason.sentence()
 
 
-def _missing(outcomes: Sequence[Outcome]) -> list[str]:
+def _missing(outcomes: Sequence[ExperimentResult]) -> list[str]:
     here = {finding.key for outcome in outcomes for finding in outcome.findings}
     lines = [
         f"- `{key}`: {text}"

@@ -20,7 +20,7 @@ from accelflow import simulation
 from accelflow.files import write_whole
 from accelflow.report.plot import COLORS, STYLE
 from accelflow.reproduce.definitions import Plot
-from accelflow.reproduce.outcomes import Outcome, Shown
+from accelflow.reproduce.outcomes import ExperimentResult, Shown
 from accelflow.reproduce.tables import Table
 
 __all__ = ["PALETTE", "draw", "save", "write_pictures"]
@@ -40,7 +40,7 @@ _MEAN: Final = "mean"
 _GROUP_WIDTH: Final = 0.84
 
 
-def write_pictures(outcome: Outcome, stem: Path) -> list[Path]:
+def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
     """Write `stem`.png and `stem`.svg, equal bytes for equal outcomes, and return their paths.
 
     Nothing is written for an experiment without a picture. Raises OSError when a place cannot be
@@ -66,7 +66,7 @@ def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
     return paths
 
 
-def draw(outcome: Outcome, plot: Plot) -> Figure:
+def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
     """Draw `outcome` at the width of a page."""
     panels = _panels(outcome, plot)
     figure = Figure(figsize=(plot.width_in, 1.0 + 2.3 * len(panels)), layout="constrained")
@@ -107,7 +107,7 @@ def _finish(axes: Axes, plot: Plot) -> None:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
-def _limit(axes: Axes, outcome: Outcome, plot: Plot) -> None:
+def _limit(axes: Axes, outcome: ExperimentResult, plot: Plot) -> None:
     """Show all values; an interval that is much longer than its value may leave the picture."""
     shown = {*plot.measures, *([plot.star] if plot.star else [])}
     values = [cell.value.mean for cell in outcome.shown if cell.measure in shown and cell.value]
@@ -137,7 +137,7 @@ def _legend(figure: Figure, handles: Sequence[tuple[Any, str]]) -> None:
     )
 
 
-def _caption(axes: Axes, outcome: Outcome, plot: Plot) -> None:
+def _caption(axes: Axes, outcome: ExperimentResult, plot: Plot) -> None:
     text = f"{outcome.definition.place}: {outcome.definition.title}"
     if outcome.seeds:
         text += f"; {outcome.requests_text} requests a service, {len(outcome.seeds)} seeds"
@@ -158,7 +158,7 @@ class _Series:
     point: str
 
 
-def _panels(outcome: Outcome, plot: Plot) -> list[str]:
+def _panels(outcome: ExperimentResult, plot: Plot) -> list[str]:
     """A panel for each system of a stack; for each point where bars have systems and points."""
     definition = outcome.definition
     if plot.form == "stack" and len(definition.systems) > 1:
@@ -168,7 +168,7 @@ def _panels(outcome: Outcome, plot: Plot) -> list[str]:
     return [""]
 
 
-def _series(outcome: Outcome, panel: str) -> list[_Series]:
+def _series(outcome: ExperimentResult, panel: str) -> list[_Series]:
     definition = outcome.definition
     shown = dict(simulation.systems())
     points = [point.label for point in definition.points]
@@ -185,7 +185,7 @@ def _series(outcome: Outcome, panel: str) -> list[_Series]:
     ]
 
 
-def _value(outcome: Outcome, series: _Series, service: str, measure: str) -> float:
+def _value(outcome: ExperimentResult, series: _Series, service: str, measure: str) -> float:
     """A measure of a service, or the mean over the services; NaN if there is none."""
     if service != _MEAN:
         found = outcome.by_cell.get((series.point, series.system, service, measure))
@@ -194,12 +194,12 @@ def _value(outcome: Outcome, series: _Series, service: str, measure: str) -> flo
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def _services(outcome: Outcome, series: _Series) -> list[str]:
+def _services(outcome: ExperimentResult, series: _Series) -> list[str]:
     there = {(point, system, service) for point, system, service, _ in outcome.by_cell}
     return [name for name in outcome.services if (series.point, series.system, name) in there]
 
 
-def _bars(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[Any, str]]:
+def _bars(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list[tuple[Any, str]]:
     """P99 by service with a bar for each system or point, stars for means (Figs. 11 to 20)."""
     series = _series(outcome, panel)
     names = _services(outcome, series[0])
@@ -267,7 +267,7 @@ def _groups(axes: Axes, table: Table) -> list[tuple[Any, str]]:
     return handles
 
 
-def _lines(axes: Axes, outcome: Outcome, plot: Plot) -> list[tuple[Any, str]]:
+def _lines(axes: Axes, outcome: ExperimentResult, plot: Plot) -> list[tuple[Any, str]]:
     """The mean over the services from point to point, a line for each system (Fig. 3)."""
     labels = [point.label for point in outcome.definition.points]
     handles: list[tuple[Any, str]] = []
@@ -292,7 +292,7 @@ def _lines(axes: Axes, outcome: Outcome, plot: Plot) -> list[tuple[Any, str]]:
     return handles
 
 
-def _stack(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[Any, str]]:
+def _stack(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list[tuple[Any, str]]:
     """Shares that add up, a bar for each service (Figs. 1 and 17)."""
     bars = _shares(outcome, plot, panel or outcome.definition.systems[0])
     parts = list(next(iter(bars.values())))
@@ -314,7 +314,7 @@ def _stack(axes: Axes, outcome: Outcome, plot: Plot, panel: str) -> list[tuple[A
     return handles
 
 
-def _shares(outcome: Outcome, plot: Plot, system: str) -> dict[str, dict[str, float]]:
+def _shares(outcome: ExperimentResult, plot: Plot, system: str) -> dict[str, dict[str, float]]:
     if outcome.table is not None:
         return {label: dict(shares) for label, shares in outcome.table.series.items()}
     series = _Series("", "", system, outcome.definition.points[0].label)
@@ -327,7 +327,7 @@ def _shares(outcome: Outcome, plot: Plot, system: str) -> dict[str, dict[str, fl
     }
 
 
-def _range(axes: Axes, outcome: Outcome) -> list[tuple[Any, str]]:
+def _range(axes: Axes, outcome: ExperimentResult) -> list[tuple[Any, str]]:
     """From the smallest to the largest, with the median between them (Fig. 5)."""
     series = {} if outcome.table is None else outcome.table.series
     handles: list[tuple[Any, str]] = []

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import plain_table, print_findings, print_table
-from accelflow.reproduce.outcomes import Outcome
+from accelflow.reproduce.outcomes import ExperimentResult
 from accelflow.reproduce.tables import Table
 
 __all__ = ["print_counts", "print_outcome"]
@@ -18,7 +18,7 @@ __all__ = ["print_counts", "print_outcome"]
 _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
 
-def print_outcome(outcome: Outcome, console: Console) -> None:
+def print_outcome(outcome: ExperimentResult, console: Console) -> None:
     """Print the figures beside the paper's, or the table of an experiment that has one."""
     definition = outcome.definition
     console.print()
@@ -42,7 +42,7 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
         console.print(escape(text), style=style, highlight=False, soft_wrap=True)
 
 
-def print_counts(outcomes: Sequence[Outcome], console: Console) -> None:
+def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None:
     """Print how many rows agree, are off and are undecided, if there are any."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if findings:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from accelflow import _native
 from accelflow.trace.nodes import Node
-from accelflow.trace.view import Line, View
+from accelflow.trace.view import View, Word
 
 #: Replacements for terminals that cannot show the characters of a graph.
 ASCII = str.maketrans(
@@ -137,7 +137,7 @@ def _words(view: View) -> Iterator[str]:
             yield f"    {line.instructions[used].position:2}  {'0' * min(unused, 4):4}  unused"
 
 
-def _used(line: Line) -> int:
+def _used(line: Word) -> int:
     """The number of reachable instructions; zeros after the last one only fill the word."""
     instructions = line.instructions
     count = len(instructions)
@@ -165,7 +165,7 @@ def describe(instruction: _native.TraceInstruction, names: Mapping[int, str]) ->
     )
 
 
-def _memory(lines: Sequence[Line]) -> Iterator[str]:
+def _memory(lines: Sequence[Word]) -> Iterator[str]:
     width = max(len(line.name) for line in lines)
     names = {line.address: line.name for line in lines}
     for line in lines:

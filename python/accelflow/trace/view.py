@@ -16,7 +16,7 @@ SCHEMA: Final = "accelflow.trace/1"
 
 
 @dataclass(frozen=True)
-class Line:
+class Word:
     """A word of the trace memory."""
 
     address: int
@@ -39,8 +39,8 @@ class View:
     source: Pipeline | None
     pipeline: Pipeline
     warnings: tuple[str, ...]
-    own: tuple[Line, ...]
-    memory: tuple[Line, ...]
+    own: tuple[Word, ...]
+    memory: tuple[Word, ...]
     predicates: Mapping[int, str]
     parts: Mapping[str, Pipeline]
 
@@ -125,15 +125,15 @@ def _warnings(pipeline: Pipeline) -> Sequence[str]:
         return ()
 
 
-def _reachable(image: Image, entry: int) -> tuple[Line, ...]:
+def _reachable(image: Image, entry: int) -> tuple[Word, ...]:
     names, words = image.names, image.words
-    found: dict[int, Line] = {}
+    found: dict[int, Word] = {}
     todo = [entry]
     while todo:
         address = todo.pop()
         if address not in found:
             instructions = tuple(image.decode(address))
-            found[address] = Line(address, names[address], words[address], instructions)
+            found[address] = Word(address, names[address], words[address], instructions)
             todo += [i.address for i in instructions if i.address is not None]
     return tuple(found[address] for address in sorted(found))
 
@@ -215,7 +215,7 @@ def _cut(arm: Sequence[Node]) -> tuple[Pipeline, Pipeline | None]:
     return tuple(own), rest
 
 
-def _line_dict(line: Line) -> dict[str, Any]:
+def _line_dict(line: Word) -> dict[str, Any]:
     keys = ("position", "nibbles", "operation", "name", "predicate", "target", "address")
     return {
         "address": line.address,

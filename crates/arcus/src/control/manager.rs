@@ -6,10 +6,10 @@ use accelflow_units::{Bytes, Time};
 use super::{ProfileTable, Rate, registers_for};
 use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError};
 
-/// The kind of promise to a flow (section 6).
+/// The service class of a flow: what it is promised (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Policy {
-    /// The SLO always: the flow is admitted only into [`Policy::RESERVED_SHARE`] of the capacity,
+pub enum ServiceClass {
+    /// The SLO always: the flow is admitted only into [`ServiceClass::RESERVED_SHARE`] of the capacity,
     /// as headroom for effects outside the profile.
     Reserved,
     /// The SLO almost always while it is registered: it may fill the capacity.
@@ -29,7 +29,7 @@ pub enum Policy {
     Opportunistic,
 }
 
-impl Policy {
+impl ServiceClass {
     /// The share of a capacity that reserved flows may be promised (assumed: the same headroom as
     /// between the paper's promises of 30 Gbit/s and 32 Gbit/s in Table 1, and no more than that).
     pub const RESERVED_SHARE: f64 = 30.0 / 32.0;
@@ -37,23 +37,23 @@ impl Policy {
     /// The name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Policy::Reserved => "reserved",
-            Policy::OnDemand => "on-demand",
-            Policy::ManagedBurst { .. } => "managed-burst",
-            Policy::Opportunistic => "opportunistic",
+            ServiceClass::Reserved => "reserved",
+            ServiceClass::OnDemand => "on-demand",
+            ServiceClass::ManagedBurst { .. } => "managed-burst",
+            ServiceClass::Opportunistic => "opportunistic",
         }
     }
 
     /// The share of a capacity into which such a flow is admitted.
     pub(super) fn admitted_share(self) -> f64 {
         match self {
-            Policy::Reserved | Policy::Opportunistic => Policy::RESERVED_SHARE,
-            Policy::OnDemand | Policy::ManagedBurst { .. } => 1.0,
+            ServiceClass::Reserved | ServiceClass::Opportunistic => ServiceClass::RESERVED_SHARE,
+            ServiceClass::OnDemand | ServiceClass::ManagedBurst { .. } => 1.0,
         }
     }
 
     fn check(self) -> Result<(), PlatformError> {
-        let Policy::ManagedBurst {
+        let ServiceClass::ManagedBurst {
             factor,
             allowance,
             window,
@@ -89,7 +89,7 @@ pub struct AccEntry {
 
 /// A request to admit a flow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct AdmissionRequest {
     /// Its unique name.
     pub name: String,
     /// Its VM.
@@ -104,11 +104,11 @@ pub struct Request {
     pub slo: Option<Rate>,
     /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
     pub also: Option<Rate>,
-    /// The kind of promise.
-    pub policy: Policy,
+    /// What it is promised.
+    pub class: ServiceClass,
 }
 
-impl Request {
+impl AdmissionRequest {
     /// The rate that it asks for, in gigabits a second; `None` without an SLO.
     pub fn asked_gbit_per_s(&self) -> Option<f64> {
         let slo = self.slo.map(|rate| rate.gbit_per_s(self.size));
@@ -123,23 +123,25 @@ impl Request {
     /// The unit of its first limit's tokens.
     pub fn unit(&self) -> Unit {
         match self.slo {
-            Some(rate) if self.policy != Policy::Opportunistic => rate.unit(),
+            Some(rate) if self.class != ServiceClass::Opportunistic => rate.unit(),
             _ => Unit::Bytes,
         }
     }
 
     fn check(&self) -> Result<(), PlatformError> {
-        self.policy.check()?;
+        self.class.check()?;
         for rate in [self.slo, self.also].into_iter().flatten() {
             let asked = rate.gbit_per_s(self.size);
             let good = asked.is_finite() && asked > 0.0;
             PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
         }
         match (self.slo, self.also) {
-            (None, _) if self.policy != Policy::Opportunistic => Err(PlatformError::NeedsSlo {
-                name: self.name.clone(),
-                policy: self.policy.name(),
-            }),
+            (None, _) if self.class != ServiceClass::Opportunistic => {
+                Err(PlatformError::NeedsSlo {
+                    name: self.name.clone(),
+                    policy: self.class.name(),
+                })
+            }
             (Some(slo), Some(also)) if also.unit() == slo.unit() => {
                 Err(PlatformError::SameUnit(self.name.clone()))
             }
@@ -152,7 +154,7 @@ impl Request {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowStatus {
     /// The request.
-    pub request: Request,
+    pub request: AdmissionRequest,
     /// Its route.
     pub route: RouteEntry,
     /// The largest piece that its messages are cut to.
@@ -170,7 +172,7 @@ pub struct FlowStatus {
 impl FlowStatus {
     /// The promised rate, in gigabits a second; `None` for an opportunistic flow.
     pub fn slo_gbit_per_s(&self) -> Option<f64> {
-        let promised = self.request.policy != Policy::Opportunistic;
+        let promised = self.request.class != ServiceClass::Opportunistic;
         promised.then(|| self.request.asked_gbit_per_s()).flatten()
     }
 
@@ -289,7 +291,7 @@ impl Manager {
     /// # Errors
     /// [`PlatformError::NotAdmitted`] with what is left; [`PlatformError::UnknownAccelerator`],
     /// [`PlatformError::DuplicateFlow`] and [`PlatformError::OutOfRange`].
-    pub fn register(&mut self, request: Request) -> Result<&FlowStatus, PlatformError> {
+    pub fn register(&mut self, request: AdmissionRequest) -> Result<&FlowStatus, PlatformError> {
         request.check()?;
         if self
             .flows
@@ -304,8 +306,8 @@ impl Manager {
             let (name, path) = (request.name, request.path.name());
             return Err(PlatformError::NeedsAccelerator { name, path });
         }
-        let route = match request.policy {
-            Policy::Opportunistic => self.roomiest(&request, routes)?,
+        let route = match request.class {
+            ServiceClass::Opportunistic => self.roomiest(&request, routes)?,
             _ => self.admit(&request, routes)?,
         };
         let status = self.plan(request, route)?;
@@ -329,7 +331,7 @@ impl Manager {
     /// The route with the most capacity left, if that is enough.
     fn admit(
         &mut self,
-        request: &Request,
+        request: &AdmissionRequest,
         routes: Vec<RouteEntry>,
     ) -> Result<RouteEntry, PlatformError> {
         let asked = request.asked_gbit_per_s().unwrap_or(0.0);
@@ -347,7 +349,7 @@ impl Manager {
     /// The route with the most capacity left for one more opportunistic flow.
     fn roomiest(
         &mut self,
-        request: &Request,
+        request: &AdmissionRequest,
         routes: Vec<RouteEntry>,
     ) -> Result<RouteEntry, PlatformError> {
         let mut best: Option<(RouteEntry, f64)> = None;
@@ -364,7 +366,7 @@ impl Manager {
 
     fn most_left(
         &mut self,
-        request: &Request,
+        request: &AdmissionRequest,
         routes: Vec<RouteEntry>,
     ) -> Result<Option<(RouteEntry, f64)>, PlatformError> {
         let mut best: Option<(RouteEntry, f64)> = None;
@@ -412,7 +414,10 @@ impl Manager {
         (flows, Mechanism::arcus(shaping))
     }
 
-    pub(super) fn routes(&self, request: &Request) -> Result<Vec<RouteEntry>, PlatformError> {
+    pub(super) fn routes(
+        &self,
+        request: &AdmissionRequest,
+    ) -> Result<Vec<RouteEntry>, PlatformError> {
         let found = self
             .accelerators
             .iter()
@@ -422,7 +427,7 @@ impl Manager {
             .ok_or_else(|| self.unknown_accelerator(request))
     }
 
-    fn unknown_accelerator(&self, request: &Request) -> PlatformError {
+    fn unknown_accelerator(&self, request: &AdmissionRequest) -> PlatformError {
         let known = self.accelerators.iter().map(|entry| entry.name.as_str());
         PlatformError::UnknownAccelerator {
             name: request.name.clone(),
@@ -432,7 +437,7 @@ impl Manager {
     }
 
     /// The kind of a flow on this route, as a profile sees it.
-    pub(super) fn kind(&self, request: &Request, route: RouteEntry) -> (Path, Bytes) {
+    pub(super) fn kind(&self, request: &AdmissionRequest, route: RouteEntry) -> (Path, Bytes) {
         let segment = self.segment(route.accelerator, request.size);
         (request.path, segment.min(request.size))
     }
@@ -451,11 +456,15 @@ impl Manager {
         good.next().unwrap_or(size)
     }
 
-    fn plan(&mut self, request: Request, route: RouteEntry) -> Result<FlowStatus, PlatformError> {
+    fn plan(
+        &mut self,
+        request: AdmissionRequest,
+        route: RouteEntry,
+    ) -> Result<FlowStatus, PlatformError> {
         let segment = self.segment(route.accelerator, request.size);
-        let promised = match request.policy {
+        let promised = match request.class {
             // Until the rest of the capacity is divided, which happens at once.
-            Policy::Opportunistic => None,
+            ServiceClass::Opportunistic => None,
             _ => request.asked_gbit_per_s(),
         };
         let gbit_per_s = match promised {
@@ -487,12 +496,12 @@ impl Manager {
 /// Registers of both limits for `gbit_per_s`: each as many times its SLO as that is of the promise, which
 /// is the smaller of them. Operations are segments there. An opportunistic flow has one limit, in bytes.
 fn registers_of(
-    request: &Request,
+    request: &AdmissionRequest,
     segment: Bytes,
     gbit_per_s: f64,
 ) -> Result<(Registers, Option<Registers>), PlatformError> {
     let pieces = request.size.get().div_ceil(segment.get()) as f64;
-    let promised = request.policy != Policy::Opportunistic;
+    let promised = request.class != ServiceClass::Opportunistic;
     let (Some(slo), Some(asked)) = (request.slo.filter(|_| promised), request.asked_gbit_per_s())
     else {
         let registers = registers_for(Rate::GbitPerS(gbit_per_s), segment, Clock::PAPER)?;

@@ -8,8 +8,10 @@ mod room;
 mod runtime;
 mod verdict;
 
-pub use manager::{AccEntry, FlowStatus, Manager, Policy, Request, RouteEntry, STORAGE};
+pub use manager::{
+    AccEntry, AdmissionRequest, FlowStatus, Manager, RouteEntry, STORAGE, ServiceClass,
+};
 pub use profile::{Capacity, Context, Pattern, ProfileTable, Tag};
 pub use registers::{Rate, registers_for};
-pub use runtime::{Command, Decision, Outcome, Runtime, Timetable};
+pub use runtime::{Command, CommandOutcome, Decision, Runtime, Timetable};
 pub use verdict::Verdict;

@@ -2,7 +2,7 @@
 
 use accelflow_units::Bytes;
 
-use super::manager::{Manager, Policy, Request, RouteEntry};
+use super::manager::{AdmissionRequest, Manager, RouteEntry, ServiceClass};
 use super::{Context, FlowStatus};
 use crate::{Path, PlatformError};
 
@@ -48,7 +48,7 @@ impl Manager {
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`] and what the platform refuses.
-    pub fn left(&mut self, request: &Request) -> Result<f64, PlatformError> {
+    pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
         let mut best: f64 = 0.0;
         for route in self.routes(request)? {
             best = best.max(self.room(request, route)?);
@@ -62,7 +62,7 @@ impl Manager {
     /// did not.
     pub(super) fn room(
         &mut self,
-        request: &Request,
+        request: &AdmissionRequest,
         route: RouteEntry,
     ) -> Result<f64, PlatformError> {
         let others = self.promised_on(route, &request.name);
@@ -71,7 +71,7 @@ impl Manager {
             kind: self.kind(request, route),
             promised: others.iter().map(|flow| flow.2).sum(),
             others,
-            share: request.policy.admitted_share(),
+            share: request.class.admitted_share(),
         };
         let mut high = self.point(&beside, 100)?;
         if beside.promised <= 0.0 {
@@ -155,7 +155,7 @@ impl Manager {
     }
 
     /// The share of a route that its flows may use together; a flow's use is its rate over its rate
-    /// alone. Not usable are the headroom of [`Policy::RESERVED_SHARE`], and the loss of the
+    /// alone. Not usable are the headroom of [`ServiceClass::RESERVED_SHARE`], and the loss of the
     /// planned mixture against flows one after the other.
     pub(super) fn usable(&mut self, route: RouteEntry) -> Result<f64, PlatformError> {
         let mut flows = self.promised_on(route, "");
@@ -165,7 +165,7 @@ impl Manager {
             promised += rate;
         }
         let rest = self.opportunistic_on(route);
-        let free = (Policy::RESERVED_SHARE - load).max(0.0) / rest.len().max(1) as f64;
+        let free = (ServiceClass::RESERVED_SHARE - load).max(0.0) / rest.len().max(1) as f64;
         for number in rest {
             let kind = self.flows()[number].kind();
             let rate = free.max(TRICKLE) * self.alone(kind, route)?;
@@ -173,10 +173,10 @@ impl Manager {
             (load, promised) = (load + free.max(TRICKLE), promised + rate);
         }
         if flows.is_empty() {
-            return Ok(Policy::RESERVED_SHARE);
+            return Ok(ServiceClass::RESERVED_SHARE);
         }
         let delivered = load * self.capacity_of(route, &flows)? / promised;
-        Ok(Policy::RESERVED_SHARE * delivered.min(1.0))
+        Ok(ServiceClass::RESERVED_SHARE * delivered.min(1.0))
     }
 
     /// The share of a route that is left beside the flows with promises, whose use in gigabits a
@@ -189,7 +189,7 @@ impl Manager {
         let mut free = self.usable(route)?;
         for number in 0..self.flows().len() {
             let status = &self.flows()[number];
-            if status.route == route && status.request.policy != Policy::Opportunistic {
+            if status.route == route && status.request.class != ServiceClass::Opportunistic {
                 let (rate, kind) = (used(number, status), status.kind());
                 free -= rate / self.alone(kind, route)?;
             }
@@ -209,7 +209,7 @@ impl Manager {
     /// The numbers of the opportunistic flows of a route.
     pub(super) fn opportunistic_on(&self, route: RouteEntry) -> Vec<usize> {
         let is_rest = |status: &FlowStatus| {
-            status.route == route && status.request.policy == Policy::Opportunistic
+            status.route == route && status.request.class == ServiceClass::Opportunistic
         };
         let all = self.flows().iter().enumerate();
         all.filter(|flow| is_rest(flow.1))

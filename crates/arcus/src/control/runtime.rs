@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-use super::manager::{FlowStatus, Manager, Policy, Request, RouteEntry};
+use super::manager::{AdmissionRequest, FlowStatus, Manager, RouteEntry, ServiceClass};
 use super::verdict::TOLERANCE;
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
@@ -17,15 +17,15 @@ const CATCH_UP: f64 = 1.05;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Registers a flow with these arrivals.
-    Register(Request, Arrivals),
+    Register(AdmissionRequest, Arrivals),
     /// Releases the flow of this name: its share is free, and messages that it has brought are
     /// still served.
     Release(String),
 }
 
-/// The outcome of a command.
+/// The outcome of a [`Command`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// The flow was admitted: its row of the table of flows, as it was then. On the platform it is
     /// numbered after those that there were.
     Admitted(Box<FlowStatus>),
@@ -43,7 +43,7 @@ pub struct Decision {
     /// The name of the flow.
     pub name: String,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
 }
 
 /// The runtime's state of a flow.
@@ -143,11 +143,11 @@ impl Runtime {
             };
             let outcome = match done {
                 Ok((outcome, changes)) => {
-                    flows += usize::from(matches!(outcome, Outcome::Admitted(_)));
+                    flows += usize::from(matches!(outcome, CommandOutcome::Admitted(_)));
                     actions.extend(changes);
                     outcome
                 }
-                Err(error) => Outcome::Refused(error),
+                Err(error) => CommandOutcome::Refused(error),
             };
             let at = now;
             self.decisions.push(Decision { at, name, outcome });
@@ -163,10 +163,10 @@ impl Runtime {
 
     fn register(
         &mut self,
-        request: Request,
+        request: AdmissionRequest,
         arrivals: Arrivals,
         flow: usize,
-    ) -> Result<(Outcome, Vec<Action>), PlatformError> {
+    ) -> Result<(CommandOutcome, Vec<Action>), PlatformError> {
         let status = Box::new(self.manager.register(request)?.clone());
         let (spec, shaping) = status.deployed(arrivals);
         let route = status.route;
@@ -176,17 +176,17 @@ impl Runtime {
         });
         let mut actions = vec![Action::Add(spec, Some(shaping))];
         actions.extend(self.rest_of(route, Some(flow)));
-        Ok((Outcome::Admitted(status), actions))
+        Ok((CommandOutcome::Admitted(status), actions))
     }
 
-    fn release(&mut self, name: &str) -> Result<(Outcome, Vec<Action>), PlatformError> {
+    fn release(&mut self, name: &str) -> Result<(CommandOutcome, Vec<Action>), PlatformError> {
         let flows = self.manager.flows();
         let place = flows.iter().position(|status| status.request.name == name);
         let route = self.manager.release(name)?.route;
         let flow = self.seats.remove(place.unwrap_or_default()).flow;
         let mut actions = vec![Action::Remove(flow)];
         actions.extend(self.rest_of(route, None));
-        Ok((Outcome::Released(flow), actions))
+        Ok((CommandOutcome::Released(flow), actions))
     }
 
     /// Registers of the opportunistic flows of a route, which share what is left there.
@@ -194,7 +194,7 @@ impl Runtime {
         let here = self.manager.flows().iter().zip(&self.seats);
         let rest = here.filter(|(status, seat)| {
             status.route == route
-                && status.request.policy == Policy::Opportunistic
+                && status.request.class == ServiceClass::Opportunistic
                 && Some(seat.flow) != but
         });
         rest.flat_map(|(status, seat)| {
@@ -215,13 +215,13 @@ impl Runtime {
         waiting: bool,
     ) -> Result<f64, PlatformError> {
         let slo = self.manager.flows()[flow].counted_gbit_per_s();
-        match self.manager.flows()[flow].request.policy {
-            Policy::Reserved | Policy::OnDemand => Ok(slo),
-            Policy::Opportunistic => {
+        match self.manager.flows()[flow].request.class {
+            ServiceClass::Reserved | ServiceClass::OnDemand => Ok(slo),
+            ServiceClass::Opportunistic => {
                 let free = self.unused(flow)?;
                 self.manager.part_of_rest(flow, free)
             }
-            Policy::ManagedBurst {
+            ServiceClass::ManagedBurst {
                 factor,
                 allowance,
                 window,

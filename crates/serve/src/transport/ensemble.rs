@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use accelflow_accel::balance::{CoreLoads, Policy};
+use accelflow_accel::balance::{BalancingPolicy, CoreLoads};
 use accelflow_accel::{
     AccelError, Accelerator, Call, Direction, Ensemble, Job, Limits, Session, Settings,
 };
@@ -65,7 +65,7 @@ impl Accelerator for SocketTcp {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NextCore(Arc<AtomicUsize>);
 
-impl Policy for NextCore {
+impl BalancingPolicy for NextCore {
     fn name(&self) -> &'static str {
         "round_robin"
     }

@@ -1,6 +1,6 @@
 //! Affinity: messages with the same key go to the same core, unless that core is overloaded.
 
-use super::policy::Policy;
+use super::policy::BalancingPolicy;
 
 /// Sends messages with the same key to one core; beyond a bounded load, to one of the next cores.
 ///
@@ -28,7 +28,7 @@ impl Default for Affinity {
     }
 }
 
-impl Policy for Affinity {
+impl BalancingPolicy for Affinity {
     fn name(&self) -> &'static str {
         "affinity"
     }

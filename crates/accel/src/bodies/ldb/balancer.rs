@@ -5,21 +5,21 @@ use std::fmt;
 use accelflow_trace::Accel;
 
 use super::core_loads::CoreLoads;
-use super::policy::Policy;
+use super::policy::BalancingPolicy;
 use crate::accelerator::Accelerator;
 use crate::error::AccelError;
 use crate::job::Job;
 
 /// The load-balancing accelerator: sets `job.core` and leaves the bytes unchanged.
 pub struct Ldb {
-    policy: Box<dyn Policy>,
+    policy: Box<dyn BalancingPolicy>,
     loads: CoreLoads,
     scratch: Vec<u32>,
 }
 
 impl Ldb {
     /// A load-balancing body that applies `policy` to `loads`.
-    pub fn new(policy: Box<dyn Policy>, loads: CoreLoads) -> Ldb {
+    pub fn new(policy: Box<dyn BalancingPolicy>, loads: CoreLoads) -> Ldb {
         Ldb {
             policy,
             loads,

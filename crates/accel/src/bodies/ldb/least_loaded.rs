@@ -1,12 +1,12 @@
 //! Least loaded: the core with the fewest messages.
 
-use super::policy::Policy;
+use super::policy::BalancingPolicy;
 
 /// Picks the core with the smallest load; of several the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeastLoaded;
 
-impl Policy for LeastLoaded {
+impl BalancingPolicy for LeastLoaded {
     fn name(&self) -> &'static str {
         "least_loaded"
     }

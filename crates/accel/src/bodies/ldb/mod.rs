@@ -11,5 +11,5 @@ pub use affinity::Affinity;
 pub use balancer::Ldb;
 pub use core_loads::CoreLoads;
 pub use least_loaded::LeastLoaded;
-pub use policy::Policy;
+pub use policy::BalancingPolicy;
 pub use round_robin::RoundRobin;

@@ -4,7 +4,7 @@
 ///
 /// Contract: `pick` returns an index into `loads`, or `None` exactly if `loads` is empty. It is
 /// deterministic in its arguments and the calls before.
-pub trait Policy: Send {
+pub trait BalancingPolicy: Send {
     /// The policy's name, for reports.
     fn name(&self) -> &'static str;
 

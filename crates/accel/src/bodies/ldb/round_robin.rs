@@ -1,6 +1,6 @@
 //! Round robin: the cores in turn.
 
-use super::policy::Policy;
+use super::policy::BalancingPolicy;
 
 /// Picks the cores in turn, regardless of their loads.
 #[derive(Clone, Debug, Default)]
@@ -8,7 +8,7 @@ pub struct RoundRobin {
     next: usize,
 }
 
-impl Policy for RoundRobin {
+impl BalancingPolicy for RoundRobin {
     fn name(&self) -> &'static str {
         "round_robin"
     }

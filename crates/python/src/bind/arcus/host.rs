@@ -1,7 +1,8 @@
 //! Tenants who share accelerators, for `accelflow.arcus`: experiments and plans.
 
 use accelflow_arcus::control::{
-    Command, FlowStatus, Manager, Outcome, Policy, Rate, Request, Runtime, Verdict,
+    AdmissionRequest, Command, CommandOutcome, FlowStatus, Manager, Rate, Runtime, ServiceClass,
+    Verdict,
 };
 use accelflow_arcus::experiments::{self, EXPERIMENTS};
 use accelflow_arcus::{
@@ -97,11 +98,11 @@ impl FlowRequest {
         }
     }
 
-    fn limits(&self, policy: Policy) -> PyResult<(Option<Rate>, Option<Rate>)> {
+    fn limits(&self, policy: ServiceClass) -> PyResult<(Option<Rate>, Option<Rate>)> {
         let gbit = self.slo_gbit_per_s.map(Rate::GbitPerS);
         let operations = self.slo_operations_per_s.map(Rate::OperationsPerS);
         match (gbit, operations) {
-            (None, None) if policy != Policy::Opportunistic => Err(failure(format!(
+            (None, None) if policy != ServiceClass::Opportunistic => Err(failure(format!(
                 "flow '{}': needs slo_gbit_per_s, slo_operations_per_s, or both",
                 self.name
             ))),
@@ -110,7 +111,7 @@ impl FlowRequest {
         }
     }
 
-    fn request(&self) -> PyResult<Request> {
+    fn request(&self) -> PyResult<AdmissionRequest> {
         let name = &self.name;
         let path = Path::ALL
             .into_iter()
@@ -131,7 +132,7 @@ impl FlowRequest {
                 1 << 26
             )));
         }
-        Ok(Request {
+        Ok(AdmissionRequest {
             name: name.clone(),
             vm: self.vm,
             accelerator: self.accelerator.clone(),
@@ -139,25 +140,25 @@ impl FlowRequest {
             size: Bytes(self.message_bytes),
             slo,
             also,
-            policy,
+            class: policy,
         })
     }
 
-    fn policy(&self) -> PyResult<Policy> {
-        let burst = Policy::ManagedBurst {
+    fn policy(&self) -> PyResult<ServiceClass> {
+        let burst = ServiceClass::ManagedBurst {
             factor: self.burst_factor.unwrap_or(10.0),
             allowance: Time::from_us(self.burst_us.unwrap_or(0)),
             window: Time::from_us(self.window_us.unwrap_or(1_000_000)),
         };
         let all = [
-            Policy::Reserved,
-            Policy::OnDemand,
+            ServiceClass::Reserved,
+            ServiceClass::OnDemand,
             burst,
-            Policy::Opportunistic,
+            ServiceClass::Opportunistic,
         ];
         let found = all.into_iter().find(|policy| policy.name() == self.policy);
         let policy = found.ok_or_else(|| {
-            let known = all.map(Policy::name).join(", ");
+            let known = all.map(ServiceClass::name).join(", ");
             let (name, policy) = (&self.name, &self.policy);
             failure(format!(
                 "flow '{name}': unknown policy '{policy}'; known are {known}"
@@ -244,7 +245,7 @@ pub(crate) fn arcus_plan(py: Python<'_>, request: &str) -> PyResult<String> {
 
 /// A flow, and when it is registered and released; at zero before the run.
 struct Coming {
-    request: Request,
+    request: AdmissionRequest,
     from: Time,
     until: Option<Time>,
 }
@@ -310,11 +311,11 @@ fn plan(
     planned.admitted = registered;
     for it in runtime.decisions() {
         match &it.outcome {
-            Outcome::Admitted(status) => planned.admitted.push(FlowStatus::clone(status)),
-            Outcome::Released(_) => {}
+            CommandOutcome::Admitted(status) => planned.admitted.push(FlowStatus::clone(status)),
+            CommandOutcome::Released(_) => {}
             // The release of a flow that was not admitted.
-            Outcome::Refused(PlatformError::UnknownFlow(_)) => {}
-            Outcome::Refused(error) => planned.reject(error.clone())?,
+            CommandOutcome::Refused(PlatformError::UnknownFlow(_)) => {}
+            CommandOutcome::Refused(error) => planned.reject(error.clone())?,
         }
     }
     let mut timetable = runtime.timetable();
@@ -371,7 +372,7 @@ fn status_value(it: &FlowStatus, number: usize, runs: [&RunResult; 2]) -> Value 
         "accelerator": it.request.accelerator,
         "instance": it.route.accelerator,
         "path": it.request.path.name(),
-        "policy": it.request.policy.name(),
+        "policy": it.request.class.name(),
         "message_bytes": it.request.size.get(),
         "segment_bytes": it.segment.get(),
         "slo_gbit_per_s": it.slo_gbit_per_s(),

@@ -22,7 +22,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 use std::{fmt, io};
 
-use accelflow_accel::balance::{Affinity, CoreLoads, Ldb, LeastLoaded, Policy};
+use accelflow_accel::balance::{Affinity, BalancingPolicy, CoreLoads, Ldb, LeastLoaded};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Accelerator, Call, Facts, Job, Record};
 use accelflow_trace::Accel;
@@ -152,7 +152,7 @@ impl SteeredWorkers {
 
     /// LdB over the workers.
     pub(crate) fn balancer(&self) -> Box<dyn Accelerator> {
-        let policy: Box<dyn Policy> = match self.settings.policy {
+        let policy: Box<dyn BalancingPolicy> = match self.settings.policy {
             SteeringPolicy::RoundRobin => Box::new(self.next.clone()),
             SteeringPolicy::LeastLoaded => Box::new(LeastLoaded),
             SteeringPolicy::Affinity => Box::new(Affinity::default()),
