@@ -372,7 +372,8 @@ def test_a_reason_reads_with_its_class_first() -> None:
         holds_at="2 ms",
     )
     assert reason.sentence() == (
-        "*not printed* (proof `power_at_rest`; the time-out; would hold at 2 ms): It depends."
+        "*not printed*: The paper does not state the time-out. The figure would hold at 2 ms. "
+        "It depends. Proof: `power_at_rest`."
     )
     assert reason.to_dict()["class"] == "not_printed"
     assert reason.to_dict()["input"] == "the time-out"

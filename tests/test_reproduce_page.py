@@ -23,7 +23,7 @@ def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
         found = lib.to_dict(changed, lib.Scenario(), CI)["findings"][0]["why"]
         assert (found and found["class"]) == expected
         text = markdown([changed], lib.Scenario(), CI)
-        assert ("- `utilization_at_peak.RPC`: *definition* (" in text) is (expected is not None)
+        assert ("- `utilization_at_peak.RPC`: *definition*: " in text) is (expected is not None)
 
 
 def test_a_missing_reason_is_loud() -> None:

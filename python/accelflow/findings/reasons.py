@@ -46,17 +46,22 @@ class Reason:
     holds_at: str = ""
 
     def sentence(self) -> str:
-        """The reason on a page, with its class first."""
+        """The reason in plain sentences for a page, with its class first."""
         if not self.kind:
             return self.text
-        details = [f"proof `{name}`" for name in self.proofs]
-        details += [f"`{name}` beside" for name in self.measures]
+        said = []
         if self.missing:
-            details.append(self.missing)
+            said.append(f"The paper does not state {self.missing}.")
         if self.holds_at:
-            details.append(f"would hold at {self.holds_at}")
-        listed = f" ({'; '.join(details)})" if details else ""
-        return f"*{self.kind.replace('_', ' ')}*{listed}: {self.text}"
+            said.append(f"The figure would hold at {self.holds_at}.")
+        said.append(self.text)
+        if self.measures:
+            said.append(f"Ours by another definition: {_listed(self.measures)}.")
+        if self.proofs:
+            said.append(
+                f"{'Proof' if len(self.proofs) == 1 else 'Proofs'}: {_listed(self.proofs)}."
+            )
+        return f"*{self.kind.replace('_', ' ')}*: {' '.join(said)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The reason for JSON."""
@@ -68,6 +73,10 @@ class Reason:
             "input": self.missing or None,
             "holds_at": self.holds_at or None,
         }
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 @cache
