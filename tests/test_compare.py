@@ -489,7 +489,7 @@ def test_what_tcp_costs_a_core_scales_the_papers_profile(tmp_path: Path) -> None
     assert means[1] > 1.8 * means[0]
     done = run("compare", "socialnetwork", *SMALL, "--tcp-cost", "-1")
     assert done.returncode == 2
-    assert "tcp_cost_ns = -1.0: must be a number above 0" in done.stderr
+    assert "--tcp-cost = -1.0: must be a number above 0" in done.stderr
 
 
 def shaped(**shaping: Any) -> dict[str, dict[str, Any]]:

@@ -139,6 +139,7 @@ def test_explain_covers_all_engines() -> None:
     assert len(everything) == sum(len(engine.parameters) for engine in ENGINES)
     rows = json.loads(explain("arcus.pcie", "--json"))
     assert {row["key"].rpartition(".")[0] for row in rows} == {"arcus.pcie"}
+    assert json.loads(explain("arcus.pcie.", "--json")) == rows
     assert "constant of the model" in explain("arcus.pcie.lanes")
     for wrong, right in (
         ("cerebros.core", "cerebros.cores"),

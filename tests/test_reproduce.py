@@ -485,7 +485,7 @@ def test_orders_and_trends_are_judged() -> None:
         Budget(name="x", requests=n, replications=4, rate_step=1.4) for n in (100, 600)
     )
 
-    def judged(text: str, budget: Budget) -> lib.Outcome:
+    def judged(text: str, budget: Budget) -> lib.ExperimentResult:
         return lib.reproduce([lib.parse("small", text)], budget=budget, runner=Runner(2))[0]
 
     assert [one.holds for one in judged(SMALL, enough).statements] == [True, True]
@@ -563,8 +563,8 @@ def test_a_search_runs_end_to_end() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fig99"], "unknown experiment 'fig99'; known are fig1, fig3"),
-        (["--budget", "huge"], "unknown budget 'huge'; known are full, quick, ci"),
+        (["fig99"], "experiment = 'fig99': must be fig1, fig3"),
+        (["--budget", "huge"], "budget = 'huge': must be full, quick or ci"),
         (["table4", "--out", "/dev/null/x"], "is not a writable folder"),
         (["table4", "--threads", "0"], "--threads 0: must be at least 1"),
         (["table4", "--placement", "apart"], "placement = 'apart': must be colocated"),

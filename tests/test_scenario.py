@@ -165,8 +165,23 @@ def test_what_is_typed_replaces_what_the_file_says(
 def test_a_comparison_needs_a_workload_or_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, messages = invoke(capsys, "compare")
     assert code == 2
-    assert "Missing argument" in messages
-    assert "WORKLOAD" in messages
+    assert "error: WORKLOAD is missing: must be one of socialnetwork, hotelreservation" in messages
+    assert "--scenario FILE" in messages
+
+
+def test_a_scenario_may_begin_with_a_byte_order_mark_and_nest_its_parameters(
+    tmp_path: Path,
+) -> None:
+    texts = {
+        "flat.toml": "[config]\n'core.count' = 4\n'accelerator.pes' = 2\n",
+        "nested.toml": "\ufeff[config.core]\ncount = 4\n[config.accelerator]\npes = 2\n",
+        "nested.json": '\ufeff{"config": {"core": {"count": 4}, "accelerator.pes": 2}}',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    flat, *others = [simulation.read_experiment(tmp_path / name) for name in texts]
+    assert flat.config == {"core.count": 4, "accelerator.pes": 2}
+    assert others == [flat, flat]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +200,10 @@ def test_a_comparison_needs_a_workload_or_a_scenario(capsys: pytest.CaptureFixtu
         ("a.json", '{"schema": "accelflow.scenario/9"}', "must be accelflow.scenario/1"),
         ("a.json", '{"rate_rps": NaN}', "rate_rps = nan: must be a finite number"),
         ("a.json", "{", "Expecting"),
+        ("a.json", f'{{"seed": {"9" * 5_000}}}', "an integer has more than 64 bits"),
+        ("a.toml", f"seed = {'9' * 5_000}", "an integer has more than 64 bits"),
+        ("a.toml", f"seed = 0x{'9' * 5_000}", "an integer has more than 64 bits"),
+        ("a.toml", "config.'core.count' = 3\nconfig.core.count = 4", "core.count is set twice"),
     ],
 )
 def test_files_that_are_no_scenarios_are_refused_by_name(

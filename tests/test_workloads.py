@@ -109,7 +109,7 @@ def test_serverless_functions_have_a_rate_of_their_own() -> None:
         (("socialnetwork", "--rates", "zipf"), ("rates = 'zipf'", "equal, alibaba or azure")),
         (("socialnetwork", "--facts", "rare"), ("facts = 'rare'", "common, drawn")),
         (("socialnetwork", "--remote", "moon"), ("remote = 'moon'", "short_drawn")),
-        (("trainticket", "--service", "CPost"), ("services[0] = 'CPost'", "Preserve")),
+        (("trainticket", "--service", "CPost"), ("--service = 'CPost'", "Preserve")),
         (
             ("serverless", "--sizes", "socialnetwork"),
             ("sizes = 'socialnetwork'", "fleet"),

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native, arcus
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
+from accelflow.parameters import flattened
 
 __all__ = [
     "ARRIVALS",
@@ -214,7 +215,7 @@ def _written(name: str, value: object) -> str:
 
 
 def _refused(name: str, value: object) -> InputError:
-    return InputError(f"{name} = {value!r}: must be {_native.scenario_allowed(name)}")
+    return refused(name, value, f"must be {_native.scenario_allowed(name)}")
 
 
 def _plain(value: object) -> object:
@@ -247,6 +248,8 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
         text = read_text(path)
         tree = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
         _check_plain("", tree)
+        if isinstance(tree, dict) and isinstance(tree.get("config"), dict):
+            tree["config"] = flattened(tree["config"])
         scenario = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
         experiment = _experiment(scenario)
         resolved(experiment)

@@ -1,5 +1,6 @@
 """Reading limited files of text, and writing files that appear whole or not at all."""
 
+import codecs
 import errno
 import itertools
 import json
@@ -18,17 +19,21 @@ _MAX_TEXT_BYTES = 64 << 20
 _MAX_DEPTH = 64
 _TOO_DEEP = "nested too deeply"
 
+_MOST_DIGITS = 20
+_TOO_WIDE = "an integer has more than 64 bits"
+
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file. Raises OSError, also for a file of more than 64 MiB, or UnicodeError.
+    """Read a UTF-8 file, without the byte-order mark that it may begin with.
 
-    The limit protects against endless files, such as ``/dev/zero``.
+    Raises OSError, also for a file of more than 64 MiB, or UnicodeError. The limit protects against
+    endless files, such as ``/dev/zero``.
     """
     with path.open("rb") as file:
         data = file.read(_MAX_TEXT_BYTES + 1)
     if len(data) > _MAX_TEXT_BYTES:
         raise OSError(errno.EFBIG, f"more than {_MAX_TEXT_BYTES} bytes", str(path))
-    return data.decode()
+    return data.removeprefix(codecs.BOM_UTF8).decode()
 
 
 def why(error: Exception) -> str:
@@ -50,6 +55,10 @@ def parse_toml(text: str) -> dict[str, Any]:
         tree = tomllib.loads(text)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # of Python, for an integer of more than 4,300 digits
+        raise ValueError(_TOO_WIDE) from error
     level: list[Any] = [tree]
     for _ in range(_MAX_DEPTH):
         level = [inner for outer in level for inner in _inner(outer)]
@@ -60,8 +69,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 def _inner(value: Any) -> Iterator[Any]:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        message = f"the integer {str(value)[:24]}... has more than 64 bits"
-        raise ValueError(message)
+        raise ValueError(_TOO_WIDE)
     if isinstance(value, dict):
         yield from value.values()
     elif isinstance(value, list):
@@ -69,11 +77,22 @@ def _inner(value: Any) -> Iterator[Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON. Raises ValueError for malformed text, repeated names, and too deep nesting."""
+    """Parse JSON.
+
+    Raises ValueError for malformed text, repeated names, too deep nesting, and for integers of more
+    than 64 bits, which might not fit a float.
+    """
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        return json.loads(text, object_pairs_hook=_distinct, parse_int=_integer)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
+
+
+def _integer(text: str) -> int:
+    # Python converts no more than 4,300 digits.
+    if len(text) > _MOST_DIGITS or not -(2**63) <= int(text) < 2**64:
+        raise ValueError(_TOO_WIDE)
+    return int(text)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -67,6 +67,10 @@ fn write_sorted(value: &Value, text: &mut String) {
             }
             text.push(']');
         }
+        // -0.0 is 0.0 to every engine.
+        Value::Number(number) if number.is_f64() && number.as_f64() == Some(0.0) => {
+            text.push_str("0.0");
+        }
         scalar => text.push_str(&scalar.to_string()),
     }
 }

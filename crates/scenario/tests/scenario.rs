@@ -262,6 +262,13 @@ fn a_hash_is_of_what_results_depend_on() {
 }
 
 #[test]
+fn a_negative_zero_hashes_as_zero() {
+    let of = |value: f64| hash(json!({"config": {"core.enqueue_ns": value}}));
+    assert_eq!(of(-0.0), of(0.0));
+    assert_ne!(of(0.0), of(1.0));
+}
+
+#[test]
 fn canonical_json_is_sorted_and_does_not_change() {
     let services = Suite::Serverless.services().unwrap();
     let first = services[0].name().to_owned();

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, refused
 
 #: The name and version of the object that :func:`evaluate` returns.
 SCHEMA: Final = "accelflow.accelerometer/1"
@@ -140,6 +140,8 @@ def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
     """
+    if not isinstance(service, Service):
+        raise refused("service", service, "must be a Service")
     if not 1 <= service.draws <= MAX_DRAWS:
         raise InputError(f"draws = {service.draws}: must be from 1 to {MAX_DRAWS}")
     if not 0 <= service.seed < 2**64:

@@ -17,6 +17,7 @@ import click
 
 import accelflow
 from accelflow.cli.failure import run
+from accelflow.cli.naming import naming_options
 
 __all__ = ["COMMANDS", "Listed", "main", "program"]
 
@@ -159,7 +160,8 @@ class _Lazy(click.Group):
         return [listed.name for listed in COMMANDS]
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        return next((listed.load() for listed in COMMANDS if listed.name == name), None)
+        found = next((listed for listed in COMMANDS if listed.name == name), None)
+        return None if found is None else naming_options(found.load())
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(len(listed.name) for listed in COMMANDS)

@@ -16,6 +16,7 @@ from accelflow import _native, report, simulation
 from accelflow.calibration import calibrated, calibration_of
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
+from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import parse_json, read_text, why, write_whole
@@ -31,6 +32,8 @@ _DEFAULT = simulation.Experiment()
 @click.option(
     "--scenario",
     "scenario_file",
+    multiple=True,
+    callback=once,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Take WORKLOAD and options from a scenario, TOML or JSON; those given here replace them.",
@@ -38,6 +41,8 @@ _DEFAULT = simulation.Experiment()
 @click.option(
     "--save-scenario",
     "saved_file",
+    multiple=True,
+    callback=once,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.json",
     help="Write WORKLOAD and options as a scenario.",
@@ -68,6 +73,8 @@ _DEFAULT = simulation.Experiment()
 @click.option(
     "--recording",
     "recording_file",
+    multiple=True,
+    callback=once,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
@@ -76,6 +83,8 @@ _DEFAULT = simulation.Experiment()
 @click.option(
     "--config",
     "config_file",
+    multiple=True,
+    callback=once,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.toml",
     help="Parameters of the simulated server; `accelflow explain` lists them.",
@@ -226,8 +235,9 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     """The scenario in the file, or the default one, with what was typed in its place."""
     base = simulation.read_experiment(scenario_file) if scenario_file else simulation.Experiment()
     if not scenario_file and context.params["workload"] is None:
-        missing = next(one for one in context.command.params if one.name == "workload")
-        raise click.MissingParameter(ctx=context, param=missing)
+        names = ", ".join(simulation.WORKLOADS)
+        missing = f"WORKLOAD is missing: must be one of {names}, or be given by --scenario FILE"
+        raise click.UsageError(missing, context)
     fields = {one.name for one in dataclasses.fields(simulation.Experiment)}
     typed = {
         name: value

@@ -36,6 +36,7 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     `power`, `cerebros`, `cerebros.analytic`, `arcus`, `relief_suite` or `profile`.
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
+    group = None if key is None else key.removesuffix(".")
     if page is not None:
         if key is not None:
             raise InputError(f"KEY = {key!r}: must be left out with --markdown, which writes all")
@@ -45,7 +46,7 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
         parameter
         for engine in known
         for parameter in engine.parameters
-        if key is None or parameter.key == key or parameter.key.startswith(f"{key}.")
+        if group is None or parameter.key == key or parameter.key.startswith(f"{group}.")
     ]
     if key is not None and not found:
         allowed = "must be a key that `accelflow explain` lists"

@@ -1,8 +1,10 @@
 """Turns exceptions into one line on standard error and an exit code; users see no traceback."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -10,6 +12,9 @@ from accelflow.errors import AccelflowError
 
 #: Set this variable in the environment to see the traceback of an internal error.
 DEBUG_VARIABLE = "ACCELFLOW_DEBUG"
+
+#: A number whose further digits nobody reads.
+_LONG_NUMBER: Final = re.compile(r"(\d{24})\d{76,}")
 
 OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
@@ -75,7 +80,8 @@ def _message(error: BaseException) -> tuple[str, int] | None:
 
 
 def _say(message: str, exit_code: int) -> int:
-    print("accelflow: error:", " ".join(message.split()), file=sys.stderr)
+    line = _LONG_NUMBER.sub(r"\1...", " ".join(message.split()))
+    print("accelflow: error:", line, file=sys.stderr)
     return exit_code
 
 

@@ -1,0 +1,73 @@
+"""Refusals that name the option which the user gave, and not the field that it sets."""
+
+import re
+from types import TracebackType
+from typing import Final
+
+import click
+from click.core import ParameterSource
+
+from accelflow.errors import InputError
+
+__all__ = ["naming_options", "once"]
+
+#: The field at the beginning of a refusal, with its place in a list: ``services[0] = 'Foo': ...``.
+_FIELD: Final = re.compile(r"(\w+)(\[\d+\])?(?= = )")
+
+
+class _Context(click.Context):
+    """A command's context that rewrites refusals of options on their way out."""
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> bool | None:
+        """Close the context; raise a refusal again if it names a field that an option has set."""
+        suppress = super().__exit__(exc_type, exc_value, tb)
+        if type(exc_value) is InputError:
+            text = str(exc_value)
+            named = _by_option(text, self)
+            if named != text:
+                raise InputError(named) from exc_value
+        return suppress
+
+
+def _by_option(text: str, context: click.Context) -> str:
+    """`text` with the option of `context` that the user gave, in place of the field it begins with.
+
+    An option whose name is that of its field, such as ``--seed``, is not replaced.
+    """
+    field = _FIELD.match(text)
+    if field is None:
+        return text
+    name = field.group(1)
+    if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        return text
+    for parameter in context.command.params:
+        option = max(parameter.opts, key=len)
+        if parameter.name == name and option.startswith("--"):
+            own = option.removeprefix("--").replace("-", "_")
+            return text if own == name else option + text[field.end() :]
+    return text
+
+
+def naming_options(command: click.Command) -> click.Command:
+    """Make the refusals of `command` and of its subcommands name options."""
+    command.context_class = _Context
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            naming_options(inner)
+    return command
+
+
+def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
+    """The value of an option that may be given once, as the callback of one with ``multiple``.
+
+    Raises InputError if it is given again.
+    """
+    if len(values) > 1:
+        option = max(parameter.opts, key=len)
+        raise InputError(f"{option} = {str(values[1])!r}: must be given only once")
+    return values[0] if values else None
