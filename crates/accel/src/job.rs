@@ -165,7 +165,7 @@ pub enum Direction {
     Send,
 }
 
-/// How a payload is compressed.
+/// The compression of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// The compression method.

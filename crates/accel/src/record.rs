@@ -43,7 +43,7 @@ impl Record {
         self.read_seed(bytes, PhantomData)
     }
 
-    /// As [`Record::read`], with a seed that builds the value.
+    /// Reads like [`Record::read`], with a seed that builds the value.
     ///
     /// # Errors
     /// Those of [`Record::read`].
@@ -75,7 +75,7 @@ impl Record {
         self.result_within(function, value, usize::MAX, out)
     }
 
-    /// As [`Record::result`], limited to `most` bytes.
+    /// Writes like [`Record::result`], limited to `most` bytes.
     ///
     /// # Errors
     /// Those of [`Record::result`], and `too_large` before more than `most` bytes are written.

@@ -29,7 +29,7 @@ const PRINTED_ENGINES: f64 = 10.0;
 /// Bytes of a queue entry in section VI: 2.1 KB.
 const PRINTED_ENTRY_BYTES: f64 = 2_100.0;
 
-/// What a part is for.
+/// The purpose of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// The processor without accelerators.

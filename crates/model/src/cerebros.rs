@@ -18,7 +18,7 @@ use accelflow_parameters::Refusal;
 pub use crate::rpc_layer::RpcLayer;
 pub use crate::tables::RPC_LAYER as PARAMETERS;
 
-/// How much of the RPC layer leaves the core, and how.
+/// A division of the RPC layer between the core and accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// Nothing.
@@ -27,7 +27,7 @@ pub enum Design {
     PayloadOnly,
     /// Payload and header manipulation, to the shared accelerator.
     PayloadAndHeader,
-    /// The same with requests that carry their input, and a chip network of low diameter.
+    /// Both, to the shared accelerator, with requests that carry their input and a chip network of low diameter.
     Coalesced,
     /// Payload and header manipulation, to an accelerator of the core's own.
     Private,
@@ -36,7 +36,7 @@ pub enum Design {
 }
 
 impl Design {
-    /// All of them, from the most on the core to the least. `Coalesced` is in the text of section
+    /// All designs, from the most work on the core to the least. `Coalesced` is in the text of section
     /// 6.1; the others are the bars of Fig. 6.
     pub const ALL: [Design; 6] = [
         Design::None,
@@ -80,12 +80,12 @@ impl RpcLayer {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// What handing one task to the shared accelerator costs: 200 cycles by default.
+    /// The cycles of handing one task to the shared accelerator: 200 by default.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
 
-    /// The same with coalesced requests and a network of low diameter: about 60.
+    /// The cycles of handing over one task with coalesced requests and a network of low diameter: about 60.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }
@@ -136,7 +136,7 @@ impl RpcLayer {
         self.software_cycles(design) + self.offload_cycles(design) + self.accelerator_cycles(design)
     }
 
-    /// How many times fewer cycles than [`Design::None`].
+    /// The speedup over [`Design::None`]: its cycles over those of `design`.
     pub fn speedup(&self, design: Design) -> f64 {
         self.total_cycles(Design::None) / self.total_cycles(design)
     }

@@ -5,7 +5,7 @@ pub const ACCELERATORS: [&str; 9] = [
     "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
 ];
 
-/// How many of each thing an accelerator has.
+/// The numbers of an accelerator's instances, elements and queue entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
     /// Instances.
@@ -19,7 +19,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// These sizes; those of `all` where these are 0.
+    /// These sizes, with those of `all` in the place of zeros.
     pub(crate) fn or(self, all: Sizes) -> Sizes {
         let own_or = |own: f64, common: f64| if own == 0.0 { common } else { own };
         Sizes {

@@ -57,7 +57,7 @@ impl Hardware {
     }
 }
 
-/// What a server did in a window of time.
+/// The activity of a server in a window of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
     /// Length of the window, in seconds.

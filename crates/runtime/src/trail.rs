@@ -24,8 +24,8 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// The same, where a handler that has started no traces took `wall`: it may have had other
-    /// threads work for it, whose processor time is not known.
+    /// This trail with the wall time `wall` of a handler that has started no traces: other threads
+    /// may have worked for it, whose processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -199,7 +199,7 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
     (done, chains.collect())
 }
 
-/// As [`add`], for chains that ran at the same time.
+/// Adds like [`add`], for chains that ran at the same time.
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);

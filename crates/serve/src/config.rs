@@ -24,7 +24,7 @@ pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<()
     })
 }
 
-/// Which threads do the work of accelerators. The results are the same, byte for byte.
+/// The threads that do the work of accelerators. Results do not depend on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
     /// The connection's thread, which is fastest on a CPU.

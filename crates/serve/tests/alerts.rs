@@ -166,7 +166,7 @@ fn broken_rules_are_answered_by_fatal_alerts() {
 }
 
 #[test]
-fn so_they_are_on_connections_of_http2() {
+fn broken_rules_of_http2_are_answered_by_fatal_alerts() {
     let certificate = Certificate::new("alerts-http2");
     let mut server = common::grpc::server();
     server.set_tls(certificate.identity());
@@ -179,7 +179,7 @@ fn so_they_are_on_connections_of_http2() {
 }
 
 #[test]
-fn a_clean_end_is_one_and_alerts_are_not_answered() {
+fn a_clean_end_is_recognised_and_alerts_are_not_answered() {
     const CLOSE_NOTIFY: [u8; 2] = [1, 0];
     const HANDSHAKE_FAILURE: [u8; 2] = [2, 40];
     let certificate = Certificate::new("alerts-clean");

@@ -225,9 +225,10 @@ fn open_windows(stream: &mut TcpStream) {
     stream.write_all(&[most, all].concat()).expect("it reads");
 }
 
-/// A client that takes nothing has no more made for it than the room it has; others are served.
+/// Responses to a client that reads nothing are made only while its buffer has room; other clients are
+/// served.
 #[test]
-fn responses_that_nobody_takes_are_not_made() {
+fn responses_beyond_a_clients_room_are_not_made() {
     for records in [true, false] {
         let begun = Arc::<Begun>::default();
         let running = grpc::start(maker(&begun, records), small());

@@ -115,7 +115,7 @@ fn metric(client: &Client, series: &str) -> u64 {
 }
 
 #[test]
-fn values_and_failures_come_back_as_what_they_are() {
+fn values_and_failures_come_back_with_their_types() {
     let certificate = Certificate::new("client-values");
     let mut secure = server();
     secure.set_tls(certificate.identity());
@@ -200,7 +200,7 @@ fn handlers_call_other_services() {
 }
 
 #[test]
-fn services_that_do_not_answer_are_given_up_and_called_anew() {
+fn calls_of_silent_services_time_out_and_later_ones_reconnect() {
     let other = frame("add", Protocol::Binary, 500, r#"{"a":1,"b":1}"#);
     let held = Arc::new(Mutex::new(Vec::new()));
     let script = |bytes: Vec<u8>, keep: bool| -> Script {
@@ -380,7 +380,7 @@ fn idle_connections_are_closed() {
 }
 
 #[test]
-fn only_what_is_safe_is_tried_again() {
+fn only_safe_calls_are_retried() {
     let cut = || -> Script {
         Box::new(|mut stream| {
             receive(&mut stream).expect("a call");
@@ -510,7 +510,7 @@ fn requests_that_outgrow_socket_buffers_are_sent_whole() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_named() {
+fn invalid_settings_are_named() {
     let address: SocketAddr = "127.0.0.1:1".parse().expect("an address");
     let make = |config| {
         let made = Client::new(address, Settings::default(), Protocol::Binary, None, config);

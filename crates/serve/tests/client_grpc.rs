@@ -17,7 +17,7 @@ use h2::Reason;
 use serde_json::{Value, json};
 
 #[test]
-fn responses_and_statuses_come_back_as_what_they_are() {
+fn responses_and_statuses_come_back_unchanged() {
     let certificate = Certificate::new("client-grpc");
     let mut secure = grpc::server();
     secure.set_tls(certificate.identity());
@@ -170,7 +170,7 @@ fn a_full_channel_is_a_value_and_connections_are_bounded() {
 }
 
 #[test]
-fn deadlines_are_told_and_passed_on_and_end_the_call_on_both_sides() {
+fn deadlines_reach_the_service_and_end_the_call_on_both_sides() {
     let reset = Arc::new(AtomicUsize::new(0));
     let (seen, told) = (reset.clone(), Arc::new(std::sync::Mutex::new(Vec::new())));
     let noted = told.clone();

@@ -131,7 +131,7 @@ fn wrong_messages() -> Vec<Wrong> {
 }
 
 #[test]
-fn what_services_may_not_answer_is_an_error_with_grpcs_code() {
+fn forbidden_answers_of_services_are_errors_with_grpcs_code() {
     for (what, reply, expected, code) in wrong_heads().into_iter().chain(wrong_messages()) {
         let (address, service) = replied(reply);
         let client = client(address, None, once(LONG));
@@ -181,7 +181,7 @@ fn messages_that_are_too_large_end_the_call_and_not_the_connection() {
 }
 
 #[test]
-fn a_service_that_does_not_greet_is_never_asked() {
+fn a_service_that_sends_no_settings_receives_no_call() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     let silent = client(address, None, once(Duration::from_millis(100)));
@@ -197,7 +197,7 @@ fn a_service_that_does_not_greet_is_never_asked() {
 }
 
 #[test]
-fn a_service_that_dies_loses_calls_which_are_repeated_if_they_may() {
+fn calls_lost_with_a_service_are_repeated_if_that_is_safe() {
     let dies = |number: usize, mut connection: Conn| async move {
         while let Some(Ok((request, mut respond))) = connection.accept().await {
             if number.is_multiple_of(2) {
@@ -266,7 +266,7 @@ fn calls_that_a_leaving_service_has_not_processed_are_made_elsewhere() {
 
 /// Some services refuse more than their SETTINGS say, because they still count what has ended.
 #[test]
-fn calls_that_a_service_refuses_for_a_while_are_made_again_in_their_place() {
+fn calls_that_a_service_refuses_for_now_are_repeated_there() {
     let (address, service) = scripted(1, |_, mut connection| async move {
         let mut turn = 0;
         while let Some(Ok((request, mut respond))) = connection.accept().await {
@@ -360,7 +360,7 @@ fn scripted_on(listener: TcpListener) -> JoinHandle<()> {
 }
 
 #[test]
-fn nobody_there_and_nobody_who_speaks_http2_over_tls_are_named() {
+fn a_missing_service_and_one_without_http2_over_tls_are_named() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("bound");
     drop(free);

@@ -206,7 +206,7 @@ fn requests_that_cannot_be_read_are_refused_and_the_connection_goes_on() {
 }
 
 #[test]
-fn what_is_no_grpc_gets_a_status_of_http() {
+fn requests_that_are_not_grpc_get_a_status_of_http() {
     let running = start(server(), verbose());
     let client = connect(running.address());
     let ask = |method: http::Method, kind: &str| {
@@ -267,7 +267,7 @@ fn calls_on_one_connection_run_at_once() {
 }
 
 #[test]
-fn large_messages_share_what_may_be_buffered() {
+fn large_messages_share_the_limit_of_buffers() {
     let mut config = verbose();
     config.limits.max_message_bytes = 2 << 20;
     let running = start(server(), config);
@@ -349,7 +349,7 @@ fn deadlines_and_cancelling_free_the_client_and_not_the_handler() {
 }
 
 #[test]
-fn what_handlers_call_keeps_the_clients_deadline() {
+fn calls_of_handlers_keep_the_clients_deadline() {
     let steering = Steering {
         workers: 1,
         policy: SteeringPolicy::RoundRobin,

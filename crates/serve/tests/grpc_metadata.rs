@@ -25,7 +25,7 @@ fn with_and_without_steering() -> [Config; 2] {
 }
 
 #[test]
-fn handlers_read_what_callers_say() {
+fn handlers_read_the_callers_metadata() {
     let own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     for settings in with_and_without_steering() {
         let (tell, told) = mpsc::channel();
@@ -73,7 +73,7 @@ fn handlers_read_what_callers_say() {
 }
 
 #[test]
-fn what_is_no_metadata_is_refused_and_the_connection_goes_on() {
+fn malformed_metadata_is_refused_and_the_connection_goes_on() {
     let running = start(server(), Config::default());
     let mut client = connect(running.address());
     let reply = client.call_with("Echo", &[("x-key-bin", "A")], text("x"));
@@ -109,7 +109,7 @@ fn waiting(settings: Config) -> (Running, mpsc::Receiver<&'static str>) {
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn handlers_learn_that_nobody_waits_any_more() {
+fn handlers_learn_of_deadlines_and_cancelling() {
     for settings in with_and_without_steering() {
         let (running, told) = waiting(settings);
         let client = client(running.address(), None, config());

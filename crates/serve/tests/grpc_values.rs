@@ -93,7 +93,7 @@ fn conversation(running: &Running) -> Vec<(u8, String, Vec<u8>)> {
 }
 
 #[test]
-fn values_are_on_the_wire_what_json_is() {
+fn values_have_the_bytes_of_their_json() {
     let mut by_json = server();
     // Errors tell the place in the JSON, which serde writes without a space.
     let broken = |_: &Request<'_>| Ok(b"{\"text\":5}".to_vec());
@@ -132,7 +132,7 @@ struct Borrowed<'a> {
 }
 
 #[test]
-fn what_only_json_can_give_is_read_from_json() {
+fn values_that_only_json_can_express_are_read_from_json() {
     let mut server = value_server();
     let borrows = |request: &Request<'_>| {
         let Borrowed { a, b } = request.read()?;
@@ -161,7 +161,7 @@ fn what_only_json_can_give_is_read_from_json() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_is_told_and_counted() {
+fn a_value_that_does_not_fit_is_reported_and_counted() {
     let running = start(value_server(), verbose());
     let mut client = connect(running.address());
     let reply = client.call("Broken", text("x"));

@@ -65,7 +65,7 @@ fn floods_end_the_connection() {
 }
 
 #[test]
-fn what_is_no_http2_ends_the_connection() {
+fn bytes_that_are_not_http2_end_the_connection() {
     let running = start(server(), Config::default());
     let cases: [(&str, Vec<u8>); 6] = [
         (

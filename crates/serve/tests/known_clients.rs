@@ -202,7 +202,7 @@ fn servers_that_ask_give_no_tickets() {
 }
 
 #[test]
-fn clients_that_nobody_vouches_for_are_refused() {
+fn clients_without_a_trusted_certificate_are_refused() {
     let certificate = Certificate::new("unknown-clients");
     let authority = Authority::new("unknown-clients-ca");
     let other = Authority::new("unknown-clients-other");
@@ -283,7 +283,7 @@ fn batch_and_web() -> Vec<Tenant> {
 }
 
 #[test]
-fn tenants_are_known_by_what_their_clients_prove() {
+fn tenants_are_known_by_their_clients_certificates() {
     let certificate = Certificate::new("named-tenants");
     let authority = Authority::new("named-tenants-ca");
     let batch = authority.vouch("batch", &["one.batch.internal"], &[]);
@@ -354,7 +354,7 @@ fn identities_need_a_server_that_asks() {
 }
 
 #[test]
-fn identities_that_nobody_can_have_are_refused() {
+fn impossible_identities_are_refused() {
     for identity in ["", "*.internal", "a b", "127.0.0.1"] {
         let refused = server().set_tenants(vec![named("batch", &[identity])]);
         let expected = TenantError::Identity {
@@ -367,7 +367,7 @@ fn identities_that_nobody_can_have_are_refused() {
 
 /// Whose a connection is, is known after its handshake: before that it takes nobody's place.
 #[test]
-fn a_tenant_without_room_keeps_nobody_else_out() {
+fn a_tenant_at_its_limit_does_not_block_others() {
     let certificate = Certificate::new("room");
     let authority = Authority::new("room-ca");
     let mesh = authority.vouch("mesh", &["web.internal"], &[]);

@@ -117,7 +117,7 @@ fn the_latest_waits_are_kept() {
 }
 
 #[test]
-fn nothing_is_kept_where_no_trail_is_open() {
+fn without_an_open_trail_nothing_is_recorded() {
     trail::add(thread_time(), chain());
     assert!(!trail::is_open());
     let ((), chains) = trail::collect(false, || trail::add(thread_time(), chain()));

@@ -87,7 +87,7 @@ fn a_client_of_grpc_that_has_left_makes_room_for_the_next_at_once() {
 }
 
 #[test]
-fn one_address_does_not_take_the_places_of_others() {
+fn one_address_does_not_take_the_connections_of_others() {
     let config = Config {
         max_connections: 8,
         max_connections_per_address: Some(2),
@@ -109,7 +109,7 @@ fn one_address_does_not_take_the_places_of_others() {
 }
 
 #[test]
-fn by_default_this_machine_may_have_all_places() {
+fn by_default_this_machine_may_have_all_connections() {
     let config = Config {
         max_connections: 4,
         ..Config::default()
@@ -120,7 +120,7 @@ fn by_default_this_machine_may_have_all_places() {
 }
 
 #[test]
-fn who_never_says_anything_loses_the_place_and_who_pauses_does_not() {
+fn a_silent_client_loses_its_connection_and_a_pausing_one_does_not() {
     let config = Config {
         first_byte_timeout: Duration::from_millis(200),
         ..Config::default()
@@ -135,7 +135,7 @@ fn who_never_says_anything_loses_the_place_and_who_pauses_does_not() {
 }
 
 #[test]
-fn what_was_answered_before_the_server_stopped_arrives_whatever_else_was_sent() {
+fn answers_from_before_the_stop_arrive_whatever_else_was_sent() {
     let (begun, begins) = mpsc::channel::<()>();
     let (release, gate) = mpsc::channel::<()>();
     let gate = Mutex::new((begun, gate));

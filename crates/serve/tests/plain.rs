@@ -39,7 +39,7 @@ fn calls_are_answered_in_both_protocols() {
 }
 
 #[test]
-fn failures_of_the_application_are_told() {
+fn failures_of_the_application_are_reported() {
     let mut server = server();
     server.set_config(verbose());
     let running = start(server);
@@ -122,7 +122,7 @@ fn messages_in_pieces_and_several_at_once_are_taken_apart() {
 }
 
 #[test]
-fn a_client_that_has_said_all_is_still_answered() {
+fn a_client_that_has_closed_its_side_is_still_answered() {
     let running = start(server());
     let mut client = connect(&running);
     let note = frame("note", Protocol::Binary, 0, r#"{"text":"a"}"#);
@@ -136,7 +136,7 @@ fn a_client_that_has_said_all_is_still_answered() {
 }
 
 #[test]
-fn what_is_no_message_ends_its_connection_alone() {
+fn a_malformed_message_ends_its_connection_alone() {
     let small = Limits {
         max_message_bytes: 4_096,
         ..Limits::default()

@@ -46,7 +46,7 @@ fn last(log: &Log) -> Logged {
 }
 
 #[test]
-fn clients_of_thrift_are_told_codes_and_ids() {
+fn clients_of_thrift_receive_codes_and_ids() {
     let mut server = server();
     server.set_config(Config::default());
     let log = logging(&mut server);
@@ -99,7 +99,7 @@ fn clients_of_thrift_are_told_codes_and_ids() {
 }
 
 #[test]
-fn clients_of_grpc_are_told_codes_and_ids() {
+fn clients_of_grpc_receive_codes_and_ids() {
     let mut server = common::grpc::server();
     let log = logging(&mut server);
     let running = common::grpc::start(server, Config::default());
@@ -133,7 +133,7 @@ fn clients_of_grpc_are_told_codes_and_ids() {
 }
 
 #[test]
-fn what_a_handler_has_logged_is_told_by_its_id() {
+fn log_entries_of_a_handler_are_found_by_their_id() {
     for verbose in [false, true] {
         let mut server = Server::new(schema());
         let failing = |_: &Request<'_>| {

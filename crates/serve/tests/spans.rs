@@ -209,7 +209,7 @@ fn http_service() -> (SocketAddr, Receiver<String>) {
 }
 
 #[test]
-fn what_a_handler_calls_is_in_the_trace_of_its_request() {
+fn calls_of_a_handler_are_in_the_trace_of_its_request() {
     let steered = Steering {
         workers: 1,
         policy: SteeringPolicy::RoundRobin,
@@ -316,12 +316,12 @@ fn told_parents(heads: &Receiver<String>) -> Vec<String> {
 }
 
 #[test]
-fn what_is_not_sampled_is_not_sent() {
+fn spans_that_are_not_sampled_are_not_sent() {
     assert_eq!(spans(0.0), []);
 }
 
 #[test]
-fn collectors_that_cannot_be_are_refused() {
+fn invalid_collectors_are_refused() {
     let telemetry = |endpoint: &str, sample_ratio| Telemetry {
         endpoint: endpoint.to_owned(),
         service: "s".to_owned(),
@@ -351,7 +351,7 @@ fn collectors_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_holds_nobody_up() {
+fn a_missing_collector_delays_no_request() {
     let mut server = server();
     let telemetry = Telemetry {
         endpoint: "http://127.0.0.1:9/v1/traces".to_owned(),

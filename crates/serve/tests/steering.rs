@@ -157,7 +157,7 @@ fn workers_are_bound_to_one_core_each() {
 }
 
 #[test]
-fn failures_are_told_as_without_workers() {
+fn failures_are_reported_as_without_workers() {
     let mut server = server();
     server.set_config(config(1, SteeringPolicy::Affinity, false));
     let running = start(server);

@@ -202,7 +202,7 @@ async fn a_flood_of_grpc_waits_for_its_own_tokens_too() {
 }
 
 #[test]
-fn tenants_have_no_more_connections_and_traces_than_they_may() {
+fn tenants_keep_their_limits_of_connections_and_traces() {
     let mut few = tenant("few", 2);
     few.max_connections = 2;
     few.max_traces = 1;
@@ -244,7 +244,7 @@ fn tenants_have_no_more_connections_and_traces_than_they_may() {
 }
 
 #[test]
-fn stopping_does_not_wait_for_those_who_wait_for_tokens() {
+fn stopping_does_not_wait_for_requests_that_wait_for_tokens() {
     let mut never = tenant("never", 2);
     never.shaping.requests = once(1);
     let running = start_with(vec![never]);

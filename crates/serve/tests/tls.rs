@@ -250,7 +250,7 @@ fn handshakes_that_break_off_are_refused() {
 
 /// What came before a client's `close_notify` is answered, as before the end of a plain stream.
 #[test]
-fn clients_that_have_said_all_are_answered() {
+fn clients_that_have_closed_their_side_are_answered() {
     let certificate = Certificate::new("half-closed");
     let mut server = server();
     server.set_tls(certificate.identity());
@@ -298,7 +298,7 @@ fn forged_records_end_the_connection() {
 }
 
 #[test]
-fn files_that_are_no_certificates_are_named() {
+fn files_without_certificates_are_named() {
     let certificate = Certificate::new("files");
     let (cert, key) = (certificate.file("cert.pem"), certificate.file("key.pem"));
     let other = Certificate::new("files-other").file("key.pem");

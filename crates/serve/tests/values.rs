@@ -95,7 +95,7 @@ fn conversation(running: &Running) -> Vec<(MessageType, String)> {
 }
 
 #[test]
-fn values_are_on_the_wire_what_json_is() {
+fn values_have_the_bytes_of_their_json() {
     let expected = conversation(&start(server()));
     let ensemble = Config {
         execution: Execution::Ensemble(PoolSettings::default()),
@@ -137,7 +137,7 @@ fn values_are_on_the_wire_what_json_is() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_is_told_and_counted() {
+fn a_value_that_does_not_fit_is_reported_and_counted() {
     let mut server = value_server();
     server.set_config(verbose());
     let running = start(server);
@@ -224,7 +224,7 @@ fn calls_sent_together_are_answered_in_order() {
 }
 
 #[test]
-fn a_reply_does_not_wait_for_a_handler_that_takes_its_time() {
+fn a_reply_does_not_wait_for_a_slow_handler() {
     let (go, gone) = mpsc::channel::<()>();
     let gone = std::sync::Mutex::new(gone);
     let mut server = value_server();

@@ -184,7 +184,7 @@ fn echo_thrift(stream: &mut (impl Read + Write), text: &str, protocol: Protocol)
 }
 
 #[test]
-fn the_search_finds_what_is_there() {
+fn the_search_finds_a_text_that_is_kept() {
     let mut served = Served::start("thrift", None);
     let (marker, text) = marked("kept", 300);
     let mut stream = served.connect();

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use accelflow_units::Time;
 
-/// In which order an input dispatcher loads ready entries (AccelFlow, section IV.C).
+/// The order in which an input dispatcher loads ready entries (AccelFlow, section IV.C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// In the order in which they became ready.
@@ -47,7 +47,7 @@ impl Policy {
         matches!(self, Policy::Deadline | Policy::Edf)
     }
 
-    /// Its place in [`Policy::ALL`].
+    /// The place in [`Policy::ALL`].
     pub const fn number(self) -> u8 {
         self as u8
     }
@@ -65,7 +65,7 @@ impl Policy {
     }
 }
 
-/// Whose state an element holds.
+/// The tenant and service whose state an element holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The number of its tenant.
@@ -77,19 +77,19 @@ pub struct Owner {
 /// A ready entry, as the input dispatcher reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<T> {
-    /// What is queued.
+    /// The queued item.
     pub item: T,
-    /// Whose it is.
+    /// The tenant and service that it belongs to.
     pub owner: Owner,
     /// Its level; the highest is loaded first ([`Policy::Priority`]).
     pub priority: u8,
-    /// When the operation is to have ended; [`Time::MAX`] without a deadline.
+    /// The operation's deadline; [`Time::MAX`] without one.
     pub due: Time,
-    /// How long the operation is expected to hold an element.
+    /// The time for which the operation is expected to hold an element.
     pub work: Time,
 }
 
-/// What the dispatcher knows of its elements when it estimates.
+/// The state of the elements, as the dispatcher knows it when it estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elements {
     /// How many there are; at least 1.
@@ -100,7 +100,7 @@ pub struct Elements {
     pub remaining: Time,
 }
 
-/// Where an entry was put.
+/// The place where an entry was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// Where the policy puts it without looking further.
@@ -127,7 +127,7 @@ impl<T> InputQueue<T> {
         }
     }
 
-    /// How many are ready.
+    /// The number of ready entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -137,7 +137,7 @@ impl<T> InputQueue<T> {
         self.entries.is_empty()
     }
 
-    /// How long elements are expected to be held by all entries.
+    /// The expected time for which all entries hold elements.
     pub fn work(&self) -> Time {
         self.entries.iter().map(|entry| entry.work).sum()
     }

@@ -10,7 +10,7 @@ use crate::{Registers, ShapingError, Splitting, TokenBucket, Unit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub usize);
 
-/// How a flow is shaped.
+/// The limits of a flow, and how its messages are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowConfig {
     /// What its tokens stand for.
@@ -39,7 +39,7 @@ impl FlowConfig {
         }
     }
 
-    /// The same with a limit in the other unit, too.
+    /// This configuration with a second limit, in the other unit.
     #[must_use]
     pub fn and(self, registers: Registers) -> FlowConfig {
         FlowConfig {

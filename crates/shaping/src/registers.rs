@@ -6,7 +6,7 @@ use crate::error::ShapingError;
 use crate::limits::REGISTER_MAX;
 use crate::timing::Clock;
 
-/// What a token stands for (section 4.2: "shaping Gbps or IOPS").
+/// The unit of a token: a byte or an operation (section 4.2: "shaping Gbps or IOPS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// A byte.
@@ -20,7 +20,7 @@ impl Unit {
     /// Both.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
-    /// What the second limit of a flow counts, if the first counts this.
+    /// The other unit, which the second limit of a flow counts.
     pub const fn other(self) -> Unit {
         match self {
             Unit::Bytes => Unit::Operations,

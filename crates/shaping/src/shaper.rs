@@ -111,10 +111,10 @@ impl Shaper {
         self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
     }
 
-    /// The same for the limit whose tokens stand for `unit`.
+    /// Writes the registers of the limit whose tokens stand for `unit`.
     ///
     /// # Errors
-    /// The same, and [`ShapingError::NoSuchLimit`].
+    /// As [`Shaper::write`], and [`ShapingError::NoSuchLimit`].
     pub fn write_limit(
         &mut self,
         at: Time,
@@ -176,7 +176,7 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// The same for the limit whose tokens stand for `unit`.
+    /// The tokens of the limit that counts in `unit`.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`] and [`ShapingError::NoSuchLimit`].

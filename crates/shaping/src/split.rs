@@ -31,7 +31,7 @@ impl Splitting {
         Ok(splitting)
     }
 
-    /// How many segments a message of `size` bytes makes.
+    /// The number of segments of a message of `size` bytes.
     pub fn count(self, size: Bytes) -> u64 {
         match self {
             Splitting::Segments { segment, header } if size > segment => {

@@ -66,7 +66,7 @@ impl Clock {
     }
 }
 
-/// How fast the shaper's hardware is. The default is the paper's prototype.
+/// The speed of the shaper's hardware. The default is the paper's prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The clock that refills are counted in.

@@ -151,12 +151,12 @@ impl Redis {
         }
     }
 
-    /// How to reach it.
+    /// The URL to connect to.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/", self.password, self.port)
     }
 
-    /// Its process.
+    /// The id of the server's process, while it runs.
     pub fn process(&self) -> Option<u32> {
         self.daemon.as_ref().map(|daemon| daemon.child.id())
     }
@@ -259,7 +259,7 @@ impl Postgres {
         }
     }
 
-    /// How to reach it.
+    /// The URL to connect to.
     pub fn url(&self) -> String {
         format!(
             "host=127.0.0.1 port={} user={USER} password={} dbname=postgres",

@@ -14,19 +14,19 @@ pub(crate) enum PayloadError {
     #[error(transparent)]
     Accel(#[from] AccelError),
     /// Data that are not the expected JSON.
-    #[error("data that are no {what}: {why}")]
+    #[error("malformed {what}: {why}")]
     Json {
         what: &'static str,
         why: serde_json::Error,
     },
     /// A document that is not JSON, where several documents are joined.
-    #[error("the document is {0:?}, and only JSON can be read together with others")]
+    #[error("the document has the format {0:?}: must be JSON to be read together with others")]
     Format(Format),
     /// An array with too few or too many documents.
     #[error("{found} documents for {keys} keys")]
     Count { found: usize, keys: usize },
     /// A label that was not written by this module.
-    #[error("the label of stored data is {0:?}")]
+    #[error("stored data begin with {0:?}, which is not a known format")]
     Label([u8; 2]),
 }
 

@@ -74,7 +74,7 @@ pub enum Fault {
     #[error("the payload has no field '{0}', which a branch tests")]
     MissingField(String),
     /// A join without a scatter before it.
-    #[error("the trace comes to a join, but nothing was started that it could wait for")]
+    #[error("the trace reaches a join, but no arm was started before it")]
     NoJoin,
     /// An address without a word.
     #[error("address {0} is outside the trace memory")]

@@ -90,7 +90,7 @@ pub struct BusyTime {
 }
 
 impl BusyTime {
-    /// All servers idle, observed from `now` on.
+    /// Starts an observation at `now`, with all servers idle.
     pub fn new(now: Time) -> BusyTime {
         BusyTime {
             busy: TimeAverage::new(now),
@@ -98,13 +98,13 @@ impl BusyTime {
         }
     }
 
-    /// One more server is busy from `now` on.
+    /// Counts one more server as busy from `now` on.
     #[inline]
     pub fn begin(&mut self, now: Time) {
         self.busy.increase(now);
     }
 
-    /// One server less is busy from `now` on.
+    /// Counts one server less as busy from `now` on.
     #[inline]
     pub fn end(&mut self, now: Time) {
         self.busy.decrease(now);

@@ -84,7 +84,7 @@ fn above_zero(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// What every point needs, for ratios and for break-even sizes.
+/// The costs of an offload, which every point needs for ratios and for break-even sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// o0, `setup_cycles`.

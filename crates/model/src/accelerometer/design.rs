@@ -2,7 +2,7 @@
 
 use accelflow_parameters::Refusal;
 
-/// What the thread that offloads does until the response is there (section 3).
+/// The offloading thread's behaviour until the response arrives (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
     /// Its core waits: one thread a core.
@@ -18,7 +18,7 @@ pub enum Threading {
 }
 
 impl Threading {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Threading; 5] = [
         Threading::Sync,
         Threading::SyncOs,
@@ -51,7 +51,7 @@ impl Threading {
     }
 }
 
-/// Where the accelerator is.
+/// The accelerator's place: on the chip, beside it or remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// On the processor's die, such as an instruction: offloads take nanoseconds.
@@ -63,7 +63,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Placement; 3] = [Placement::OnChip, Placement::OffChip, Placement::Remote];
 
     /// The name in files and on the command line.
@@ -76,7 +76,7 @@ impl Placement {
     }
 }
 
-/// How often each cost of an offload counts in a ratio.
+/// The weights of an offload's costs in a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
     /// The accelerator's own cycles, alpha C / A.
@@ -165,7 +165,7 @@ impl Design {
         self.driver_waits
     }
 
-    /// What counts in speedup and in latency reduction: equations (1), (3), (5), (6) and (8).
+    /// The coefficients of speedup and of latency reduction: equations (1), (3), (5), (6) and (8).
     ///
     /// A driver that does not wait takes L + Q out of the host's cycles, not out of the latency of
     /// a request that needs the response. Without a response a remote accelerator's time is

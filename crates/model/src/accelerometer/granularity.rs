@@ -69,7 +69,7 @@ impl Lucrative {
 }
 
 impl Offload {
-    /// What an offload of `bytes` gains: the host's cycles for it minus what `c` says it costs.
+    /// The gain of an offload of `bytes`: the host's cycles for it minus its cost under `c`.
     pub fn gain(&self, c: Coefficients, bytes: f64) -> MeanCycles {
         let (saved, fixed, per_byte) = self.terms(c);
         MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)

@@ -21,13 +21,13 @@ pub struct Point {
 }
 
 impl Point {
-    /// What is left of each cycle of the time before: C_S / C or C_L / C.
+    /// The remaining share of the host's cycles: C_S / C or C_L / C.
     #[inline]
     pub fn remaining(&self, c: Coefficients) -> f64 {
         (1.0 - self.kernel_share) + self.added(c)
     }
 
-    /// What the offloads add to the time outside the kernel.
+    /// The share of the host's cycles that offloads add outside the kernel.
     #[inline]
     pub fn added(&self, c: Coefficients) -> f64 {
         let each = self.setup + c.interface * self.interface + c.switches * self.thread_switch;

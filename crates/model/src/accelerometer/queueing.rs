@@ -15,7 +15,7 @@ pub struct Station {
     pub service_scv: f64,
 }
 
-/// What stands for the mean wait of M/G/k, which has no closed form for k > 1. For one server
+/// An approximation of the mean wait of M/G/k, which has no closed form for k > 1. For one server
 /// both are the exact formula of Pollaczek and Khinchine.
 ///
 /// The errors stated are the worst against simulation of 2 to 8 servers at utilisations from 0.5 to

@@ -4,7 +4,7 @@ use accelflow_parameters::Refusal;
 
 use super::granularity::Lucrative;
 
-/// What lies between the points of a [`SizeCdf`].
+/// The interpolation between the points of a [`SizeCdf`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// Sizes evenly spread between two points, as in a histogram's bins.

@@ -140,7 +140,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All of them.
+    /// All fields.
     pub const ALL: [Field; 11] = [
         Field::HostCycles,
         Field::KernelShare,
@@ -369,7 +369,7 @@ pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     Some(sorted[low] + part * (sorted[high] - sorted[low]))
 }
 
-/// How much one input moves the speedup when it alone changes.
+/// The change of the speedup when one input alone changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Swing {
     /// The number of the kernel.

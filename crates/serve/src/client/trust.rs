@@ -89,7 +89,7 @@ impl TlsTrust {
 }
 
 impl TlsTrust {
-    /// The same trust without session tickets, so that every connection has a full handshake. For
+    /// This trust without session tickets, so that every connection has a full handshake. For
     /// protocols in which session tickets must not arrive between messages.
     #[must_use]
     pub fn without_resumption(&self) -> TlsTrust {

@@ -60,7 +60,7 @@ impl Returned {
         Returned(Made::Now(Value::Json(value)))
     }
 
-    /// A value that cannot be encoded, and why. The client is told so.
+    /// A value that cannot be encoded, and why. The client receives an error.
     pub fn unfit(why: String) -> Returned {
         Returned(Made::Now(Value::Unfit(why)))
     }

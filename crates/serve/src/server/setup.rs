@@ -121,7 +121,7 @@ impl Server {
         self.set_handler(name, AnyHandler::Json(Arc::new(handler)))
     }
 
-    /// Sets a handler that reads and returns values of its own types; otherwise as [`Server::handle`].
+    /// Sets a handler that reads and returns values of its own types. In all else it is like [`Server::handle`].
     ///
     /// # Errors
     /// Those of [`Server::handle`].

@@ -51,7 +51,7 @@ pub fn seal(
     seal_as(keys, ContentType::ApplicationData, plaintext, limits)
 }
 
-/// As [`seal`], for content of any type: the control path sends alerts and key updates.
+/// Seals like [`seal`], for content of any type: the control path sends alerts and key updates.
 ///
 /// # Errors
 /// Those of [`seal`].

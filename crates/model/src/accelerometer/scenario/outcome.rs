@@ -3,7 +3,7 @@
 use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 
-/// What each cost adds to the host's time, as a share of its time before.
+/// The shares that costs add to the host's time, of its time without offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// Kernel that stays on the host because its offload would not pay.

@@ -5,7 +5,7 @@ use accelflow_parameters::Refusal;
 use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
-/// By which factor the two sides may differ where all of them are given. They are measured apart: the
+/// The factor by which the two sides may differ if all inputs are given. They are measured apart: the
 /// sizes of the paper's Feed1, as far as its text has them, with its 5.62 cycles a byte come to 12.5 %
 /// of the host where its profile says 15 %, a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;

@@ -61,7 +61,7 @@ pub struct HostCost {
     pub complexity: f64,
 }
 
-/// Where Q comes from.
+/// The source of Q.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queueing {
     /// The mean.
@@ -96,7 +96,7 @@ pub enum Selection {
     Lucrative(Scaling),
 }
 
-/// What alpha becomes when not all offloads go to the accelerator.
+/// The scaling of alpha when not all offloads go to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// In proportion to the number of offloads, as in the paper's Fig. 20.

@@ -74,7 +74,7 @@ impl Code {
             .map(|(code, _)| *code)
     }
 
-    /// Its name, such as `NOT_FOUND`.
+    /// The code's name, such as `NOT_FOUND`.
     pub fn name(self) -> &'static str {
         let mut names = Code::NAMES.iter();
         let found = names.find(|(code, _)| *code == self);

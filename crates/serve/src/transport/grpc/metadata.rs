@@ -123,7 +123,7 @@ impl Metadata {
         })
     }
 
-    /// All values of a name.
+    /// All values of the key `name`.
     pub fn get_all(&self, name: &str) -> impl Iterator<Item = MetadataValue<'_>> {
         let named = move |(own, _): &&(HeaderName, HeaderValue)| own.as_str() == name;
         let entries = self.entries.iter().filter(named);
