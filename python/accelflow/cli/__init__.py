@@ -82,6 +82,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "record",
         "Record the cost of live requests, step by step.",
     ),
+    Listed(
+        "import",
+        "import_",
+        "import_command",
+        "Make workloads of traces, tables and profiles.",
+    ),
     Listed("trace", "trace", "trace", "Show traces: source, graph, words and trace memory."),
     Listed(
         "service",

@@ -50,19 +50,19 @@ def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed
     """
     stacks: dict[str, Counter[Stack]] = {}
     unweighed = set[str]()
-    for sample in _samples(lines, place):
+    for sample in samples(lines, place):
         stacks.setdefault(sample.event, Counter())[sample.stack] += sample.weight
         if not sample.has_period:
             unweighed.add(sample.event)
     events = tuple(stacks)
     if not events:
         return Weighed(asked or "", (), {}, None)
-    event, chosen = _chosen(events, asked, place)
-    counts = _of_kind(events, _INSTRUCTIONS) if _kind(chosen[0]) in _CYCLES else ()
+    event, added = chosen(events, asked, place)
+    counts = _of_kind(events, _INSTRUCTIONS) if _kind(added[0]) in _CYCLES else ()
     # A sample without a period counts itself, not cycles or instructions.
-    known = counts and not unweighed & {*chosen, *counts}
+    known = counts and not unweighed & {*added, *counts}
     instructions = _merged(stacks, counts) if known else None
-    return Weighed(event, events, _merged(stacks, chosen), instructions)
+    return Weighed(event, events, _merged(stacks, added), instructions)
 
 
 def _kind(event: str) -> str:
@@ -85,8 +85,12 @@ def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[
     return dict(merged)
 
 
-def _chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
-    """The event to weigh by, and the events whose counts are added for it."""
+def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
+    """The event to weigh by, and the events whose counts are added for it.
+
+    `asked` is the user's choice. Raises InputError, beginning with `place`, for an event that is
+    not one of `events`, and if there are several without a choice.
+    """
     if asked in events:
         return asked, (asked,)
     kinds = tuple(dict.fromkeys(_kind(event) for event in events))
@@ -103,27 +107,30 @@ def _chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str
             f"{place}: has samples of the events {', '.join(events)}, whose counts cannot be added;"
             " choose one with --event"
         )
-    chosen = _of_kind(events, (kind,))
-    return (chosen[0] if len(chosen) == 1 else kind), chosen
+    added = _of_kind(events, (kind,))
+    return (added[0] if len(added) == 1 else kind), added
 
 
 @dataclass(frozen=True)
-class _Sample:
+class Sample:
+    """One sample: the first frame of its stack is the command."""
+
     event: str
     stack: Stack
     weight: int
     has_period: bool
 
 
-def _samples(lines: Iterable[str], place: str) -> Iterator[_Sample]:
+def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
+    """Yield the samples of `lines`. Raises InputError for a line that is not part of a sample."""
     header: re.Match[str] | None = None
     frames: list[str] = []
 
-    def sample() -> Iterator[_Sample]:
+    def sample() -> Iterator[Sample]:
         if header:
             stack = (header["comm"], *(reversed(frames) if frames else [UNKNOWN]))
             weight = 1 if header["period"] is None else int(header["period"])
-            yield _Sample(header["event"], stack, weight, header["period"] is not None)
+            yield Sample(header["event"], stack, weight, header["period"] is not None)
 
     for number, line in enumerate(lines, 1):
         if line.startswith("#"):

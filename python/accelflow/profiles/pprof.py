@@ -14,7 +14,8 @@ from accelflow.profiles.frames import UNKNOWN, marked
 #: is repeated. Other fields are skipped. Texts are bytes, since some writers violate UTF-8.
 _SCHEMA: Final[dict[str, tuple[tuple[int, str, Any], ...]]] = {
     "ValueType": ((1, "type", "INT64"), (2, "unit", "INT64")),
-    "Sample": ((1, "location_id", ["UINT64"]), (2, "value", ["INT64"])),
+    "Sample": ((1, "location_id", ["UINT64"]), (2, "value", ["INT64"]), (3, "label", ["Label"])),
+    "Label": ((1, "key", "INT64"), (2, "str", "INT64")),
     "Mapping": ((1, "id", "UINT64"), (5, "filename", "INT64")),
     "Line": ((1, "function_id", "UINT64"),),
     "Location": ((1, "id", "UINT64"), (2, "mapping_id", "UINT64"), (4, "line", ["Line"])),
@@ -66,8 +67,15 @@ class Weighed:
     stacks: Iterator[tuple[tuple[str, ...], int]]
 
 
-def parse(data: bytes, place: str, sample_type: str | None = None) -> Weighed:
-    """Read an uncompressed profile, weighed by `sample_type`.
+def parse(
+    data: bytes,
+    place: str,
+    sample_type: str | None = None,
+    label: tuple[str, str] | None = None,
+) -> Weighed:
+    """Read an uncompressed profile, weighed by `sample_type`; with `label`, its samples only.
+
+    A label is a key and its text, as ``("service", "cart")``.
 
     A sample type is a type (``cpu``) or a type and its unit (``cpu/nanoseconds``). The default is
     the profile's own default, or else its last type, as in pprof. Raises InputError, also while the
@@ -79,7 +87,7 @@ def parse(data: bytes, place: str, sample_type: str | None = None) -> Weighed:
         message.ParseFromString(data)
     except DecodeError as error:
         raise InputError(f"{place}: not a pprof profile: {error}") from error
-    return _Reader(message, place).weighed(sample_type)
+    return _Reader(message, place).weighed(sample_type, label)
 
 
 class _Reader:
@@ -131,7 +139,7 @@ class _Reader:
         names = [self.functions[line.function_id] for line in reversed(entry.line)] or [UNKNOWN]
         return tuple(marked(name, binary) for name in names)
 
-    def weighed(self, asked: str | None) -> Weighed:
+    def weighed(self, asked: str | None, label: tuple[str, str] | None) -> Weighed:
         pairs = [
             tuple(self.text(index, "sample_type", number) for index in (entry.type, entry.unit))
             for number, entry in enumerate(self.message.sample_type)
@@ -148,11 +156,23 @@ class _Reader:
                 known = ", ".join(names)
                 raise InputError(f"{self.place}: sample type '{asked}': must be one of {known}")
             index = fits[0] if fits else index
-        return Weighed(names[index], names, self.samples(index, len(names)))
+        return Weighed(names[index], names, self.samples(index, len(names), label))
 
-    def samples(self, index: int, types: int) -> Iterator[tuple[tuple[str, ...], int]]:
+    def has(self, sample: Any, label: tuple[str, str], where: str) -> bool:
+        """Whether `sample` has `label`."""
+        pairs = (
+            tuple(self.text(index, where, each) for index in (pair.key, pair.str))
+            for each, pair in enumerate(sample.label)
+        )
+        return label in pairs
+
+    def samples(
+        self, index: int, types: int, label: tuple[str, str] | None
+    ) -> Iterator[tuple[tuple[str, ...], int]]:
         for number, sample in enumerate(self.message.sample):
             where = f"sample {number}"
+            if label is not None and not self.has(sample, label, f"{where}: label"):
+                continue
             if len(sample.value) != types:
                 problem = f"{len(sample.value)} values: must be {types}, one for each sample type"
                 raise self.error(where, problem)

@@ -75,7 +75,7 @@ class Rules:
             if key not in _KINDS:
                 raise InputError(f"{place}: unknown table '{key}'; known are {', '.join(_KINDS)}")
         tables = {
-            kind: _patterns(tree.get(kind, {}), known, f"{place}: {kind}")
+            kind: patterns(tree.get(kind, {}), known, f"{place}: {kind}")
             for kind, known in _KINDS.items()
         }
         return cls(tables["leaf"], tables["functionality"], tables["dispatcher"])
@@ -109,7 +109,11 @@ def _category(patterns: Patterns, frame: str) -> str | None:
     return next((category for category, pattern in patterns if pattern.search(name)), None)
 
 
-def _patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
+def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
+    """The expressions of `table`, a table of lists by category, in its order.
+
+    Raises InputError for categories that are not `known` and for values of another form.
+    """
     if not isinstance(table, Mapping):
         raise InputError(f"{place} = {table!r}: must be a table of categories")
     found: list[tuple[str, re.Pattern[str]]] = []

@@ -61,7 +61,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
         if perf.is_perf(lines):
             profile = _of_perf(perf.parse(lines, str(path), sample_type))
         elif sample_type is None:
-            profile = Profile(_sum(_folded(lines, path)))
+            profile = Profile(_sum(folded(enumerate(lines, 1), str(path))))
         else:
             raise InputError(
                 f"{path}: sample type '{sample_type}': folded stacks have no sample types"
@@ -105,14 +105,18 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _folded(lines: Iterable[str], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
-    for number, line in enumerate(lines, 1):
+def folded(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield frames and weight of each of the numbered `lines` of folded stacks.
+
+    Raises InputError for other lines.
+    """
+    for number, line in lines:
         if not line.strip() or line.startswith("#"):
             continue
         stack, _, count = line.strip().rpartition(" ")
         if not stack or not re.fullmatch(r"[0-9]{1,18}", count):
             raise InputError(
-                f"{path}:{number}: '{line.strip()[:80]}': must be frames joined by ';', a space"
+                f"{place}:{number}: '{line.strip()[:80]}': must be frames joined by ';', a space"
                 " and a whole number of at most 18 digits"
             )
         yield tuple(frame.strip() or UNKNOWN for frame in stack.split(";")), int(count)

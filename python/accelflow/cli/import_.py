@@ -1,0 +1,391 @@
+"""`accelflow import`: workloads from the data of others.
+
+A kind of data is a command of the group :func:`import_command`: it takes :func:`_common` options,
+reads its files into an :class:`accelflow.importing.Imported` and hands that to :func:`_finish`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from accelflow import importing
+from accelflow.cli.output import check_file
+from accelflow.errors import InputError, refused
+from accelflow.importing import Imported, Report
+
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("import", no_args_is_help=True)
+def import_command() -> None:
+    """Make workloads of traces, tables and profiles.
+
+    Each kind of data says what it understood, guessed and dropped, with counts and places.
+    """
+
+
+def _common(command: _Command) -> _Command:
+    """The arguments and options of every kind."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+        click.option("--strict", is_flag=True, help="Refuse instead of guessing or dropping."),
+        click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE..."),
+    ):
+        command = option(command)
+    return command
+
+
+_OUT: Final = click.option(
+    "--out", type=_FILE, required=True, metavar="FILE.json", help="Write the workload here."
+)
+_NAME: Final = click.option(
+    "--name", metavar="NAME", help="Name of the workload. Default: as --out."
+)
+_INTO: Final = click.option(
+    "--into", type=_FILE, metavar="FILE", help="Update a service of this workload."
+)
+_SERVICE: Final = click.option("--service", metavar="NAME", help="The service to update.")
+_TOP: Final = click.option(
+    "--top", type=int, default=20, show_default=True, help="Take this many, the busiest."
+)
+
+
+@import_command.command("arrivals")
+@_common
+@_INTO
+@_SERVICE
+@click.option("--column", metavar="NAME", help="The column of times.")
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    help=f"Unit of times whose column does not declare it: {', '.join(importing.UNITS)}.",
+)
+@click.option("--window", "window_s", type=float, metavar="SECONDS", help="Length of the windows.")
+@click.option("--zone", metavar="ZONE", help="Time zone of dates without one: Europe/Berlin.")
+@click.option(
+    "--out",
+    type=_FILE,
+    required=True,
+    metavar="FILE",
+    help="Write the workload here; without --into, a CSV file of arrivals.",
+)
+def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **options: Any) -> None:
+    """Take arrivals from tables of times, counts or rates.
+
+    FILE is CSV, gzipped or not, with a column of times whose name declares the unit (time_s,
+    time_ms, time_us, timestamp for dates). With a column count it has counts of requests in
+    windows, with rate_rps or rate_rpm rates, and without them a row for each request.
+    """
+    into, service = options.pop("into"), options.pop("service")
+    unit = options["unit"]
+    if unit is not None and unit not in importing.UNITS:
+        raise refused("--unit", unit, known=importing.UNITS)
+    if (into is None) != (service is None):
+        raise InputError("--into: must be given together with --service")
+    report = Report("arrivals", strict=strict)
+    if into is None:
+        _check_csv(out)
+    else:
+        _check_update(into, out)
+    with importing.read_arrivals(files, report, importing.ArrivalsOptions(**options)) as found:
+        if into is None:
+            importing.write_lines(found.lines(), out)
+            place: dict[str, Any] = {}
+            found.place(place, out.name)
+            _show(report, as_json, [out], {"service": place})
+            return
+        tree = importing.read_workload(into)
+        companion = f"{importing.OWNER}-{importing.plain_name(service)}.{found.process}.csv"
+        found.place(importing.service_of(tree, service), companion)
+        _finish(Imported(tree, {companion: found.lines()}), report, out, as_json)
+
+
+@import_command.command("alibaba-v2021")
+@_common
+@_OUT
+@_NAME
+@_TOP
+@click.option(
+    "--sampled",
+    "sampled_share",
+    type=float,
+    default=importing.SAMPLED_SHARE,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of all call graphs that the table has.",
+)
+def alibaba(
+    files: Sequence[Path],
+    out: Path,
+    name: str | None,
+    strict: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Take services from Alibaba's traces of 2021.
+
+    FILE is a table MSCallGraph, and may be followed by tables MSRTQps, which have the rates. A
+    service is an interface that is called by RPC or HTTP.
+    """
+    _check_out(out)
+    report = Report("alibaba-v2021", strict=strict)
+    asked = importing.AlibabaOptions(name=_name_of(name, out), **options)
+    _finish(importing.import_alibaba(files, report, asked), report, out, as_json)
+
+
+@import_command.command("azure-functions")
+@_common
+@_OUT
+@_NAME
+@_TOP
+@click.option(
+    "--duration",
+    default="median",
+    show_default=True,
+    metavar="KIND",
+    help="A function's application time: the median or the mean of its durations.",
+)
+def azure(
+    files: Sequence[Path],
+    out: Path,
+    name: str | None,
+    strict: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Take functions from Azure's traces of 2019 or 2021.
+
+    FILE is a table of 2019 (invocations of each minute, one day after another; durations; memory),
+    or of 2021, with a row for each invocation. A function is a service with the rate of each
+    minute.
+    """
+    _check_out(out)
+    report = Report("azure-functions", strict=strict)
+    asked = importing.AzureOptions(name=_name_of(name, out), **options)
+    _finish(importing.import_azure(files, report, asked), report, out, as_json)
+
+
+def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(importing.OPERATION_RULES, nl=False)
+        context.exit()
+
+
+def _profile(command: _Command) -> _Command:
+    """The options of all kinds of profiles."""
+    for option in (
+        click.option(
+            "--print-rules",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_rules,
+            help="Print the built-in rules, for editing, and exit.",
+        ),
+        click.option("--rules", type=_FILE, metavar="FILE.toml", help="Rules to use instead."),
+        click.option(
+            "--cores",
+            type=float,
+            metavar="NUMBER",
+            help="Mean number of busy cores; unless the profile is weighed by time.",
+        ),
+        click.option(
+            "--duration",
+            "duration_s",
+            type=float,
+            metavar="NUMBER",
+            help="Seconds that the profile was taken.",
+        ),
+        click.option(
+            "--rate",
+            "rate_rps",
+            type=float,
+            metavar="NUMBER",
+            help="Requests a second, with --duration.",
+        ),
+        click.option(
+            "--requests",
+            type=float,
+            metavar="NUMBER",
+            help="Requests that were served meanwhile.",
+        ),
+        click.option(
+            "--out", type=_FILE, required=True, metavar="FILE.json", help="Write the workload here."
+        ),
+        click.option(
+            "--service", required=True, metavar="NAME", help="The service that was profiled."
+        ),
+        click.option(
+            "--into", type=_FILE, required=True, metavar="FILE", help="The workload to update."
+        ),
+    ):
+        command = option(command)
+    return _common(command)
+
+
+_EVENT: Final = click.option(
+    "--event", "sample_type", metavar="TYPE", help="Event or sample type to weigh by."
+)
+_PROCESS: Final = click.option(
+    "--process", metavar="NAME", help="Count only samples whose command, or first frame, it is."
+)
+
+
+@import_command.command("perf")
+@_profile
+@_EVENT
+@_PROCESS
+def perf(**options: Any) -> None:
+    """Take costs from the output of `perf script`.
+
+    Sets the costs of the nine operations and the application time of a service. Rules find the
+    operation of a sample by the names of its functions (--print-rules).
+    """
+    _import_costs("perf", options)
+
+
+@import_command.command("pprof")
+@_profile
+@_EVENT
+@click.option("--label", metavar="KEY=TEXT", help="Count only samples with this label.")
+def pprof(label: str | None, **options: Any) -> None:
+    """Take costs from profiles of pprof.
+
+    Sets the costs of the nine operations and the application time of a service. Rules find the
+    operation of a sample by the names of its functions (--print-rules).
+    """
+    if label is not None:
+        key, equals, text = label.partition("=")
+        if not (key and equals):
+            raise refused("--label", label, "must be KEY=TEXT")
+        options["label"] = key, text
+    _import_costs("pprof", options)
+
+
+@import_command.command("folded")
+@_profile
+@_PROCESS
+def folded(**options: Any) -> None:
+    """Take costs from folded stacks, whose counts are samples.
+
+    Sets the costs of the nine operations and the application time of a service. Rules find the
+    operation of a sample by the names of its functions (--print-rules).
+    """
+    _import_costs("folded", options)
+
+
+def _import_costs(kind: str, options: dict[str, Any]) -> None:
+    files, out = options.pop("files"), options.pop("out")
+    strict, as_json = options.pop("strict"), options.pop("as_json")
+    which = {key: options.pop(key, None) for key in ("process", "label", "sample_type")}
+    _check_update(options["into"], out)
+    report = Report(kind, strict=strict)
+    asked = importing.CostsOptions(asked=importing.Asked(**which), **options)
+    _finish(importing.import_costs(kind, files, report, asked), report, out, as_json)
+
+
+@import_command.command("deathstarbench")
+@_common
+@click.option(
+    "--against", type=_FILE, metavar="RESULTS.json", help="Print simulated response times beside."
+)
+@_SERVICE
+def deathstarbench(
+    files: Sequence[Path],
+    against: Path | None,
+    service: str | None,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Read response times of wrk2 or locust.
+
+    These are no workload: they are to be compared. RESULTS.json is the output of `accelflow compare
+    --json`.
+    """
+    if service is not None and against is None:
+        raise InputError("--service: must be given together with --against")
+    report = Report("deathstarbench", strict=strict)
+    measured = importing.read_latencies(files, report)
+    rows = importing.compared(measured, against, service) if against else []
+    found = [each.as_json() for each in measured]
+    if as_json:
+        click.echo(json.dumps(report.as_json() | {"measured": found, "compared": rows}, indent=2))
+        return
+    _show(report, as_json, [], {})
+    _print_rows(found, rows)
+
+
+def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> None:
+    """Print measured response times, or beside them the simulated ones."""
+    if not rows:
+        click.echo(json.dumps(found, indent=2))
+        return
+    width = max(len("service"), *(len(row["service"]) for row in rows))
+    head = f"{'orchestrator':20}{'figure':8}{'measured us':>14}{'simulated us':>14}{'ratio':>8}"
+    click.echo(f"{'service':{width}}  {head}")
+    for row in rows:
+        ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
+        click.echo(
+            f"{row['service']:{width}}  {row['orchestrator']:20}{row['figure']:8}"
+            f"{row['measured_us']:14.1f}{row['simulated_us']:14.1f}{ratio:>8}"
+        )
+
+
+def _name_of(name: str | None, out: Path) -> str:
+    """The name of the workload: as asked, or that of its file."""
+    if name is None:
+        return importing.plain_name(out.stem)
+    if importing.plain_name(name, "") != name:
+        raise refused("--name", name, "must be 1 to 64 letters, digits, - and _")
+    return name
+
+
+def _check_csv(out: Path) -> None:
+    if out.suffix != ".csv":
+        raise refused("--out", str(out), "must end in .csv; or give --into and --service")
+    check_file(out)
+
+
+def _check_out(out: Path) -> None:
+    importing.check_out(out)
+    check_file(out)
+
+
+def _check_update(into: Path, out: Path) -> None:
+    """Refuse an update in another folder: a workload names files beside it."""
+    _check_out(out)
+    if into.absolute().parent.resolve() != out.absolute().parent.resolve():
+        raise refused("--out", str(out), f"must be in the folder of --into, {into.parent}")
+
+
+def _finish(imported: Imported, report: Report, out: Path, as_json: bool) -> None:
+    """Write a workload and show the report."""
+    _show(report, as_json, importing.write_imported(imported, report, out), {})
+
+
+def _show(report: Report, as_json: bool, written: Sequence[Path], more: dict[str, Any]) -> None:
+    """Print the report, as a table or as JSON; name the files written on standard error."""
+    if as_json:
+        files = [str(path) for path in written]
+        click.echo(json.dumps(report.as_json() | more | {"written": files}, indent=2))
+    else:
+        for section in ("understood", "guessed", "dropped"):
+            for line in report.lines(section):
+                done = f": {line.done}" if line.done else ""
+                click.echo(f"{section:10}{line.count:>12,}  {line.what}{done}")
+                if line.places:
+                    # Folders are in the JSON.
+                    places = [re.sub(r"^.*/([^/]+:\d+)$", r"\1", each) for each in line.places]
+                    click.echo(f"{'':24}{', '.join(places)}")
+        for key, value in more.items():
+            click.echo(f"{key}: {json.dumps(value)}")
+    for path in written:
+        click.echo(f"wrote {path}", err=True)

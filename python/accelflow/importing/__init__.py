@@ -1,0 +1,61 @@
+"""Workloads from the data of others: tables of arrivals and calls, and profiles.
+
+Each kind of data has a module with a function that takes files, a :class:`Report` and options, and
+returns an :class:`Imported` workload. :func:`write_imported` writes it with the files beside it.
+The report says what was understood, guessed and dropped, with counts and places; a strict one
+refuses the first guess.
+
+========== ================================================
+arrivals   :func:`read_arrivals`: times, counts or rates
+alibaba    :func:`import_alibaba`: call graphs and rates
+azure      :func:`import_azure`: functions
+costs      :func:`import_costs`: perf, pprof, folded stacks
+latencies  :func:`read_latencies`: wrk2 and locust
+========== ================================================
+"""
+
+from accelflow.importing.alibaba import SAMPLED_SHARE, import_alibaba
+from accelflow.importing.alibaba import Options as AlibabaOptions
+from accelflow.importing.arrivals import Arrivals, read_arrivals
+from accelflow.importing.arrivals import Options as ArrivalsOptions
+from accelflow.importing.azure import DURATIONS, import_azure
+from accelflow.importing.azure import Options as AzureOptions
+from accelflow.importing.beside import compared
+from accelflow.importing.clocks import UNITS
+from accelflow.importing.costs import Options as CostsOptions
+from accelflow.importing.costs import import_costs
+from accelflow.importing.latencies import Measured, read_latencies
+from accelflow.importing.operation_rules import DEFAULT as OPERATION_RULES
+from accelflow.importing.report import Report
+from accelflow.importing.sampled import Asked
+from accelflow.importing.workloads import OWNER, Imported, plain_name, read_workload, service_of
+from accelflow.importing.write import check_out, write_imported, write_lines
+
+__all__ = [
+    "DURATIONS",
+    "OPERATION_RULES",
+    "OWNER",
+    "SAMPLED_SHARE",
+    "UNITS",
+    "AlibabaOptions",
+    "Arrivals",
+    "ArrivalsOptions",
+    "Asked",
+    "AzureOptions",
+    "CostsOptions",
+    "Imported",
+    "Measured",
+    "Report",
+    "check_out",
+    "compared",
+    "import_alibaba",
+    "import_azure",
+    "import_costs",
+    "plain_name",
+    "read_arrivals",
+    "read_latencies",
+    "read_workload",
+    "service_of",
+    "write_imported",
+    "write_lines",
+]

@@ -1,0 +1,234 @@
+"""Services from Alibaba's traces of microservices (cluster-trace-microservices-v2021)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain as joined
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from accelflow.errors import InputError, refused, whole_number
+from accelflow.importing.alibaba_calls import UNDER_1_MS, Call, Graphs, Service, Shape
+from accelflow.importing.alibaba_rates import Rates
+from accelflow.importing.numbers import Quantiles, rounded
+from accelflow.importing.report import Report
+from accelflow.importing.sources import each_table
+from accelflow.importing.workloads import (
+    LEAST_RATE_RPS,
+    MOST_PARALLEL,
+    MOST_SERVICES,
+    OWNER,
+    RECEIVE,
+    SCHEMA,
+    SEND,
+    Imported,
+    Tree,
+    chain,
+    distinct,
+)
+
+__all__ = ["SAMPLED_SHARE", "Options", "import_alibaba"]
+
+#: The share of call graphs that the table has ("based on the rate of 0.5%", its description).
+SAMPLED_SHARE: Final = 0.005
+
+_TABLES: Final = {
+    "calls": ("traceid", "rpcid", "um", "dm", "rpctype"),
+    "rates": ("msname", "metric|metrics", "value"),
+    "resources": ("msname", "msinstanceid", "nodeid"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """`top` services by invocations; the share of call graphs that the table has; a name."""
+
+    name: str = "alibaba"
+    top: int = 20
+    sampled_share: float = SAMPLED_SHARE
+
+
+def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> Imported:
+    """Read MSCallGraph, with or without MSRTQps, and build a workload.
+
+    A service is an interface of a microservice that others call by RPC or HTTP; its path is the
+    most common sequence of its calls. Raises InputError for other tables and without any service.
+    """
+    whole_number("--top", options.top, 1, MOST_SERVICES)
+    if not 0 < options.sampled_share <= 1:
+        raise refused("--sampled", options.sampled_share, "must be above 0 and at most 1")
+    graphs, rates = Graphs(report), Rates(report)
+    what = "those of MSCallGraph, MSRTQps or MSResource"
+    for kind, table in each_table(paths, report, _TABLES, what):
+        if kind == "calls":
+            graphs.read(table)
+        elif kind == "rates":
+            rates.read(table)
+        else:
+            for row in table.rows():
+                report.dropped(
+                    "rows of MSResource",
+                    "left out: shares of instances, whose number of cores is not in the data",
+                    row.place,
+                )
+    graphs.end()
+    if not graphs.services:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: has no call by rpc or http to a microservice with a"
+            " name: must have at least one"
+        )
+    return _Builder(graphs, rates, report, options).build()
+
+
+class _Builder:
+    """Turns what was counted into a workload."""
+
+    def __init__(self, graphs: Graphs, rates: Rates, report: Report, options: Options) -> None:
+        self.graphs, self.rates, self.report, self.options = graphs, rates, report, options
+        ranked = sorted(graphs.services.items(), key=lambda item: (-item[1].count, item[0]))
+        self.kept = ranked[: options.top]
+        for _, service in ranked[options.top :]:
+            report.left_out("services beyond --top", "not in the workload")
+            report.left_out("invocations of services beyond --top", "not counted", service.count)
+        self.names = _names([key for key, _ in self.kept])
+        self.totals: dict[str, int] = {}
+        for (microservice, _), service in ranked:
+            self.totals[microservice] = self.totals.get(microservice, 0) + service.count
+
+    def build(self) -> Imported:
+        companions: dict[str, Iterator[str]] = {}
+        services = []
+        for key, service in self.kept:
+            tree: Tree = {"name": self.names[key], "method": _text(key)}
+            self._rate(key, service, tree, companions)
+            self._path(service, tree)
+            services.append(tree)
+        self._say_what_is_assumed()
+        tree = {"schema": SCHEMA, "name": self.options.name, "services": services}
+        return Imported(tree, companions)
+
+    def _rate(
+        self,
+        key: tuple[str, str],
+        service: Service,
+        tree: Tree,
+        companions: dict[str, Iterator[str]],
+    ) -> None:
+        mean_rps = self.rates.mean_rps(key[0])
+        if mean_rps:
+            share = service.count / self.totals[key[0]]
+            tree["rate_rps"] = max(rounded(mean_rps * share), LEAST_RATE_RPS)
+            self.report.understood("services with a rate of MSRTQps")
+            if share < 1:
+                self.report.guessed(
+                    "rates of microservices with several interfaces",
+                    "divided in proportion to the calls in the call graphs",
+                )
+            if self.rates.varies(key[0]):
+                companion = f"{OWNER}-{tree['name']}.rates.csv"
+                companions[companion] = self.rates.lines(key[0], share)
+                tree["arrivals"] = {"process": "rates", "file": companion}
+            return
+        span_s = (self.graphs.last_ms - self.graphs.first_ms) / 1e3
+        if span_s <= 0:
+            raise InputError(
+                "timestamp: all calls have the same: must differ, or MSRTQps must give the rates"
+            )
+        tree["rate_rps"] = max(
+            rounded(service.count / span_s / self.options.sampled_share), LEAST_RATE_RPS
+        )
+        self.report.guessed(
+            "services without a rate",
+            f"calls a second in the call graphs, of which the table has"
+            f" {100 * self.options.sampled_share:g} % (--sampled)",
+        )
+
+    def _path(self, service: Service, tree: Tree) -> None:
+        tree["app_us"] = rounded(1e3 * service.own_ms.at(0.5))
+        if service.shapes:
+            shape, common = min(service.shapes.items(), key=lambda item: (-item[1], item[0]))
+        else:
+            shape, common = (), 0  # each invocation had too many calls to count
+        self.report.understood("invocations of services in the workload", service.count)
+        self.report.guessed(
+            "invocations with other calls than the most common ones of their service",
+            "the path is the most common one",
+            tree["name"],
+            service.count - common,
+        )
+        tree["path"] = [RECEIVE, {"cpu": True}, *self._phases(shape), SEND]
+
+    def _phases(self, shape: Shape) -> Iterator[Tree]:
+        for group in shape:
+            single = [call for call, times in group for _ in range(times)]
+            for start in range(0, len(single), MOST_PARALLEL):
+                at_once = Counter(single[start : start + MOST_PARALLEL])
+                chains = [
+                    chain(call.kind, times, self._wait(call)) for call, times in at_once.items()
+                ]
+                yield chains[0] if len(chains) == 1 else {"parallel": chains}
+                yield {"cpu": True}
+            for call, times in group:
+                self._say_what_a_call_is(call, times)
+
+    def _wait(self, call: Call) -> Tree | None:
+        """The wait for an answer, or None for the workload's default."""
+        times: Quantiles | None = self.graphs.waits_ms.get(call)
+        if times is None:
+            self.report.guessed(
+                "calls whose time as the caller sees it is not in the table",
+                "the wait is the default of workloads",
+            )
+            return None
+        pairs = [[share, rounded(1e3 * value)] for share, value in times.table()]
+        if times.count == 1 or pairs[0][1] == pairs[-1][1]:
+            return {"constant_us": pairs[0][1]}
+        return {"quantiles_us": pairs}
+
+    def _say_what_a_call_is(self, call: Call, times: int) -> None:
+        meanings = {
+            "mc": ("calls of a cache (mc)", "reads that hit, T4 and T5"),
+            "db": ("calls of a database (db)", "T8 and T7, the same operations as a read's"),
+            "mq": ("messages to a queue (mq)", "T8 and T7; rt is not the sender's wait"),
+        }
+        if call.kind in meanings:
+            what, done = meanings[call.kind]
+            self.report.guessed(f"{what} in the paths", done, count=times)
+        else:
+            self.report.understood(f"calls by {call.kind} in the paths", times)
+
+    def _say_what_is_assumed(self) -> None:
+        kept = len(self.kept)
+        self.report.guessed(
+            "application times (CPU)",
+            "median of the answer's time less that of the calls, with waiting inside the service",
+            count=kept,
+        )
+        self.report.guessed(
+            "calls that overlap by over 1 ms", "parallel; all others one after another", count=kept
+        )
+        self.report.guessed("times of 0 ms", f"taken for {UNDER_1_MS:g} ms", count=kept)
+        self.report.guessed("message sizes", "the default of workloads", count=kept)
+
+
+def _names(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """A short name for each microservice and interface."""
+    microservices = distinct(microservice for microservice, _ in keys)
+    interfaces = distinct(interface for _, interface in keys if interface)
+    names: dict[tuple[str, str], str] = {}
+    for key in keys:
+        name = microservices[key[0]]
+        if key[1]:
+            name += f"-{interfaces[key[1]]}"
+        taken = set(names.values())
+        others = (f"{name}-{number}" for number in count(2))
+        names[key] = next(each for each in joined([name], others) if each not in taken)
+    return names
+
+
+def _text(key: tuple[str, str]) -> str:
+    microservice, interface = key
+    return f"{microservice}.{interface}" if interface else microservice

@@ -1,0 +1,308 @@
+"""Call graphs of Alibaba's table MSCallGraph (2021): who calls whom, how often, for how long."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from accelflow.importing.numbers import Quantiles, number
+from accelflow.importing.report import Report
+from accelflow.importing.sources import Row, Table
+from accelflow.importing.workloads import CALLS
+
+__all__ = ["Call", "Graphs", "Shape"]
+
+#: Rows of traces that are not yet evaluated. In the files, rows of some thousand traces alternate.
+OPEN_ROWS: Final = 200_000
+#: Limits of what is counted, so that memory is bounded.
+MOST_SERVICES: Final = 100_000
+MOST_SHAPES: Final = 200_000
+#: A workload's paths have at most 1,000 phases.
+MOST_CALLS: Final = 400
+
+#: Names of microservices that were lost.
+_LOST: Final = frozenset({"", "(?)", "nan", "null", "none", "unknown", "unavailable"})
+
+#: The longest time of a workload.
+MOST_MS: Final = 1e6
+
+#: What a time of 0 ms stands for.
+UNDER_1_MS: Final = 0.5
+
+
+class Call(NamedTuple):
+    """A call in a shape: its kind (a key of `CALLS`) and the microservice that answers."""
+
+    kind: str
+    callee: str
+
+
+#: The calls of an invocation: groups one after another, in each the calls that overlap.
+Shape = tuple[tuple[tuple[Call, int], ...], ...]
+
+
+class _Record(NamedTuple):
+    """One row of the table, without its trace."""
+
+    start_ms: float
+    rpcid: str
+    caller: str
+    kind: str
+    callee: str
+    interface: str
+    rt_ms: float
+
+
+@dataclass
+class _Seen:
+    """A call as both of its rows describe it."""
+
+    record: _Record
+    #: By the caller's row and by the callee's row, in milliseconds.
+    caller_ms: float | None = None
+    callee_ms: float | None = None
+
+    @property
+    def length_ms(self) -> float:
+        """How long the caller waits; the callee's time if there is no row of the caller."""
+        length = self.caller_ms if self.caller_ms is not None else self.callee_ms
+        return length or 0.0
+
+
+@dataclass
+class Service:
+    """Invocations of one interface of one microservice."""
+
+    count: int = 0
+    shapes: Counter[Shape] = field(default_factory=Counter)
+    own_ms: Quantiles = field(default_factory=Quantiles)
+
+
+class Graphs:
+    """The services and calls of all traces that were added."""
+
+    def __init__(self, report: Report) -> None:
+        """Begin without traces."""
+        self.report = report
+        #: By microservice and interface.
+        self.services: dict[tuple[str, str], Service] = {}
+        #: Times of calls in milliseconds, as callers see them.
+        self.waits_ms: dict[Call, Quantiles] = {}
+        self.first_ms = float("inf")
+        self.last_ms = float("-inf")
+        self._shapes = 0
+        self._rows = 0
+        self._traces: OrderedDict[str, list[tuple[_Record, str]]] = OrderedDict()
+
+    def read(self, table: Table) -> None:
+        """Add the rows of `table`."""
+        columns = [
+            table.index("the table MSCallGraph", name)
+            for name in ("timestamp", "rpcid", "um", "rpctype", "dm", "interface", "rt", "traceid")
+        ]
+        for row in table.rows():
+            self._add(row, [row.cells[column].strip() for column in columns])
+
+    def end(self) -> None:
+        """Evaluate the traces that are still open."""
+        while self._traces:
+            self._evaluate_oldest()
+
+    def _add(self, row: Row, cells: list[str]) -> None:
+        time, rpcid, caller, kind, callee, interface, rt, trace = cells
+        start_ms, rt_ms = number(time), number(rt)
+        if start_ms is None or rt_ms is None or not trace or not rpcid:
+            self.report.dropped(
+                "calls without traceid, rpcid, timestamp or rt", "left out", row.place
+            )
+            return
+        if abs(rt_ms) > MOST_MS:
+            self.report.dropped("calls with an rt of over 1,000 s", "left out", row.place)
+            return
+        if kind.lower() not in CALLS:
+            self.report.dropped(
+                f"calls of the type {kind[:40] or '(none)'}", "not modelled", row.place
+            )
+            return
+        self.report.understood("rows of calls")
+        self.first_ms = min(self.first_ms, start_ms)
+        self.last_ms = max(self.last_ms, start_ms)
+        record = _Record(
+            start_ms, rpcid, _name(caller), kind.lower(), _name(callee), interface, rt_ms
+        )
+        self._traces.setdefault(trace, []).append((record, row.place))
+        self._rows += 1
+        while self._rows > OPEN_ROWS:
+            self._evaluate_oldest()
+
+    def _evaluate_oldest(self) -> None:
+        _, rows = self._traces.popitem(last=False)
+        self._rows -= len(rows)
+        self.report.understood("call graphs")
+        calls = _paired(rows, self.report)
+        for call, invoked in _by_caller(calls, self.report):
+            self._invocation(call, invoked)
+        for call in calls:
+            if call.caller_ms is not None and call.record.kind != "mq":
+                key = Call(call.record.kind, call.record.callee)
+                self.waits_ms.setdefault(key, Quantiles()).add(call.caller_ms or UNDER_1_MS)
+
+    def _invocation(self, call: _Seen, calls: list[_Seen]) -> None:
+        record = call.record
+        key = record.callee, record.interface
+        if key not in self.services and len(self.services) >= MOST_SERVICES:
+            self.report.dropped(f"invocations beyond {MOST_SERVICES} services", "left out", count=1)
+            return
+        service = self.services.setdefault(key, Service())
+        service.count += 1
+        own = call.callee_ms if call.callee_ms is not None else call.caller_ms
+        groups = _groups(calls)
+        spent = sum(max(c.length_ms for c in group) for group in groups)
+        service.own_ms.add(max((own or 0.0) - spent, 0.0) or UNDER_1_MS)
+        if len(calls) > MOST_CALLS:
+            what = f"invocations with more than {MOST_CALLS} calls"
+            self.report.dropped(what, "their shape is not counted")
+            return
+        shape = tuple(
+            tuple(sorted(Counter(Call(c.record.kind, c.record.callee) for c in group).items()))
+            for group in groups
+        )
+        if shape not in service.shapes:
+            if self._shapes >= MOST_SHAPES:
+                what = f"invocations with a shape beyond the first {MOST_SHAPES}"
+                self.report.dropped(what, "their shape is not counted")
+                return
+            self._shapes += 1
+        service.shapes[shape] += 1
+
+
+def _name(text: str) -> str:
+    return "" if text.lower() in _LOST else text
+
+
+def _paired(rows: list[tuple[_Record, str]], report: Report) -> list[_Seen]:
+    """The calls of one trace: the two rows of a call are one, and names that one lacks filled."""
+    seen: dict[_Record, None] = {}
+    places: dict[_Record, str] = {}
+    for record, place in rows:
+        if record in seen:
+            report.dropped("rows that are there twice", "counted once", place)
+        seen[record] = None
+        places.setdefault(record, place)
+    calls: list[_Seen] = []
+    waiting: dict[tuple[str, str, str], list[_Seen]] = {}
+    ordered = sorted(seen, key=lambda r: (r.start_ms, _order(r.rpcid), r.rt_ms < 0, r))
+    for record in ordered:
+        remote = record.kind in {"rpc", "http"}
+        key = record.rpcid, record.kind, record.interface
+        others = waiting.setdefault(key, [])
+        other = next((o for o in others if remote and _fits(o, record)), None)
+        if other is None:
+            if others:
+                report.guessed(
+                    "calls with the rpcid of another call",
+                    "counted as calls of their own",
+                    places[record],
+                )
+            other = _Seen(record)
+            others.append(other)
+            calls.append(other)
+        else:
+            other.record = _filled(other.record, record, report)
+        _measure(other, record, report, places[record])
+    return calls
+
+
+def _fits(seen: _Seen, record: _Record) -> bool:
+    """Whether `record` is the other row of the call `seen`."""
+    known = seen.callee_ms if record.rt_ms < 0 else seen.caller_ms
+    names = ((seen.record.caller, record.caller), (seen.record.callee, record.callee))
+    return known is None and all(not a or not b or a == b for a, b in names)
+
+
+def _filled(one: _Record, other: _Record, report: Report) -> _Record:
+    """`one` with the names that only the call's other row has."""
+    filled = one._replace(caller=one.caller or other.caller, callee=one.callee or other.callee)
+    names = (one.caller, one.callee), (other.caller, other.callee)
+    if any(each != (filled.caller, filled.callee) for each in names):
+        report.understood("lost names that the call's other row has")
+    return filled
+
+
+def _measure(call: _Seen, record: _Record, report: Report, place: str) -> None:
+    if record.rt_ms < 0 and record.kind in {"rpc", "http"}:
+        call.callee_ms = -record.rt_ms
+    elif record.rt_ms < 0 and record.kind != "mq":
+        report.dropped("negative times of calls that have one row", "their time is left out", place)
+    else:
+        call.caller_ms = abs(record.rt_ms)
+
+
+def _order(rpcid: str) -> tuple[int, ...]:
+    """`0.1.10` is after `0.1.9`."""
+    return tuple(
+        int(part) if part.isdigit() and len(part) < 10 else -1 for part in rpcid.split(".")
+    )
+
+
+def _by_caller(calls: list[_Seen], report: Report) -> Iterable[tuple[_Seen, list[_Seen]]]:
+    """Each invocation of a service with the calls that it makes."""
+    invocations = [call for call in calls if call.record.kind in {"rpc", "http"}]
+    by_rpcid: dict[str, list[_Seen]] = {}
+    for call in invocations:
+        by_rpcid.setdefault(call.record.rpcid, []).append(call)
+    made: dict[int, list[_Seen]] = {id(call): [] for call in invocations}
+    for call in calls:
+        parent = _parent(call, by_rpcid, report)
+        if parent is not None:
+            made[id(parent)].append(call)
+        elif call.record.caller and "." in call.record.rpcid.strip("."):
+            report.dropped(
+                "calls whose caller is not invoked by rpc or http in its trace",
+                "they count as requests, not in a path",
+                f"rpcid {call.record.rpcid}",
+            )
+    for call in invocations:
+        if call.record.callee:
+            yield call, made[id(call)]
+        else:
+            report.dropped(
+                "invocations of a microservice whose name is lost",
+                "left out; their callers' paths have them",
+                f"rpcid {call.record.rpcid}",
+            )
+
+
+def _parent(call: _Seen, by_rpcid: dict[str, list[_Seen]], report: Report) -> _Seen | None:
+    """The invocation that made `call`: the nearest one above in rpcid, of the same name."""
+    caller = call.record.caller
+    prefix = call.record.rpcid
+    while "." in prefix:
+        prefix = prefix.rpartition(".")[0]
+        for candidate in by_rpcid.get(prefix, ()):
+            if caller and candidate.record.callee == caller:
+                return candidate
+            if caller and not candidate.record.callee:
+                report.guessed(
+                    "lost names of callees", "the name of the caller of the calls below", ""
+                )
+                candidate.record = candidate.record._replace(callee=caller)
+                return candidate
+    return None
+
+
+def _groups(calls: list[_Seen]) -> list[list[_Seen]]:
+    """`calls` in the order of their beginning; those that overlap by over 1 ms in one group."""
+    groups: list[list[_Seen]] = []
+    end_ms = float("-inf")
+    for call in sorted(calls, key=lambda c: (c.record.start_ms, _order(c.record.rpcid))):
+        start_ms = call.record.start_ms
+        if groups and start_ms + 1 < end_ms:
+            groups[-1].append(call)
+            end_ms = max(end_ms, start_ms + call.length_ms)
+        else:
+            groups.append([call])
+            end_ms = start_ms + call.length_ms
+    return groups

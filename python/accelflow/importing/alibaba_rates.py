@@ -1,0 +1,74 @@
+"""Rates of Alibaba's table MSRTQps (2021), called MS_Metrics or MS_MCR_RT in its description."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.importing.numbers import number
+from accelflow.importing.report import Report
+from accelflow.importing.sources import Table
+from accelflow.importing.workloads import rate_lines
+
+__all__ = ["Rates"]
+
+#: Metrics that count requests into a microservice, in requests a second of one instance.
+_PROVIDED: Final = frozenset({"providerrpc_mcr", "http_mcr"})
+
+#: One for each minute of twelve hours and each of the 1,300 microservices, five times over.
+_MOST: Final = 5_000_000
+
+
+class Rates:
+    """Requests a second into each microservice at each time, over all of its instances."""
+
+    def __init__(self, report: Report) -> None:
+        """Begin without rows."""
+        self.report = report
+        self._rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        self._count = 0
+
+    def read(self, table: Table) -> None:
+        """Add the rows of `table`. Raises InputError for more than five million rates."""
+        time, name, metric, value = (
+            table.index("the table MSRTQps", *names)
+            for names in (("timestamp",), ("msname",), ("metric", "metrics"), ("value",))
+        )
+        for row in table.rows():
+            if row.cells[metric].strip().lower() not in _PROVIDED:
+                self.report.left_out(
+                    "rows of other metrics than providerRPC_MCR and HTTP_MCR", "not used"
+                )
+                continue
+            at_ms, rate_rps = number(row.cells[time]), number(row.cells[value])
+            if at_ms is None or rate_rps is None or rate_rps < 0:
+                self.report.dropped("rates that are no number from 0 on", "left out", row.place)
+                continue
+            self.report.understood("rows of rates")
+            rates = self._rates[row.cells[name].strip()]
+            self._count += int(at_ms) not in rates
+            rates[int(at_ms)] += rate_rps
+            if self._count > _MOST:
+                raise InputError(f"{row.place}: has more than {_MOST} rates of microservices")
+
+    def mean_rps(self, name: str) -> float | None:
+        """The mean rate of the microservice `name` over the times of its rows; None without."""
+        rates = self._rates.get(name)
+        return sum(rates.values()) / len(rates) if rates else None
+
+    def lines(self, name: str, share: float) -> Iterator[str]:
+        """The lines of a file of rates: `share` of those of the microservice `name`, then the mean.
+
+        There must be rates of several times, as :meth:`varies` tells.
+        """
+        rates = self._rates[name]
+        times = sorted(rates)
+        pairs = (((at - times[0]) * 1_000_000, rates[at] * share) for at in times)
+        end_ns = (2 * times[-1] - times[-2] - times[0]) * 1_000_000
+        return rate_lines(pairs, (end_ns, sum(rates.values()) / len(times) * share))
+
+    def varies(self, name: str) -> bool:
+        """Whether there are rates of several times."""
+        return len(self._rates.get(name, {})) > 1

@@ -1,0 +1,336 @@
+"""Arrivals of requests, from tables of times, of counts or of rates."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from accelflow.errors import InputError, refused
+from accelflow.importing.clocks import UNITS, Clock, unit_of
+from accelflow.importing.numbers import number, rounded
+from accelflow.importing.report import Report
+from accelflow.importing.runs import Sorted
+from accelflow.importing.sources import Row, Table, table_of
+from accelflow.importing.workloads import (
+    LEAST_RATE_RPS,
+    MOST_RATE_RPS,
+    MOST_TIME_US,
+    Tree,
+    microseconds,
+    rate_lines,
+)
+
+__all__ = ["Arrivals", "Options", "read_arrivals"]
+
+_TIMES: Final = ("arrival", "arrivals", "time", "timestamp", "ts", "datetime", "date", "start")
+_UNITED: Final = tuple(f"{name}_{unit}" for unit in UNITS for name in (*_TIMES, "end"))
+_COUNTS: Final = ("count", "counts", "requests", "invocations", "n")
+
+#: Columns of rates, and how many requests a second their unit is.
+_RATES: Final = {
+    "rate_rps": 1.0,
+    "rps": 1.0,
+    "rate_per_s": 1.0,
+    "qps": 1.0,
+    "rate_rpm": 1 / 60,
+    "rpm": 1 / 60,
+    "rate_per_min": 1 / 60,
+}
+
+#: A pause is a gap if it is this many times the mean interval, and longer than a minute.
+_GAP_FACTOR: Final = 20
+_GAP_NS: Final = 60 * 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the header of a table does not say.
+
+    `column` names the column of times, `unit` is one of `UNITS`, `window_s` the length of the
+    windows in which requests were counted, and `zone` that of dates without one.
+    """
+
+    column: str | None = None
+    unit: str | None = None
+    window_s: float | None = None
+    zone: str | None = None
+
+
+class Arrivals:
+    """Arrivals of one service: times, or rates that hold until the next.
+
+    Use it as a context manager, which deletes its temporary files.
+    """
+
+    def __init__(
+        self, process: str, records: Sorted, report: Report, last_ns: int | None = None
+    ) -> None:
+        """Take `records` in the form of `process`, ``times`` or ``rates``.
+
+        `last_ns` is the end of the last rate, if it is known. Raises InputError if there would be
+        no requests.
+        """
+        self.process = process
+        self._records = records
+        self._report = report
+        self._first, self.mean_rps = self._summed(last_ns)
+        self._end = None if last_ns is None else (last_ns - self._first, self.mean_rps)
+        if not LEAST_RATE_RPS <= self.mean_rps <= MOST_RATE_RPS:
+            allowed = f"must be from {LEAST_RATE_RPS} to {MOST_RATE_RPS:g} requests a second"
+            raise refused("the mean rate", self.mean_rps, allowed)
+
+    def __enter__(self) -> Arrivals:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._records.close()
+
+    def _summed(self, last_ns: int | None) -> tuple[int, float]:
+        """The first time and the mean rate; counts equal times."""
+        first, last, area, rate = None, 0, 0.0, 0.0
+        for time_ns, value in self._records:
+            if first is None:
+                first = time_ns
+            elif time_ns == last and self.process == "times":
+                self._report.understood("arrivals at the time of another (kept)")
+            if time_ns - first > 1e3 * MOST_TIME_US:
+                self._report.dropped(
+                    f"{self.process} over {MOST_TIME_US:g} us (11.6 days) after the first",
+                    "left out of the file of arrivals",
+                )
+            if value > MOST_RATE_RPS:
+                raise refused("a rate", value, f"must be at most {MOST_RATE_RPS:g} a second")
+            area += rate * (time_ns - last)
+            last, rate = time_ns, value
+        if first is None:
+            raise InputError("arrivals: must be at least one")
+        if self.process == "times":
+            intervals, span = self._records.count - 1, last - first
+            self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span // max(intervals, 1)), first)
+            return first, intervals / span * 1e9 if span else 0.0
+        if last_ns is None and not rate:
+            done = "left out: the last rate of a workload holds on"
+            self._report.guessed("rates of 0 at the end", done)
+        end = last if last_ns is None else last_ns
+        return first, (area + rate * (end - last)) / (end - first) if end > first else rate
+
+    def _count_gaps(self, longest_ns: int, first_ns: int) -> None:
+        last = first_ns
+        for time_ns, _ in self._records:
+            if time_ns - last > longest_ns:
+                length_s, start_s = (time_ns - last) / 1e9, (last - first_ns) / 1e9
+                self._report.guessed(
+                    "gaps (over a minute, and over 20 mean intervals)",
+                    "kept as times without requests",
+                    f"{length_s:.6g} s, {start_s:.6g} s after the first",
+                )
+            last = time_ns
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the companion file: times or rates, the first at 0."""
+        shifted = ((time_ns - self._first, value) for time_ns, value in self._records)
+        if self.process == "rates":
+            yield from rate_lines(shifted, self._end)
+            return
+        yield "time_us"
+        for time_ns, _ in shifted:
+            if time_ns > 1e3 * MOST_TIME_US:
+                break
+            yield microseconds(time_ns)
+
+    def place(self, service: Tree, companion: str) -> None:
+        """Set the arrivals and the rate of `service`; `companion` names the file of `lines`."""
+        service["arrivals"] = {"process": self.process, "file": companion}
+        service["rate_rps"] = rounded(self.mean_rps)
+
+
+def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Arrivals:
+    """Read one table, or several that are parts of one.
+
+    A table has a column of times, and may have one of counts or of rates. Its name declares the
+    unit of times (``time_ms``). Times may be in any order. Raises InputError for tables without
+    such columns, with unknown units, or without one usable row.
+    """
+    if options.window_s is not None and not 0 < options.window_s <= 1e9:
+        raise refused("--window", options.window_s, "must be above 0 and at most 1e9 seconds")
+    records = Sorted()
+    try:
+        return _read(paths, records, report, options)
+    except BaseException:
+        records.close()
+        raise
+
+
+def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Options) -> Arrivals:
+    process = ""
+    for path in paths:
+        with table_of(path, report) as table:
+            reader = _Reader(table, report, options, records)
+            if process and reader.process != process:
+                raise InputError(f"{path}:1: has {reader.process}: must have {process}, as before")
+            process = reader.process
+            reader.read()
+    if not records.count:
+        raise InputError(f"{paths[0]}: has no usable row: must have at least one")
+    last_ns = None
+    if process == "counts":
+        last_ns = _make_rates(records, report, options.window_s)
+    elif process == "rates":
+        _make_single(records, report)
+    return Arrivals("times" if process == "times" else "rates", records, report, last_ns)
+
+
+class _Reader:
+    """Reads the rows of one table into records of time and value."""
+
+    def __init__(self, table: Table, report: Report, options: Options, records: Sorted) -> None:
+        self.table, self.report, self.records = table, report, records
+        self.time = self._time_column(options.column)
+        name = table.columns[self.time]
+        unit = options.unit or unit_of(name)
+        if unit is None:
+            raise InputError(
+                f"{table.path}:1: column {name}: must declare its unit, as {name}_s does; or give"
+                f" --unit {', '.join(UNITS)}"
+            )
+        counts, rates = table.find(*_COUNTS), table.find(*_RATES)
+        self.scale = 1.0
+        if counts is not None and rates is not None:
+            there = f"{table.columns[counts]} and {table.columns[rates]}"
+            raise InputError(f"{table.path}:1: columns {there}: must be counts or rates, not both")
+        if rates is not None:
+            self.scale = _RATES[table.columns[rates].lower()]
+        self.value = counts if counts is not None else rates
+        self.process = (
+            "times" if self.value is None else "counts" if counts is not None else "rates"
+        )
+        self.absolute = unit == "iso"
+        self.clock = Clock(unit, report, options.zone)
+        self.last: int | None = None
+
+    def _time_column(self, asked: str | None) -> int:
+        if asked is not None:
+            return self.table.named("--column", asked)
+        if len(self.table.columns) == 1 and number(self.table.columns[0]) is not None:
+            raise InputError(
+                f"{self.table.path}:1: {self.table.columns[0]}: must be the name of a column, such"
+                " as time_s"
+            )
+        return self.table.index("times", *_UNITED, *_TIMES)
+
+    def read(self) -> None:
+        for row in self.table.rows():
+            self._read(row)
+
+    def _read(self, row: Row) -> None:
+        time_ns = self.clock.read(row.cells[self.time], row.place)
+        if time_ns is None:
+            return
+        if time_ns < 0 and not self.absolute:
+            self.report.dropped("negative times", "their rows are left out", row.place)
+            return
+        value = 0.0
+        if self.value is not None:
+            read = number(row.cells[self.value])
+            if read is None or not 0 <= read * self.scale <= MOST_RATE_RPS:
+                what = f"{self.process} that are no number from 0 to 1e9"
+                self.report.dropped(what, "their rows are left out", row.place)
+                return
+            value = read * self.scale
+        if self.last is not None and time_ns < self.last:
+            self.report.guessed("times before the one above them", "sorted", row.place)
+        self.last = time_ns
+        self.report.understood(f"rows of {self.process}")
+        self.records.add(time_ns, value)
+
+
+def _make_single(records: Sorted, report: Report) -> None:
+    """Keep one of the rates of a time: the highest."""
+
+    def single() -> Iterator[tuple[int, float]]:
+        held: tuple[int, float] | None = None
+        for record in records:
+            if held and held[0] == record[0]:
+                report.guessed("rates of the same time", "the highest is used", f"{record[0]} ns")
+            elif held:
+                yield held
+            held = record
+        if held:
+            yield held
+
+    records.replace(single())
+
+
+def _make_rates(records: Sorted, report: Report, window_s: float | None) -> int | None:
+    """Turn counts in windows into rates, and return the end of the last one.
+
+    Missing windows have no requests.
+    """
+    window_ns = round(window_s * 1e9) if window_s else _shortest(records, report)
+    end: int | None = None
+
+    def rates() -> Iterator[tuple[int, float]]:
+        nonlocal end
+        start: int | None = None
+        count = 0.0
+        for time_ns, value in records:
+            if start is not None and time_ns == start:
+                report.guessed("counts of the same window", "added up", f"{time_ns} ns")
+                count += value
+                continue
+            if start is not None:
+                yield from _window((start, time_ns, window_ns), count, report)
+            start, count = time_ns, value
+        if start is not None:
+            end = start + window_ns
+            yield start, count / window_ns * 1e9
+
+    records.replace(rates())
+    return end
+
+
+def _window(
+    times: tuple[int, int, int], count: float, report: Report
+) -> Iterator[tuple[int, float]]:
+    """The rate of a window, and 0 after it if the next one is missing.
+
+    `times` are its start, the start of the next one that is there, and its length.
+    """
+    start, next_start, window_ns = times
+    length = min(window_ns, next_start - start)
+    if length < window_ns:
+        report.guessed(
+            "windows that begin before the one before them has ended",
+            "the one before is taken to end there",
+            f"{next_start} ns",
+        )
+    yield start, count / length * 1e9
+    if next_start - start > window_ns:
+        missing = max(1, round((next_start - start) / window_ns) - 1)
+        place = f"{start} ns"
+        report.guessed("windows that are missing", "taken to have no requests", place, missing)
+        yield start + window_ns, 0.0
+
+
+def _shortest(records: Sorted, report: Report) -> int:
+    """The most common distance of the first thousand windows."""
+    times: list[int] = []
+    for time_ns, _ in records:
+        if len(times) >= 1_000:
+            break
+        if not times or time_ns > times[-1]:
+            times.append(time_ns)
+    steps = sorted(after - before for before, after in itertools.pairwise(times))
+    if not steps:
+        raise InputError("--window: must be given for counts of a single window")
+    runs = [bisect.bisect_right(steps, step) - bisect.bisect_left(steps, step) for step in steps]
+    window_ns = steps[runs.index(max(runs))]
+    report.guessed(
+        "the length of the windows",
+        f"{window_ns / 1e9:g} s, the most common distance; see --window",
+    )
+    return window_ns

@@ -1,0 +1,174 @@
+"""Functions from Azure's traces: tables of 2019 (minutes and percentiles), invocations of 2021."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from accelflow.errors import InputError, one_of, whole_number
+from accelflow.importing.azure_days import Days
+from accelflow.importing.azure_invocations import Invocations
+from accelflow.importing.numbers import rounded
+from accelflow.importing.report import Report
+from accelflow.importing.sources import each_table
+from accelflow.importing.workloads import (
+    LEAST_RATE_RPS,
+    MOST_SERVICES,
+    OWNER,
+    RECEIVE,
+    SCHEMA,
+    SEND,
+    Imported,
+    Tree,
+    distinct,
+    rate_lines,
+)
+
+__all__ = ["DURATIONS", "Options", "import_azure"]
+
+#: What a function's durations are summed up to.
+DURATIONS: Final = ("median", "mean")
+
+_MINUTE_NS: Final = 60 * 10**9
+
+#: The longest application time of a workload.
+_MOST_US: Final = 1e9
+
+_TABLES: Final = {
+    "invocations": ("HashFunction", "1|minute_1"),
+    "durations": ("HashFunction", "Average", "percentile_Average_50"),
+    "memory": ("HashApp", "AverageAllocatedMb"),
+    "events": ("func", "end_timestamp", "duration"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """`top` functions by invocations; one of `DURATIONS`; a name for the workload."""
+
+    name: str = "functions"
+    top: int = 20
+    duration: str = "median"
+
+
+class Functions(Protocol):
+    """What both traces say about functions."""
+
+    def totals(self) -> Mapping[str, int]:
+        """The number of invocations of each function that can be chosen."""
+
+    def minutes(self, function: str) -> Mapping[int, int]:
+        """The invocations of `function` in each minute, counted from 0, that has any."""
+
+    def length(self) -> int:
+        """The length of the trace in minutes."""
+
+    def duration_ms(self, function: str, kind: str) -> float | None:
+        """The median or mean duration of `function`, or None if it is not known."""
+
+
+def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imported:
+    """Read tables of 2019 or of 2021 and build a workload of functions.
+
+    A function receives a request, computes for its median or mean duration, and answers. Its rate
+    is that of each minute. Raises InputError for other tables, for tables of both years, and
+    without a function whose duration is known.
+    """
+    whole_number("--top", options.top, 1, MOST_SERVICES)
+    one_of("--duration", options.duration, DURATIONS)
+    days, events = Days(report, options.top), Invocations(report)
+    years: dict[str, Path] = {}
+    what = (
+        "those of the tables of 2019 (invocations, durations, memory) or of 2021 (app, func,"
+        " end_timestamp, duration)"
+    )
+    for kind, table in each_table(paths, report, _TABLES, what):
+        years["2021" if kind == "events" else "2019"] = table.path
+        if len(years) > 1:
+            raise InputError(f"{table.path}: is of another year than the files before it")
+        if kind == "events":
+            events.read(table)
+        elif kind == "invocations":
+            days.read_invocations(table)
+        elif kind == "durations":
+            days.read_durations(table)
+        else:
+            days.read_memory(table)
+    functions: Functions = events if "2021" in years else days
+    return _build(functions, paths, report, options)
+
+
+def _build(
+    functions: Functions, paths: Sequence[Path], report: Report, options: Options
+) -> Imported:
+    totals = functions.totals()
+    known = {name: functions.duration_ms(name, options.duration) for name in totals}
+    ranked = sorted(totals, key=lambda name: (-totals[name], name))
+    timed = [name for name in ranked if known[name] is not None]
+    report.dropped(
+        "functions without a duration", "not in the workload", count=len(ranked) - len(timed)
+    )
+    length = functions.length()
+    usable = [name for name in timed if totals[name] >= LEAST_RATE_RPS * 60 * length]
+    report.dropped(
+        f"functions with a rate below {LEAST_RATE_RPS} requests a second",
+        "not in the workload",
+        count=len(timed) - len(usable),
+    )
+    if not usable:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: must have invocations and durations of at least one"
+            f" function, at {LEAST_RATE_RPS} requests a second or more"
+        )
+    kept = usable[: options.top]
+    report.left_out("functions beyond --top", "not in the workload", len(usable) - len(kept))
+    beyond = sum(totals[name] for name in usable[options.top :])
+    report.left_out("invocations of functions beyond --top", "not in the workload", beyond)
+    names = distinct(kept)
+    services = []
+    companions: dict[str, Iterator[str]] = {}
+    for function in kept:
+        companion = f"{OWNER}-{names[function]}.rates.csv"
+        companions[companion] = _lines(functions.minutes(function), length)
+        duration_us = rounded(1e3 * (known[function] or 0.0))
+        if duration_us > _MOST_US:
+            report.guessed("durations of over 1,000 s", "taken for 1,000 s", function)
+        service: Tree = {
+            "name": names[function],
+            "method": function,
+            "rate_rps": rounded(totals[function] / (60 * length)),
+            "arrivals": {"process": "rates", "file": companion},
+            "app_us": min(duration_us, _MOST_US),
+            "path": [RECEIVE, {"cpu": True}, SEND],
+        }
+        services.append(service)
+        report.understood("invocations of functions in the workload", totals[function])
+    report.guessed(
+        f"durations: the {options.duration} of each function",
+        "taken for application time (CPU), with waiting; a workload has one time for all"
+        " invocations",
+        count=len(kept),
+    )
+    report.guessed("message sizes", "the default of workloads", count=len(kept))
+    return Imported({"schema": SCHEMA, "name": options.name, "services": services}, companions)
+
+
+def _lines(minutes: Mapping[int, int], length: int) -> Iterator[str]:
+    """The rates of a function; after the `length` minutes of the trace its mean rate holds on."""
+    rates = ((minute, count / 60) for minute, count in _with_pauses(sorted(minutes.items())))
+    mean = sum(minutes.values()) / (60 * length)
+    end = length * _MINUTE_NS, mean
+    return rate_lines(((minute * _MINUTE_NS, rate) for minute, rate in rates), end)
+
+
+def _with_pauses(minutes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """`minutes` with a 0 where a pause begins."""
+    expected = 0
+    for minute, count in minutes:
+        if minute > expected:
+            yield expected, 0
+        yield minute, count
+        expected = minute + 1
+    yield expected, 0

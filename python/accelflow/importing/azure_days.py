@@ -1,0 +1,162 @@
+"""Azure's tables of 2019: invocations of each minute of a day, durations and memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.importing.numbers import number
+from accelflow.importing.report import Report
+from accelflow.importing.sources import Row, Table
+
+__all__ = ["Days"]
+
+#: Azure's tables have some 80,000 functions a day.
+_MOST_FUNCTIONS: Final = 1_000_000
+
+#: Functions whose minutes are held, for each one that is wanted: later days change the order.
+_HELD: Final = 8
+
+_FEWEST: Final = 64
+
+
+class Days:
+    """Functions of one day or of several days one after another.
+
+    The minutes of the functions with the most invocations are held, and of the others only totals,
+    so that memory does not grow with the number of minutes.
+    """
+
+    def __init__(self, report: Report, top: int) -> None:
+        """Begin without tables; `top` functions will be asked for."""
+        self.report = report
+        self._hold = max(_FEWEST, _HELD * top)
+        self._totals: Counter[str] = Counter()
+        self._minutes: dict[str, Counter[int]] = {}
+        self._lost: set[str] = set()
+        self._durations: dict[str, tuple[float, float, float]] = {}
+        self._length = 0
+
+    def read_invocations(self, table: Table) -> None:
+        """Add a day: a column for each minute, called ``1`` or ``minute_1`` and so on."""
+        function = table.index("invocations", "HashFunction")
+        columns = [
+            (int(name.removeprefix("minute_")) - 1, index)
+            for index, name in enumerate(table.columns)
+            if name.removeprefix("minute_").isascii() and name.removeprefix("minute_").isdigit()
+        ]
+        minutes = [minute for minute, _ in columns]
+        if minutes != list(range(len(minutes))) or len(minutes) > 1_440:
+            raise InputError(f"{table.path}:1: minutes: must be 1, 2 and so on, at most 1440")
+        seen: set[bytes] = set()
+        for row in table.rows():
+            self._row(row, row.cells[function].strip(), columns, seen)
+        self._length += len(minutes)
+
+    def _row(
+        self, row: Row, function: str, columns: list[tuple[int, int]], seen: set[bytes]
+    ) -> None:
+        if not function:
+            self.report.dropped("rows without a function", "left out", row.place)
+            return
+        key = hashlib.blake2b(function.encode(), digest_size=8).digest()
+        if key in seen:
+            self.report.understood("rows of a function that has another (other trigger): added")
+        seen.add(key)
+        counts: Counter[int] = Counter()
+        wrong = 0
+        for minute, index in columns:
+            cell = row.cells[index]
+            if cell == "0":
+                continue
+            count = number(cell)
+            if count is None or count < 0 or count != int(count):
+                wrong += 1
+            elif count:
+                counts[self._length + minute] = int(count)
+        self.report.dropped(
+            "counts that are no whole number from 0 on", "taken for 0", row.place, wrong
+        )
+        self.report.understood("rows of invocations")
+        self._count(function, counts)
+
+    def _count(self, function: str, counts: Counter[int]) -> None:
+        self._totals[function] += counts.total()
+        if len(self._totals) > _MOST_FUNCTIONS:
+            raise InputError(f"invocations: has more than {_MOST_FUNCTIONS} functions")
+        if function in self._lost:
+            return
+        self._minutes.setdefault(function, Counter()).update(counts)
+        if len(self._minutes) > 2 * self._hold:
+            ranked = sorted(self._minutes, key=lambda name: (-self._totals[name], name))
+            for name in ranked[self._hold :]:
+                self._lost.add(name)
+                del self._minutes[name]
+
+    def read_durations(self, table: Table) -> None:
+        """Add durations: of several rows of a function, weighted by their counts."""
+        function, mean, median, count = (
+            table.index("durations", name)
+            for name in ("HashFunction", "Average", "percentile_Average_50", "Count")
+        )
+        for row in table.rows():
+            read = [number(row.cells[index]) for index in (mean, median, count)]
+            mean_ms, median_ms, weight = (-1.0 if each is None else each for each in read)
+            if mean_ms < 0 or median_ms < 0 or weight <= 0 or not row.cells[function].strip():
+                self.report.dropped(
+                    "durations that are negative, not a number or of no invocation",
+                    "left out",
+                    row.place,
+                )
+                continue
+            self.report.understood("rows of durations")
+            if mean_ms == 0 or median_ms == 0:
+                self.report.guessed("durations of 0 ms", "taken for 0.5 ms", row.place)
+            name = row.cells[function].strip()
+            before = self._durations.get(name, (0.0, 0.0, 0.0))
+            if before[0]:
+                self.report.guessed(
+                    "durations of a function that has others", "weighted by counts", row.place
+                )
+            elif len(self._durations) >= _MOST_FUNCTIONS:
+                raise InputError(f"{row.place}: has more than {_MOST_FUNCTIONS} functions")
+            self._durations[name] = (
+                before[0] + weight,
+                before[1] + weight * (mean_ms or 0.5),
+                before[2] + weight * (median_ms or 0.5),
+            )
+
+    def read_memory(self, table: Table) -> None:
+        """Count rows of memory, which a workload has no place for."""
+        for row in table.rows():
+            self.report.dropped("rows of memory", "left out: not part of a workload", row.place)
+
+    def totals(self) -> Mapping[str, int]:
+        """The number of invocations of each function that has any, and whose minutes are held.
+
+        Functions without held minutes had fewer invocations when they were dropped.
+        """
+        gone = sum(self._totals[name] for name in self._lost)
+        why = "not in the workload"
+        self.report.left_out("functions with few invocations", why, len(self._lost))
+        self.report.left_out("invocations of functions with few invocations", why, gone)
+        found = {name: self._totals[name] for name in self._minutes if self._totals[name]}
+        idle = len(self._minutes) - len(found)
+        self.report.left_out("functions without an invocation", why, idle)
+        return found
+
+    def minutes(self, function: str) -> Mapping[int, int]:
+        """The invocations of `function` in each minute, counted from 0, that has any."""
+        return self._minutes[function]
+
+    def length(self) -> int:
+        """The length of all days in minutes."""
+        return self._length
+
+    def duration_ms(self, function: str, kind: str) -> float | None:
+        """The median or mean duration of `function`, or None if it is not known."""
+        weight, mean, median = self._durations.get(function, (0.0, 0.0, 0.0))
+        return (median if kind == "median" else mean) / weight if weight else None

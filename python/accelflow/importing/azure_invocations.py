@@ -1,0 +1,95 @@
+"""Azure's table of 2021: one row for each invocation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from accelflow.errors import InputError
+from accelflow.importing.numbers import Quantiles, number
+from accelflow.importing.report import Report
+from accelflow.importing.sources import Table
+
+__all__ = ["Invocations"]
+
+#: Azure's table has some 400 functions, in two weeks of 1,440 minutes a day.
+_MOST_MINUTES: Final = 10_000_000
+_MOST_FUNCTIONS: Final = 100_000
+
+#: A hundred years; beyond it, a number is no time in seconds.
+_LATEST_S: Final = 3.2e9
+
+#: Beyond every minute.
+_NEVER: Final = 1 << 62
+
+
+class Invocations:
+    """Functions with the minutes in which their invocations began."""
+
+    def __init__(self, report: Report) -> None:
+        """Begin without rows."""
+        self.report = report
+        self._minutes: dict[str, Counter[int]] = {}
+        self._durations: dict[str, Quantiles] = {}
+        self._held = 0
+        self._first, self._last = _NEVER, -_NEVER
+
+    def read(self, table: Table) -> None:
+        """Add invocations, in any order.
+
+        Raises InputError for more functions or minutes than a trace of a hundred days has.
+        """
+        columns = [
+            table.index("invocations", name)
+            for name in ("app", "func", "end_timestamp", "duration")
+        ]
+        for row in table.rows():
+            app, func, end, length = (row.cells[column].strip() for column in columns)
+            end_s, duration_s = number(end), number(length)
+            if not func or end_s is None or abs(end_s) > _LATEST_S:
+                self.report.dropped(
+                    "invocations without a function or a time", "left out", row.place
+                )
+                continue
+            if duration_s is None or duration_s < 0 or duration_s > _LATEST_S:
+                self.report.dropped(
+                    "durations that are negative or no number", "left out", row.place
+                )
+                continue
+            if duration_s == 0:
+                self.report.guessed("durations of 0 s", "taken for 0.5 ms", row.place)
+            if end_s < duration_s:
+                self.report.understood("invocations that began before the trace")
+            self.report.understood("invocations")
+            minute = int((end_s - duration_s) // 60)
+            self._add(f"{app}.{func}" if app else func, minute, 1e3 * (duration_s or 5e-4))
+
+    def _add(self, name: str, minute: int, duration_ms: float) -> None:
+        minutes = self._minutes.setdefault(name, Counter())
+        self._held += minute not in minutes
+        if self._held > _MOST_MINUTES or len(self._minutes) > _MOST_FUNCTIONS:
+            raise InputError(
+                f"invocations: have more than {_MOST_FUNCTIONS} functions, or {_MOST_MINUTES}"
+                " minutes of functions"
+            )
+        minutes[minute] += 1
+        self._first, self._last = min(self._first, minute), max(self._last, minute)
+        self._durations.setdefault(name, Quantiles()).add(duration_ms)
+
+    def totals(self) -> Mapping[str, int]:
+        """The number of invocations of each function."""
+        return {name: minutes.total() for name, minutes in self._minutes.items()}
+
+    def minutes(self, function: str) -> Mapping[int, int]:
+        """The invocations of `function` in each minute that has any; the first of all is 0."""
+        return {minute - self._first: n for minute, n in self._minutes[function].items()}
+
+    def length(self) -> int:
+        """The number of minutes from the first to the last invocation."""
+        return self._last - self._first + 1
+
+    def duration_ms(self, function: str, kind: str) -> float | None:
+        """The median or mean duration of `function`."""
+        durations = self._durations[function]
+        return durations.at(0.5) if kind == "median" else durations.mean

@@ -1,0 +1,82 @@
+"""Measured response times beside those of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.errors import InputError, refused
+from accelflow.files import parse_json, read_text, why
+from accelflow.importing.latencies import Measured
+from accelflow.report.results import Comparison, ServiceResult
+
+__all__ = ["compared"]
+
+#: The figures that both sides may have: name, percent (None for the mean), key of a comparison.
+_FIGURES: Final = (
+    ("mean", None, "mean_us"),
+    ("P50", 50.0, "p50_us"),
+    ("P99", 99.0, "p99_us"),
+    ("P99.9", 99.9, "p999_us"),
+)
+
+
+def compared(
+    measured: Sequence[Measured], results: Path, service: str | None
+) -> list[dict[str, Any]]:
+    """Rows of measured and simulated response times, for each orchestrator.
+
+    `results` is the JSON of ``accelflow compare --json``. A measurement belongs to the service of
+    its name, or all of them to `service`. Raises InputError for another file, an unknown service,
+    and without a service for a measurement.
+    """
+    comparison = _comparison(results)
+    names = comparison.service_names
+    if service is not None and service not in names:
+        raise refused("--service", service, known=names)
+    rows: list[dict[str, Any]] = []
+    for each in measured:
+        name = service or (each.name if each.name in names else None)
+        if name is None and len(names) == 1:
+            name = names[0]
+        if name is None:
+            raise InputError(
+                f"--service: must say which service {each.name!r} is: {', '.join(names)}"
+            )
+        for system in comparison.systems:
+            if (result := system.service(name)) is not None:
+                rows += _rows(each, system.orchestrator, result)
+    return rows
+
+
+def _rows(measured: Measured, orchestrator: str, result: ServiceResult) -> list[dict[str, Any]]:
+    found = []
+    for figure, percent, key in _FIGURES:
+        ours = getattr(result, key)
+        theirs = measured.mean_us if percent is None else measured.percentiles_us.get(percent)
+        if ours is None or theirs is None:
+            continue
+        found.append(
+            {
+                "measured": measured.name,
+                "service": result.service,
+                "orchestrator": orchestrator,
+                "figure": figure,
+                "measured_us": theirs,
+                "simulated_us": ours,
+                "ratio": ours / theirs if theirs else None,
+            }
+        )
+    return found
+
+
+def _comparison(path: Path) -> Comparison:
+    try:
+        tree = parse_json(read_text(path))
+        if not isinstance(tree, dict):
+            raise InputError("must be an object")
+        return Comparison.from_dict(tree)
+    except (OSError, ValueError, InputError) as error:
+        reason = str(error) if isinstance(error, InputError) else why(error)
+        raise InputError(f"{path}: {reason}") from error

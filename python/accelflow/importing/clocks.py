@@ -1,0 +1,124 @@
+"""Times in columns of tables: relative or absolute numbers, and dates with or without a zone."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from accelflow.errors import InputError, refused
+from accelflow.importing.numbers import number
+from accelflow.importing.report import Report
+
+__all__ = ["UNITS", "Clock", "unit_of"]
+
+#: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
+UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
+
+_HOUR_NS: Final = 3_600_000_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+#: Three centuries: beyond it, a number is not a time in the unit that is declared.
+_LIMIT_NS: Final = 9_000_000_000_000_000_000
+
+
+def unit_of(column: str) -> str | None:
+    """The unit that the name of a column declares: ``time_ms`` is in milliseconds."""
+    end = column.lower().rpartition("_")[2]
+    if end in UNITS and end != "iso":
+        return end
+    return "iso" if column.lower() in {"timestamp", "datetime", "date", "time_iso"} else None
+
+
+class Clock:
+    """Reads times of one column as whole nanoseconds, and counts what is wrong with them."""
+
+    def __init__(self, unit: str, report: Report, zone: str | None = None) -> None:
+        """Read times of `unit`; dates without a zone are in `zone`, or else in UTC.
+
+        Raises InputError for a zone that is not known.
+        """
+        self._report = report
+        self._scale = UNITS[unit]
+        self._zone = _zone(zone) if zone else None
+        self._read: Callable[[str, str], int | None] = self._date if unit == "iso" else self._plain
+        self._before: int | None = None
+
+    def read(self, text: str, place: str) -> int | None:
+        """The time that `text` says, or None, which is then counted as dropped."""
+        time_ns = self._read(text.strip(), place)
+        if time_ns is None or abs(time_ns) > _LIMIT_NS:
+            self._report.dropped("times that are none", "their rows are left out", place)
+            return None
+        return time_ns
+
+    def _plain(self, text: str, _: str) -> int | None:
+        try:
+            return int(text) * self._scale  # exact, unlike floats, for nanoseconds since 1970
+        except ValueError:
+            value = number(text)
+            return None if value is None else round(value * self._scale)
+
+    def _date(self, text: str, place: str) -> int | None:
+        try:
+            date = datetime.fromisoformat(text)
+            return _ns(self._placed(date, place) if date.tzinfo is None else date)
+        except (ValueError, OverflowError):  # a change of the clocks in the year 1 or 9999
+            return None
+
+    def _placed(self, date: datetime, place: str) -> datetime:
+        """`date` with a zone; the second time of an hour that begins again follows the first."""
+        if self._zone is None:
+            self._report.guessed("dates without a time zone", "taken for UTC; see --zone", place)
+            self._name_jump(date, place)
+            return date.replace(tzinfo=UTC)
+        local = date.replace(tzinfo=self._zone)
+        if local.utcoffset() != local.replace(fold=1).utcoffset():
+            local = self._in_change(local, place)
+        self._before = _ns(local)
+        return local
+
+    def _in_change(self, local: datetime, place: str) -> datetime:
+        """A time that the change of the clocks skips or repeats."""
+        back = local.astimezone(UTC).astimezone(self._zone).replace(tzinfo=None)
+        if back != local.replace(tzinfo=None):
+            self._report.guessed(
+                "times that the clocks skip (daylight saving time begins)",
+                "taken for an hour later",
+                place,
+            )
+            return local
+        self._report.guessed(
+            "times that the clocks show twice (daylight saving time ends)",
+            "the first until times go back, then the second",
+            place,
+        )
+        again = self._before is not None and _ns(local) < self._before
+        return local.replace(fold=1) if again else local
+
+    def _name_jump(self, date: datetime, place: str) -> None:
+        now = _ns(date.replace(tzinfo=UTC))
+        jump = 0 if self._before is None else self._before - now
+        if 0.9 * _HOUR_NS < jump <= 1.01 * _HOUR_NS:
+            self._report.guessed(
+                "jumps back by an hour in dates without a time zone",
+                "taken as they are; if daylight saving time ended there, give --zone",
+                place,
+            )
+        self._before = now
+
+
+def _ns(date: datetime) -> int:
+    return (date - _EPOCH) // timedelta(microseconds=1) * 1_000
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        known = zoneinfo.available_timezones()
+        if not known:
+            raise InputError(f"--zone {name}: this machine has no table of time zones") from None
+        near = known if len(known) < 30 else {each for each in known if "/" in each}
+        raise refused("--zone", name, "must be a time zone such as Europe/Berlin", near) from None

@@ -1,0 +1,187 @@
+"""Costs of the nine operations and application time, from a profile and a number of requests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from accelflow.errors import InputError, positive_number, refused
+from accelflow.importing.numbers import rounded
+from accelflow.importing.operation_rules import APPLICATION, PAIRS, OperationRules
+from accelflow.importing.path_operations import OPERATIONS, operations_of
+from accelflow.importing.report import PLACES, Report
+from accelflow.importing.sampled import Asked, Tally, read_profiles
+from accelflow.importing.workloads import Imported, Tree, read_workload, service_of
+from accelflow.profiles import OTHER
+
+__all__ = ["Options", "import_costs"]
+
+_MOST: Final = 1e15
+
+#: The longest application time of a workload.
+_MOST_APP_US: Final = 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Whose costs, and what the profile does not say.
+
+    `requests` were served while it was taken, or `rate_rps` for `duration_s` seconds. `cores` is
+    the mean number of busy cores in that time; profiles weighed by time need it not.
+    """
+
+    into: Path
+    service: str
+    requests: float | None = None
+    rate_rps: float | None = None
+    duration_s: float | None = None
+    cores: float | None = None
+    rules: Path | None = None
+    asked: Asked = field(default_factory=Asked)
+
+
+def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Options) -> Imported:
+    """Read profiles and set costs and application time of a service of a workload.
+
+    The cost of an operation is its share of the time, times cores and duration, by requests and
+    operations a request. Raises InputError for profiles, workloads and options that do not say
+    enough.
+    """
+    tree = read_workload(options.into)
+    service = service_of(tree, options.service)
+    place = f"{options.into}: {options.service}"
+    counts = operations_of(service, place)
+    if not counts:
+        raise InputError(f"{place}.path: has no operation: must have at least one")
+    requests = _requests(options)
+    tally = read_profiles(kind, paths, OperationRules.read(options.rules), options.asked, report)
+    time_ns = _time_ns(tally, options)
+    parts = _Parts(tally, counts, report)
+    scale = time_ns / tally.weights.total() / requests
+    service["costs"] = {"source": "operations", **parts.costs(scale)}
+    _set_application(service, parts.application * scale / 1e3, report)
+    report.understood("nanoseconds of cores in the profile", round(time_ns))
+    report.understood("requests in the profile", round(requests))
+    return Imported(tree)
+
+
+def _requests(options: Options) -> float:
+    given = options.requests is not None, options.rate_rps is not None
+    if given == (True, False):
+        return positive_number("--requests", options.requests or 0, _MOST)
+    if given == (False, True) and options.duration_s is not None:
+        rate = positive_number("--rate", options.rate_rps or 0, _MOST)
+        return rate * positive_number("--duration", options.duration_s, _MOST)
+    raise InputError(
+        "--requests: must be given, the requests served while profiling; or --rate and --duration"
+    )
+
+
+def _time_ns(tally: Tally, options: Options) -> float:
+    """The time of all samples: their own if they are weighed by it, else cores and duration."""
+    if tally.unit_ns is not None:
+        if options.cores is not None:
+            raise refused(
+                "--cores", options.cores, "must be left out: the profile is weighed by time"
+            )
+        return tally.weights.total() * tally.unit_ns
+    if options.cores is None or options.duration_s is None:
+        raise InputError(
+            "--cores: must be given with --duration, the mean number of busy cores: the profile is"
+            " not weighed by time"
+        )
+    cores = positive_number("--cores", options.cores, 1e6)
+    return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9
+
+
+class _Parts:
+    """The weight of each operation of a path, with the number of its samples."""
+
+    def __init__(self, tally: Tally, counts: dict[str, float], report: Report) -> None:
+        self.report, self.counts, self.tally = report, counts, tally
+        self.weights: dict[str, float] = dict.fromkeys(counts, 0.0)
+        self.samples: dict[str, float] = dict.fromkeys(counts, 0.0)
+        self.application = float(tally.weights[APPLICATION])
+        report.understood("samples of functions of the application", tally.samples[APPLICATION])
+        for name in OPERATIONS:
+            self._take((name,), name)
+        for name, pair in PAIRS.items():
+            self._take(pair, name)
+        self._take_others()
+
+    def _take(self, names: tuple[str, ...], category: str) -> None:
+        """Give the samples of `category` to those of the operations `names` that the path has."""
+        samples, weight = self.tally.samples[category], self.tally.weights[category]
+        used = [name for name in names if name in self.counts]
+        either = " or ".join(names)
+        if not used:
+            self.report.guessed(
+                f"samples of {either}, which the path does not have",
+                "counted as application time",
+                count=samples,
+            )
+            self.application += weight
+            return
+        for name in used:
+            self.weights[name] += weight / len(used)
+            self.samples[name] += samples / len(used)
+        if len(names) == 1:
+            self.report.understood(f"samples of {either}", samples)
+        else:
+            share = f"half to each of {either}" if len(used) > 1 else f"all to {used[0]}"
+            self.report.guessed(f"samples of {either}, which?", share, count=samples)
+
+    def _take_others(self) -> None:
+        """Count what no rule knows as application time, and name the heaviest functions."""
+        what, done = "samples of functions that no rule knows", "counted as application time"
+        samples, weight = self.tally.samples[OTHER], self.tally.weights[OTHER]
+        self.application += weight
+        heaviest = sorted(self.tally.unknown.items(), key=lambda item: (-item[1], item[0]))
+        total = self.tally.weights.total()
+        named = [f"{name} ({100 * each / total:.1f} %)" for name, each in heaviest[:PLACES]]
+        self.report.guessed(what, done, ", ".join(named), count=samples)
+
+    def costs(self, scale: float) -> Tree:
+        """The table of each operation; `scale` is the time of a weight of 1 in a request, in ns."""
+        tables: Tree = {}
+        lightest = self.tally.weights.total() / max(self.tally.samples.total(), 1)
+        for name, count in self.counts.items():
+            weight, samples = self.weights[name], self.samples[name]
+            if not weight:
+                self.report.guessed(
+                    f"samples of {name}, of which there are none",
+                    "one sample: it costs at most about that",
+                )
+                weight, samples = lightest, 1.0
+            tables[name] = {
+                "ns": rounded(min(weight * scale / count, 1e12)),
+                "ns_per_byte": 0.0,
+                "relative_error": rounded(1 / math.sqrt(max(samples, 1.0))),
+            }
+        return tables
+
+
+def _set_application(service: Tree, app_us: float, report: Report) -> None:
+    """Set the application time of a request, less what phases say of their own."""
+    phases = [phase for phase in service["path"] if isinstance(phase, dict)]
+    own = [phase["cpu_us"] for phase in phases if "cpu_us" in phase]
+    for each in own:
+        if not isinstance(each, int | float) or not 0 <= each <= _MOST_APP_US:
+            raise refused("cpu_us", each, f"must be a time from 0 to {_MOST_APP_US:g} us")
+    if any(phase.get("cpu") is True for phase in phases):
+        service["app_us"] = rounded(min(max(app_us - sum(own), 0.0), _MOST_APP_US))
+        if own:
+            report.guessed(
+                "phases with a time of their own",
+                "kept; the others share the rest of the application time",
+                count=len(own),
+            )
+    else:
+        report.dropped(
+            "application time in us, for which the path has no phase { cpu = true }",
+            "left out",
+            count=max(round(app_us), 1),
+        )

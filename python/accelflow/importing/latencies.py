@@ -1,0 +1,183 @@
+"""Results of load generators: wrk2's output and locust's statistics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.errors import InputError
+from accelflow.importing.numbers import number
+from accelflow.importing.report import Report
+from accelflow.importing.sources import Table, lines_of
+
+__all__ = ["Measured", "read_latencies"]
+
+_UNITS_US: Final = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
+_TIME: Final = r"(?P<value>\d+(?:\.\d+)?)(?P<unit>us|ms|s|m|h)"
+_PERCENTILE: Final = re.compile(rf"^\s*(?P<percent>\d+(?:\.\d+)?)%\s+{_TIME}\s*$")
+_SPECTRUM: Final = re.compile(
+    r"^\s*(?P<ms>\d+\.\d+)\s+(?P<share>[01]\.\d+)\s+(?P<count>\d+)\s+(?:\d+\.\d+|inf)\s*$"
+)
+_MEAN: Final = re.compile(r"^#\[Mean\s*=\s*(?P<ms>\d+(?:\.\d+)?),")
+_RATE: Final = re.compile(r"^Requests/sec:\s*(?P<rate>\d+(?:\.\d+)?)\s*$")
+_TOTAL: Final = re.compile(r"^\s*(?P<count>\d+) requests in ")
+_ERRORS: Final = re.compile(
+    r"^\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)\s*$"
+)
+_STATUS: Final = re.compile(r"^\s*Non-2xx or 3xx responses: (\d+)\s*$")
+
+#: Runs in one file, rows of one table: more is not what a load generator writes.
+_MOST: Final = 10_000
+
+
+@dataclass
+class Measured:
+    """Response times of one run or one kind of request, in microseconds."""
+
+    name: str
+    mean_us: float | None = None
+    #: By percent: 50.0, 99.0, 99.9 ...
+    percentiles_us: dict[float, float] = field(default_factory=dict)
+    requests: int | None = None
+    failed: int = 0
+    rate_rps: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The response times as a JSON object."""
+        return {
+            "name": self.name,
+            "requests": self.requests,
+            "failed": self.failed,
+            "rate_rps": self.rate_rps,
+            "mean_us": self.mean_us,
+            "percentiles_us": {f"{p:g}": us for p, us in sorted(self.percentiles_us.items())},
+        }
+
+
+def read_latencies(paths: Sequence[Path], report: Report) -> list[Measured]:
+    """Read files of wrk2 and of locust.
+
+    Raises InputError for other files, and for files without response times.
+    """
+    found: list[Measured] = []
+    for path in paths:
+        with lines_of(path, report) as lines:
+            first = next(((n, text) for n, text in lines if text.strip()), (1, ""))
+            rest = _again(first, lines)
+            if "Request Count" in first[1] and "," in first[1]:
+                found += _locust(Table(path, rest, report), report)
+            else:
+                found += _wrk2(path, rest, report)
+    return found
+
+
+def _again(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _wrk2(path: Path, lines: Iterator[tuple[int, str]], report: Report) -> list[Measured]:
+    runs: list[Measured] = []
+    for number_, line in lines:
+        if line.startswith("Running ") and " test @ " in line:
+            if len(runs) >= _MOST:
+                raise InputError(f"{path}:{number_}: has more than {_MOST} runs")
+            runs.append(Measured(line.partition(" test @ ")[2].strip()))
+        elif runs:
+            _wrk2_line(runs[-1], line, report, f"{path}:{number_}")
+    if not runs:
+        raise InputError(
+            f"{path}: must be the output of wrk2, which has a line 'Running ... test @ ...', or"
+            " statistics of locust, which have a column Request Count"
+        )
+    for run in runs:
+        if not run.percentiles_us:
+            raise InputError(f"{path}: has no percentiles of {run.name}: run wrk2 with --latency")
+        report.understood("runs of wrk2")
+        report.understood("percentiles", len(run.percentiles_us))
+        if run.requests is None:
+            report.dropped("runs without their number of requests", "kept without it", str(path))
+    return runs
+
+
+def _wrk2_line(run: Measured, line: str, report: Report, place: str) -> None:
+    if found := _PERCENTILE.match(line):
+        percent = float(found["percent"])
+        if percent <= 100:
+            value = float(found["value"]) * _UNITS_US[found["unit"]]
+            # The spectrum below it has more digits.
+            run.percentiles_us.setdefault(percent, value)
+    elif found := _SPECTRUM.match(line):
+        percent = round(100 * float(found["share"]), 6)
+        if percent in run.percentiles_us:
+            run.percentiles_us[percent] = float(found["ms"]) * 1e3
+    elif found := _MEAN.match(line):
+        run.mean_us = float(found["ms"]) * 1e3
+    elif found := _RATE.match(line):
+        run.rate_rps = float(found["rate"])
+    elif (found := _TOTAL.match(line)) and len(found["count"]) < 19:
+        run.requests = int(found["count"])
+    elif found := _ERRORS.match(line):
+        _failed(run, sum(int(each[:18]) for each in found.groups()), report, place)
+    elif found := _STATUS.match(line):
+        _failed(run, int(found[1][:18]), report, place)
+
+
+def _failed(run: Measured, count: int, report: Report, place: str) -> None:
+    run.failed += count
+    report.guessed(
+        "failed requests",
+        "counted; whether the response times have them is not known",
+        place,
+        count,
+    )
+
+
+def _locust(table: Table, report: Report) -> list[Measured]:
+    name = table.index("statistics of locust", "Name")
+    columns = {
+        key: table.index("statistics of locust", *names)
+        for key, names in {
+            "requests": ("Request Count",),
+            "failed": ("Failure Count",),
+            "mean": ("Average Response Time",),
+            "rate": ("Requests/s",),
+        }.items()
+    }
+    percents = {
+        percent: index
+        for index, column in enumerate(table.columns)
+        if column.endswith("%") and (percent := number(column[:-1])) is not None
+    }
+    if not percents:
+        raise InputError(f"{table.path}:1: must have columns of percentiles, such as 50% and 99%")
+    found: list[Measured] = []
+    for row in table.rows():
+        values = {key: number(row.cells[index]) for key, index in columns.items()}
+        requests, failed = values["requests"], values["failed"]
+        if requests is None or failed is None or requests < 0 or failed < 0:
+            report.dropped("rows without a number of requests", "left out", row.place)
+            continue
+        times = {p: number(row.cells[index]) for p, index in percents.items()}
+        known = {p: 1e3 * ms for p, ms in times.items() if ms is not None and ms >= 0}
+        if not known:
+            report.dropped("rows without response times", "left out", row.place)
+            continue
+        if len(found) >= _MOST:
+            raise InputError(f"{row.place}: has more than {_MOST} rows")
+        mean, rate = values["mean"], values["rate"]
+        measured = Measured(
+            row.cells[name].strip(), None if mean is None else 1e3 * mean, known, int(requests)
+        )
+        measured.rate_rps = rate
+        found.append(measured)
+        report.understood("rows of locust")
+        report.understood("percentiles", len(known))
+        if failed:
+            _failed(measured, int(failed), report, row.place)
+    if not found:
+        raise InputError(f"{table.path}: has no usable row: must have at least one")
+    return found

@@ -1,0 +1,95 @@
+"""Numbers of tables, and quantiles of many of them in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Final
+
+__all__ = ["SHARES", "Quantiles", "number", "rounded"]
+
+#: Neighbouring buckets differ by 1 %, so a quantile is off by at most half of that.
+_GROWTH: Final = math.log(1.01)
+
+_LIMIT: Final = 1e18
+
+_EXACT: Final = 1_000
+
+#: Below the bucket of every number above 0.
+_ZERO: Final = -1_000_000
+
+#: The shares of a workload's quantile tables.
+SHARES: Final = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+
+
+def number(text: str) -> float | None:
+    """The finite number that `text` says, or None."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) <= _LIMIT else None
+
+
+def rounded(value: float) -> float:
+    """`value` with six significant digits, for files that people read."""
+    return float(f"{value:.6g}")
+
+
+class Quantiles:
+    """The distribution of numbers from 0 on: exact up to 1,000 different ones, then within 0.5 %.
+
+    Memory is bounded, whatever the number of values; equal values in any order give equal results.
+    """
+
+    def __init__(self) -> None:
+        """Begin without values."""
+        self._exact: Counter[float] | None = Counter()
+        self._buckets: Counter[int] = Counter()
+        self.count = 0
+        self.sum = 0.0
+
+    def add(self, value: float, count: int = 1) -> None:
+        """Count `value`, at least 0, `count` times."""
+        self.count += count
+        self.sum += value * count
+        if self._exact is None:
+            self._buckets[_bucket(value)] += count
+            return
+        self._exact[value] += count
+        if len(self._exact) > _EXACT:
+            for each, times in self._exact.items():
+                self._buckets[_bucket(each)] += times
+            self._exact = None
+
+    @property
+    def mean(self) -> float:
+        """The arithmetic mean; 0 without values."""
+        return self.sum / self.count if self.count else 0.0
+
+    def at(self, share: float) -> float:
+        """The value that `share` of the values, from 0 to 1, do not exceed; 0 without values."""
+        return self.table((share,))[0][1]
+
+    def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:
+        """Pairs of a share and its value, for a workload's quantile table; `shares` must ascend."""
+        exact = self._exact is not None
+        counts = self._exact if self._exact is not None else self._buckets
+        values = iter(sorted(counts))
+        value, seen, rows = 0.0, 0, []
+        for share in shares:
+            rank = max(1, math.ceil(share * self.count))
+            while seen < rank and seen < self.count:
+                key = next(values)
+                seen += counts[key]  # type: ignore[index] # a key of the counter it came from
+                value = key if exact else _middle(key)
+            rows.append([share, rounded(value)])
+        return rows
+
+
+def _bucket(value: float) -> int:
+    return round(math.log(value) / _GROWTH) if value > 0 else _ZERO
+
+
+def _middle(bucket: float) -> float:
+    return 0.0 if bucket == _ZERO else math.exp(bucket * _GROWTH)

@@ -1,0 +1,75 @@
+"""Rules that sort stacks into the nine operations."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from accelflow.errors import InputError, refused
+from accelflow.files import parse_toml, read_text, why
+from accelflow.importing.path_operations import OPERATIONS
+from accelflow.profiles import OTHER, Rules
+from accelflow.profiles.rules import RUNTIME, Functional, patterns
+
+__all__ = ["APPLICATION", "DEFAULT", "PAIRS", "OperationRules"]
+
+#: The category of functions that are known to be the application's.
+APPLICATION: Final = "application"
+
+#: Operations that a function may be, joined by +, whose time is then split.
+PAIRS: Final = {
+    "Encr+Decr": ("Encr", "Decr"),
+    "Ser+Dser": ("Ser", "Dser"),
+    "Cmp+Dcmp": ("Cmp", "Dcmp"),
+}
+
+#: The built-in rules, in the form of a file.
+DEFAULT: Final = (Path(__file__).parent / "operations.toml").read_text(encoding="utf-8")
+
+_TABLES: Final = {
+    "operation": (*OPERATIONS, *PAIRS, APPLICATION),
+    "dispatcher": (*OPERATIONS, OTHER, RUNTIME),
+}
+
+
+class OperationRules:
+    """Regular expressions for each operation, in the order in which they are tried."""
+
+    def __init__(self, text: str, place: str) -> None:
+        """Read TOML with the tables [operation] and [dispatcher]; `place` is for messages.
+
+        Raises InputError for text that is not TOML, for unknown tables and operations, and for
+        values of another form.
+        """
+        try:
+            tree = parse_toml(text)
+        except ValueError as error:
+            raise InputError(f"{place}: {error}") from error
+        for name in tree:
+            if name not in _TABLES:
+                raise refused(f"{place}: table", name, known=_TABLES)
+        tables = {
+            name: patterns(tree.get(name, {}), known, f"{place}: {name}")
+            for name, known in _TABLES.items()
+        }
+        # Copies, locks and system calls of a dispatcher are its own work, as for `profile`.
+        rules = Rules(Rules.default().leaf, tables["operation"], tables["dispatcher"])
+        self.of: Final = lru_cache(maxsize=1 << 16)(rules.functionality_of)
+
+    @classmethod
+    def read(cls, path: Path | None) -> OperationRules:
+        """The rules in the file `path`, or the built-in ones. Raises InputError."""
+        if path is None:
+            return cls(DEFAULT, "built-in rules")
+        try:
+            return cls(read_text(path), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: {why(error)}") from error
+
+    def sort(self, stack: tuple[str, ...]) -> Functional:
+        """The operation of `stack`, whose last frame is the innermost, and the function to name.
+
+        The category is an operation, a key of `PAIRS`, `APPLICATION`, or `OTHER` if no rule has it.
+        """
+        return self.of(stack)

@@ -1,0 +1,138 @@
+"""The number of each accelerator's operations in a request, from the path of a service."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import InputError, TraceError, refused
+from accelflow.importing.workloads import Tree
+
+__all__ = ["OPERATIONS", "operations_of"]
+
+#: The nine operations, in the paper's order.
+OPERATIONS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
+
+#: Fields with odds in one chain; all combinations are walked.
+_MOST_ODDS: Final = 10
+
+#: What a field is if nothing is said: the most common path of the templates.
+_USUAL: Final = {"hit": 1, "found": 1}
+
+#: Facts have 64 bits.
+_WIDE: Final = 2**63
+
+Facts = Mapping[str, Mapping[str, int]]
+
+
+def operations_of(service: Tree, place: str) -> dict[str, float]:
+    """The mean number of each operation in a request to `service`, those at 0 left out.
+
+    Fields with odds count as often as they are drawn. Raises InputError, beginning with `place`,
+    for a path that is no list of phases, traces other than the templates, and facts with which a
+    trace cannot proceed.
+    """
+    image = _native.TraceLibrary().link()
+    found: dict[str, float] = defaultdict(float)
+    for chain, where in _chains(service.get("path"), f"{place}.path"):
+        for operation, count in _walked(chain, where, image).items():
+            found[operation] += count
+    return {name: found[name] for name in OPERATIONS if found.get(name, 0) > 0}
+
+
+def _chains(path: Any, place: str) -> Iterator[tuple[Tree, str]]:
+    if not isinstance(path, list):
+        raise refused(place, path, "must be a list of phases")
+    for index, phase in enumerate(path):
+        where = f"{place}[{index}]"
+        if not isinstance(phase, dict):
+            raise refused(where, phase, "must be a phase")
+        if "parallel" in phase:
+            yield from _chains(phase["parallel"], f"{where}.parallel")
+        elif "trace" in phase:
+            yield phase, where
+
+
+def _walked(chain: Tree, place: str, image: _native.TraceImage) -> dict[str, float]:
+    """The mean number of operations of all chains that `chain` stands for."""
+    times = chain.get("times", 1)
+    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= 64:
+        raise refused(f"{place}.times", times, "must be a whole number from 1 to 64")
+    name = chain["trace"]
+    if name not in image.traces:
+        raise refused(f"{place}.trace", name, known=image.traces)
+    facts = _table(chain.get("facts", {}), f"{place}.facts", _is_fact)
+    odds = _table(chain.get("odds", {}), f"{place}.odds", _is_probability)
+    found: dict[str, float] = defaultdict(float)
+    for drawn, probability in _drawn(facts, odds, place):
+        try:
+            steps = _steps(image, name, drawn)
+        except TraceError as error:
+            raise InputError(f"{place}: {error}") from error
+        for operation in steps:
+            found[operation] += times * probability
+    return found
+
+
+def _table(given: Any, place: str, allowed: Callable[[Any], bool]) -> dict[str, dict[str, Any]]:
+    if not isinstance(given, dict):
+        raise refused(place, given, "must be a table of traces")
+    for trace, fields in given.items():
+        if not isinstance(fields, dict):
+            raise refused(f"{place}.{trace}", fields, "must be a table of fields")
+        for field, value in fields.items():
+            if not allowed(value):
+                what = "a probability" if allowed is _is_probability else "a whole number"
+                raise refused(f"{place}.{trace}.{field}", value, f"must be {what}")
+    return given
+
+
+def _is_fact(value: Any) -> bool:
+    return isinstance(value, int) and -_WIDE <= value < _WIDE
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
+
+
+def _drawn(
+    facts: dict[str, dict[str, int]], odds: dict[str, dict[str, float]], place: str
+) -> Iterator[tuple[Facts, float]]:
+    """All facts that can be drawn, with their probabilities."""
+    bits = [(trace, field, p) for trace, fields in odds.items() for field, p in fields.items()]
+    if len(bits) > _MOST_ODDS:
+        raise InputError(f"{place}.odds: has {len(bits)} fields: must have at most {_MOST_ODDS}")
+    for values in itertools.product((0, 1), repeat=len(bits)):
+        drawn = {trace: dict(fields) for trace, fields in facts.items()}
+        probability = 1.0
+        for (trace, field, one), value in zip(bits, values, strict=True):
+            drawn.setdefault(trace, {})[field] = value
+            probability *= one if value else 1 - one
+        if probability > 0:
+            yield drawn, probability
+
+
+def _steps(image: _native.TraceImage, name: str, facts: Facts) -> list[str]:
+    """The accelerators that a walk from the trace `name` calls.
+
+    Traces may read the same field of different messages. So each trace is walked with its own facts
+    until the next one begins.
+    """
+    fields = {field: _USUAL.get(field, 0) for field in image.fields}
+    for others in facts.values():
+        fields |= others
+    fields |= facts.get(name, {})
+    found: list[str] = []
+    for kind, target in itertools.islice(image.walk(name, fields), 1, None):
+        if kind == "enter" and target in facts and _differs(facts[target], fields):
+            return found + _steps(image, target, facts)
+        if kind in {"call", "receive"}:
+            found.append(target)
+    return found
+
+
+def _differs(facts: Mapping[str, int], used: Mapping[str, int]) -> bool:
+    return any(used[field] != value for field, value in facts.items())

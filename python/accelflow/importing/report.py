@@ -1,0 +1,124 @@
+"""What an import understood, guessed and dropped, with counts and places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from accelflow.errors import InputError
+
+__all__ = ["SCHEMA", "Line", "Report", "Source"]
+
+#: The name and version of the object that :meth:`Report.as_json` returns.
+SCHEMA: Final = "accelflow.import/1"
+
+#: The number of places that a line names.
+PLACES: Final = 3
+
+
+@dataclass
+class Line:
+    """One kind of finding: what it is, how often, where first, and what was done about it."""
+
+    what: str
+    done: str = ""
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def add(self, count: int, place: str) -> None:
+        """Count `count` more; keep `place` if it is one of the first."""
+        self.count += count
+        if place and len(self.places) < PLACES:
+            self.places.append(place)
+
+    def as_json(self) -> dict[str, Any]:
+        """The line as a JSON object."""
+        return {"what": self.what, "count": self.count, "done": self.done, "places": self.places}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read: its name without folders, its size and its SHA-256."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class Report:
+    """Collects what an importer says about its input.
+
+    With `strict` it refuses the first guess and the first drop with an InputError instead of
+    counting it. What the user asked to leave out (:meth:`left_out`) is no reason to refuse.
+    """
+
+    def __init__(self, kind: str, *, strict: bool = False) -> None:
+        """Begin a report of the importer `kind`."""
+        self.kind = kind
+        self.strict = strict
+        self.sources: list[Source] = []
+        self._lines: dict[str, dict[str, Line]] = {"understood": {}, "guessed": {}, "dropped": {}}
+
+    def understood(self, what: str, count: int = 1) -> None:
+        """Count something that was read as it is meant."""
+        self._add("understood", what, "", "", count)
+
+    def guessed(self, what: str, done: str, place: str = "", count: int = 1) -> None:
+        """Count something that the file does not say; `done` tells what was assumed.
+
+        Raises InputError if the import is strict.
+        """
+        self._refuse(what, done, place, count)
+        self._add("guessed", what, done, place, count)
+
+    def dropped(self, what: str, done: str, place: str = "", count: int = 1) -> None:
+        """Count something that could not be used; `done` tells what became of it.
+
+        Raises InputError if the import is strict.
+        """
+        self._refuse(what, done, place, count)
+        self._add("dropped", what, done, place, count)
+
+    def left_out(self, what: str, why: str, count: int = 1) -> None:
+        """Count something that an option left out."""
+        self._add("dropped", what, why, "", count)
+
+    def lines(self, section: str) -> Sequence[Line]:
+        """The lines of ``understood``, ``guessed`` or ``dropped``, in the order of discovery."""
+        return list(self._lines[section].values())
+
+    def count(self, section: str, what: str) -> int:
+        """How often `what` was counted in `section`; 0 if never."""
+        line = self._lines[section].get(what)
+        return line.count if line else 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as an object of the schema ``accelflow.import/1``."""
+        sections = {
+            name: [line.as_json() for line in lines.values()] for name, lines in self._lines.items()
+        }
+        files = [
+            {"name": source.name, "bytes": source.bytes, "sha256": source.sha256}
+            for source in self.sources
+        ]
+        return {"schema": SCHEMA, "kind": self.kind, "files": files, **sections}
+
+    def origin(self) -> dict[str, Any]:
+        """The table ``origin`` of a workload: kind, files, and counts by text."""
+        files = [{"name": source.name, "sha256": source.sha256} for source in self.sources]
+        counts = {
+            name: {line.what: line.count for line in lines.values()}
+            for name, lines in self._lines.items()
+        }
+        return {"kind": self.kind, "files": files, **counts}
+
+    def _refuse(self, what: str, done: str, place: str, count: int) -> None:
+        if self.strict and count > 0:
+            where = f"{place}: " if place else ""
+            raise InputError(f"{where}{what}: not allowed by --strict; without it, {done}")
+
+    def _add(self, section: str, what: str, done: str, place: str, count: int) -> None:
+        if count > 0:
+            line = self._lines[section].setdefault(what, Line(what, done))
+            line.add(count, place)

@@ -1,0 +1,182 @@
+"""Samples of profiles, sorted into operations while they are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from accelflow.errors import InputError, refused
+from accelflow.importing.operation_rules import OperationRules
+from accelflow.importing.report import Report
+from accelflow.importing.sources import bytes_of, lines_of
+from accelflow.profiles import OTHER
+from accelflow.profiles import perf as perf_script
+from accelflow.profiles import pprof as pprof_format
+from accelflow.profiles.stacks import MAX_BYTES, folded
+
+__all__ = ["KINDS", "Asked", "Tally", "read_profiles"]
+
+#: The kinds of profiles.
+KINDS: Final = ("perf", "pprof", "folded")
+
+#: perf's name of the idle task, whose samples are of no service.
+_IDLE: Final = "swapper"
+
+#: perf's events that count nanoseconds, and pprof's units of time.
+_CLOCKS: Final = ("cpu-clock", "task-clock")
+_UNITS_NS: Final = {"nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
+_COUNT: Final = "samples/count"
+
+#: Distinct functions without a rule whose weight is kept, so that the heaviest can be named.
+_MOST_NAMES: Final = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Which samples of a profile count.
+
+    `process` is perf's command, or the first frame of folded stacks; `label` a key and a text of
+    pprof; `sample_type` an event of perf or a sample type of pprof.
+    """
+
+    process: str | None = None
+    label: tuple[str, str] | None = None
+    sample_type: str | None = None
+
+
+@dataclass
+class Tally:
+    """Weights of the samples of each category, and how many samples that is."""
+
+    weights: Counter[str] = field(default_factory=Counter)
+    samples: Counter[str] = field(default_factory=Counter)
+    #: Weights of functions that no rule knows.
+    unknown: Counter[str] = field(default_factory=Counter)
+    #: The length in ns of a weight of 1, or None if weights are not times.
+    unit_ns: float | None = None
+    unweighed: bool = False
+
+    def add(self, rules: OperationRules, stack: tuple[str, ...], weight: int, samples: int) -> None:
+        """Count `samples` of `stack`, together of `weight`."""
+        sorted_to = rules.sort(stack)
+        self.weights[sorted_to.category] += weight
+        self.samples[sorted_to.category] += samples
+        known = sorted_to.function in self.unknown or len(self.unknown) < _MOST_NAMES
+        if sorted_to.category == OTHER and known:
+            self.unknown[sorted_to.function] += weight
+
+    def merge(self, other: Tally, place: str) -> None:
+        """Add `other`. Raises InputError if its weights are of another kind."""
+        if self.weights and self.unit_ns != other.unit_ns:
+            raise InputError(f"{place}: weights: must be of the same unit as those of other files")
+        self.unit_ns = other.unit_ns
+        for mine, others in (
+            (self.weights, other.weights),
+            (self.samples, other.samples),
+            (self.unknown, other.unknown),
+        ):
+            mine.update(others)
+
+
+def read_profiles(
+    kind: str, paths: Sequence[Path], rules: OperationRules, asked: Asked, report: Report
+) -> Tally:
+    """Read profiles of one `kind`, such as those of several threads or intervals.
+
+    Raises InputError for files of another kind, and for profiles without a sample that is asked
+    for.
+    """
+    readers = {"perf": _perf, "pprof": _pprof, "folded": _folded}
+    total = Tally()
+    for path in paths:
+        total.merge(readers[kind](path, rules, asked, report), str(path))
+    if not total.weights.total():
+        what = "sample" + (f" of {asked.process}" if asked.process else "")
+        raise InputError(f"{', '.join(map(str, paths))}: has no {what}: must have at least one")
+    return total
+
+
+def _perf(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Tally:
+    """Samples of ``perf script``, by event: only at the end it is known which one to weigh by."""
+    tallies: dict[str, Tally] = {}
+    commands: Counter[str] = Counter()
+    with lines_of(path, report) as lines:
+        for sample in perf_script.samples((text for _, text in lines), str(path)):
+            command = sample.stack[0]
+            tally = tallies.setdefault(sample.event, Tally())
+            if asked.process is None and command.startswith(_IDLE):
+                report.left_out("samples of idle cores (swapper)", "not of a service")
+                continue
+            _count_command(commands, command)
+            if asked.process in {None, command}:
+                tally.add(rules, sample.stack[1:], sample.weight, 1)
+                tally.unweighed |= not sample.has_period
+    if not tallies:
+        raise InputError(f"{path}: has no samples: must be the output of 'perf script'")
+    event, added = perf_script.chosen(tuple(tallies), asked.sample_type, str(path))
+    result = Tally()
+    for each in added:
+        result.merge(tallies[each], str(path))
+        result.unweighed |= tallies[each].unweighed
+    if event.partition(":")[0] in _CLOCKS and not result.unweighed:
+        result.unit_ns = 1.0
+    _say_commands(commands, asked, path, report)
+    return result
+
+
+def _pprof(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Tally:
+    data = bytes_of(path, report, MAX_BYTES)
+    weighed = pprof_format.parse(data, str(path), asked.sample_type, asked.label)
+    unit = weighed.sample_type.partition("/")[2]
+    if unit not in _UNITS_NS and weighed.sample_type != _COUNT:
+        raise refused(
+            f"{path}: sample type", weighed.sample_type, "must be times or samples; see --event"
+        )
+    result = Tally(unit_ns=_UNITS_NS.get(unit))
+    for stack, weight in weighed.stacks:
+        result.add(rules, stack, weight, 1)
+    if _COUNT in weighed.sample_types:
+        result.samples.clear()
+        counted = pprof_format.parse(data, str(path), _COUNT, asked.label)
+        for stack, count in counted.stacks:
+            result.samples[rules.sort(stack).category] += count
+    else:
+        report.guessed(
+            "profiles without the type samples/count",
+            "each record is taken for one sample",
+            str(path),
+        )
+    return result
+
+
+def _folded(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Tally:
+    result = Tally()
+    commands: Counter[str] = Counter()
+    with lines_of(path, report) as lines:
+        for stack, weight in folded(lines, str(path)):
+            _count_command(commands, stack[0], weight)
+            if asked.process is None:
+                result.add(rules, stack, weight, weight)
+            elif stack[0] == asked.process:
+                result.add(rules, stack[1:] or stack, weight, weight)
+    _say_commands(commands, asked, path, report)
+    return result
+
+
+def _count_command(commands: Counter[str], command: str, count: int = 1) -> None:
+    if command in commands or len(commands) < _MOST_NAMES:
+        commands[command] += count
+
+
+def _say_commands(commands: Counter[str], asked: Asked, path: Path, report: Report) -> None:
+    """Count what --process leaves out; refuse a process that is not there."""
+    if asked.process is None:
+        report.understood("commands or first frames, of which all count", len(commands))
+        return
+    if asked.process not in commands:
+        raise refused(f"{path}: --process", asked.process, known=sorted(commands))
+    others = commands.total() - commands[asked.process]
+    report.left_out("samples of other processes than --process", "not counted", others)

@@ -1,0 +1,212 @@
+"""Text of any size, line by line: gzipped or not, hashed, with bounded lines."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from accelflow.errors import InputError, refused
+from accelflow.files import why
+from accelflow.importing.report import Report, Source
+
+__all__ = ["Row", "Table", "bytes_of", "each_table", "lines_of", "table_of"]
+
+#: The longest line that is read. Rows of Azure's tables have some ten thousand characters.
+MAX_LINE: Final = 1 << 20
+_GZIP: Final = b"\x1f\x8b"
+
+
+class _Hashed(io.RawIOBase):
+    """A binary file that hashes what is read of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._hash.update(data)
+        self.bytes += len(data)
+        return len(data)
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+@contextmanager
+def _opened(path: Path, report: Report) -> Iterator[Any]:
+    """Open `path` unpacked; at the end, read the rest and add it to the sources of `report`."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            hashed = _Hashed(file)
+            raw = io.BufferedReader(hashed, 1 << 16)
+            packed = raw.peek(2)[:2] == _GZIP
+            yield gzip.GzipFile(fileobj=raw) if packed else raw
+            while raw.read(1 << 16):
+                pass
+            report.sources.append(Source(path.name, hashed.bytes, hashed.digest()))
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+
+
+def bytes_of(path: Path, report: Report, limit: int) -> bytes:
+    """The contents of `path`, unpacked if it is gzipped.
+
+    Raises InputError for a file that cannot be read or has more than `limit` bytes.
+    """
+    with _opened(path, report) as file:
+        data: bytes = file.read(limit + 1)
+        if len(data) > limit:
+            raise InputError(f"{path}: larger than the limit of {limit} bytes")
+    return data
+
+
+@contextmanager
+def lines_of(path: Path, report: Report) -> Iterator[Iterator[tuple[int, str]]]:
+    """Open `path` and yield its lines with their numbers, counted from 1; unpacks gzip.
+
+    Lines keep their ends. The memory used does not depend on the size of the file. At the end, the
+    file is added to the sources of `report`. Raises InputError, also while lines are read, for a
+    file that cannot be read, is not UTF-8, has zero bytes, has a line of more than 1 MiB or is a
+    damaged archive.
+    """
+    with _opened(path, report) as file:
+        yield _numbered(file, str(path))
+
+
+def _numbered(data: IO[bytes], place: str) -> Iterator[tuple[int, str]]:
+    number = 0
+    while True:
+        number += 1
+        line = data.readline(MAX_LINE + 1)
+        if not line:
+            return
+        if len(line) > MAX_LINE:
+            raise InputError(f"{place}:{number}: longer than the limit of {MAX_LINE} bytes a line")
+        if b"\0" in line:
+            hint = ", such as the output of perf script" if line.startswith(b"PERFILE") else ""
+            raise InputError(f"{place}:{number}: has a zero byte: must be text{hint}")
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{place}:{number}: {why(error)}") from error
+        yield number, text.removeprefix("\ufeff") if number == 1 else text
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: its cells, and where it is."""
+
+    cells: Sequence[str]
+    #: The file and the number of the row's last line, counted from 1.
+    place: str
+
+
+class Table:
+    """A CSV table that is read once, row by row.
+
+    `columns` are the names in its first line, without surrounding spaces. Rows with more or fewer
+    cells are dropped and counted in the report, as are empty lines.
+    """
+
+    def __init__(self, path: Path, lines: Iterator[tuple[int, str]], report: Report) -> None:
+        """Read the first line. Raises InputError for a file without one."""
+        self.path = path
+        self._report = report
+        self._number = 0
+        self._reader = csv.reader(self._texts(lines), strict=True)
+        header = self._next()
+        if header is None:
+            raise InputError(f"{path}: is empty: must be a table with the names of its columns")
+        self.columns: tuple[str, ...] = tuple(name.strip() for name in header)
+
+    def _texts(self, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
+        for self._number, text in lines:
+            yield text
+
+    def _next(self) -> list[str] | None:
+        try:
+            for row in self._reader:
+                if any(cell.strip() for cell in row):
+                    return row
+        except csv.Error as error:
+            raise InputError(f"{self.place}: must be a row of CSV: {error}") from error
+        return None
+
+    @property
+    def place(self) -> str:
+        """The file and the line that was read last."""
+        return f"{self.path}:{self._number}"
+
+    def index(self, what: str, *names: str) -> int:
+        """The index of the first of the columns `names` that is there, whatever their case.
+
+        Raises InputError if none is there.
+        """
+        found = self.find(*names)
+        if found is None:
+            wanted = " or ".join(names)
+            there = ", ".join(self.columns)[:200]
+            raise InputError(f"{self.path}:1: {what}: must have a column {wanted}; has {there}")
+        return found
+
+    def find(self, *names: str) -> int | None:
+        """The index of the first of the columns `names` that is there, or None."""
+        lower = [column.lower() for column in self.columns]
+        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
+
+    def named(self, option: str, name: str) -> int:
+        """The index of the column `name`. Raises InputError, for `option`, if it is not there."""
+        if name not in self.columns:
+            raise refused(option, name, known=self.columns)
+        return self.columns.index(name)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows below the first line."""
+        width = len(self.columns)
+        while (cells := self._next()) is not None:
+            if len(cells) == width:
+                yield Row(cells, self.place)
+                continue
+            self._report.dropped(
+                "rows with another number of cells than the first line", "left out", self.place
+            )
+
+
+@contextmanager
+def table_of(path: Path, report: Report) -> Iterator[Table]:
+    """Open the CSV file `path`, gzipped or not, as a :class:`Table`."""
+    with lines_of(path, report) as lines:
+        yield Table(path, lines, report)
+
+
+def each_table(
+    paths: Sequence[Path], report: Report, readers: Mapping[str, tuple[str, ...]], what: str
+) -> Iterator[tuple[str, Table]]:
+    """Open each of `paths` and yield the first of `readers` whose columns it has, with the table.
+
+    Raises InputError for a table that is none of them; `what` says what must be there.
+    """
+    for path in paths:
+        with table_of(path, report) as table:
+            fits: Callable[[str], bool] = lambda kind: all(  # noqa: E731
+                table.find(*column.split("|")) is not None for column in readers[kind]
+            )
+            kind = next((name for name in readers if fits(name)), None)
+            if kind is None:
+                there = ", ".join(table.columns)[:200]
+                raise InputError(f"{path}:1: columns {there}: must be {what}")
+            yield kind, table

@@ -1,0 +1,195 @@
+"""Workload trees (``accelflow.workload/1``): their parts, and reading one that is to be updated."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain as joined
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from accelflow.errors import InputError, refused
+from accelflow.files import parse_json, parse_toml, read_text, why
+from accelflow.importing.numbers import rounded
+
+__all__ = [
+    "CALLS",
+    "FACTS",
+    "LEAST_RATE_RPS",
+    "MOST_PARALLEL",
+    "MOST_RATE_RPS",
+    "MOST_SERVICES",
+    "MOST_TIME_US",
+    "OWNER",
+    "RECEIVE",
+    "SCHEMA",
+    "SEND",
+    "Companions",
+    "Imported",
+    "Tree",
+    "chain",
+    "distinct",
+    "microseconds",
+    "plain_name",
+    "rate_lines",
+    "read_workload",
+    "service_of",
+]
+
+#: The name and version of workload files.
+SCHEMA: Final = "accelflow.workload/1"
+
+Tree: TypeAlias = dict[str, Any]
+
+#: Lines of the files that stand beside a workload, by name.
+Companions: TypeAlias = Mapping[str, Iterable[str]]
+
+#: Facts of the templates on the path without compression, misses and exceptions.
+FACTS: Final[Mapping[str, Mapping[str, int]]] = {
+    "T1": {"compressed": 0},
+    "T5": {"hit": 1, "compressed": 0},
+    "T7": {"exception": 0},
+    "T10": {"exception": 0, "compressed": 0},
+    "T12": {"compressed": 0},
+}
+
+#: Limits of a workload: of services, of chains at once, of times in us, and of rates.
+MOST_SERVICES: Final = 1_000
+MOST_PARALLEL: Final = 64
+MOST_TIME_US: Final = 1e12
+LEAST_RATE_RPS: Final = 0.001
+MOST_RATE_RPS: Final = 1e9
+
+#: Stands for the name of the workload's file at the beginning of a companion's name.
+OWNER: Final = "*"
+
+#: Kinds of calls, and the templates that send the request and receive the answer.
+CALLS: Final[Mapping[str, tuple[str, str]]] = {
+    "rpc": ("T9", "T10"),
+    "http": ("T11", "T12"),
+    "mc": ("T4", "T5"),
+    "db": ("T8", "T7"),
+    "mq": ("T8", "T7"),
+}
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A workload, and the files that belong beside it.
+
+    The tree names companions by their keys, which begin with :data:`OWNER`; writing puts the name
+    of the workload's own file there.
+    """
+
+    tree: Tree
+    #: Lines of text of each companion. They are read once, while the file is written.
+    companions: Companions = field(default_factory=dict)
+
+
+def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
+    """The chain of `times` equal calls of `kind`, a key of :data:`CALLS`, at once.
+
+    `waits_us` is the wait for the answer; without it, the defaults of the workload apply.
+    """
+    sends, receives = CALLS[kind]
+    built: Tree = {"trace": sends, "facts": {receives: dict(FACTS[receives])}}
+    if times > 1:
+        built["times"] = times
+    if waits_us:
+        built["waits"] = {receives: waits_us}
+    return built
+
+
+#: The first and the last phase of a path: the request's arrival and the answer.
+RECEIVE: Final[Tree] = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
+SEND: Final[Tree] = {"trace": "T2"}
+
+
+def rate_lines(
+    rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None
+) -> Iterator[str]:
+    """The lines of a file of rates, of pairs of a start in ns and requests a second.
+
+    `end` is where the data end, and the rate that holds on from there: the mean. Without it, the
+    last rate holds on, and zeros at the end are left out. Rates equal to the one before are too.
+    """
+    yield "start_us,rate_rps"
+    before: float | None = None
+    pause_ns: int | None = None
+    for start_ns, rate in joined(rates, [end] if end else []):
+        rate_rps = rounded(rate)
+        if rate_rps != before and start_ns <= 1e3 * MOST_TIME_US:
+            if rate_rps == 0:
+                pause_ns = start_ns
+            else:
+                if pause_ns is not None and pause_ns != start_ns:
+                    yield f"{microseconds(pause_ns)},0"
+                pause_ns = None
+                yield f"{microseconds(start_ns)},{rate_rps:.12g}"
+        before = rate_rps
+
+
+def microseconds(time_ns: int) -> str:
+    """`time_ns`, at least 0, as a decimal number of microseconds."""
+    whole, rest = divmod(time_ns, 1_000)
+    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
+
+
+def plain_name(text: str, otherwise: str = "imported") -> str:
+    """`text` with letters, digits, ``-`` and ``_`` only, as names of workloads must be."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")[:64] or otherwise
+
+
+def distinct(names: Iterable[str]) -> dict[str, str]:
+    """A plain name of at least eight characters for each of `names`, all different.
+
+    Long identifiers such as hashes keep as many of their first characters as it takes.
+    """
+    names = sorted(set(names))
+    short: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        plain = plain_name(name, "unnamed")
+        ends = (plain[:length] for length in range(8, min(len(plain), 40) + 1))
+        numbered = (f"{plain[:24]}-{count}" for count in range(2, len(names) + 3))
+        candidates = [*ends, *([plain] if len(plain) < 8 else []), *numbered]
+        short[name] = next(each for each in candidates if each not in taken)
+        taken.add(short[name])
+    return short
+
+
+def read_workload(path: Path) -> Tree:
+    """Read a workload file, TOML or JSON, as a tree.
+
+    Raises InputError for a file that cannot be read or is no workload. What is inside of the
+    services is not looked at.
+    """
+    try:
+        text = read_text(path)
+        is_json = text.lstrip().startswith("{")
+        tree = parse_json(text) if is_json else parse_toml(text)
+        # Neither form may hold what the other has not: dates, nan, halves of characters.
+        json.dumps(tree, allow_nan=False, ensure_ascii=False).encode()
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    if tree.get("schema") != SCHEMA:
+        raise refused(f"{path}: schema", tree.get("schema"), f"must be '{SCHEMA}'")
+    services = tree.get("services")
+    if not isinstance(services, list) or not services:
+        raise refused(f"{path}: services", services, "must be a list of tables")
+    for index, service in enumerate(services):
+        if not isinstance(service, dict) or not isinstance(service.get("name"), str):
+            raise refused(f"{path}: services[{index}]", service, "must be a table with a name")
+    found: Tree = tree
+    return found
+
+
+def service_of(tree: Tree, name: str) -> Tree:
+    """The service `name` of `tree`, to be changed. Raises InputError if there is none."""
+    known = [service["name"] for service in tree["services"]]
+    if name not in known:
+        raise refused("--service", name, known=known)
+    found: Tree = tree["services"][known.index(name)]
+    return found

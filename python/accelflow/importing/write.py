@@ -1,0 +1,86 @@
+"""Writes a workload and the files beside it: all of them or none."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from accelflow.errors import refused
+from accelflow.files import write_whole
+from accelflow.importing.report import Report
+from accelflow.importing.workloads import OWNER, Imported, Tree, plain_name
+
+__all__ = ["check_out", "text_of", "write_imported", "write_lines"]
+
+#: Endings of workload files that :func:`text_of` writes.
+ENDINGS = (".json",)
+
+
+def check_out(out: Path) -> None:
+    """Raise InputError unless `out` has the ending of a workload file."""
+    if out.suffix not in ENDINGS:
+        raise refused("--out", str(out), f"must end in {' or '.join(ENDINGS)}")
+
+
+def text_of(tree: dict[str, Any]) -> str:
+    """The text of a workload file."""
+    return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def write_imported(imported: Imported, report: Report, out: Path) -> list[Path]:
+    """Write the workload to `out` and its companions beside it; return all paths.
+
+    The names of companions begin with that of `out`. The files appear when all of them are
+    complete: after an error there is none of them, and files that were there are unchanged.
+    """
+    stem = plain_name(out.stem)
+    names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
+    with tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=out.absolute().parent) as scratch:
+        for key, lines in imported.companions.items():
+            _fill(Path(scratch) / names[key], lines)
+        # Lines come while files are read, so only now the report is complete.
+        tree = _renamed(imported.tree, names)
+        tree["origin"] = _joined(tree.get("origin"), report.origin())
+        (Path(scratch) / "workload").write_text(text_of(tree), encoding="utf-8")
+        for name in names.values():
+            (Path(scratch) / name).replace(out.parent / name)
+        write_whole(out, (Path(scratch) / "workload").replace)
+    return [*(out.parent / name for name in names.values()), out]
+
+
+def write_lines(lines: Iterable[str], out: Path) -> None:
+    """Write `lines` to `out`, whole or not at all."""
+    write_whole(out, lambda scratch: _fill(scratch, lines))
+
+
+def _fill(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for line in lines:
+            file.write(f"{line}\n")
+
+
+def _joined(before: Any, now: Tree) -> Tree:
+    """The origin of a workload that an import updates: what was there, and what came in `now`."""
+    if not isinstance(before, dict) or not isinstance(before.get("kind"), str):
+        return now
+    counts = ("understood", "guessed", "dropped")
+    return {
+        "kind": f"{before['kind']}, {now['kind']}",
+        "files": [*before.get("files", []), *now["files"]],
+        **{name: {**before.get(name, {}), **now[name]} for name in counts},
+    }
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    """A copy of `value` in which companions have their names."""
+    if isinstance(value, dict):
+        return {
+            key: names.get(each, each)
+            if key == "file" and isinstance(each, str)
+            else _renamed(each, names)
+            for key, each in value.items()
+        }
+    return [_renamed(each, names) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,560 @@
+"""`accelflow import`: tables of arrivals and calls, and results of load generators."""
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accelflow import InputError
+from accelflow.cli import program
+from accelflow.cli.failure import run
+from accelflow.importing import (
+    AlibabaOptions,
+    ArrivalsOptions,
+    AzureOptions,
+    Report,
+    import_alibaba,
+    import_azure,
+    read_arrivals,
+    read_latencies,
+)
+from conftest import ROOT
+from workload_form import check_workload
+
+DATA = ROOT / "tests/data/import"
+SHOP = ROOT / "examples/import/shop.json"
+SHARED = Path("/work/shared/data")
+
+
+def table(tmp_path: Path, text: str, name: str = "table.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def arrived(tmp_path: Path, text: str, **options: Any) -> tuple[list[str], float, Report]:
+    """The lines of the companion file, the mean rate and the report."""
+    report = Report("arrivals")
+    with read_arrivals([table(tmp_path, text)], report, ArrivalsOptions(**options)) as found:
+        return list(found.lines()), found.mean_rps, report
+
+
+def counts(report: Report, section: str) -> dict[str, int]:
+    return {line.what: line.count for line in report.lines(section)}
+
+
+# Arrivals.
+
+
+def test_times_are_sorted_shifted_and_every_defect_is_counted(tmp_path: Path) -> None:
+    text = "time_ms\n5\n17.5\n14\n45\n-3\n45\nnan\n\n105\n1,2\n"
+    lines, mean_rps, report = arrived(tmp_path, text)
+    assert lines == ["time_us", "0", "9000", "12500", "40000", "40000", "100000"]
+    assert mean_rps == 5 / 0.1
+    assert counts(report, "understood") == {
+        "rows of times": 6,
+        "arrivals at the time of another (kept)": 1,
+    }
+    assert counts(report, "guessed") == {"times before the one above them": 1}
+    assert counts(report, "dropped") == {
+        "negative times": 1,
+        "times that are none": 1,
+        "rows with another number of cells than the first line": 1,
+    }
+    places = {line.what: line.places for line in report.lines("dropped")}
+    assert places["negative times"] == [f"{tmp_path / 'table.csv'}:6"]
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "values"),
+    [
+        ("time_s", None, ["1", "3"]),
+        ("time_us", None, ["1e6", "3000000"]),
+        ("arrival_ns", None, ["1600000000000000001", "1600000002000000001"]),
+        ("time", "ms", ["1000", "3000"]),
+        ("timestamp", None, ["2026-03-29T00:00:01Z", "2026-03-29T02:00:03+02:00"]),
+    ],
+)
+def test_units_are_declared_by_header_or_option(
+    header: str, unit: str | None, values: list[str], tmp_path: Path
+) -> None:
+    lines, mean_rps, _ = arrived(tmp_path, "\n".join([header, *values]), unit=unit)
+    assert lines == ["time_us", "0", "2000000"]
+    assert mean_rps == 0.5
+
+
+def test_the_hour_that_the_clocks_show_twice_goes_on(tmp_path: Path) -> None:
+    rows = ["02:30", "02:30", "02:59", "02:01"]
+    text = "timestamp\n" + "".join(f"2026-10-25T{row}:00\n" for row in rows)
+    lines, _, report = arrived(tmp_path, text, zone="Europe/Berlin")
+    assert lines == ["time_us", "0", "0", "1740000000", "1860000000"]
+    twice = "times that the clocks show twice (daylight saving time ends)"
+    assert counts(report, "guessed") == {twice: 4}
+    # Without a zone the jump is named, and the times are sorted.
+    text += "2026-10-25T02:01:00\n" * 3
+    lines, _, report = arrived(tmp_path, text)
+    assert lines[-1] == "3480000000"
+    assert counts(report, "guessed") == {
+        "dates without a time zone": 7,
+        "times before the one above them": 1,
+        "jumps back by an hour in dates without a time zone": 1,
+    }
+
+
+def test_the_hour_that_the_clocks_skip_is_counted(tmp_path: Path) -> None:
+    text = "timestamp\n2026-03-29T01:59:00\n2026-03-29T02:30:00\n2026-03-29T03:31:00\n"
+    lines, _, report = arrived(tmp_path, text, zone="Europe/Berlin")
+    assert lines == ["time_us", "0", "1860000000", "1920000000"]
+    skipped = "times that the clocks skip (daylight saving time begins)"
+    assert counts(report, "guessed") == {skipped: 1}
+
+
+def test_gaps_are_named_with_their_length(tmp_path: Path) -> None:
+    times = [*range(0, 100), *range(5_000, 5_100)]
+    lines, _, report = arrived(tmp_path, "time_s\n" + "\n".join(map(str, times)))
+    assert len(lines) == 201
+    (gap,) = report.lines("guessed")
+    assert (gap.count, gap.places) == (1, ["4901 s, 99 s after the first"])
+
+
+def test_counts_become_rates_and_missing_windows_are_empty(tmp_path: Path) -> None:
+    text = "start_s,count\n60,120\n120,60\n300,30\n300,30\n120,60\n360,x\n"
+    lines, mean_rps, report = arrived(tmp_path, text)
+    assert lines == ["start_us,rate_rps", "0,2", "120000000,0", "240000000,1"]
+    assert mean_rps == 300 / 300
+    assert counts(report, "guessed") == {
+        "times before the one above them": 1,
+        "the length of the windows": 1,
+        "counts of the same window": 2,
+        "windows that are missing": 2,
+    }
+    assert counts(report, "dropped") == {"counts that are no number from 0 to 1e9": 1}
+
+
+def test_the_length_of_a_window_can_be_given(tmp_path: Path) -> None:
+    lines, mean_rps, report = arrived(tmp_path, "start_ms,count\n0,30\n", window_s=10)
+    assert lines == ["start_us,rate_rps", "0,3"]
+    assert mean_rps == 3
+    assert not report.lines("guessed")
+
+
+def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> None:
+    lines, mean_rps, _ = arrived(tmp_path, "time_s,rate_rpm\n0,60\n10,180\n40,60\n")
+    assert lines == ["start_us,rate_rps", "0,1", "10000000,3", "40000000,1"]
+    assert mean_rps == (10 * 1 + 30 * 3) / 40
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("time_s\n", "no usable row"),
+        ("time_s\n1\n", "the mean rate = 0"),
+        ("1.5\n2.5\n", "must be the name of a column"),
+        ("when\n1\n", "must have a column"),
+        ("time\n1\n", "must declare its unit"),
+        ("time_s,count,rps\n1,1,1\n", "must be counts or rates, not both"),
+        ("time_s,count\n1,1\n", "--window"),
+        ("time_s,rps\n1,0\n2,0\n", "the mean rate = 0"),
+        ('time_s\n"1\n', "must be a row of CSV"),
+    ],
+)
+def test_tables_that_are_no_arrivals_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        arrived(tmp_path, text)
+
+
+def test_strict_refuses_the_first_guess_and_names_its_place(tmp_path: Path) -> None:
+    path = table(tmp_path, "time_s\n2\n1\n")
+    with pytest.raises(InputError, match=r"table\.csv:3: times before .* not allowed by --strict"):
+        read_arrivals([path], Report("arrivals", strict=True), ArrivalsOptions())
+
+
+def test_more_times_than_memory_holds_are_sorted_in_runs() -> None:
+    from accelflow.importing.runs import Sorted  # noqa: PLC0415 (beside its only test)
+
+    records = Sorted(held=10)
+    keys = [(7 * index) % 101 for index in range(101)]
+    for key in keys:
+        records.add(key, key / 2)
+    assert list(records) == list(records) == [(key, key / 2) for key in range(101)]
+    records.close()
+
+
+# Alibaba's traces.
+
+
+def alibaba(*names: str, **options: Any) -> tuple[dict[str, Any], dict[str, list[str]], Report]:
+    report = Report("alibaba-v2021")
+    paths = [DATA / name for name in names]
+    found = import_alibaba(paths, report, AlibabaOptions(**options))
+    companions = {name: list(lines) for name, lines in found.companions.items()}
+    check_workload(found.tree, companions)
+    return found.tree, companions, report
+
+
+def test_call_graphs_become_services_with_their_most_common_calls() -> None:
+    tree, companions, _ = alibaba("MSCallGraph.csv", "MSRTQps.csv")
+    by_name = {service["name"]: service for service in tree["services"]}
+    assert list(by_name) == ["front-checkout", "stock-reserve", "price-quote"]
+    front = by_name["front-checkout"]
+    # 18 - 6 = 12 (a read of 0 ms), 28 - 2 - 6 = 20, and 9 without the callee's row.
+    assert front["app_us"] == 12_000
+    assert front["method"] == "front./checkout"
+    assert [phase.get("trace") for phase in front["path"]] == [
+        *("T1", None, "T4", None, None, None, "T2")
+    ]
+    parallel = front["path"][4]["parallel"]
+    assert [chain["waits"] for chain in parallel] == [
+        {"T10": {"constant_us": 6_000.0}},  # price, both times
+        {"T10": {"quantiles_us": WAITS_OF_STOCK}},
+    ]
+    assert front["path"][2]["waits"]["T5"]["quantiles_us"][0] == [0.0, 500.0]  # 0 ms
+    assert [p.get("trace") for p in by_name["price-quote"]["path"]] == [
+        "T1",
+        None,
+        "T8",
+        None,
+        "T2",
+    ]
+    assert companions["*-front-checkout.rates.csv"] == [
+        *("start_us,rate_rps", "0,30", "60000000,50", "120000000,40")
+    ]
+    # The callee's share of two calls in 10 s of which the table has 0.5 %.
+    assert by_name["price-quote"]["rate_rps"] == 40
+    assert (front["rate_rps"], by_name["stock-reserve"]["rate_rps"]) == (40, 40)
+
+
+WAITS_OF_STOCK = [
+    *([0.0, 4_000.0], [0.25, 4_000.0], [0.5, 5_000.0], [0.75, 6_000.0]),
+    *([0.9, 6_000.0], [0.99, 6_000.0], [1.0, 6_000.0]),
+]
+
+
+def test_known_defects_of_the_call_graphs_are_named_and_counted() -> None:
+    _, _, report = alibaba("MSCallGraph.csv", "MSRTQps.csv", top=2)
+    understood = counts(report, "understood")
+    assert understood["rows of calls"] == 22
+    assert understood["call graphs"] == 3
+    assert understood["lost names that the call's other row has"] == 1
+    assert counts(report, "dropped") == {
+        "calls of the type userDefined": 1,
+        "calls without traceid, rpcid, timestamp or rt": 1,
+        "rows of other metrics than providerRPC_MCR and HTTP_MCR": 1,
+        "rates that are no number from 0 on": 1,
+        "rows that are there twice": 1,
+        "negative times of calls that have one row": 1,
+        "calls whose caller is not invoked by rpc or http in its trace": 2,
+        "invocations of a microservice whose name is lost": 1,
+        "services beyond --top": 1,
+        "invocations of services beyond --top": 2,
+    }
+    guessed = counts(report, "guessed")
+    what = "invocations with other calls than the most common ones of their service"
+    assert guessed[what] == 1  # the third trace
+    assert guessed["calls of a cache (mc) in the paths"] == 1
+
+
+def test_rates_are_divided_over_the_interfaces_of_a_microservice(tmp_path: Path) -> None:
+    calls = table(
+        tmp_path,
+        "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n"
+        + "".join(f"t{n},{n},0,(?),http,a,{'x' if n else 'y'},3\n" for n in range(4)),
+    )
+    rates = table(
+        tmp_path, "timestamp,msname,msinstanceid,metric,value\n0,a,i,HTTP_MCR,8\n", "rates.csv"
+    )
+    found = import_alibaba([rates, calls], Report("a"), AlibabaOptions())
+    assert {s["name"]: s["rate_rps"] for s in found.tree["services"]} == {"a-x": 6, "a-y": 2}
+
+
+def test_traces_whose_rows_alternate_are_put_together_again(tmp_path: Path) -> None:
+    rows = (DATA / "MSCallGraph.csv").read_text().splitlines()
+    header, *rows = rows
+    mixed = sorted(rows, key=lambda row: (row.split(",")[2], row))  # no longer by trace
+    assert mixed != rows
+    path = table(tmp_path, "\n".join([header, *mixed]))
+    found = import_alibaba([path], Report("a"), AlibabaOptions())
+    assert found.tree["services"] == alibaba("MSCallGraph.csv")[0]["services"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "must be those of MSCallGraph, MSRTQps or MSResource"),
+        ("traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n", "has no call by rpc or http"),
+        (
+            "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\nt,5,0,,rpc,a,x,1\n",
+            "all calls have the same",
+        ),
+    ],
+)
+def test_other_tables_are_refused_as_call_graphs(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        import_alibaba([table(tmp_path, text)], Report("a"), AlibabaOptions())
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the sample of Alibaba's trace is not here")
+def test_real_call_graphs() -> None:
+    report = Report("alibaba-v2021")
+    path = SHARED / "alibaba_v2021_sample/Callgraph.csv"
+    found = import_alibaba([path], report, AlibabaOptions(top=1_000))
+    check_workload(found.tree, {})
+    with path.open() as text:
+        rows = list(csv.DictReader(text))
+    odd = sum(row["rpctype"] == "userDefined" for row in rows)
+    assert report.count("understood", "rows of calls") == len(rows) - odd
+    assert report.count("understood", "call graphs") == len({row["traceid"] for row in rows})
+    assert any(len(service["path"]) > 3 for service in found.tree["services"])
+
+
+# Azure's functions.
+
+
+def azure(*names: str, **options: Any) -> tuple[dict[str, Any], dict[str, list[str]], Report]:
+    report = Report("azure-functions")
+    found = import_azure([DATA / name for name in names], report, AzureOptions(**options))
+    companions = {name: list(lines) for name, lines in found.companions.items()}
+    check_workload(found.tree, companions)
+    return found.tree, companions, report
+
+
+def test_tables_of_2019_become_functions_with_rates_by_the_minute() -> None:
+    tree, companions, report = azure("invocations.csv", "durations.csv", "memory.csv")
+    found = {s["name"]: (s["rate_rps"], s["app_us"]) for s in tree["services"]}
+    assert found == {"f1": (0.75, 20_000), "f2": (0.125, 500), "f4": (0.125, 50_000)}
+    assert companions == {
+        "*-f1.rates.csv": [
+            *("start_us,rate_rps", "0,1", "60000000,0", "180000000,2", "240000000,0.75")
+        ],
+        "*-f2.rates.csv": ["start_us,rate_rps", "0,0.1", "180000000,0.2", "240000000,0.125"],
+        "*-f4.rates.csv": ["start_us,rate_rps", "0,0.5", "60000000,0", "240000000,0.125"],
+    }
+    assert counts(report, "dropped") == {
+        "counts that are no whole number from 0 on": 2,
+        "durations that are negative, not a number or of no invocation": 1,
+        "rows of memory": 1,
+        "functions without an invocation": 1,
+        "functions without a duration": 1,
+    }
+    trigger = "rows of a function that has another (other trigger): added"
+    assert counts(report, "understood")[trigger] == 1
+    assert counts(report, "guessed")["durations of 0 ms"] == 1
+
+
+def test_days_follow_one_another_and_the_busiest_are_taken() -> None:
+    tree, companions, report = azure(
+        "invocations.csv", "durations.csv", "invocations.csv", top=1, duration="mean"
+    )
+    (service,) = tree["services"]
+    assert (service["name"], service["app_us"], service["rate_rps"]) == ("f1", 30_000, 0.75)
+    assert companions["*-f1.rates.csv"][3:6] == ["180000000,2", "240000000,1", "300000000,0"]
+    assert counts(report, "dropped")["functions beyond --top"] == 2
+    assert counts(report, "dropped")["invocations of functions beyond --top"] == 2 * 60
+
+
+def test_functions_of_later_days_may_be_the_busiest(tmp_path: Path) -> None:
+    # Far more functions than are held: the ones with the fewest invocations go.
+    head = "HashOwner,HashApp,HashFunction,1\n"
+    rows = [f"o,a,f{index},{index}\n" for index in range(1_000)]
+    one = table(tmp_path, head + "".join(rows), "one.csv")
+    two = table(tmp_path, head + "o,a,f999,1\no,a,new,5000\n", "two.csv")
+    columns = "HashFunction,Average,Count,percentile_Average_50\n"
+    times = table(tmp_path, columns + "f999,1,1,1\nnew,1,1,1\n", "times.csv")
+    report = Report("azure-functions")
+    found = import_azure([one, two, times], report, AzureOptions(top=2))
+    assert [service["name"] for service in found.tree["services"]] == ["new", "f999"]
+    lost = report.count("dropped", "functions with few invocations")
+    idle = report.count("dropped", "functions without an invocation")
+    assert lost + idle + report.count("dropped", "functions without a duration") == 999
+
+
+def test_invocations_of_2021_become_functions() -> None:
+    tree, companions, report = azure("invocations-2021.csv")
+    found = {s["method"]: (s["rate_rps"], s["app_us"]) for s in tree["services"]}
+    assert found == {"a.f": (0.0166667, 300_000), "a.g": (0.0111111, 500)}
+    assert companions["*-a-g.rates.csv"] == [
+        *("start_us,rate_rps", "0,0.0166667", "60000000,0", "120000000,0.0166667"),
+        "180000000,0.0111111",
+    ]
+    assert counts(report, "dropped") == {"durations that are negative or no number": 2}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["invocations.csv", "invocations-2021.csv"], "of another year"),
+        (["invocations.csv"], "must have invocations and durations"),
+        (["MSRTQps.csv"], "must be those of the tables of 2019"),
+    ],
+)
+def test_tables_that_do_not_belong_together_are_refused(names: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        azure(*names)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the sample of Azure's trace is not here")
+def test_real_functions() -> None:
+    folder = SHARED / "azure_functions_2019_sample"
+    report = Report("azure-functions")
+    files = [folder / name for name in ("500_inv.csv.gz", "500_run.csv", "500_mem.csv")]
+    found = import_azure(files, report, AzureOptions(top=2))
+    with gzip.open(files[0], "rt") as text:
+        totals = sorted(
+            sum(int(count) for name, count in row.items() if name.startswith("minute_"))
+            for row in csv.DictReader(text)
+        )
+    rates = [service["rate_rps"] for service in found.tree["services"]]
+    assert rates == [pytest.approx(total / 86_400, rel=1e-5) for total in (totals[-1], totals[-2])]
+    what = "invocations of functions in the workload"
+    assert report.count("understood", what) == sum(totals[-2:])
+
+
+# Response times of load generators.
+
+
+def test_wrk2_and_locust_are_read_with_their_failures() -> None:
+    report = Report("deathstarbench")
+    found = read_latencies([DATA / "wrk2.txt", DATA / "locust.csv"], report)
+    wrk2, first, *_ = found
+    assert (wrk2.requests, wrk2.failed, wrk2.rate_rps, wrk2.mean_us) == (60_000, 10, 2000.12, 3_002)
+    assert wrk2.percentiles_us[50] == 2_504  # of the spectrum, which has more digits
+    assert wrk2.percentiles_us[99.9] == 20_000
+    assert (first.name, first.requests, first.failed, first.mean_us) == ("UniqId", 1000, 3, 2_500)
+    assert first.percentiles_us[99] == 10_000
+    assert counts(report, "guessed") == {"failed requests": 16}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello\n", "Running 3s test @ x\n", "Request Count,Name\n1,a\n"]
+)
+def test_other_texts_are_no_results_of_load_generators(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        read_latencies([table(tmp_path, text)], Report("deathstarbench"))
+
+
+# The command.
+
+
+def command(*arguments: str | Path) -> int:
+    return run(program, ["import", *map(str, arguments)])
+
+
+def test_arrivals_update_a_workload_and_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop, times = tmp_path / "shop.json", table(tmp_path, "time_s\n0\n1\n2\n")
+    shop.write_bytes(SHOP.read_bytes())
+    arguments = ["arrivals", times, "--into", shop, "--service", "Checkout", "--json"]
+    assert command(*arguments, "--out", shop) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["schema"] == "accelflow.import/1"
+    assert report["understood"] == [{"what": "rows of times", "count": 3, "done": "", "places": []}]
+    companion = tmp_path / "shop-Checkout.times.csv"
+    assert report["written"] == [str(companion), str(shop)]
+    assert companion.read_text() == "time_us\n0\n1000000\n2000000\n"
+    (service,) = json.loads(shop.read_text())["services"]
+    assert service["rate_rps"] == 1
+    assert service["arrivals"] == {"process": "times", "file": companion.name}
+    assert service["path"] == json.loads(SHOP.read_text())["services"][0]["path"]
+    # Again: the same bytes, but for the origin, which has both imports.
+    before = companion.read_bytes()
+    assert command(*arguments, "--out", shop) == 0
+    assert companion.read_bytes() == before
+    assert json.loads(shop.read_text())["origin"]["kind"] == "arrivals, arrivals"
+
+
+def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
+    files = [DATA / "MSCallGraph.csv", DATA / "MSRTQps.csv"]
+    texts = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        assert command("alibaba-v2021", *files, "--out", tmp_path / name / "w.json") == 0
+        texts.append([path.read_bytes() for path in sorted((tmp_path / name).iterdir())])
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == 2
+
+
+def test_gzipped_tables_are_unpacked(tmp_path: Path) -> None:
+    packed = tmp_path / "calls.csv.gz"
+    packed.write_bytes(gzip.compress((DATA / "MSCallGraph.csv").read_bytes()))
+    found = import_alibaba([packed], Report("a"), AlibabaOptions())
+    assert found.tree == alibaba("MSCallGraph.csv")[0]
+
+
+def test_nothing_is_written_after_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = table(tmp_path, (DATA / "MSCallGraph.csv").read_text() + '"never closed\n')
+    assert command("alibaba-v2021", bad, "--out", tmp_path / "w.json") == 2
+    assert "table.csv:26: must be a row of CSV" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "w.txt"], "must end in"),
+        (["alibaba-v2021", "{data}/none.csv", "--out", "{tmp}/w.json"], "No such file"),
+        (["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/x/w.json"], "no folder"),
+        (
+            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--top", "0"],
+            "--top = 0: must be a whole number from 1",
+        ),
+        (
+            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--sampled", "2"],
+            "--sampled = 2.0: must be above 0 and at most 1",
+        ),
+        (
+            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--name", "a b"],
+            "--name = 'a b': must be 1 to 64 letters",
+        ),
+        (
+            ["azure-functions", "{data}/durations.csv", "--out", "{tmp}/w.json", "--duration", "m"],
+            "--duration = 'm': must be median or mean",
+        ),
+        (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.json"], "must end in .csv"),
+        (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv"], "must have a column"),
+        (
+            ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--unit", "min"],
+            "--unit = 'min'",
+        ),
+        (
+            ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--service", "Checkout"],
+            "--into: must be given together with --service",
+        ),
+        (["deathstarbench", "{data}/wrk2.txt", "--against", "{data}/wrk2.txt"], "wrk2.txt:"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_wrong_use_is_one_line_that_says_what_is_allowed(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled = [argument.format(data=DATA, tmp=tmp_path) for argument in arguments]
+    assert command(*filled) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_measurements_stand_beside_a_simulation(
+    tmp_path: Path, made_up_results: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps(made_up_results))
+    assert command("deathstarbench", DATA / "locust.csv", "--against", results, "--json") == 2
+    assert "'Aggregated'" in capsys.readouterr().err
+    arguments = ["deathstarbench", DATA / "wrk2.txt", "--against", results]
+    assert command(*arguments, "--service", "UniqId", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["compared"]
+    ours = {(row["orchestrator"], row["figure"]): row["simulated_us"] for row in rows}
+    assert ours["non_acc", "mean"] == 9 * 30.0
+    assert {row["measured_us"] for row in rows if row["figure"] == "P50"} == {2_504}
+    assert command(*arguments, "--service", "UniqIds") == 2
+    assert "did you mean UniqId?" in capsys.readouterr().err
+    assert command(*arguments, "--service", "UniqId") == 0
+    assert "non_acc" in capsys.readouterr().out
