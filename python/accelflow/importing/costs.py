@@ -63,7 +63,7 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     scale = time_ns / tally.weights.total() / requests
     service["costs"] = {"source": "operations", **parts.costs(scale)}
     _set_application(service, parts.application * scale / 1e3, report)
-    report.understood("nanoseconds of cores in the profile", round(time_ns))
+    report.understood("milliseconds of cores in the profile", round(time_ns / 1e6))
     report.understood("requests in the profile", round(requests))
     return Imported(tree)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import io
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ _HELD: Final = 500_000
 
 _RECORD: Final = struct.Struct("<qd")
 
+_BLOCK: Final = _RECORD.size << 10
+
 Record = tuple[int, float]
 
 
@@ -25,7 +28,9 @@ class Sorted:
         """Begin without records; `held` of them stay in memory."""
         self._held = held
         self._records: list[Record] = []
-        self._runs: list[IO[bytes]] = []
+        self._file: IO[bytes] | None = None
+        #: Where each sorted run of the file begins and ends.
+        self._runs: list[tuple[int, int]] = []
         self.count = 0
 
     def add(self, key: int, value: float = 0.0) -> None:
@@ -38,7 +43,7 @@ class Sorted:
     def __iter__(self) -> Iterator[Record]:
         """Yield all records in order. May be iterated several times, one after the other."""
         self._records.sort()
-        return heapq.merge(self._records, *map(_records_of, self._runs))
+        return heapq.merge(self._records, *map(self._run, self._runs))
 
     def replace(self, records: Iterator[Record]) -> None:
         """Hold `records` instead, which may be made of those that are held."""
@@ -50,24 +55,29 @@ class Sorted:
             made.close()
             raise
         self.close()
-        self._records, self._runs, self.count = made._records, made._runs, made.count
+        self.__dict__.update(made.__dict__)
 
     def close(self) -> None:
-        """Delete the temporary files."""
-        for run in self._runs:
-            run.close()
-        self._runs = []
+        """Delete the temporary file."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._runs = None, []
 
     def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
         self._records.sort()
-        run = tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
-        self._runs.append(run)
+        start = self._file.seek(0, io.SEEK_END)
         for record in self._records:
-            run.write(_RECORD.pack(*record))
+            self._file.write(_RECORD.pack(*record))
+        self._runs.append((start, self._file.tell()))
         self._records = []
 
-
-def _records_of(run: IO[bytes]) -> Iterator[Record]:
-    run.seek(0)
-    while block := run.read(_RECORD.size << 10):
-        yield from _RECORD.iter_unpack(block)
+    def _run(self, place: tuple[int, int]) -> Iterator[Record]:
+        """The records between two places of the file, some of them at a time."""
+        start, end = place
+        while start < end and self._file is not None:
+            self._file.seek(start)  # other runs have been read meanwhile
+            block = self._file.read(min(_BLOCK, end - start))
+            start += len(block)
+            yield from _RECORD.iter_unpack(block)
