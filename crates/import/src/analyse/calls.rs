@@ -1,0 +1,310 @@
+//! The requests of a trace, and the calls that each makes.
+
+use std::collections::HashMap;
+
+use super::tree::Tree;
+use super::{Method, serves};
+use crate::error::ImportError;
+use crate::names::{Name, Names};
+use crate::report::{Findings, Topic};
+use crate::span::{Access, Facts, Kind, Protocol, Span, Store};
+use crate::topics;
+use crate::words::{access_of_words, store_of_word};
+
+/// What a call is, as far as traces differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Class {
+    Rpc,
+    Http,
+    CacheRead,
+    CacheWrite,
+    DatabaseRead,
+    /// A statement that writes, or of which nothing is known.
+    DatabaseWrite,
+    /// A message to a queue.
+    Send,
+}
+
+/// A call that a request makes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) class: Class,
+    /// What is called: the operation that answers, or the client's own name for it.
+    pub(super) target: Method,
+    /// Whether `target` is an operation of the file.
+    pub(super) answered: bool,
+    /// Within the request.
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    /// How long the operation that answers took, if the file has it.
+    pub(super) callee_ns: Option<u64>,
+    pub(super) facts: Facts,
+}
+
+/// A request of a service.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) method: Method,
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) facts: Facts,
+    /// Whether no request of the file has called it.
+    pub(super) outside: bool,
+    /// In the order of their begin.
+    pub(super) calls: Vec<Call>,
+}
+
+/// What the calls of a name have called so far: none if several things.
+#[derive(Debug, Default)]
+pub(super) struct CalleesByName(HashMap<(Name, Name, Name), Option<Method>>);
+
+/// Times closer than this are equal: Jaeger cuts them to microseconds.
+pub(super) const TOLERANCE_NS: u64 = 1_000;
+
+/// The requests of the trace `tree`, which stands at `place`.
+///
+/// # Errors
+/// [`ImportError::Strict`] for a guess or a loss where they are refused.
+pub(super) fn requests(
+    tree: &Tree,
+    place: &str,
+    names: &Names,
+    findings: &mut Findings,
+    callees: &mut CalleesByName,
+) -> Result<Vec<Request>, ImportError> {
+    let mut finder = Finder {
+        tree,
+        place,
+        names,
+        findings,
+        callees,
+        called: vec![false; tree.spans.len()],
+    };
+    let mut found = Vec::new();
+    for (i, span) in tree.spans.iter().enumerate() {
+        if serves(span) {
+            found.push((i, finder.request(i)?));
+        }
+    }
+    let called = finder.called;
+    let found = found.into_iter().map(|(i, request)| Request {
+        outside: !called[i],
+        ..request
+    });
+    Ok(found.collect())
+}
+
+struct Finder<'f> {
+    tree: &'f Tree,
+    place: &'f str,
+    names: &'f Names,
+    findings: &'f mut Findings,
+    callees: &'f mut CalleesByName,
+    /// Which server spans a call of a request has led to.
+    called: Vec<bool>,
+}
+
+impl Finder<'_> {
+    fn count(&mut self, topic: &'static Topic) -> Result<(), ImportError> {
+        self.findings.count(topic, || self.place.to_owned())
+    }
+
+    fn request(&mut self, i: usize) -> Result<Request, ImportError> {
+        let span = self.tree.spans[i];
+        let mut calls = Vec::new();
+        let mut open: Vec<usize> = self.tree.children[i].clone();
+        while let Some(child) = open.pop() {
+            let inner = &self.tree.spans[child];
+            if inner.follows {
+                self.count(&topics::FOLLOWS)?;
+                continue;
+            }
+            let call = match inner.kind {
+                Kind::Client => self.client_call(&span, child)?,
+                Kind::Producer => self.timed(&span, inner)?.map(|(start_ns, end_ns)| Call {
+                    class: Class::Send,
+                    target: (client_side(inner), inner.operation),
+                    answered: false,
+                    start_ns,
+                    end_ns,
+                    callee_ns: None,
+                    facts: inner.facts,
+                }),
+                Kind::Server => Some(self.bare_call(&span, child)?),
+                Kind::Internal | Kind::Unknown => {
+                    open.extend(&self.tree.children[child]);
+                    None
+                }
+            };
+            calls.extend(call);
+        }
+        calls.sort_by_key(|call| (call.start_ns, call.end_ns, call.class, call.target));
+        Ok(Request {
+            method: (span.service, span.operation),
+            start_ns: span.start_ns,
+            end_ns: span.end_ns,
+            facts: span.facts,
+            outside: true,
+            calls,
+        })
+    }
+
+    /// The call of a client span.
+    fn client_call(&mut self, request: &Span, i: usize) -> Result<Option<Call>, ImportError> {
+        let span = self.tree.spans[i];
+        let server = self.server_below(i)?;
+        let Some((start_ns, end_ns)) = self.timed(request, &span)? else {
+            return Ok(None);
+        };
+        if let Some(server) = server {
+            self.called[server] = true;
+            self.compare(&span, &self.tree.spans[server])?;
+        }
+        let callee = server.map(|server| self.tree.spans[server]);
+        let class = self.class(&span, callee.as_ref())?;
+        let seen = callee.map(|callee| (callee.service, callee.operation));
+        let method = match class {
+            Class::Rpc | Class::Http => {
+                let key = (span.service, span.operation, span.facts.peer);
+                let known = self.callees.of(key, seen);
+                if seen.is_none() && known.is_some() {
+                    self.count(&topics::CALLEE)?;
+                }
+                seen.or(known)
+            }
+            _ => None,
+        };
+        Ok(Some(Call {
+            class,
+            target: method.unwrap_or((client_side(&span), span.operation)),
+            answered: method.is_some(),
+            start_ns,
+            end_ns,
+            callee_ns: callee.map(|callee| callee.duration_ns()),
+            facts: span.facts,
+        }))
+    }
+
+    /// The call of a server span whose parent has no client span for it.
+    fn bare_call(&mut self, request: &Span, i: usize) -> Result<Call, ImportError> {
+        let span = self.tree.spans[i];
+        self.called[i] = true;
+        self.count(&topics::NO_CLIENT)?;
+        let duration = span.duration_ns().min(request.duration_ns());
+        let latest = request.end_ns - duration;
+        let start_ns = span.start_ns.clamp(request.start_ns, latest);
+        if start_ns.abs_diff(span.start_ns) > TOLERANCE_NS || duration < span.duration_ns() {
+            self.count(&topics::SHIFTED)?;
+        }
+        Ok(Call {
+            class: self.class(&span, Some(&span))?,
+            target: (span.service, span.operation),
+            answered: true,
+            start_ns,
+            end_ns: start_ns + duration,
+            callee_ns: Some(span.duration_ns()),
+            facts: span.facts,
+        })
+    }
+
+    /// The server span that answers the client span `i`.
+    fn server_below(&mut self, i: usize) -> Result<Option<usize>, ImportError> {
+        let mut found = None;
+        let mut open: Vec<usize> = self.tree.children[i].clone();
+        while let Some(child) = open.pop() {
+            match self.tree.spans[child].kind {
+                Kind::Server if self.tree.spans[child].follows => {}
+                Kind::Server => {
+                    found = Some(found.map_or(child, |other: usize| other.min(child)));
+                }
+                kind => {
+                    if kind == Kind::Client {
+                        self.count(&topics::INNER_CLIENT)?;
+                    }
+                    open.extend(&self.tree.children[child]);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The time of `call` inside of `request`; none for a call that begins after it.
+    fn timed(&mut self, request: &Span, call: &Span) -> Result<Option<(u64, u64)>, ImportError> {
+        if call.start_ns > request.end_ns + TOLERANCE_NS {
+            self.count(&topics::LATE_ASYNC)?;
+            return Ok(None);
+        }
+        if call.start_ns + TOLERANCE_NS < request.start_ns {
+            self.count(&topics::EARLY)?;
+        }
+        if call.end_ns > request.end_ns + TOLERANCE_NS {
+            self.count(&topics::ASYNC)?;
+        }
+        let inside = |ns: u64| ns.clamp(request.start_ns, request.end_ns);
+        Ok(Some((inside(call.start_ns), inside(call.end_ns))))
+    }
+
+    fn compare(&mut self, client: &Span, server: &Span) -> Result<(), ImportError> {
+        let early = server.start_ns + TOLERANCE_NS < client.start_ns;
+        if server.duration_ns() > client.duration_ns() + TOLERANCE_NS {
+            self.count(&topics::LONGER)
+        } else if early || server.end_ns > client.end_ns + TOLERANCE_NS {
+            self.count(&topics::SKEW)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn class(&mut self, span: &Span, callee: Option<&Span>) -> Result<Class, ImportError> {
+        let name = self.names.text(span.operation);
+        let named = || store_of_word(name).filter(|_| callee.is_none());
+        let store = span.facts.store.or_else(named);
+        if let Some(store) = store {
+            let access = span.facts.access.or_else(|| access_of_words(name));
+            if span.facts.store.is_none() {
+                self.count(&topics::STORE)?;
+            }
+            if access.is_none() {
+                self.count(&topics::ACCESS)?;
+            }
+            return Ok(match (store, access) {
+                (Store::Cache, Some(Access::Write)) => Class::CacheWrite,
+                (Store::Cache, _) => Class::CacheRead,
+                (Store::Database, Some(Access::Read)) => Class::DatabaseRead,
+                (Store::Database, _) => Class::DatabaseWrite,
+            });
+        }
+        let other = callee.and_then(|callee| callee.facts.protocol);
+        match span.facts.protocol.or(other) {
+            Some(Protocol::Rpc) => Ok(Class::Rpc),
+            Some(Protocol::Http) => Ok(Class::Http),
+            Some(Protocol::Messaging) => Ok(Class::Send),
+            None => {
+                self.count(&topics::PROTOCOL)?;
+                Ok(Class::Rpc)
+            }
+        }
+    }
+}
+
+/// The other side of a call as its client names it; the client itself if it does not.
+fn client_side(span: &Span) -> Name {
+    match span.facts.peer {
+        Name::NONE => span.service,
+        peer => peer,
+    }
+}
+
+impl CalleesByName {
+    /// Takes note of what a call has called, or says what calls of its name always have.
+    fn of(&mut self, key: (Name, Name, Name), seen: Option<Method>) -> Option<Method> {
+        let Some(seen) = seen else {
+            return self.0.get(&key).copied().flatten();
+        };
+        let known = self.0.entry(key).or_insert(Some(seen));
+        if *known != Some(seen) {
+            *known = None;
+        }
+        Some(seen)
+    }
+}

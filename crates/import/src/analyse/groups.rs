@@ -1,0 +1,211 @@
+//! The calls of a request as steps one after another, each of calls at once.
+
+use super::calls::{Call, Class, Request, TOLERANCE_NS};
+use crate::error::ImportError;
+use crate::report::Findings;
+use crate::topics;
+
+/// A call of a path, or several that are one in the trace language.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) call: Call,
+    pub(super) wait_ns: u64,
+    /// The read of the database that followed a miss, and whether the cache was then refilled.
+    pub(super) miss: Option<Miss>,
+    /// Attempts that failed before this one, and the times between attempts.
+    pub(super) failures: u32,
+    pub(super) backoff_ns: u64,
+}
+
+/// What followed a miss.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Miss {
+    pub(super) wait_ns: u64,
+    pub(super) refilled: bool,
+}
+
+/// The path of a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Path {
+    /// The calls of each step, in an order that does not depend on time.
+    pub(super) steps: Vec<Vec<Item>>,
+    /// Time before, between and after the steps: one more than there are steps.
+    pub(super) gaps_ns: Vec<u64>,
+    /// Whether the error of a call in the last step has ended the request.
+    pub(super) failed: bool,
+    /// Time between parts of one item, which no step has.
+    pub(super) inner_ns: u64,
+}
+
+struct Step {
+    items: Vec<Item>,
+    start_ns: u64,
+    /// The ends of the call that ended first and of the one that ended last.
+    ends_ns: (u64, u64),
+}
+
+/// The path of `request`.
+///
+/// # Errors
+/// [`ImportError::Strict`] for a guess where guesses are refused.
+pub(super) fn path(
+    request: &Request,
+    place: &str,
+    findings: &mut Findings,
+) -> Result<Path, ImportError> {
+    let mut steps: Vec<Step> = Vec::new();
+    for call in &request.calls {
+        let joined = steps.last_mut().is_some_and(|step| step.takes(call));
+        let late = steps.last().map_or(0, |step| step.ends_ns.1);
+        let partly = match (joined, steps.last()) {
+            (true, Some(step)) => call.start_ns + TOLERANCE_NS >= step.ends_ns.0,
+            _ => call.start_ns + TOLERANCE_NS < late,
+        };
+        if partly && call.end_ns > call.start_ns {
+            findings.count(&topics::PARTLY, || place.to_owned())?;
+        }
+        match steps.last_mut() {
+            Some(step) if joined => step.add(call),
+            _ => steps.push(Step::of(call)),
+        }
+    }
+    let inner_ns = fold_retries(&mut steps) + fold_misses(&mut steps);
+    let last = steps.last();
+    let error = last.is_some_and(|step| step.items.iter().any(|item| item.call.facts.error));
+    let failed = error && request.facts.error;
+    for (number, step) in steps.iter().enumerate() {
+        let ends = failed && number + 1 == steps.len();
+        let errors = step.items.iter().filter(|item| item.call.facts.error);
+        let handled = if ends { 0 } else { errors.count() as u64 };
+        findings.count_many(&topics::HANDLED, handled, || place.to_owned())?;
+    }
+    Ok(Path {
+        gaps_ns: gaps(request, &steps),
+        steps: steps.into_iter().map(Step::ordered).collect(),
+        failed,
+        inner_ns,
+    })
+}
+
+impl Step {
+    fn of(call: &Call) -> Step {
+        Step {
+            items: vec![Item::of(call)],
+            start_ns: call.start_ns,
+            ends_ns: (call.end_ns, call.end_ns),
+        }
+    }
+
+    /// Whether `call` is at the same time as the calls of this step: it begins before any of them
+    /// has ended, or at least half of it is before the last has.
+    fn takes(&self, call: &Call) -> bool {
+        let overlap = self.ends_ns.1.saturating_sub(call.start_ns);
+        let half = call.end_ns.saturating_sub(call.start_ns) / 2;
+        call.start_ns + TOLERANCE_NS < self.ends_ns.0 || (overlap > TOLERANCE_NS && overlap > half)
+    }
+
+    fn add(&mut self, call: &Call) {
+        self.items.push(Item::of(call));
+        self.ends_ns.0 = self.ends_ns.0.min(call.end_ns);
+        self.ends_ns.1 = self.ends_ns.1.max(call.end_ns);
+    }
+
+    fn only(&self) -> Option<&Item> {
+        match self.items.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    fn ordered(mut self) -> Vec<Item> {
+        self.items
+            .sort_by_key(|item| (item.call.class, item.call.target));
+        self.items
+    }
+}
+
+impl Item {
+    fn of(call: &Call) -> Item {
+        Item {
+            call: *call,
+            wait_ns: call.end_ns - call.start_ns,
+            miss: None,
+            failures: 0,
+            backoff_ns: 0,
+        }
+    }
+}
+
+/// Makes one step of a failed call and the same call again. Returns the time between them.
+fn fold_retries(steps: &mut Vec<Step>) -> u64 {
+    let mut at = 1;
+    let mut between = 0;
+    while at < steps.len() {
+        let pair = steps[at - 1].only().zip(steps[at].only());
+        let again = pair.filter(|(first, second)| {
+            let same =
+                (first.call.class, first.call.target) == (second.call.class, second.call.target);
+            same && first.call.facts.error
+        });
+        let Some((first, _)) = again else {
+            at += 1;
+            continue;
+        };
+        let (failures, backoff_ns) = (first.failures, first.backoff_ns);
+        let first = steps.remove(at - 1);
+        let step = &mut steps[at - 1];
+        let pause = step.start_ns.saturating_sub(first.ends_ns.1);
+        let item = &mut step.items[0];
+        item.failures = failures + 1;
+        item.backoff_ns = backoff_ns + pause;
+        // The time of the failed attempts is not a gap of the path.
+        between += step.start_ns.saturating_sub(first.start_ns);
+        step.start_ns = first.start_ns;
+    }
+    between
+}
+
+/// Makes one step of a read of a cache, the read of a database that follows it, and the write that
+/// refills the cache: the traces T4 to T7. Returns the time between them.
+fn fold_misses(steps: &mut Vec<Step>) -> u64 {
+    let class = |step: Option<&Step>| step.and_then(Step::only).map(|item| item.call.class);
+    let mut between = 0;
+    for at in 0.. {
+        if at >= steps.len() {
+            break;
+        }
+        let hit = steps[at].only().and_then(|item| item.call.facts.hit);
+        let reads = class(steps.get(at)) == Some(Class::CacheRead) && hit != Some(true);
+        if !reads || class(steps.get(at + 1)) != Some(Class::DatabaseRead) {
+            continue;
+        }
+        let read = steps.remove(at + 1);
+        let mut pause = read.start_ns.saturating_sub(steps[at].ends_ns.1);
+        let refilled = class(steps.get(at + 1)) == Some(Class::CacheWrite);
+        let mut end = read.ends_ns.1;
+        if refilled {
+            // The core does not wait for the refill, which a fork of T6 sends.
+            let write = steps.remove(at + 1);
+            pause += write.ends_ns.1.saturating_sub(read.ends_ns.1);
+            end = write.ends_ns.1;
+        }
+        between += pause;
+        let wait_ns = read.items.first().map_or(0, |item| item.wait_ns);
+        let step = &mut steps[at];
+        step.items[0].miss = Some(Miss { wait_ns, refilled });
+        step.items[0].call.facts.error |= read.items.iter().any(|item| item.call.facts.error);
+        step.ends_ns = (end, end);
+    }
+    between
+}
+
+fn gaps(request: &Request, steps: &[Step]) -> Vec<u64> {
+    let mut from = request.start_ns;
+    let mut gaps = Vec::with_capacity(steps.len() + 1);
+    for step in steps {
+        gaps.push(step.start_ns.saturating_sub(from));
+        from = from.max(step.ends_ns.1);
+    }
+    gaps.push(request.end_ns.saturating_sub(from));
+    gaps
+}

@@ -1,0 +1,316 @@
+//! Operations: their shapes, and for each shape how often it was taken and how long its parts took.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Method;
+use super::calls::{Class, Request};
+use super::groups::{Item, Path};
+use super::sample::{Mean, Sample};
+use crate::span::Protocol;
+
+/// What is known of an operation.
+#[derive(Debug, Default)]
+pub(crate) struct Operation {
+    pub(crate) totals: Totals,
+    shapes: HashMap<ShapeKey, Shape>,
+}
+
+/// What all requests of an operation say together.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) requests: u64,
+    /// Requests that no request of the files has made.
+    pub(crate) outside: u64,
+    /// Requests that came by HTTP.
+    pub(crate) http: u64,
+    pub(crate) failed: u64,
+    pub(crate) time_ns: f64,
+    pub(crate) request_compressed: Share,
+    pub(crate) response_compressed: Share,
+    pub(crate) request_bytes: Sample,
+    pub(crate) response_bytes: Sample,
+}
+
+/// The calls of each step, and whether an error in the last one has ended the request.
+type ShapeKey = (Vec<Vec<(Class, Method)>>, bool);
+
+/// How often something held of how many that say so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Share {
+    pub(crate) yes: u64,
+    pub(crate) known: u64,
+}
+
+/// One sequence of steps that requests of an operation take.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) steps: Vec<Vec<ItemStats>>,
+    /// Application time before, between and after the steps.
+    pub(crate) gaps_ns: Vec<Mean>,
+    pub(crate) requests: u64,
+    pub(crate) outside: u64,
+    /// Time of all its requests.
+    pub(crate) time_ns: f64,
+    pub(crate) inner_ns: f64,
+    /// The first trace with this shape.
+    pub(crate) place: String,
+}
+
+/// What is known of a call of a shape.
+#[derive(Debug)]
+pub(crate) struct ItemStats {
+    pub(crate) class: Class,
+    pub(crate) target: Method,
+    pub(crate) answered: bool,
+    pub(crate) count: u64,
+    pub(crate) wait_ns: Sample,
+    pub(crate) hit: Share,
+    pub(crate) misses: u64,
+    pub(crate) miss_wait_ns: Sample,
+    pub(crate) refills: u64,
+    /// Errors that ended the request.
+    pub(crate) errors: u64,
+    pub(crate) failures: u64,
+    pub(crate) attempts: u32,
+    pub(crate) backoff_ns: Mean,
+    /// Time of the wait that the operation that answers does not account for.
+    pub(crate) network_ns: Mean,
+    pub(crate) request_compressed: Share,
+    pub(crate) response_compressed: Share,
+    pub(crate) request_bytes: Sample,
+    pub(crate) response_bytes: Sample,
+}
+
+impl Share {
+    fn add(&mut self, truth: Option<bool>) {
+        self.known += u64::from(truth.is_some());
+        self.yes += u64::from(truth == Some(true));
+    }
+
+    fn merge(&mut self, other: Share) {
+        self.known += other.known;
+        self.yes += other.yes;
+    }
+
+    /// The share of those that say so; none if none does.
+    pub(crate) fn value(self) -> Option<f64> {
+        (self.known > 0).then(|| self.yes as f64 / self.known as f64)
+    }
+}
+
+impl Operation {
+    /// Counts a request.
+    pub(super) fn arrived(&mut self, request: &Request) {
+        let totals = &mut self.totals;
+        let facts = &request.facts;
+        totals.requests += 1;
+        totals.outside += u64::from(request.outside);
+        totals.http += u64::from(facts.protocol == Some(Protocol::Http));
+        totals.failed += u64::from(facts.error);
+        totals.time_ns += (request.end_ns - request.start_ns) as f64;
+        totals.request_compressed.add(facts.request_compressed);
+        totals.response_compressed.add(facts.response_compressed);
+        let add = |sample: &mut Sample, bytes: Option<u32>| {
+            bytes.into_iter().for_each(|b| sample.add(f64::from(b)));
+        };
+        add(&mut totals.request_bytes, facts.request_bytes);
+        add(&mut totals.response_bytes, facts.response_bytes);
+    }
+
+    /// Adds a request to its shape. Returns the calls of the shape if it is new.
+    pub(super) fn add(&mut self, request: &Request, path: &Path, place: &str) -> usize {
+        let key = |step: &Vec<Item>| {
+            let calls = step.iter().map(|item| (item.call.class, item.call.target));
+            calls.collect::<Vec<_>>()
+        };
+        let key = (path.steps.iter().map(key).collect(), path.failed);
+        let mut grown = 0;
+        let shape = self.shapes.entry(key).or_insert_with(|| {
+            // A shape without calls has a size, too.
+            grown = 1 + path.steps.iter().map(Vec::len).sum::<usize>();
+            Shape::empty(path, place)
+        });
+        shape.add(request, path);
+        grown
+    }
+
+    /// Forgets the shapes of at most `most` requests. Returns how many calls they had.
+    pub(super) fn forget_up_to(&mut self, most: u64) -> usize {
+        let mut freed = 0;
+        self.shapes.retain(|_, shape| {
+            let keep = shape.requests > most;
+            if !keep {
+                freed += 1 + shape.steps.iter().map(Vec::len).sum::<usize>();
+            }
+            keep
+        });
+        freed
+    }
+
+    /// The totals, and the shapes, the most common first. Requests that an error has ended count for the most common
+    /// shape that begins as they do.
+    pub(crate) fn into_parts(self) -> (Totals, Vec<Shape>) {
+        // In the order of the keys, so that equal files give equal results.
+        let shapes: BTreeMap<ShapeKey, Shape> = self.shapes.into_iter().collect();
+        let (mut ended, mut whole) = (Vec::new(), Vec::new());
+        for ((_, failed), shape) in shapes {
+            match failed {
+                true => ended.push(shape),
+                false => whole.push(shape),
+            }
+        }
+        whole.sort_by(|a, b| b.requests.cmp(&a.requests));
+        for shape in ended {
+            match whole.iter_mut().find(|other| shape.begins(other)) {
+                Some(other) => other.merge(&shape),
+                None => whole.push(shape),
+            }
+        }
+        whole.sort_by(|a, b| b.requests.cmp(&a.requests));
+        (self.totals, whole)
+    }
+}
+
+impl Shape {
+    fn empty(path: &Path, place: &str) -> Shape {
+        let step = |step: &Vec<Item>| step.iter().map(ItemStats::empty).collect();
+        Shape {
+            steps: path.steps.iter().map(step).collect(),
+            gaps_ns: vec![Mean::default(); path.gaps_ns.len()],
+            requests: 0,
+            outside: 0,
+            time_ns: 0.0,
+            inner_ns: 0.0,
+            place: place.to_owned(),
+        }
+    }
+
+    fn add(&mut self, request: &Request, path: &Path) {
+        self.requests += 1;
+        self.outside += u64::from(request.outside);
+        self.time_ns += (request.end_ns - request.start_ns) as f64;
+        self.inner_ns += path.inner_ns as f64;
+        for (mean, gap) in self.gaps_ns.iter_mut().zip(&path.gaps_ns) {
+            mean.add(*gap as f64);
+        }
+        let last = path.steps.len();
+        for (number, (stats, items)) in self.steps.iter_mut().zip(&path.steps).enumerate() {
+            let ends = path.failed && number + 1 == last;
+            for (stats, item) in stats.iter_mut().zip(items) {
+                stats.add(item, ends);
+            }
+        }
+    }
+
+    /// Whether `other` begins with the steps of this shape.
+    fn begins(&self, other: &Shape) -> bool {
+        let keys = |step: &[ItemStats]| {
+            let keys = step.iter().map(|item| (item.class, item.target));
+            keys.collect::<Vec<_>>()
+        };
+        self.steps.len() <= other.steps.len()
+            && self
+                .steps
+                .iter()
+                .zip(&other.steps)
+                .all(|(own, other)| keys(own) == keys(other))
+    }
+
+    fn merge(&mut self, ended: &Shape) {
+        self.requests += ended.requests;
+        self.outside += ended.outside;
+        self.time_ns += ended.time_ns;
+        self.inner_ns += ended.inner_ns;
+        // The gap after the last step is that of reporting the error, not one of the path.
+        let before = ended.steps.len();
+        for (mean, gap) in self
+            .gaps_ns
+            .iter_mut()
+            .zip(ended.gaps_ns.iter().take(before))
+        {
+            mean.merge(*gap);
+        }
+        for (own, ended) in self.steps.iter_mut().zip(&ended.steps) {
+            for (own, ended) in own.iter_mut().zip(ended) {
+                own.merge(ended);
+            }
+        }
+    }
+}
+
+impl ItemStats {
+    fn empty(item: &Item) -> ItemStats {
+        ItemStats {
+            class: item.call.class,
+            target: item.call.target,
+            answered: item.call.answered,
+            count: 0,
+            wait_ns: Sample::default(),
+            hit: Share::default(),
+            misses: 0,
+            miss_wait_ns: Sample::default(),
+            refills: 0,
+            errors: 0,
+            failures: 0,
+            attempts: 0,
+            backoff_ns: Mean::default(),
+            network_ns: Mean::default(),
+            request_compressed: Share::default(),
+            response_compressed: Share::default(),
+            request_bytes: Sample::default(),
+            response_bytes: Sample::default(),
+        }
+    }
+
+    fn add(&mut self, item: &Item, ends: bool) {
+        let facts = &item.call.facts;
+        self.count += 1;
+        self.answered |= item.call.answered;
+        self.wait_ns.add(item.wait_ns as f64);
+        // A read of the database shows a miss; that there is none, a hit, if nothing says otherwise.
+        self.hit.add(facts.hit.or(item.miss.map(|_| false)));
+        if let Some(miss) = item.miss {
+            self.misses += 1;
+            self.miss_wait_ns.add(miss.wait_ns as f64);
+            self.refills += u64::from(miss.refilled);
+        }
+        self.errors += u64::from(ends && facts.error);
+        self.failures += u64::from(item.failures);
+        self.attempts = self.attempts.max(item.failures + 1);
+        if item.failures > 0 {
+            self.backoff_ns
+                .add(item.backoff_ns as f64 / f64::from(item.failures));
+        }
+        if let Some(callee) = item.call.callee_ns {
+            self.network_ns
+                .add(item.wait_ns.saturating_sub(callee) as f64);
+        }
+        self.request_compressed.add(facts.request_compressed);
+        self.response_compressed.add(facts.response_compressed);
+        let sizes = [
+            (&mut self.request_bytes, facts.request_bytes),
+            (&mut self.response_bytes, facts.response_bytes),
+        ];
+        for (sample, bytes) in sizes {
+            bytes.into_iter().for_each(|b| sample.add(f64::from(b)));
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &ItemStats) {
+        self.count += other.count;
+        self.wait_ns.merge(&other.wait_ns);
+        self.hit.merge(other.hit);
+        self.misses += other.misses;
+        self.miss_wait_ns.merge(&other.miss_wait_ns);
+        self.refills += other.refills;
+        self.errors += other.errors;
+        self.failures += other.failures;
+        self.attempts = self.attempts.max(other.attempts);
+        self.backoff_ns.merge(other.backoff_ns);
+        self.network_ns.merge(other.network_ns);
+        self.request_compressed.merge(other.request_compressed);
+        self.response_compressed.merge(other.response_compressed);
+        self.request_bytes.merge(&other.request_bytes);
+        self.response_bytes.merge(&other.response_bytes);
+    }
+}

@@ -1,0 +1,209 @@
+//! Spans become traces: those of one trace are kept together until it is finished.
+//!
+//! The spans of unfinished traces are bounded. If there are too many, the trace that has not had a
+//! span for longest is taken as finished; spans of it that come later are dropped and counted.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use crate::analyse::Analysis;
+use crate::error::ImportError;
+use crate::names::Names;
+use crate::options::Options;
+use crate::report::{Findings, Topic};
+use crate::span::{Draft, Span, TraceId, mixed};
+use crate::topics;
+
+/// What takes spans from the readers.
+pub(crate) struct Collector<'c> {
+    pub(crate) names: Names,
+    pub(crate) findings: Findings,
+    analysis: &'c mut Analysis,
+    window: usize,
+    open: HashMap<TraceId, Open>,
+    /// Open traces by the time of their last span.
+    order: BTreeMap<u64, TraceId>,
+    spans: usize,
+    clock: u64,
+    closed: Closed,
+    file: String,
+    sampling: Sampling,
+}
+
+struct Open {
+    spans: Vec<Span>,
+    touched: u64,
+    place: String,
+}
+
+/// The traces that were finished last.
+#[derive(Default)]
+struct Closed {
+    known: HashSet<u64>,
+    order: VecDeque<u64>,
+}
+
+/// What the spans say about sampling.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sampling {
+    /// The lowest and the highest share.
+    pub(crate) range: Option<(f64, f64)>,
+}
+
+/// The most finished traces that are remembered.
+const REMEMBERED: usize = 1 << 20;
+
+impl Closed {
+    fn key(trace: TraceId) -> u64 {
+        mixed(&trace.0.to_le_bytes())
+    }
+
+    fn add(&mut self, trace: TraceId) {
+        let key = Closed::key(trace);
+        if self.known.insert(key) {
+            self.order.push_back(key);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+
+    fn has(&self, trace: TraceId) -> bool {
+        self.known.contains(&Closed::key(trace))
+    }
+}
+
+impl<'c> Collector<'c> {
+    pub(crate) fn new(options: &Options, analysis: &'c mut Analysis) -> Collector<'c> {
+        Collector {
+            names: Names::new(),
+            findings: Findings::new(options.strict),
+            analysis,
+            window: options.window_spans,
+            open: HashMap::new(),
+            order: BTreeMap::new(),
+            spans: 0,
+            clock: 0,
+            closed: Closed::default(),
+            file: String::new(),
+            sampling: Sampling::default(),
+        }
+    }
+
+    /// The file that the next spans come from.
+    pub(crate) fn begin_file(&mut self, file: &str) {
+        file.clone_into(&mut self.file);
+    }
+
+    /// The most spans that may be kept.
+    pub(crate) fn window_spans(&self) -> usize {
+        self.window
+    }
+
+    /// A span says which share of requests was kept.
+    pub(crate) fn sampled(&mut self, share: Option<f64>) {
+        if let Some(share) = share {
+            let (least, most) = self.sampling.range.unwrap_or((share, share));
+            self.sampling.range = Some((least.min(share), most.max(share)));
+        }
+    }
+
+    /// Takes a span.
+    ///
+    /// # Errors
+    /// [`ImportError::Strict`] if something is wrong with it and guesses are refused.
+    pub(crate) fn add(&mut self, draft: Draft) -> Result<(), ImportError> {
+        let trace = draft.trace;
+        self.count_trace(trace, &topics::SPANS, 1)?;
+        if !draft.complete || draft.span.id == 0 {
+            return self.count_trace(trace, &topics::INCOMPLETE, 1);
+        }
+        if self.closed.has(trace) && !self.open.contains_key(&trace) {
+            return self.count_trace(trace, &topics::LATE, 1);
+        }
+        let mut span = draft.span;
+        if draft.duration_ns < 0 {
+            self.count_trace(trace, &topics::NEGATIVE, 1)?;
+        }
+        let duration = draft.duration_ns.max(0) as u64;
+        match span.start_ns.checked_add(duration) {
+            Some(end) if end <= i64::MAX as u64 => span.end_ns = end,
+            _ => return self.count_trace(trace, &topics::TIME_RANGE, 1),
+        }
+        self.keep(trace, span)?;
+        while self.spans > self.window
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.finish_trace(oldest)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, trace: TraceId, span: Span) -> Result<(), ImportError> {
+        self.clock += 1;
+        let place = &self.file;
+        let open = self.open.entry(trace).or_insert_with(|| Open {
+            spans: Vec::new(),
+            touched: 0,
+            place: place.clone(),
+        });
+        if open.spans.len() >= self.window {
+            return self.count_trace(trace, &topics::HUGE, 1);
+        }
+        self.order.remove(&open.touched);
+        open.touched = self.clock;
+        open.spans.push(span);
+        self.order.insert(self.clock, trace);
+        self.spans += 1;
+        Ok(())
+    }
+
+    /// Counts `count` of `topic` at `trace`.
+    ///
+    /// # Errors
+    /// As [`Collector::add`].
+    pub(crate) fn count_trace(
+        &mut self,
+        trace: TraceId,
+        topic: &'static Topic,
+        count: u64,
+    ) -> Result<(), ImportError> {
+        let file = &self.file;
+        let place = || format!("{file}, trace {trace}");
+        self.findings.count_many(topic, count, place)
+    }
+
+    /// No more spans of `trace` will come.
+    ///
+    /// # Errors
+    /// As [`Collector::add`].
+    pub(crate) fn close(&mut self, trace: TraceId) -> Result<(), ImportError> {
+        if let Some(open) = self.open.get(&trace) {
+            self.order.remove(&open.touched);
+        }
+        self.finish_trace(trace)
+    }
+
+    fn finish_trace(&mut self, trace: TraceId) -> Result<(), ImportError> {
+        let Some(open) = self.open.remove(&trace) else {
+            return Ok(());
+        };
+        self.spans -= open.spans.len();
+        self.closed.add(trace);
+        let place = format!("{}, trace {trace}", open.place);
+        self.analysis
+            .trace(open.spans, &place, &self.names, &mut self.findings)
+    }
+
+    /// All files have been read.
+    ///
+    /// # Errors
+    /// As [`Collector::add`].
+    pub(crate) fn finish(mut self) -> Result<(Names, Findings, Sampling), ImportError> {
+        while let Some((_, trace)) = self.order.pop_first() {
+            self.finish_trace(trace)?;
+        }
+        Ok((self.names, self.findings, self.sampling))
+    }
+}

@@ -1,0 +1,69 @@
+//! Why an import is refused.
+
+use accelflow_parameters::Refusal;
+
+/// An import that cannot be done. Nothing is written then.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// An option is not allowed.
+    #[error(transparent)]
+    Option(#[from] Refusal),
+    /// A file cannot be read.
+    #[error("{file}: {error}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// A file is not what it was declared to be.
+    #[error("{file}: {why}")]
+    Kind {
+        /// The file.
+        file: String,
+        /// What it is, and what it should be.
+        why: String,
+    },
+    /// A file ends too early or does not follow its format.
+    #[error("{file}:{line}:{column} (byte {offset}): {why}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// How many bytes had been read.
+        offset: u64,
+        /// What is wrong.
+        why: String,
+    },
+    /// A file of protocol buffers ends too early or does not follow its format.
+    #[error("{file}, byte {offset}: {why}")]
+    Binary {
+        /// The file.
+        file: String,
+        /// The byte, from 0.
+        offset: u64,
+        /// What is wrong.
+        why: String,
+    },
+    /// A guess would be needed, and guesses are forbidden.
+    #[error("{place}: {what}, and `strict` forbids this: {done}")]
+    Strict {
+        /// The file and the trace.
+        place: String,
+        /// What was found.
+        what: String,
+        /// What would be done about it.
+        done: String,
+    },
+    /// No request is in the files.
+    #[error("{files}: no request was found: {why}")]
+    Nothing {
+        /// The files.
+        files: String,
+        /// What was found instead.
+        why: String,
+    },
+}

@@ -1,0 +1,175 @@
+//! From files to a workload and a report.
+
+use serde_json::{Value, json};
+
+use crate::analyse::Analysis;
+use crate::collect::{Collector, Sampling};
+use crate::error::ImportError;
+use crate::options::Options;
+use crate::read::source::Source;
+use crate::read::{jaeger, otlp_json, otlp_protobuf};
+use crate::report::{Findings, Sure};
+use crate::write::{Origin, document};
+use accelflow_parameters::Refusal;
+
+/// What spans are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// JSON of Jaeger's user interface or API, or lines of spans as Elasticsearch exports them.
+    Jaeger,
+    /// OTLP, as JSON or as protocol buffers; the first byte tells them apart.
+    Otlp,
+}
+
+/// A workload and how it came to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The tree of a file of the schema `accelflow.workload/1`.
+    pub workload: Value,
+    /// An object: `understood`, `guessed` and `dropped` are lists of objects with `what`, `count`,
+    /// `places` and `done`; `coverage` has a row for each operation, `traces` for each trace that
+    /// begins chains.
+    pub report: Value,
+}
+
+impl Kind {
+    /// The kind of this name: `jaeger` or `otlp`.
+    ///
+    /// # Errors
+    /// A [`Refusal`] of another name.
+    pub fn of_name(name: &str) -> Result<Kind, Refusal> {
+        match name {
+            "jaeger" => Ok(Kind::Jaeger),
+            "otlp" => Ok(Kind::Otlp),
+            _ => Err(Refusal::unknown("kind", name, ["jaeger", "otlp"])),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Jaeger => "jaeger",
+            Kind::Otlp => "otlp",
+        }
+    }
+}
+
+/// Reads the spans in the files at `paths` and makes a workload of them. Files may be compressed by
+/// gzip. Memory is bounded, however large the files are.
+///
+/// # Errors
+/// [`ImportError`] for files that cannot be read, are not of `kind`, end too early or have no request;
+/// with [`Options::strict`] also for the first guess or loss.
+pub fn import_spans(
+    kind: Kind,
+    paths: &[String],
+    options: &Options,
+) -> Result<Imported, ImportError> {
+    if paths.is_empty() {
+        let allowed = "must name at least one file";
+        return Err(Refusal::new("files", "none", allowed).into());
+    }
+    let mut analysis = Analysis::default();
+    let mut collector = Collector::new(options, &mut analysis);
+    let mut origin = Origin {
+        kind: kind.name().to_owned(),
+        files: Vec::new(),
+    };
+    for path in paths {
+        let digest = read(kind, path, &mut collector)?;
+        origin.files.push((path.clone(), digest));
+    }
+    let (names, mut findings, sampling) = collector.finish()?;
+    if analysis.operations.is_empty() {
+        return Err(nothing(paths, &findings));
+    }
+    let share = sampling_share(sampling, options, &mut findings);
+    say_assumptions(options, &mut findings);
+    let mut made = document(analysis, &names, &mut findings, options, share)?;
+    made.workload["origin"] = origin.table(&findings);
+    let report = json!({
+        "understood": findings.list(Sure::Understood),
+        "guessed": findings.list(Sure::Guessed),
+        "dropped": findings.list(Sure::Dropped),
+        "coverage": made.coverage,
+        "traces": made.traces,
+    });
+    Ok(Imported {
+        workload: made.workload,
+        report,
+    })
+}
+
+/// Reads a file. Returns the SHA-256 of its bytes.
+fn read(kind: Kind, path: &str, collector: &mut Collector) -> Result<String, ImportError> {
+    let (mut source, digest) = Source::open(path)?;
+    collector.begin_file(path);
+    let first = source.peek().map_err(|error| ImportError::Read {
+        file: path.to_owned(),
+        error,
+    })?;
+    // A text in JSON may begin with spaces; a message never does but for its length.
+    let text = first.iter().find(|byte| !byte.is_ascii_whitespace());
+    let json = matches!(text, Some(b'{' | b'['))
+        && first.first() != Some(&otlp_protobuf::FIRST_BYTE)
+        || first.starts_with(b"\n{")
+        || first.starts_with(b"\n[");
+    match kind {
+        Kind::Jaeger => jaeger::read(source, path, collector)?,
+        Kind::Otlp if json => otlp_json::read(source, path, collector)?,
+        Kind::Otlp => otlp_protobuf::read(source, path, collector)?,
+    }
+    Ok(digest.hex())
+}
+
+fn nothing(paths: &[String], findings: &Findings) -> ImportError {
+    let why = match findings.first_loss() {
+        Some((what, count)) => format!("{count} {what}"),
+        None => "the files have no spans of this kind".to_owned(),
+    };
+    ImportError::Nothing {
+        files: paths.join(", "),
+        why,
+    }
+}
+
+/// The share of requests whose spans were kept.
+fn sampling_share(sampling: Sampling, options: &Options, findings: &mut Findings) -> f64 {
+    let (share, what, done) = match (options.sampling, sampling.range) {
+        (Some(share), _) => (share, "sampling", "as the option `sampling` says"),
+        (None, Some((least, most))) if least == most => {
+            (least, "sampling", "as the attribute `sampler.param` says")
+        }
+        (None, Some(_)) => (
+            1.0,
+            "sampling by several shares in `sampler.param`",
+            "rates are those of the requests in the files: give `sampling`",
+        ),
+        (None, None) => (
+            1.0,
+            "sampling, which the spans do not show",
+            "rates are those of the requests in the files: give `sampling` if there was any",
+        ),
+    };
+    findings.say(Sure::Understood, what, 1, done);
+    share
+}
+
+/// Says what holds for every import of spans.
+fn say_assumptions(options: &Options, findings: &mut Findings) {
+    let app = match options.app_share < 1.0 {
+        true => "the time of a service's own spans, times `app_share`",
+        false => {
+            "the time of a service's own spans; the service's own data-center tax and its waits for \
+             a core are in it, so `app_share` should be below 1"
+        }
+    };
+    findings.say(Sure::Understood, "application time", 1, app);
+    let waits = match options.simulate_calls {
+        true => {
+            "client spans; where the server span is in the files, the answering service is simulated, \
+             and time between the two spans is left out"
+        }
+        false => "client spans, which have the network and the answering service in them",
+    };
+    findings.say(Sure::Understood, "waits", 1, waits);
+}

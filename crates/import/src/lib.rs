@@ -1,0 +1,31 @@
+//! Spans of distributed traces as workloads.
+//!
+//! [`import_spans`] reads files of Jaeger or OTLP and returns the tree of a workload's file
+//! (`accelflow.workload/1`) with a report of what was understood, guessed and dropped.
+//!
+//! A span that serves a call is a request. Its child spans are calls, which become chains of the
+//! paper's traces; the time between them is application time. Requests of one operation that
+//! make the same calls in the same order have the same *shape*: the most common shape is the
+//! operation's path.
+//!
+//! Files are read as streams, span by span (`read`). `collect` keeps the spans of a trace together
+//! until it is finished, `analyse` makes requests of them and counts their shapes, and `write` makes
+//! the workload. All of it is bounded, so memory is, whatever the size of a file.
+
+mod analyse;
+mod attributes;
+mod collect;
+mod error;
+mod import;
+mod names;
+mod options;
+mod read;
+mod report;
+mod span;
+mod topics;
+mod words;
+mod write;
+
+pub use error::ImportError;
+pub use import::{Imported, Kind, import_spans};
+pub use options::{Options, Waits};

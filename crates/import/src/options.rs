@@ -1,0 +1,147 @@
+//! What a user may decide about an import.
+
+use accelflow_parameters::{Refusal, quoted};
+use serde_json::{Map, Value};
+
+use crate::error::ImportError;
+
+/// What a user may decide about an import of spans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The workload's name.
+    pub name: String,
+    /// The share of requests whose spans were kept; else what the spans say, else 1.
+    pub sampling: Option<f64>,
+    /// The share of a server span's own time that is application logic and not data-center tax.
+    pub app_share: f64,
+    /// How many services an operation may become, one for each of its shapes.
+    pub shapes: usize,
+    /// How waits for remote sides are described.
+    pub waits: Waits,
+    /// Whether calls to services of the file are simulated; else their times are waits.
+    pub simulate_calls: bool,
+    /// Whether each service of the spans has a server of its own.
+    pub server_each: bool,
+    /// The most spans of unfinished traces that are kept in memory.
+    pub window_spans: usize,
+    /// Whether to refuse what would need a guess.
+    pub strict: bool,
+}
+
+/// How waits for remote sides are described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Quantiles of what was observed.
+    Quantiles,
+    /// A log-normal distribution with the median and the spread of what was observed.
+    LogNormal,
+    /// The mean of what was observed.
+    Constant,
+}
+
+/// The names of all options, as they are written.
+const NAMES: [&str; 9] = [
+    "name",
+    "sampling",
+    "app_share",
+    "shapes",
+    "waits",
+    "calls",
+    "servers",
+    "window_spans",
+    "strict",
+];
+
+/// The most spans that may be kept in memory.
+const MAX_WINDOW: u64 = 100_000_000;
+/// The most services that one operation may become.
+const MAX_SHAPES: u64 = 64;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            name: "imported".to_owned(),
+            sampling: None,
+            app_share: 1.0,
+            shapes: 3,
+            waits: Waits::Quantiles,
+            simulate_calls: true,
+            server_each: false,
+            window_spans: 200_000,
+            strict: false,
+        }
+    }
+}
+
+impl Options {
+    /// The options in a JSON object; those left out have their defaults.
+    ///
+    /// # Errors
+    /// [`ImportError::Option`] for text that is no JSON object, an unknown name or a value that is
+    /// not allowed.
+    pub fn from_json(text: &str) -> Result<Options, ImportError> {
+        let refused = || Refusal::new("options", quoted(text), "must be a JSON object");
+        let given: Map<String, Value> = serde_json::from_str(text).map_err(|_| refused())?;
+        let mut options = Options::default();
+        for (name, value) in &given {
+            options.set(name, value)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), Refusal> {
+        match name {
+            "name" => self.name = workload_name(value)?,
+            "sampling" => self.sampling = Some(share(name, value)?),
+            "app_share" => self.app_share = share(name, value)?,
+            "shapes" => self.shapes = count(name, value, 1, MAX_SHAPES)?,
+            "window_spans" => self.window_spans = count(name, value, 100, MAX_WINDOW)?,
+            "waits" => {
+                let known = ["quantiles", "log-normal", "constant"];
+                let all = [Waits::Quantiles, Waits::LogNormal, Waits::Constant];
+                self.waits = all[choice(name, value, &known)?];
+            }
+            "calls" => self.simulate_calls = choice(name, value, &["simulate", "fit"])? == 0,
+            "servers" => self.server_each = choice(name, value, &["one", "by-service"])? == 1,
+            "strict" => {
+                let wrong = || Refusal::new(name, value, "must be true or false");
+                self.strict = value.as_bool().ok_or_else(wrong)?;
+            }
+            _ => return Err(Refusal::unknown("option", name, NAMES)),
+        }
+        Ok(())
+    }
+}
+
+fn workload_name(value: &Value) -> Result<String, Refusal> {
+    let valid = |name: &&str| {
+        let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        !name.is_empty() && name.len() <= 64 && name.chars().all(letters)
+    };
+    let allowed = "must be 1 to 64 letters, digits, '-' and '_'";
+    let wrong = || Refusal::new("name", value, allowed);
+    let name = value.as_str().filter(valid).ok_or_else(wrong)?;
+    Ok(name.to_owned())
+}
+
+fn share(name: &str, value: &Value) -> Result<f64, Refusal> {
+    let valid = |share: &f64| *share > 0.0 && *share <= 1.0;
+    let wrong = || Refusal::new(name, value, "must be above 0 and at most 1");
+    value.as_f64().filter(valid).ok_or_else(wrong)
+}
+
+fn count(name: &str, value: &Value, least: u64, most: u64) -> Result<usize, Refusal> {
+    let allowed = format!("must be a whole number from {least} to {most}");
+    let found = value.as_u64().filter(|n| (least..=most).contains(n));
+    let found = found.and_then(|n| usize::try_from(n).ok());
+    found.ok_or_else(|| Refusal::new(name, value, allowed))
+}
+
+fn choice(name: &str, value: &Value, known: &[&str]) -> Result<usize, Refusal> {
+    let Some(text) = value.as_str() else {
+        let allowed = format!("must be {}", accelflow_parameters::any_of(known));
+        return Err(Refusal::new(name, value, allowed));
+    };
+    let found = known.iter().position(|known| *known == text);
+    found.ok_or_else(|| Refusal::unknown(name, text, known.iter().copied()))
+}

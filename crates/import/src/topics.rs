@@ -1,0 +1,69 @@
+//! The topics of a report about spans.
+
+use crate::report::{Sure, Topic};
+
+macro_rules! topics {
+    ($($(#[$about:meta])* $name:ident = $sure:ident $what:literal => $done:literal;)*) => {
+        $(pub(crate) static $name: Topic = Topic { sure: Sure::$sure, what: $what, done: $done };)*
+    };
+}
+
+topics! {
+    SPANS = Understood "spans" => "read";
+    REQUESTS = Understood "requests: spans that serve a call" => "each is a request of a service";
+    INNER_CLIENT = Understood "client spans inside a client span of the same service"
+        => "they are part of the outer call";
+    SHARED_ID = Understood "span ids that a client and its server share, as Zipkin writes them"
+        => "the server span is the child of the client span";
+
+    KIND = Guessed "spans without a kind"
+        => "the kind follows from the services of parent and children, the store, or the name";
+    PROTOCOL = Guessed "calls without attributes of RPC or HTTP" => "they are taken as RPC";
+    STORE = Guessed "calls of a cache or a database that only their names show"
+        => "the name decides";
+    ACCESS = Guessed "calls of a cache or a database that do not say whether they read"
+        => "calls of a cache are taken as reads, of a database as statements (T8 and T7)";
+    CALLEE = Guessed "calls whose server span is missing where other calls of the name have one"
+        => "they are taken to have called the same";
+    NO_CLIENT = Guessed "calls without a client span"
+        => "the server span stands for the wait; network time is not in it";
+    NEGATIVE = Guessed "spans with a negative duration" => "the duration is taken as 0";
+    SKEW = Guessed "clock skew: server spans outside of their client spans"
+        => "nothing is shifted where a client span gives the time; durations are used, not clocks";
+    SHIFTED = Guessed "clock skew: calls without a client span that lie outside of their parents"
+        => "they are shifted into the parent";
+    LONGER = Guessed "server spans longer than their client spans"
+        => "the client span's duration is the wait";
+    EARLY = Guessed "calls that begin before their parent" => "the begin is moved to the parent's";
+    ASYNC = Guessed "async children: calls that end after their parent"
+        => "the wait is cut at the parent's end";
+    LATE_ASYNC = Guessed "async children: calls that begin after their parent's end"
+        => "they are left out of the path; their callees count as requests of their own";
+    FOLLOWS = Guessed "async children: spans that follow from their parent"
+        => "nobody waits for them; they are left out of the path";
+    PARTLY = Guessed "calls that overlap only partly with calls before them"
+        => "a call of which at least half overlaps counts as at once, another one as after";
+    MISSING = Guessed "missing parents of server spans" => "they are requests from outside";
+    CIRCLE = Guessed "calls in a circle" => "the wait is the one observed, not a simulated call";
+    RATES = Guessed "rates too low for a workload" => "the rate is 0.001 requests a second";
+    HANDLED = Guessed "errors of calls that the caller survived"
+        => "the answer counts as an ordinary answer";
+
+    TWICE = Dropped "duplicate span ids: equal spans" => "one of them is kept";
+    DUPLICATE = Dropped "duplicate span ids: different spans" => "the first is kept";
+    INCOMPLETE = Dropped "spans without a trace, an id or a start" => "left out";
+    CYCLE = Dropped "cycles: spans that are their own ancestors" => "left out";
+    ORPHANS = Dropped "missing parents of spans that serve no call"
+        => "left out: they belong to no request";
+    LATE = Dropped "spans of traces that were taken as finished"
+        => "left out; a larger `window_spans` keeps traces open for longer";
+    HUGE = Dropped "spans past `window_spans` of one trace" => "left out";
+    MANY_CALLS = Dropped "requests with more than 256 calls" => "left out of the paths";
+    WIDE = Dropped "calls past 64 at once" => "left out of the path";
+    LONG = Dropped "requests with more than 400 steps" => "left out of the paths";
+    SERVICES = Dropped "requests of services past 1000" => "left out";
+    STANDS = Guessed "requests of less common shapes that calls of the files made"
+        => "the calls call the most common shape";
+    RARE = Dropped "requests from outside of less common shapes" => "left out; `shapes` sets how many are kept";
+    TIME_RANGE = Dropped "spans whose times do not fit 64 bits of nanoseconds" => "left out";
+}

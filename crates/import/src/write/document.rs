@@ -1,0 +1,404 @@
+//! The whole workload, and what of the requests it covers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::chains::{chain, ends, written};
+use super::distributions::{sizes, us};
+use super::names::service_names;
+use super::own_traces::{Own, text};
+use crate::analyse::{Analysis, ItemStats, Method, Operation, Shape, Totals};
+use crate::error::ImportError;
+use crate::names::Names;
+use crate::options::Options;
+use crate::report::{Findings, Sure};
+use crate::topics;
+
+/// The file that a workload was made from.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) kind: String,
+    pub(crate) files: Vec<(String, String)>,
+}
+
+/// A workload, with what it covers.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) workload: Value,
+    /// One row for each operation.
+    pub(crate) coverage: Vec<Value>,
+    /// One row for each trace that begins chains.
+    pub(crate) traces: Vec<Value>,
+}
+
+/// The most services of a workload.
+const MOST_SERVICES: usize = 1_000;
+/// The most steps of a path.
+const MOST_STEPS: usize = 400;
+/// The most chains at once.
+const MOST_AT_ONCE: usize = 64;
+/// The lowest rate that a file may have, in requests per second.
+const LOWEST_RATE: f64 = 0.001;
+
+/// The workload that `analysis` shows.
+///
+/// # Errors
+/// [`ImportError::Strict`] for a guess or a loss where they are refused.
+pub(crate) fn document(
+    analysis: Analysis,
+    names: &Names,
+    findings: &mut Findings,
+    options: &Options,
+    sampling: f64,
+) -> Result<Made, ImportError> {
+    let window_s = analysis
+        .from_to
+        .map_or(0.0, |(from, to)| (to - from) as f64 / 1e9);
+    let mut operations: Vec<(Method, Operation)> = analysis.operations.into_iter().collect();
+    operations.sort_by(|(a, first), (b, second)| {
+        let texts = |method: &Method| (names.text(method.0), names.text(method.1));
+        let more = second.totals.requests.cmp(&first.totals.requests);
+        more.then_with(|| texts(a).cmp(&texts(b)))
+    });
+    let methods: Vec<Method> = operations.iter().map(|(method, _)| *method).collect();
+    let arrived: u64 = operations
+        .iter()
+        .map(|(_, o)| counted(o.totals.requests, o.totals.outside, options))
+        .sum();
+    let rates = Rates {
+        // Between n arrivals there are n - 1 times.
+        per_request: match arrived {
+            0 | 1 => None,
+            _ if window_s <= 0.0 => None,
+            n => Some((n - 1) as f64 / n as f64 / window_s / sampling),
+        },
+        each: !options.simulate_calls,
+    };
+    let mut writer = Writer {
+        names,
+        findings,
+        options,
+        rates,
+        services: service_names(&methods, names),
+        emitted: methods.iter().copied().take(MOST_SERVICES).collect(),
+        own: BTreeSet::new(),
+        edges: HashMap::new(),
+        uses: BTreeMap::new(),
+        written: Vec::new(),
+        coverage: Vec::new(),
+    };
+    for (method, operation) in operations {
+        writer.operation(method, operation)?;
+    }
+    writer.made()
+}
+
+fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
+    match options.simulate_calls {
+        true => outside,
+        false => requests,
+    }
+}
+
+struct Rates {
+    /// What one request adds to a rate, in requests per second; none if that is not known.
+    per_request: Option<f64>,
+    /// Whether requests that calls have made have rates, too.
+    each: bool,
+}
+
+/// How much a trace is used.
+#[derive(Default)]
+struct Use {
+    calls: u64,
+    wait_ns: f64,
+    own: bool,
+}
+
+struct Writer<'w> {
+    names: &'w Names,
+    findings: &'w mut Findings,
+    options: &'w Options,
+    rates: Rates,
+    services: HashMap<Method, String>,
+    emitted: HashSet<Method>,
+    own: BTreeSet<Own>,
+    /// The operations that each calls.
+    edges: HashMap<Method, HashSet<Method>>,
+    uses: BTreeMap<String, Use>,
+    written: Vec<Value>,
+    coverage: Vec<Value>,
+}
+
+impl Writer<'_> {
+    fn operation(&mut self, method: Method, operation: Operation) -> Result<(), ImportError> {
+        let place = format!(
+            "{} {}",
+            self.names.text(method.0),
+            self.names.text(method.1)
+        );
+        if self.written.len() >= MOST_SERVICES {
+            let count = operation.totals.requests;
+            return self
+                .findings
+                .count_many(&topics::SERVICES, count, || place.clone());
+        }
+        let (operation, mut shapes) = operation.into_parts();
+        let long = |shape: &Shape| shape.steps.len() > MOST_STEPS;
+        let count = shapes.iter().filter(|s| long(s)).map(|s| s.requests).sum();
+        self.findings
+            .count_many(&topics::LONG, count, || place.clone())?;
+        shapes.retain(|shape| !long(shape));
+        let mut kept = Kept::default();
+        let found = shapes.len();
+        for (number, shape) in shapes.into_iter().enumerate() {
+            let first = number == 0;
+            let arrived = counted(shape.requests, shape.outside, self.options);
+            let room = self.written.len() < MOST_SERVICES;
+            if first || (kept.shapes < self.options.shapes && arrived > 0 && room) {
+                kept.shapes += 1;
+                kept.requests += shape.requests;
+                kept.arrived += arrived;
+                kept.time_ns += shape.time_ns;
+                kept.inner_ns += shape.inner_ns;
+                self.service(method, &operation, shape, kept.shapes)?;
+            }
+        }
+        let arrived = counted(operation.requests, operation.outside, self.options);
+        let lost = arrived.saturating_sub(kept.arrived);
+        let replaced = (operation.requests - kept.requests).saturating_sub(lost);
+        self.findings
+            .count_many(&topics::RARE, lost, || place.clone())?;
+        self.findings
+            .count_many(&topics::STANDS, replaced, || place.clone())?;
+        self.cover(method, &operation, found, &kept);
+        Ok(())
+    }
+
+    fn cover(&mut self, method: Method, operation: &Totals, shapes: usize, kept: &Kept) {
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
+        self.coverage.push(json!({
+            "service": self.services.get(&method),
+            "spans_of": self.names.text(method.0),
+            "operation": self.names.text(method.1),
+            "requests": operation.requests,
+            "from_outside": operation.outside,
+            "failed": operation.failed,
+            "mean_us": us(share(operation.time_ns, operation.requests as f64)),
+            "shapes": shapes,
+            "shapes_kept": kept.shapes,
+            "share_of_requests": share(kept.requests as f64, operation.requests as f64),
+            "share_of_time": share(kept.time_ns, operation.time_ns),
+            "time_inside_chains_us": us(share(kept.inner_ns, kept.requests as f64)),
+        }));
+    }
+
+    fn service(
+        &mut self,
+        method: Method,
+        operation: &Totals,
+        shape: Shape,
+        number: usize,
+    ) -> Result<(), ImportError> {
+        let base = self.services.get(&method).cloned().unwrap_or_default();
+        let name = match number {
+            1 => base,
+            _ => format!("{base}.{number}"),
+        };
+        let mut service = Map::new();
+        service.insert("name".to_owned(), json!(name));
+        let operation_name = self.names.text(method.1);
+        if operation_name != name && !operation_name.is_empty() {
+            service.insert("method".to_owned(), json!(operation_name));
+        }
+        if self.options.server_each {
+            service.insert("server".to_owned(), json!(self.names.text(method.0)));
+        }
+        let arrived = if self.rates.each {
+            shape.requests
+        } else {
+            shape.outside
+        };
+        if let Some(rate) = self.rates.per_request.filter(|_| arrived > 0) {
+            let rate = rate * arrived as f64;
+            if rate < LOWEST_RATE {
+                let place = shape.place.clone();
+                self.findings.count(&topics::RATES, || place.clone())?;
+            }
+            let rate = rate.clamp(LOWEST_RATE, 1e9);
+            service.insert("rate_rps".to_owned(), json!((rate * 1e6).round() / 1e6));
+        }
+        let path = self.path(method, operation, shape)?;
+        service.insert("path".to_owned(), Value::Array(path));
+        self.written.push(Value::Object(service));
+        Ok(())
+    }
+
+    fn path(
+        &mut self,
+        method: Method,
+        operation: &Totals,
+        shape: Shape,
+    ) -> Result<Vec<Value>, ImportError> {
+        let compressed = (
+            operation.request_compressed.value().unwrap_or(0.0),
+            operation.response_compressed.value().unwrap_or(0.0),
+        );
+        let messages = (
+            sizes(&operation.request_bytes),
+            sizes(&operation.response_bytes),
+        );
+        let http = operation.http * 2 > operation.requests;
+        let ends = ends(http, compressed, messages, &mut self.own);
+        let share = self.options.app_share;
+        let mut gaps = shape.gaps_ns.iter().map(|gap| gap.value() * share);
+        let mut cpu = || json!({"cpu_us": us(gaps.next().unwrap_or(0.0))});
+        let mut path = vec![ends.first, cpu()];
+        for step in shape.steps {
+            let chains = self.step(method, step, &shape.place)?;
+            match <[Value; 1]>::try_from(chains) {
+                Ok([chain]) => path.push(chain),
+                Err(chains) => path.push(json!({"parallel": chains})),
+            }
+            path.push(cpu());
+        }
+        path.push(ends.last);
+        Ok(path)
+    }
+
+    /// The chains of a step: equal calls are one chain, several times.
+    fn step(
+        &mut self,
+        method: Method,
+        step: Vec<ItemStats>,
+        place: &str,
+    ) -> Result<Vec<Value>, ImportError> {
+        let too_many = step.len().saturating_sub(MOST_AT_ONCE) as u64;
+        self.findings
+            .count_many(&topics::WIDE, too_many, || place.to_owned())?;
+        let mut groups: Vec<(ItemStats, usize)> = Vec::new();
+        for item in step.into_iter().take(MOST_AT_ONCE) {
+            match groups.last_mut() {
+                Some((last, times)) if (last.class, last.target) == (item.class, item.target) => {
+                    last.merge(&item);
+                    *times += 1;
+                }
+                _ => groups.push((item, 1)),
+            }
+        }
+        let mut chains = Vec::with_capacity(groups.len());
+        for (item, times) in groups {
+            chains.push(self.chain(method, &item, times, place)?);
+        }
+        Ok(chains)
+    }
+
+    fn chain(
+        &mut self,
+        method: Method,
+        item: &ItemStats,
+        times: usize,
+        place: &str,
+    ) -> Result<Value, ImportError> {
+        let calls = match item.answered && self.options.simulate_calls {
+            true => self.callee(method, item.target, place)?,
+            false => None,
+        };
+        let chain = chain(item, self.options);
+        let used = self.uses.entry(chain.entry().to_owned()).or_default();
+        used.calls += item.count;
+        used.wait_ns += item.wait_ns.mean.sum() + item.miss_wait_ns.mean.sum();
+        used.own = chain.own.is_some();
+        let (value, own) = written(chain, item, times, calls.as_deref());
+        self.own.extend(own);
+        Ok(value)
+    }
+
+    /// The service that answers calls of `target`, unless it would then call itself.
+    fn callee(
+        &mut self,
+        caller: Method,
+        target: Method,
+        place: &str,
+    ) -> Result<Option<String>, ImportError> {
+        if !self.emitted.contains(&target) {
+            return Ok(None);
+        }
+        let mut open = vec![target];
+        let mut reached = HashSet::new();
+        while let Some(next) = open.pop() {
+            if next == caller {
+                self.findings.count(&topics::CIRCLE, || place.to_owned())?;
+                return Ok(None);
+            }
+            if reached.insert(next) {
+                open.extend(self.edges.get(&next).into_iter().flatten());
+            }
+        }
+        self.edges.entry(caller).or_default().insert(target);
+        Ok(self.services.get(&target).cloned())
+    }
+
+    fn made(self) -> Result<Made, ImportError> {
+        let mut workload = json!({
+            "schema": "accelflow.workload/1",
+            "name": self.options.name,
+            "services": self.written,
+        });
+        if !self.own.is_empty() {
+            let text = text(&self.own).map_err(|error| ImportError::Nothing {
+                files: "own traces".to_owned(),
+                why: error.to_string(),
+            })?;
+            workload["traces"] = json!([{"source": text}]);
+        }
+        if self.rates.per_request.is_none() {
+            let done = "no rate is written: give one where the workload is simulated";
+            let what = "rates, which need two requests at different times";
+            self.findings.say(Sure::Dropped, what, 1, done);
+        }
+        let traces = self.uses.into_iter().map(|(trace, used)| {
+            json!({"trace": trace, "calls": used.calls, "wait_us": used.wait_ns.round() / 1e3,
+                   "own": used.own})
+        });
+        Ok(Made {
+            workload,
+            coverage: self.coverage,
+            traces: traces.collect(),
+        })
+    }
+}
+
+/// What of an operation is in the workload.
+#[derive(Default)]
+struct Kept {
+    shapes: usize,
+    requests: u64,
+    /// Those that have a rate.
+    arrived: u64,
+    time_ns: f64,
+    inner_ns: f64,
+}
+
+impl Origin {
+    /// The table `origin` of the workload.
+    pub(crate) fn table(&self, findings: &Findings) -> Value {
+        let counts = |sure: Sure| -> Value {
+            let list = findings.list(sure);
+            let rows = list.as_array().into_iter().flatten();
+            let pairs = rows
+                .filter_map(|row| Some((row["what"].as_str()?.to_owned(), row["count"].clone())));
+            Value::Object(pairs.collect())
+        };
+        let files = self.files.iter();
+        let files = files.map(|(name, sha256)| json!({"name": name, "sha256": sha256}));
+        json!({
+            "kind": self.kind,
+            "files": files.collect::<Vec<_>>(),
+            "understood": counts(Sure::Understood),
+            "guessed": counts(Sure::Guessed),
+            "dropped": counts(Sure::Dropped),
+        })
+    }
+}

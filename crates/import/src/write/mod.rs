@@ -1,0 +1,9 @@
+//! Operations become a workload: the tree of a file of the schema `accelflow.workload/1`.
+
+mod chains;
+mod distributions;
+mod document;
+mod names;
+mod own_traces;
+
+pub(crate) use document::{Origin, document};

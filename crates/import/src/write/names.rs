@@ -1,0 +1,55 @@
+//! Names of services: letters, digits, `-`, `_` and points, each once.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::analyse::Method;
+use crate::names::Names;
+
+/// The longest name of a service, with room for the number of a shape.
+const LONGEST: usize = 58;
+
+/// A name for each of `methods`: the operation's, with the service's before it where two are alike.
+pub(super) fn service_names(methods: &[Method], names: &Names) -> HashMap<Method, String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for method in methods {
+        *counts.entry(cleaned(names.text(method.1))).or_default() += 1;
+    }
+    let mut taken = HashSet::new();
+    let mut found = HashMap::new();
+    for method in methods {
+        let short = cleaned(names.text(method.1));
+        let unique = counts.get(&short) == Some(&1) && !short.is_empty();
+        let name = match unique {
+            true => short,
+            false => cleaned(&format!("{}.{short}", names.text(method.0))),
+        };
+        let name = if name.is_empty() {
+            "service".to_owned()
+        } else {
+            name
+        };
+        let mut own = name.clone();
+        let mut number = 2;
+        while !taken.insert(own.clone()) {
+            own = format!("{name}-{number}");
+            number += 1;
+        }
+        found.insert(*method, own);
+    }
+    found
+}
+
+/// `text` with `-` for what no name may have, and none at its ends.
+fn cleaned(text: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars() {
+        let fits = c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        if fits {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    name.truncate(LONGEST);
+    name.trim_matches(['-', '.']).to_owned()
+}
