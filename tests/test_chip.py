@@ -77,9 +77,9 @@ def test_inputs_can_be_changed_and_only_sensibly() -> None:
     assert chip.area({"pes": 4})["accelerators_mm2"] == pytest.approx(44.9 / 2)
     for changes, said in [
         ({"gpus": 1.0}, "parameter = 'gpus': must be a key"),
-        ({"pes": 0.5}, "must be a whole number from 1 to 256"),
-        ({"pes": float("nan")}, "pes = NaN: must be a whole number from 1 to 256"),
-        ({"pes": True}, "pes = true: must be a whole number from 1 to 256"),
+        ({"pes": 0.5}, "must be a whole number from 1 to 1024"),
+        ({"pes": float("nan")}, "pes = NaN: must be a whole number from 1 to 1024"),
+        ({"pes": True}, "pes = true: must be a whole number from 1 to 1024"),
     ]:
         with pytest.raises(InputError, match=said):
             chip.area(changes)

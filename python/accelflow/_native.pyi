@@ -888,6 +888,9 @@ def parameters(tcp_cost_ns: float | None = None) -> str:
     The profile `paper` is the last of them if `tcp_cost_ns` says what TCP costs a core.
     """
 
+def chip_read(text: str) -> str: ...
+def chip_schema() -> str: ...
+def server_setting(key: str, value: object) -> tuple[str, float]: ...
 def parameter_value(engine: str, key: str, value: object) -> float:
     """The number that `value` is as the parameter `key` of `engine`.
 

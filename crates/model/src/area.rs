@@ -146,7 +146,9 @@ impl Area {
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         let rows = rows.map(|row| (&row.parameter, (row.get)(&self.inputs)));
-        rows.filter(|(parameter, value)| *value != 0.0 || !parameter.key.contains('.'))
+        rows.filter(|(parameter, value)| {
+            *value != parameter.default || !parameter.key.contains('.')
+        })
     }
 
     /// The inputs.

@@ -19,11 +19,14 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// These sizes, with those of `all` in the place of zeros.
+    /// These sizes, with those of `all` in the place of zeros and of negative instances.
     pub(crate) fn or(self, all: Sizes) -> Sizes {
         let own_or = |own: f64, common: f64| if own == 0.0 { common } else { own };
         Sizes {
-            instances: own_or(self.instances, all.instances),
+            instances: match self.instances < 0.0 {
+                true => all.instances,
+                false => self.instances,
+            },
             pes: own_or(self.pes, all.pes),
             input_entries: own_or(self.input_entries, all.input_entries),
             output_entries: own_or(self.output_entries, all.output_entries),
@@ -64,7 +67,8 @@ pub struct AreaInputs {
     pub cores: f64,
     /// Sizes of every accelerator that has none of its own.
     pub all: Sizes,
-    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; 0 where one has those of all.
+    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; 0 where one has those of all,
+    /// and -1 for instances, of which 0 is a chip without it.
     pub own: [Sizes; ACCELERATORS.len()],
     /// Bytes of a queue entry.
     pub entry_bytes: f64,

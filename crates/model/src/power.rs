@@ -238,13 +238,13 @@ impl Power {
     pub fn transfer_byte_j(&self) -> f64 {
         let rate = self.inputs.adma_gbyte_per_s * 1e9;
         // A link for each instance's router is busy at the network's maximum.
-        self.dynamic() * (self.adma_w / self.engines + self.network_w / self.instances) / rate
+        self.dynamic() * (self.adma_w / self.engines + each(self.network_w, self.instances)) / rate
     }
 
     /// The energy of writing one byte to a queue and reading it, in joules.
     pub fn queue_byte_j(&self) -> f64 {
         let rate = self.inputs.queue_gbyte_per_s * 1e9;
-        2.0 * self.dynamic() * self.queues_w / self.queues / rate
+        2.0 * self.dynamic() * each(self.queues_w, self.queues) / rate
     }
 
     /// The power of the system's added hardware while it does nothing.
@@ -281,7 +281,7 @@ impl Power {
         let watts = self.accelerators_w.iter().zip(activity.busy_pe_s);
         let of_pes: f64 = watts
             .zip(self.elements)
-            .map(|((watt, busy_s), elements)| watt / elements * busy_s)
+            .map(|((watt, busy_s), elements)| each(*watt, elements) * busy_s)
             .sum();
         energy.accelerators_j = self.dynamic() * of_pes;
         energy.transfers_j = self.transfer_byte_j() * activity.moved_bytes;
@@ -336,6 +336,11 @@ impl Power {
         let rows = PARAMETERS.rows();
         rows.map(|row| (&row.parameter, (row.get)(&self.inputs)))
     }
+}
+
+/// The power of each of `parts` that take `watt` together; 0 if there are none.
+fn each(watt: f64, parts: f64) -> f64 {
+    if parts == 0.0 { 0.0 } else { watt / parts }
 }
 
 /// The server's maximum power, from the accelerators' and their share.

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_model::area::{Area, AreaInputs, Group, PARAMETERS};
+use accelflow_model::area::{ACCELERATORS, Area, AreaInputs, Group, PARAMETERS};
+use accelflow_model::power::{Activity, Hardware, Power, PowerInputs};
 
 fn area(changes: &[(&str, f64)]) -> Area {
     let mut inputs = AreaInputs::default();
@@ -152,18 +153,45 @@ fn one_accelerator_may_have_sizes_of_its_own() {
 }
 
 #[test]
+fn an_accelerator_that_is_not_there_takes_no_area_and_no_power() {
+    let base = area(&[]);
+    let without = area(&[("instances.TCP", 0.0)]);
+    assert_eq!(without.part_mm2("TCP"), Some(0.0));
+    assert_eq!(without.queue_bytes(), base.queue_bytes() * 8.0 / 9.0);
+    assert_eq!(without.instances(), 8.0);
+    let of_others = base.accelerators_mm2() - base.part_mm2("TCP").unwrap();
+    assert!((without.accelerators_mm2() - of_others).abs() < 1e-9);
+
+    let none: Vec<(String, f64)> = ACCELERATORS
+        .iter()
+        .map(|name| (format!("instances.{name}"), 0.0))
+        .collect();
+    let none: Vec<(&str, f64)> = none.iter().map(|(key, value)| (&key[..], *value)).collect();
+    let bare = area(&none);
+    let power = Power::new(PowerInputs::default(), &bare).unwrap();
+    assert_eq!(power.accelerators_w(), [0.0; ACCELERATORS.len()]);
+    let activity = Activity {
+        window_s: 1.0,
+        busy_core_s: 1.0,
+        ..Activity::default()
+    };
+    let energy = power.energy(Hardware::AccelFlow, &activity).unwrap();
+    assert!(energy.total_j().is_finite() && energy.accelerators_j == 0.0);
+}
+
+#[test]
 fn impossible_inputs_are_refused_with_what_is_allowed() {
     let mut inputs = AreaInputs::default();
     for (name, value, said) in [
         (
             "pes",
             0.0,
-            "pes = 0: must be a whole number from 1 to 256 PEs",
+            "pes = 0: must be a whole number from 1 to 1024 PEs",
         ),
         (
             "pes",
             1.5,
-            "pes = 1.5: must be a whole number from 1 to 256 PEs",
+            "pes = 1.5: must be a whole number from 1 to 1024 PEs",
         ),
         (
             "Cmp_mm2",

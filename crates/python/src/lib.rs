@@ -49,7 +49,12 @@ mod _native {
     use crate::bind::trace::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]
-    use crate::bind::parameters::{parameter_value, parameters, profile_parameters, refusal};
+    use crate::bind::parameters::{
+        parameter_value, parameters, profile_parameters, refusal, server_setting,
+    };
+
+    #[pymodule_export]
+    use crate::bind::simulation::chip::{chip_read, chip_schema};
 
     #[pymodule_export]
     use crate::bind::serving::promise::PyPromise;

@@ -6,7 +6,7 @@ use super::own;
 use crate::inputs::AreaInputs;
 
 /// Every input of the model: those of the processor, and for each accelerator its own sizes, such as
-/// `pes.TCP`, which are 0 where it has those of all.
+/// `pes.TCP`, which are 0 where it has those of all, and -1 for instances.
 pub const AREA: Table<AreaInputs> = Table::new(&[
     COMMON,
     own::PES,

@@ -110,11 +110,13 @@ fn engine_json(name: &str, title: &str, parameters: Vec<Value>) -> Value {
 
 fn row_json<S: AsRef<str>>(prefix: &str, parameter: &Parameter<S>) -> Value {
     let (min, max) = parameter.kind.range(parameter.default);
+    let also = accelflow_sim::config::PARAMETERS.by_member(parameter.key.as_ref());
     let choices = parameter.kind.choices().iter().map(
         |choice| json!({ "value": choice.value, "name": choice.name, "meaning": choice.meaning }),
     );
     json!({
         "key": format!("{prefix}{}", parameter.key.as_ref()),
+        "also": also.filter(|_| prefix.is_empty()).unwrap_or_default(),
         "unit": parameter.unit,
         "kind": parameter.kind.name(),
         "default": parameter.default,
@@ -145,6 +147,20 @@ pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>)
         failure(Refusal::unknown_key(key, known))
     })?;
     number(parameter, value).map_err(failure)
+}
+
+/// The key of the simulated server's parameter called `key`, in the spelling of results, and the number
+/// that `value`, a number or the name of a choice, gives it. Raises AccelflowError for an unknown key
+/// and for a value that is not allowed.
+#[pyfunction]
+pub(crate) fn server_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<(&'static str, f64)> {
+    let parameter = accelflow_sim::config::PARAMETERS.parameter(key);
+    let parameter = parameter.map_err(failure)?;
+    let number = number(parameter, value).map_err(|refusal| {
+        let place = key.to_owned();
+        failure(Refusal { place, ..refusal })
+    })?;
+    Ok((parameter.key, number))
 }
 
 fn number(parameter: &Parameter, value: &Bound<'_, PyAny>) -> Result<f64, Refusal> {

@@ -1,5 +1,6 @@
 //! Scenarios and their results, for `accelflow.simulation`.
 
+pub(crate) mod chip;
 pub(crate) mod progress;
 pub(crate) mod recording;
 pub(crate) mod scenario;
