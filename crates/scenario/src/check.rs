@@ -5,23 +5,22 @@ use std::collections::BTreeMap;
 use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::Config;
 use accelflow_sim::orchestrators::{Orchestrator, SYSTEMS};
+use accelflow_trace::Image;
 use accelflow_units::Bytes;
-use accelflow_workload::services::Service;
+use accelflow_workload::file::Workload;
+use accelflow_workload::services::{SOCIAL_NETWORK_NAMES, Service};
 use accelflow_workload::sizes::SizePreset;
-use accelflow_workload::suites::{RateShares, Suite};
 use serde_json::Value;
 
-use crate::choice::Choice;
+use crate::choice::{Choice, OrOwn};
 use crate::error::{ScenarioError, engine};
 use crate::names::{CostSource, FactSource};
+use crate::own::Own;
 use crate::resolved::{Costs, Resolved, ResolvedChip};
 use crate::rules;
 use crate::scenario::{Limiter, Scenario};
 use crate::settings::{self, Numbers};
 use accelflow_parameters::{Refusal, any_of, quoted};
-
-/// The only workload whose operations can be executed on real bytes, and so measured.
-const MEASURED: Suite = Suite::SocialNetwork;
 
 /// A scenario that can be run, with every default filled in.
 pub struct Checked {
@@ -29,6 +28,7 @@ pub struct Checked {
     pub(crate) resolved: Resolved,
     pub(crate) servers: Vec<Config>,
     pub(crate) services: Vec<Service>,
+    pub(crate) image: Image,
     pub(crate) systems: Vec<&'static dyn Orchestrator>,
     pub(crate) flows: BTreeMap<u16, FlowConfig>,
 }
@@ -64,7 +64,10 @@ impl Scenario {
     pub fn check(&self) -> Result<Checked, ScenarioError> {
         check_finite(self)?;
         rules::check(&serde_json::to_value(self)?)?;
-        let all = self.workload.services().map_err(engine)?;
+        let workload = self.workload.workload().map_err(engine)?;
+        let workload = workload.as_ref();
+        let image = memory(workload)?;
+        let all = workload.paths().map_err(engine)?;
         let systems = systems(&self.orchestrators)?;
         check_services(self, &all)?;
         let (config, chips) = chips(self)?;
@@ -77,17 +80,29 @@ impl Scenario {
             .iter()
             .map(|service| service.name().to_owned())
             .collect();
-        let resolved = Resolved::new(self, ids, names, config, chips);
-        check_fit(self, &resolved, &services)?;
+        let resolved = Resolved::new(self, workload, ids, names, (config, chips))?;
+        check_fit(self, workload, &resolved)?;
+        check_rates(self, &services)?;
         Ok(Checked {
             servers: servers(&resolved)?,
             flows: flows(&self.shaping)?,
             scenario: self.clone(),
             resolved,
             services,
+            image,
             systems,
         })
     }
+}
+
+/// The trace memory with the paper's traces and those of `workload`, which must be able to run it.
+fn memory(workload: &Workload) -> Result<Image, ScenarioError> {
+    let image = workload
+        .memory()
+        .map_err(|refusal| refusal.within("workload"))?;
+    let run = workload.check_traces(&image);
+    run.map_err(|refusal| refusal.within("workload"))?;
+    Ok(image)
 }
 
 impl Checked {
@@ -135,6 +150,7 @@ fn wanted(scenario: &Scenario, service: &Service) -> bool {
 fn check_finite(scenario: &Scenario) -> Result<(), ScenarioError> {
     let open = [
         ("rate_rps", scenario.rate_rps),
+        ("tcp_cost_ns", scenario.tcp_cost_ns),
         ("slo_factor", scenario.slo_factor),
     ];
     for (name, number) in open {
@@ -207,29 +223,24 @@ fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioEr
 /// Refuses values that do not go with others.
 fn check_fit(
     scenario: &Scenario,
+    workload: &Workload,
     resolved: &Resolved,
-    services: &[Service],
 ) -> Result<(), ScenarioError> {
-    check_costs(scenario, resolved)?;
-    check_rates(scenario, services)?;
-    let workload = scenario.workload;
-    let first = services.first().map_or("", Service::name);
-    let fits = |shares: &RateShares| workload.rate_share(first, *shares).is_ok();
-    if !fits(&resolved.rates) {
-        let fitting = RateShares::ALL.into_iter().filter(fits);
-        let fitting: Vec<&str> = fitting.map(RateShares::name).collect();
-        return Err(misfit(
-            "rates",
-            resolved.rates,
-            &fitting,
-            &format!("for {workload}"),
-        ));
+    let own = Own { scenario, workload };
+    own.check_simulated()?;
+    own.check_times()?;
+    check_costs(scenario, workload, resolved)?;
+    let rates = workload.rate_names();
+    if !rates.contains(&resolved.rates.as_str()) {
+        let of = format!("for {}", workload.name);
+        return Err(refused("rates", &resolved.rates, &rates, &of));
     }
     let own = SizePreset::SocialNetwork;
-    if resolved.sizes == own && workload != Suite::SocialNetwork {
+    if resolved.sizes == OrOwn::Chosen(own) && !is_social_network(workload) {
         let others = SizePreset::ALL.into_iter().filter(|sizes| *sizes != own);
         let others: Vec<&str> = others.map(SizePreset::name).collect();
-        return Err(misfit("sizes", own, &others, &format!("for {workload}")));
+        let of = format!("for {}", workload.name);
+        return Err(misfit("sizes", own, &others, &of));
     }
     Ok(())
 }
@@ -244,8 +255,8 @@ fn check_rates(scenario: &Scenario, services: &[Service]) -> Result<(), Scenario
     if let Some(rate) = scenario.rate_rps {
         return Err(Refusal::number("rate_rps", rate, beside).into());
     }
-    if let Some(rates) = scenario.rates {
-        return Err(Refusal::new("rates", quoted(rates.name()), beside).into());
+    if let Some(rates) = &scenario.rates {
+        return Err(Refusal::new("rates", quoted(rates), beside).into());
     }
     let names: Vec<&str> = services.iter().map(Service::name).collect();
     if let Some(missing) = names.iter().find(|name| !given.contains_key(**name)) {
@@ -258,14 +269,28 @@ fn check_rates(scenario: &Scenario, services: &[Service]) -> Result<(), Scenario
     }
 }
 
+/// Whether all services are SocialNetwork's, whose messages alone have known sizes and can be
+/// executed on real bytes.
+fn is_social_network(workload: &Workload) -> bool {
+    let mut names = workload
+        .services
+        .iter()
+        .map(|service| service.name.as_str());
+    names.all(|name| SOCIAL_NETWORK_NAMES.contains(&name))
+}
+
 /// Refuses costs that the workload does not have, and facts without a recording.
-fn check_costs(scenario: &Scenario, resolved: &Resolved) -> Result<(), ScenarioError> {
+fn check_costs(
+    scenario: &Scenario,
+    workload: &Workload,
+    resolved: &Resolved,
+) -> Result<(), ScenarioError> {
     let recorded = scenario.recording.is_some();
-    if scenario.facts == FactSource::Recorded && !recorded {
+    if resolved.facts == FactSource::Recorded && !recorded {
         let others = [FactSource::Common.name(), FactSource::Drawn.name()];
         return Err(misfit(
             "facts",
-            scenario.facts,
+            resolved.facts,
             &others,
             "without a recording",
         ));
@@ -275,9 +300,9 @@ fn check_costs(scenario: &Scenario, resolved: &Resolved) -> Result<(), ScenarioE
         let others = [measured.name(), "left out"];
         return Err(misfit("profile", paper, &others, "beside a recording"));
     }
-    if resolved.costs == Costs::Measured && scenario.workload != MEASURED {
+    if resolved.costs == Costs::Measured && !is_social_network(workload) {
         let others = [paper.name(), "left out beside a recording"];
-        let of = format!("for {}", scenario.workload);
+        let of = format!("for {}", workload.name);
         return Err(misfit("profile", measured, &others, &of));
     }
     Ok(())
@@ -285,8 +310,13 @@ fn check_costs(scenario: &Scenario, resolved: &Resolved) -> Result<(), ScenarioE
 
 /// The refusal of a value that is allowed elsewhere, but not `here`.
 fn misfit(field: &str, value: impl Choice, others: &[&str], here: &str) -> ScenarioError {
+    refused(field, value.name(), others, here)
+}
+
+fn refused(field: &str, value: &str, others: &[&str], here: &str) -> ScenarioError {
     let allowed = format!("must be {} {here}", any_of(others));
-    Refusal::new(field, quoted(value.name()), allowed).into()
+    let refusal = Refusal::new(field, quoted(value), allowed);
+    refusal.proposing(value, others.iter().copied()).into()
 }
 
 /// The traffic shapers of tenants.

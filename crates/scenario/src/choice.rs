@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value that is chosen by name in files, on the command line and in Python.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -35,6 +35,27 @@ pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Resu
     let name = String::deserialize(from)?;
     T::named(&name).ok_or_else(|| unknown::<T, D::Error>(&name))
 }
+
+/// A value that was chosen, or what the workload's file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrOwn<T> {
+    /// The value, for all services.
+    Chosen(T),
+    /// What the file says of each service.
+    Own,
+}
+
+impl<T: Choice> Serialize for OrOwn<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(match self {
+            OrOwn::Chosen(value) => value.name(),
+            OrOwn::Own => OWN,
+        })
+    }
+}
+
+/// The name of what the workload's file says.
+pub(crate) const OWN: &str = "own";
 
 fn unknown<T: Choice, E: serde::de::Error>(name: &str) -> E {
     E::custom(format!("'{name}': must be {}", T::names().join(", ")))

@@ -1,6 +1,7 @@
 //! Why a scenario cannot be read, checked or run.
 
 use accelflow_parameters::Refusal;
+use accelflow_workload::file::FileError;
 use accelflow_workload::profile::RecordingError;
 
 /// Why a scenario cannot be read, checked or run.
@@ -12,6 +13,9 @@ pub enum ScenarioError {
     /// A value that is not allowed.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// A workload that cannot be used.
+    #[error(transparent)]
+    Workload(#[from] FileError),
     /// A list that names something twice.
     #[error("{place}: '{name}' is named twice")]
     Twice {

@@ -21,6 +21,7 @@ mod hash;
 mod idle;
 mod limits;
 mod names;
+mod own;
 mod resolved;
 mod results;
 mod rules;
@@ -30,25 +31,24 @@ mod schema;
 mod settings;
 mod setup;
 mod shown;
+mod source;
 mod walks;
 
 pub use check::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};
 pub use chip_schema::chip_schema;
-pub use choice::Choice;
+pub use choice::{Choice, OrOwn};
 pub use demands::{Demands, OperationDemand, ServiceDemand};
 pub use error::ScenarioError;
 pub use idle::{SimulatedOperation, simulated_operations, simulated_payloads};
-pub use limits::{
-    ASSUMED_TCP_COST_NS, MAX_REQUESTS, MIN_REQUESTS, PAPER_RATE_RPS, PAPER_SLO_FACTOR,
-    SERVERLESS_RATE_RPS,
-};
+pub use limits::{ASSUMED_TCP_COST_NS, MAX_REQUESTS, MIN_REQUESTS, PAPER_SLO_FACTOR};
 pub use names::{Arrivals, CostSource, FactSource, Remote};
 pub use resolved::{Costs, Resolved, ResolvedChip};
 pub use rules::{allowed, choices};
 pub use run::{Outcome, RunOptions};
 pub use scenario::{Limiter, NamedChip, SCHEMA, Scenario, SchemaName, Setting};
 pub use schema::json_schema;
+pub use source::Source;
 pub use walks::{
     TimesByCategory, WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service,
     paper_parameters, paper_profile, service_names, timeouts_by_service, walk_service, workloads,

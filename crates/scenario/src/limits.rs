@@ -1,15 +1,5 @@
 //! The numbers that a scenario's fields default to, and the ranges that they must be in.
 
-/// Mean of the invocation rates that the paper takes from Alibaba, in requests per second
-/// (AccelFlow, section VI).
-pub const PAPER_RATE_RPS: f64 = 13_400.0;
-
-/// Default mean rate of serverless functions, in requests per second.
-///
-/// Provenance: derived. At this mean of the six functions' rates, shared as Azure's, their logic
-/// alone keeps half of the 36 cores busy.
-pub const SERVERLESS_RATE_RPS: f64 = 800.0;
-
 /// Default cost of a TCP operation on a core, in ns.
 ///
 /// Provenance: assumed. The paper says that operations take "tens of microseconds" on a core, but

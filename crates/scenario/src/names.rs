@@ -6,7 +6,7 @@ use accelflow_sim::config::Policy;
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation};
 use accelflow_workload::profile::RemoteWaits;
 use accelflow_workload::sizes::SizePreset;
-use accelflow_workload::suites::{RateShares, Suite};
+use accelflow_workload::suites::Suite;
 
 use crate::choice::Choice;
 
@@ -121,4 +121,4 @@ macro_rules! engine_choice {
     };
 }
 
-engine_choice!(Suite, Placement, RateShares, SizePreset, Policy, Unit);
+engine_choice!(Suite, Placement, SizePreset, Policy, Unit);

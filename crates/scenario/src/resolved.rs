@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use accelflow_sim::compare::Placement;
+use accelflow_workload::file::Workload;
 use accelflow_workload::sizes::SizePreset;
-use accelflow_workload::suites::{RateShares, Suite};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::choice::{self, Choice};
-use crate::limits::{PAPER_RATE_RPS, SERVERLESS_RATE_RPS, WARMUP_DIVISOR};
+use crate::choice::{self, Choice, OWN, OrOwn};
+use crate::error::ScenarioError;
+use crate::limits::WARMUP_DIVISOR;
 use crate::names::{Arrivals, CostSource, FactSource, Remote};
+use crate::own::Own;
 use crate::scenario::{Limiter, Scenario, SchemaName};
+use crate::source::Source;
 
 /// Where the costs of a checked scenario come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,16 +25,19 @@ pub enum Costs {
     Measured,
     /// A recording that was given.
     Recording,
+    /// The workload's file: recordings of its own, or operations one by one.
+    Own,
 }
 
 impl Choice for Costs {
-    const ALL: &'static [Costs] = &[Costs::Paper, Costs::Measured, Costs::Recording];
+    const ALL: &'static [Costs] = &[Costs::Paper, Costs::Measured, Costs::Recording, Costs::Own];
 
     fn name(self) -> &'static str {
         match self {
             Costs::Paper => CostSource::Paper.name(),
             Costs::Measured => CostSource::Measured.name(),
             Costs::Recording => "recording",
+            Costs::Own => OWN,
         }
     }
 }
@@ -41,9 +47,11 @@ impl Choice for Costs {
 pub struct Resolved {
     /// The name of the description and its version.
     pub schema: SchemaName,
-    /// The suite of services.
-    #[serde(with = "choice")]
-    pub workload: Suite,
+    /// The name of the workload.
+    pub workload: String,
+    /// SHA-256 of the tree of a workload's file as JSON, in hexadecimal; none for a suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload_sha256: Option<String>,
     /// The systems, by identifier, in the order of the results.
     pub orchestrators: Vec<&'static str>,
     /// The services, in the order of the results.
@@ -52,13 +60,11 @@ pub struct Resolved {
     #[serde(with = "choice")]
     pub placement: Placement,
     /// When requests arrive.
-    #[serde(with = "choice")]
-    pub arrivals: Arrivals,
+    pub arrivals: OrOwn<Arrivals>,
     /// Mean rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
     /// How services share it.
-    #[serde(with = "choice")]
-    pub rates: RateShares,
+    pub rates: String,
     /// The rates of single services, where they were given.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates_rps: BTreeMap<String, f64>,
@@ -81,11 +87,9 @@ pub struct Resolved {
     /// What TCP costs a core, in ns.
     pub tcp_cost_ns: f64,
     /// How long remote sides take to answer.
-    #[serde(with = "choice")]
-    pub remote: Remote,
+    pub remote: OrOwn<Remote>,
     /// Payload sizes.
-    #[serde(with = "choice")]
-    pub sizes: SizePreset,
+    pub sizes: OrOwn<SizePreset>,
     /// Parameters that were set, by key, as numbers.
     pub config: BTreeMap<String, f64>,
     /// The chips that are compared, if they are several.
@@ -115,94 +119,48 @@ pub struct ResolvedChip {
 impl Resolved {
     pub(crate) fn new(
         scenario: &Scenario,
+        workload: &Workload,
         orchestrators: Vec<&'static str>,
         services: Vec<String>,
-        config: BTreeMap<String, f64>,
-        chips: Vec<ResolvedChip>,
-    ) -> Resolved {
-        let rates = rates(scenario);
+        (config, chips): (BTreeMap<String, f64>, Vec<ResolvedChip>),
+    ) -> Result<Resolved, ScenarioError> {
+        let own = Own { scenario, workload };
+        let rates = own.rates();
         let recording = scenario.recording.as_ref();
-        Resolved {
+        let tree = match &scenario.workload {
+            Source::Suite(_) => None,
+            Source::File(tree) => Some(serde_json::to_string(tree)?),
+        };
+        Ok(Resolved {
             schema: scenario.schema,
-            workload: scenario.workload,
+            workload: scenario.workload.name().to_owned(),
+            workload_sha256: tree.map(|text| sha256(text.as_bytes())),
             orchestrators,
             services,
             placement: scenario.placement,
-            arrivals: scenario.arrivals,
-            rate_rps: rate_rps(scenario),
+            arrivals: own.arrivals(),
+            rate_rps: own.rate_rps()?,
+            by_rate: scenario.by_rate.unwrap_or(own.rates_differ(&rates)),
             rates,
             rates_rps: scenario.rates_rps.clone(),
-            facts: scenario.facts,
+            facts: own.facts(),
             requests: scenario.requests,
             warmup_requests: scenario.requests / WARMUP_DIVISOR,
-            by_rate: scenario.by_rate.unwrap_or(rates_differ(scenario, rates)),
             seed: scenario.seed,
             recording_sha256: recording.map(|text| sha256(text.as_bytes())),
-            costs: costs(scenario),
-            tcp_cost_ns: scenario.tcp_cost_ns,
-            remote: scenario.remote,
-            sizes: sizes(scenario),
+            costs: own.costs(),
+            tcp_cost_ns: own.tcp_cost_ns(),
+            remote: own.remote(),
+            sizes: own.sizes(),
             config,
             chips,
-            slo_us: scenario.slo_us.clone(),
+            slo_us: own.slo_us(),
             slo_factor: scenario.slo_factor,
-            tenants: without_zeros(&scenario.tenants),
-            priorities: without_zeros(&scenario.priorities),
+            tenants: without_zeros(&own.tenants()),
+            priorities: without_zeros(&own.priorities()),
             shaping: scenario.shaping.clone(),
-        }
+        })
     }
-}
-
-fn costs(scenario: &Scenario) -> Costs {
-    match scenario.profile {
-        Some(CostSource::Paper) => Costs::Paper,
-        Some(CostSource::Measured) => Costs::Measured,
-        None if scenario.recording.is_some() => Costs::Recording,
-        None if scenario.workload == Suite::SocialNetwork => Costs::Measured,
-        None => Costs::Paper,
-    }
-}
-
-fn rate_rps(scenario: &Scenario) -> f64 {
-    let default = match scenario.workload {
-        Suite::Serverless => SERVERLESS_RATE_RPS,
-        _ => PAPER_RATE_RPS,
-    };
-    mean_of(&scenario.rates_rps).unwrap_or(scenario.rate_rps.unwrap_or(default))
-}
-
-/// The mean of `rates_rps`; `None` without any.
-fn mean_of(rates_rps: &BTreeMap<String, f64>) -> Option<f64> {
-    let count = rates_rps.len();
-    (count > 0).then(|| rates_rps.values().sum::<f64>() / count as f64)
-}
-
-/// Whether services have different rates.
-fn rates_differ(scenario: &Scenario, rates: RateShares) -> bool {
-    let mut given = scenario.rates_rps.values();
-    match given.next() {
-        Some(first) => given.any(|rate| rate != first),
-        None => rates != RateShares::Equal,
-    }
-}
-
-/// Alibaba's rates are those of the paper's production experiment (section VI).
-fn rates(scenario: &Scenario) -> RateShares {
-    let of_paper = costs(scenario) == Costs::Paper && scenario.workload == Suite::SocialNetwork;
-    let default = match of_paper && scenario.rate_rps.is_none() && scenario.rates_rps.is_empty() {
-        true => RateShares::Alibaba,
-        false => RateShares::Equal,
-    };
-    scenario.rates.unwrap_or(default)
-}
-
-/// SocialNetwork has messages of its own ("we run 8 SocialNetwork services", section VI).
-fn sizes(scenario: &Scenario) -> SizePreset {
-    let default = match scenario.workload {
-        Suite::SocialNetwork => SizePreset::SocialNetwork,
-        _ => SizePreset::Fleet,
-    };
-    scenario.sizes.unwrap_or(default)
 }
 
 /// SHA-256 of `bytes`, in hexadecimal.

@@ -6,8 +6,9 @@
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
 use accelflow_sim::config::Policy;
+use accelflow_workload::file;
 use accelflow_workload::sizes::SizePreset;
-use accelflow_workload::suites::{RateShares, Suite};
+use accelflow_workload::suites::Suite;
 use serde_json::{Map, Value};
 
 use crate::choice::Choice;
@@ -29,6 +30,10 @@ enum Kind {
     Schema,
     /// A name.
     Choice(fn() -> Vec<&'static str>),
+    /// The name of a suite, or the tree of a workload's file.
+    Workload,
+    /// The name of a way to share a rate, which workloads have.
+    Rates,
     /// A text, and what it is.
     Text(&'static str),
     /// Texts.
@@ -59,19 +64,19 @@ const OPEN: bool = true;
 
 const FIELDS: &[Field] = &[
     Field("schema", CLOSED, Kind::Schema),
-    Field("workload", CLOSED, Kind::Choice(Suite::names)),
+    Field("workload", CLOSED, Kind::Workload),
     Field("orchestrators", CLOSED, Kind::List),
     Field("services", CLOSED, Kind::List),
     Field("placement", CLOSED, Kind::Choice(Placement::names)),
-    Field("arrivals", CLOSED, Kind::Choice(Arrivals::names)),
+    Field("arrivals", OPEN, Kind::Choice(Arrivals::names)),
     Field("rate_rps", OPEN, Kind::Number(MIN_RATE_RPS, MAX_RATE_RPS)),
-    Field("rates", OPEN, Kind::Choice(RateShares::names)),
+    Field("rates", OPEN, Kind::Rates),
     Field(
         "rates_rps",
         CLOSED,
         Kind::ByService(&Kind::Number(MIN_RATE_RPS, MAX_RATE_RPS)),
     ),
-    Field("facts", CLOSED, Kind::Choice(FactSource::names)),
+    Field("facts", OPEN, Kind::Choice(FactSource::names)),
     Field("requests", CLOSED, Kind::Whole(MIN_REQUESTS, MAX_REQUESTS)),
     Field("by_rate", OPEN, Kind::Flag),
     Field("seed", CLOSED, Kind::Whole(0, u64::MAX)),
@@ -81,8 +86,8 @@ const FIELDS: &[Field] = &[
         Kind::Text("the text of a recording, not where it is"),
     ),
     Field("profile", OPEN, Kind::Choice(CostSource::names)),
-    Field("tcp_cost_ns", CLOSED, Kind::Positive(MAX_TCP_COST_NS)),
-    Field("remote", CLOSED, Kind::Choice(Remote::names)),
+    Field("tcp_cost_ns", OPEN, Kind::Positive(MAX_TCP_COST_NS)),
+    Field("remote", OPEN, Kind::Choice(Remote::names)),
     Field("sizes", OPEN, Kind::Choice(SizePreset::names)),
     Field("config", CLOSED, Kind::Settings),
     Field("chips", CLOSED, Kind::Chips),
@@ -112,6 +117,9 @@ const CHIP: &[Field] = &[
     Field("config", CLOSED, Kind::Settings),
 ];
 
+/// The ways to share a rate that commands offer.
+const RATES: [&str; 4] = ["equal", "alibaba", "azure", file::OWN];
+
 /// The fields of a limit of a traffic shaper.
 const LIMIT: &[Field] = &[
     Field("unit", CLOSED, Kind::Choice(Unit::names)),
@@ -131,6 +139,8 @@ pub fn allowed(name: &str) -> Option<String> {
 pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
     let names = |field: &Field| match field.2 {
         Kind::Choice(names) => Some((field.0, names())),
+        Kind::Workload => Some((field.0, Suite::names())),
+        Kind::Rates => Some((field.0, RATES.to_vec())),
         _ => None,
     };
     FIELDS.iter().filter_map(names).collect()
@@ -180,6 +190,8 @@ impl Kind {
         match self {
             Kind::Schema => SCHEMA.to_owned(),
             Kind::Choice(names) => any_of(names()),
+            Kind::Workload => any_of(Suite::names()),
+            Kind::Rates => "the name of a way to share a rate".to_owned(),
             Kind::Text(what) => (*what).to_owned(),
             Kind::List => "a list of texts".to_owned(),
             Kind::Flag => "true or false".to_owned(),
@@ -197,6 +209,10 @@ impl Kind {
 
     fn check(&self, place: &str, value: &Value) -> Result<(), ScenarioError> {
         match (self, value) {
+            (Kind::Workload, Value::Object(_)) => {
+                let document = file::read(&value.to_string(), place)?;
+                Ok(document.check()?)
+            }
             (Kind::Settings, Value::Object(settings)) => settings
                 .iter()
                 .try_for_each(|(key, value)| setting(place, key, value).map(drop)),
@@ -217,6 +233,10 @@ impl Kind {
         match self {
             Kind::Schema => value == SCHEMA,
             Kind::Choice(names) => value.as_str().is_some_and(|name| names().contains(&name)),
+            Kind::Workload => value
+                .as_str()
+                .is_some_and(|name| Suite::names().contains(&name)),
+            Kind::Rates => value.is_string(),
             Kind::Text(_) => value.is_string(),
             Kind::List => value
                 .as_array()
@@ -239,6 +259,7 @@ impl Kind {
         let refusal = Refusal::new(place, shown(value), format!("must be {}", self.allowed()));
         match (self, value.as_str()) {
             (Kind::Choice(names), Some(name)) => refusal.proposing(name, names()),
+            (Kind::Workload, Some(name)) => refusal.proposing(name, Suite::names()),
             _ => refusal,
         }
     }

@@ -6,17 +6,17 @@ use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
 use accelflow_sim::config::Policy;
 use accelflow_workload::sizes::SizePreset;
-use accelflow_workload::suites::{RateShares, Suite};
+use accelflow_workload::suites::Suite;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::{self, ByName};
 use crate::limits::{
-    ASSUMED_TCP_COST_NS, DEFAULT_REQUESTS, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS,
-    MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS,
-    PAPER_SLO_FACTOR,
+    DEFAULT_REQUESTS, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER,
+    MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote};
+use crate::source::Source;
 
 /// The name of this version of the description.
 pub const SCHEMA: &str = "accelflow.scenario/1";
@@ -28,10 +28,8 @@ pub const SCHEMA: &str = "accelflow.scenario/1";
 pub struct Scenario {
     /// The name of this description and its version.
     pub schema: SchemaName,
-    /// The suite of services.
-    #[serde(with = "choice")]
-    #[schemars(with = "ByName<Suite>")]
-    pub workload: Suite,
+    /// The suite of services by name, or a workload: its file (in a scenario's file) or its tree.
+    pub workload: Source,
     /// The systems to compare, by identifier or in the paper's spelling. Empty: the paper's five
     /// and Ideal.
     pub orchestrators: Vec<String>,
@@ -41,27 +39,27 @@ pub struct Scenario {
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Placement>")]
     pub placement: Placement,
-    /// When requests arrive.
-    #[serde(with = "choice")]
-    #[schemars(with = "ByName<Arrivals>")]
-    pub arrivals: Arrivals,
-    /// Mean rate over the services of the workload, in requests per second. Null: 13,400, the
-    /// paper's; 800 for serverless functions.
+    /// When requests arrive. Null: as the workload says, else poisson.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<Arrivals>>")]
+    pub arrivals: Option<Arrivals>,
+    /// Mean rate over the services of the workload, in requests per second. Null: as the workload
+    /// says; the suites say 13,400, the paper's, and 800 for serverless functions.
     #[schemars(range(min = MIN_RATE_RPS, max = MAX_RATE_RPS))]
     pub rate_rps: Option<f64>,
-    /// How services share the rate. Null: alibaba for socialnetwork with the profile paper and no
-    /// rate_rps, as in the paper's production experiment; else equal.
-    #[serde(with = "choice::open")]
-    #[schemars(with = "Option<ByName<RateShares>>")]
-    pub rates: Option<RateShares>,
+    /// How services share the rate: equal, own (as the services' own rates), or a name of the
+    /// workload's. Null: alibaba for socialnetwork with the profile paper and no rate_rps, as in the
+    /// paper's production experiment; own for services with rates of their own; else equal.
+    pub rates: Option<String>,
     /// The request rate of each simulated service, in requests per second, in place of rate_rps and
     /// rates. Empty: rate_rps and rates.
     pub rates_rps: BTreeMap<String, f64>,
     /// What payloads say at branches: what they say on the most common path, or drawn for each
-    /// request by the odds facts.* of the server's parameters or from the recording's requests.
-    #[serde(with = "choice")]
-    #[schemars(with = "ByName<FactSource>")]
-    pub facts: FactSource,
+    /// request by the workload's odds, or if it has none by facts.* of the server's parameters, or
+    /// from the recording's requests. Null: drawn for a workload with odds, else common.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<FactSource>>")]
+    pub facts: Option<FactSource>,
     /// Requests of each service, or with by_rate of one with the mean rate. The first tenth is not
     /// counted.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
@@ -73,18 +71,20 @@ pub struct Scenario {
     /// The text of a recording (docs/recording-format.md) that costs and sizes are taken from.
     pub recording: Option<String>,
     /// Where costs come from: real bytes on this machine, or the paper's shares. Null: the
-    /// recording if there is one, else measured for socialnetwork and paper for the others.
+    /// recording if there is one, else as the workload says; socialnetwork says measured, the other
+    /// suites paper.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<CostSource>>")]
     pub profile: Option<CostSource>,
-    /// What TCP costs a core with the profile paper, in ns. All other costs follow.
+    /// What TCP costs a core with the profile paper, in ns. All other costs follow. Null: as the
+    /// workload says, else 7,000.
     #[schemars(range(max = MAX_TCP_COST_NS), extend("exclusiveMinimum" = 0))]
-    pub tcp_cost_ns: f64,
-    /// How long remote sides take to answer.
-    #[serde(with = "choice")]
-    #[schemars(with = "ByName<Remote>")]
-    pub remote: Remote,
-    /// Payload sizes. Null: socialnetwork for that workload, fleet for the others.
+    pub tcp_cost_ns: Option<f64>,
+    /// How long remote sides take to answer. Null: as the workload says, else short.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<Remote>>")]
+    pub remote: Option<Remote>,
+    /// Payload sizes. Null: as the workload says, else fleet; socialnetwork says socialnetwork.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<SizePreset>>")]
     pub sizes: Option<SizePreset>,
@@ -94,19 +94,22 @@ pub struct Scenario {
     /// describes.
     #[schemars(length(max = MAX_CHIPS))]
     pub chips: Vec<NamedChip>,
-    /// When responses are due after their requests, by service, in us.
+    /// When responses are due after their requests, by service, in us. Of others, what the
+    /// workload says counts.
     pub slo_us: BTreeMap<String, f64>,
     /// The order of input queues. Null: what config says, or fifo.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Policy>>")]
     pub policy: Option<Policy>,
-    /// Responses of services that slo_us does not name are due within so many times the mean
-    /// response time of the service on an idle server with AccelFlow. Null: never.
+    /// Responses of services for which neither slo_us nor the workload says it are due within so
+    /// many times the mean response time of the service on an idle server with AccelFlow. Null:
+    /// never.
     #[schemars(range(max = MAX_SLO_FACTOR), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The tenant of each service; 0 for those that are not named.
+    /// The tenant of each service; as the workload says, else 0, for those that are not named.
     pub tenants: BTreeMap<String, u16>,
-    /// The priority of each service, higher first; 0 for those that are not named.
+    /// The priority of each service, higher first; as the workload says, else 0, for those that are
+    /// not named.
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
     /// Traffic shapers by tenant: one limit, or one in each unit.
@@ -167,22 +170,22 @@ impl Default for Scenario {
     fn default() -> Scenario {
         Scenario {
             schema: SchemaName::V1,
-            workload: Suite::SocialNetwork,
+            workload: Source::Suite(Suite::SocialNetwork),
             orchestrators: Vec::new(),
             services: Vec::new(),
             placement: Placement::Colocated,
-            arrivals: Arrivals::Poisson,
+            arrivals: None,
             rate_rps: None,
             rates: None,
             rates_rps: BTreeMap::new(),
-            facts: FactSource::Common,
+            facts: None,
             requests: DEFAULT_REQUESTS,
             by_rate: None,
             seed: 1,
             recording: None,
             profile: None,
-            tcp_cost_ns: ASSUMED_TCP_COST_NS,
-            remote: Remote::Short,
+            tcp_cost_ns: None,
+            remote: None,
             sizes: None,
             config: BTreeMap::new(),
             chips: Vec::new(),

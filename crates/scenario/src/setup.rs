@@ -8,13 +8,18 @@ use accelflow_sim::plan::Plan;
 use accelflow_trace::{Image, templates};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
-use accelflow_workload::profile::{PaperOptions, Profile, Recording, RecordingOptions};
+use accelflow_workload::file::Workload;
+use accelflow_workload::profile::{
+    PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits,
+};
 use accelflow_workload::services::{Service, social_network};
-use accelflow_workload::sizes::PayloadSizes;
+use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 
 use crate::check::Checked;
+use crate::choice::OrOwn;
 use crate::error::{ScenarioError, engine};
-use crate::names::FactSource;
+use crate::names::{Arrivals, FactSource};
+use crate::own::Own;
 use crate::resolved::Costs;
 
 /// What a comparison on one chip borrows.
@@ -23,8 +28,10 @@ pub(crate) struct Setup<'c> {
     pub(crate) plan: Plan,
     pub(crate) profile: Profile,
     arrivals: ArrivalProcess,
+    own_arrivals: Vec<Option<ArrivalProcess>>,
     rate_shares: Vec<f64>,
     slos: BTreeMap<String, Time>,
+    slo_factors: BTreeMap<String, f64>,
     tenants: Vec<u16>,
     priorities: Vec<u8>,
 }
@@ -32,32 +39,33 @@ pub(crate) struct Setup<'c> {
 impl<'s> Setup<'s> {
     pub(crate) fn new(checked: &Checked, server: &'s Config) -> Result<Setup<'s>, ScenarioError> {
         let (scenario, resolved) = (&checked.scenario, &checked.resolved);
-        let image = memory()?;
-        let profile = profile(checked, &image)?;
-        let share = |service: &Service| {
-            if let Some(rate_rps) = scenario.rates_rps.get(service.name()) {
-                return Ok(rate_rps / resolved.rate_rps);
-            }
-            let share = scenario.workload.rate_share(service.name(), resolved.rates);
-            share.map_err(engine)
+        let workload = scenario.workload.workload().map_err(engine)?;
+        let own = Own {
+            scenario,
+            workload: workload.as_ref(),
         };
-        let due = |(name, &us): (&String, &f64)| (name.clone(), Time::from_ns_f64(us * 1e3));
+        let sizes = match resolved.sizes {
+            OrOwn::Chosen(preset) => PayloadSizes::preset(preset),
+            OrOwn::Own => own.workload.payload_sizes(SizePreset::Fleet)?,
+        };
+        let profile = profile(checked, &own, &sizes)?;
+        let arrivals = match resolved.arrivals {
+            OrOwn::Chosen(arrivals) => arrivals,
+            OrOwn::Own => Arrivals::Poisson,
+        };
+        let rate_shares = rate_shares(checked, own.workload)?;
+        let due = |(name, us): (String, f64)| (name, Time::from_ns_f64(us * 1e3));
         Ok(Setup {
-            plan: plan(checked, server, &profile, &image)?,
+            plan: plan(checked, server, &own, &profile, &sizes)?,
             server,
             profile,
-            arrivals: resolved
-                .arrivals
-                .process(resolved.rate_rps)
-                .map_err(engine)?,
-            rate_shares: checked
-                .services
-                .iter()
-                .map(share)
-                .collect::<Result<_, _>>()?,
-            slos: scenario.slo_us.iter().map(due).collect(),
-            tenants: by_service(checked, &scenario.tenants),
-            priorities: by_service(checked, &scenario.priorities),
+            arrivals: arrivals.process(resolved.rate_rps).map_err(engine)?,
+            own_arrivals: own_arrivals(checked, own.workload, &rate_shares)?,
+            rate_shares,
+            slos: own.slo_us().into_iter().map(due).collect(),
+            slo_factors: own.slo_factors(),
+            tenants: by_service(checked, &own.tenants()),
+            priorities: by_service(checked, &own.priorities()),
         })
     }
 
@@ -79,6 +87,7 @@ impl<'s> Setup<'s> {
             orchestrators: &checked.systems,
             placement: resolved.placement,
             arrivals: &self.arrivals,
+            own_arrivals: &self.own_arrivals,
             rate_shares: &self.rate_shares,
             requests: resolved.requests,
             warmup: resolved.warmup_requests,
@@ -86,6 +95,7 @@ impl<'s> Setup<'s> {
             tail_share,
             slos: &self.slos,
             slo_factor: resolved.slo_factor,
+            slo_factors: &self.slo_factors,
             tenants: &self.tenants,
             priorities: &self.priorities,
             shaping: &checked.flows,
@@ -100,13 +110,56 @@ pub(crate) fn memory() -> Result<Image, ScenarioError> {
     templates().map_err(engine)?.link().map_err(engine)
 }
 
+/// The factor on the rate of each simulated service.
+fn rate_shares(checked: &Checked, workload: &Workload) -> Result<Vec<f64>, ScenarioError> {
+    let scaled = checked.scenario.rate_rps.is_some();
+    let shares = workload.rate_shares(&checked.resolved.rates, scaled);
+    // The check has refused other names.
+    let shares = shares.unwrap_or_else(|| vec![1.0; workload.services.len()]);
+    let share = |service: &Service| {
+        if let Some(rate_rps) = checked.scenario.rates_rps.get(service.name()) {
+            return rate_rps / checked.resolved.rate_rps;
+        }
+        let mut all = workload.services.iter().zip(&shares);
+        let own = all.find(|(stated, _)| stated.name == service.name());
+        own.map_or(1.0, |(_, share)| *share)
+    };
+    Ok(checked.services.iter().map(share).collect())
+}
+
+/// The arrivals of each simulated service that the workload's file describes.
+fn own_arrivals(
+    checked: &Checked,
+    workload: &Workload,
+    shares: &[f64],
+) -> Result<Vec<Option<ArrivalProcess>>, ScenarioError> {
+    if checked.resolved.arrivals != OrOwn::Own {
+        return Ok(Vec::new());
+    }
+    let process = |(service, share): (&Service, &f64)| {
+        let stated = workload.service(service.name());
+        let rate_rps = checked.resolved.rate_rps * share;
+        let made = stated.map(|stated| workload.arrival_process(stated, rate_rps));
+        made.transpose().map(Option::flatten).map_err(engine)
+    };
+    checked.services.iter().zip(shares).map(process).collect()
+}
+
 /// The costs of the services.
 ///
 /// The paper's shares are means over the eight services of SocialNetwork, so costs are derived
 /// from all eight whatever is simulated.
-fn profile(checked: &Checked, image: &Image) -> Result<Profile, ScenarioError> {
-    let (scenario, services) = (&checked.scenario, &checked.services);
-    let waits = scenario.remote.waits();
+fn profile(
+    checked: &Checked,
+    own: &Own<'_>,
+    sizes: &PayloadSizes,
+) -> Result<Profile, ScenarioError> {
+    let (scenario, services, image) = (&checked.scenario, &checked.services, &checked.image);
+    let resolved = &checked.resolved;
+    let waits = match resolved.remote {
+        OrOwn::Chosen(remote) => remote.waits(),
+        OrOwn::Own => own.workload.remote_waits(RemoteWaits::short()),
+    };
     if let Some(text) = &scenario.recording {
         let recording = Recording::from_json(text)?;
         let options = RecordingOptions {
@@ -117,30 +170,45 @@ fn profile(checked: &Checked, image: &Image) -> Result<Profile, ScenarioError> {
             &recording, services, image, &options,
         )?);
     }
-    if checked.resolved.costs == Costs::Measured {
-        return Err(ScenarioError::NotMeasured);
-    }
-    let options = PaperOptions {
-        tcp_cost: Time::from_ns_f64(scenario.tcp_cost_ns),
-        waits,
-        ..PaperOptions::default()
-    };
     let all = social_network().map_err(engine)?;
-    let profile = Profile::paper_like(services, &all, image, &options).map_err(engine)?;
-    Ok(profile.with_app_times(|name| scenario.workload.app_time(name)))
+    let profile = match resolved.costs {
+        Costs::Measured | Costs::Recording => return Err(ScenarioError::NotMeasured),
+        Costs::Own => {
+            let tcp_cost_ns = resolved.tcp_cost_ns;
+            let workload = own.workload;
+            let made = workload.profile(services, &all, image, sizes, &waits, tcp_cost_ns);
+            made.map_err(|refusal| refusal.within("workload"))?
+        }
+        Costs::Paper => {
+            let options = PaperOptions {
+                tcp_cost: Time::from_ns_f64(resolved.tcp_cost_ns),
+                waits,
+                ..PaperOptions::default()
+            };
+            Profile::paper_like(services, &all, image, &options).map_err(engine)?
+        }
+    };
+    Ok(profile.with_cpu_times(|name| own.workload.cpu_times(name)))
 }
 
 /// What the simulator executes.
 fn plan(
     checked: &Checked,
     server: &Config,
+    own: &Own<'_>,
     profile: &Profile,
-    image: &Image,
+    sizes: &PayloadSizes,
 ) -> Result<Plan, ScenarioError> {
-    let sizes = PayloadSizes::preset(checked.resolved.sizes);
-    let plan = Plan::new(profile, image, &sizes).map_err(engine)?;
+    let workload = own.workload;
+    let mut plan = Plan::new(profile, &checked.image, sizes).map_err(engine)?;
+    if checked.resolved.remote == OrOwn::Own {
+        plan =
+            plan.with_chain_waits(|service, place, trace| workload.own_wait(service, place, trace));
+    }
     Ok(match checked.resolved.facts {
         FactSource::Common => plan,
+        FactSource::Drawn if workload.has_odds() => plan
+            .with_chain_odds(|service, phase, number| workload.fact_odds(service, (phase, number))),
         FactSource::Drawn => plan.with_odds(&server.facts.odds().map_err(engine)?),
         FactSource::Recorded => plan.with_recorded_facts(profile)?,
     })

@@ -18,6 +18,7 @@ use crate::names::{Arrivals, Remote};
 use crate::results::parameters_json;
 use crate::rules;
 use crate::setup::memory;
+use crate::source::Source;
 use accelflow_parameters::Refusal;
 
 /// The path of a service, and how often it invokes each accelerator.
@@ -54,17 +55,27 @@ pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Servi
     found.ok_or_else(|| Refusal::unknown("service", name, services.iter().map(Service::name)))
 }
 
-/// Walks the traces of the service called `name`, of any workload.
+/// Walks the traces of the service called `name` of `workload`, the name of a suite or the tree of a
+/// workload's file; of any suite if it is `None`.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown service.
-pub fn walk_service(name: &str) -> Result<WalkedService, ScenarioError> {
+/// [`ScenarioError`] for an unknown service or workload.
+pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService, ScenarioError> {
     let mut services = Vec::new();
-    for suite in Suite::ALL {
-        services.extend(suite.services().map_err(engine)?);
+    let mut image = memory()?;
+    match workload.map(Source::parse).transpose()? {
+        Some(source) => {
+            let workload = source.workload().map_err(engine)?;
+            image = workload.memory()?;
+            services.extend(workload.paths().map_err(engine)?);
+        }
+        None => {
+            for suite in Suite::ALL {
+                services.extend(suite.services().map_err(engine)?);
+            }
+        }
     }
     let service = find_service(&services, name)?;
-    let image = memory()?;
     let counts = invocations(service, &image).map_err(engine)?;
     let sequences = sequences(service, &image).map_err(engine)?;
     let of = |accel: &Accel| (accel.name(), counts.of(*accel));
@@ -97,18 +108,16 @@ pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
     Suite::ALL.into_iter().map(row).collect()
 }
 
-/// The names of the services of `workload`; those of SocialNetwork are in the order of the paper's
-/// Table IV.
+/// The names of the services of `workload`, the name of a suite or the tree of a workload's file;
+/// those of SocialNetwork are in the order of the paper's Table IV.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown workload.
 pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
-    let suite: Suite = rules::chosen("workload", workload)?;
-    let services = suite.services().map_err(engine)?;
-    Ok(services
-        .iter()
-        .map(|service| service.name().to_owned())
-        .collect())
+    let source = Source::parse(workload)?;
+    let workload = source.workload().map_err(engine)?;
+    let names = workload.services.iter().map(|service| service.name.clone());
+    Ok(names.collect())
 }
 
 /// By service of `workload`, the mean number of messages of a request that are awaited for longer
@@ -121,14 +130,15 @@ pub fn timeouts_by_service(
     remote: &str,
     timeout: Time,
 ) -> Result<Vec<(String, f64)>, ScenarioError> {
-    let suite: Suite = rules::chosen("workload", workload)?;
+    let source = Source::parse(workload)?;
+    let workload = source.workload().map_err(engine)?;
     let remote: Remote = rules::chosen("remote", remote)?;
-    let (image, waits) = (memory()?, remote.waits());
+    let (image, waits) = (workload.memory()?, remote.waits());
     let row = |service: &Service| {
         let mean = timeouts_per_request(service, &image, &waits, timeout).map_err(engine)?;
         Ok((service.name().to_owned(), mean))
     };
-    suite.services().map_err(engine)?.iter().map(row).collect()
+    workload.paths().map_err(engine)?.iter().map(row).collect()
 }
 
 /// The mean time from one rate of the arrivals called `arrivals` to the next; `None` if the rate
@@ -140,7 +150,9 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     let arrivals: Arrivals = rules::chosen("arrivals", arrivals)?;
     Ok(match arrivals.process(1.0).map_err(engine)? {
         ArrivalProcess::Bursty { modulation, .. } => Some(modulation.dwell()),
-        ArrivalProcess::Poisson { .. } | ArrivalProcess::Trace(_) => None,
+        ArrivalProcess::Poisson { .. } | ArrivalProcess::Trace(_) | ArrivalProcess::Rates(_) => {
+            None
+        }
     })
 }
 

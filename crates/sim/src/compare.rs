@@ -51,6 +51,9 @@ pub struct Comparison<'c> {
     pub placement: Placement,
     /// The arrival process of each service, drawn independently.
     pub arrivals: &'c ArrivalProcess,
+    /// The arrival processes of services that have one of their own, which `rate_shares` do not
+    /// scale, in the order of the plan; those beyond the end have `arrivals`.
+    pub own_arrivals: &'c [Option<ArrivalProcess>],
     /// Factors of the arrival rate, in the order of the plan; 1 for services beyond the end.
     pub rate_shares: &'c [f64],
     /// Number of requests of each service.
@@ -68,6 +71,8 @@ pub struct Comparison<'c> {
     /// SLO if `None`. The paper takes 5 times "the service execution time on an unloaded system"
     /// (section VII.A.3) and does not say of which system; one SLO for all makes them comparable.
     pub slo_factor: Option<f64>,
+    /// The factors of services that have one of their own, by name.
+    pub slo_factors: &'c BTreeMap<String, f64>,
     /// The tenant of each service, in the order of the plan; 0 for those beyond the end.
     pub tenants: &'c [u16],
     /// The priority of each service, in the order of the plan; 0 for those beyond the end.
@@ -252,7 +257,8 @@ const UNLOADED_RPS: f64 = 1.0;
 fn slos(comparison: &Comparison<'_>) -> Result<Vec<Option<Time>>, SimError> {
     let slo = |(index, service): (usize, &ServicePlan)| {
         let stated = comparison.slos.get(&service.name).copied();
-        match comparison.slo_factor {
+        let own = comparison.slo_factors.get(&service.name).copied();
+        match own.or(comparison.slo_factor) {
             Some(factor) if stated.is_none() => {
                 let unloaded = unloaded(comparison.config, comparison.plan, index)?;
                 Ok(unloaded.map(|time| time.scale(factor)))
@@ -304,17 +310,18 @@ fn run_cell(
             let factor = if comparison.by_rate { share } else { 1.0 };
             (requests as f64 * factor).round() as u64
         };
+        let own = comparison.own_arrivals.get(service).cloned().flatten();
+        // Given times may be fewer than the requests that were asked for.
+        let warmup = match &own {
+            Some(ArrivalProcess::Trace(times)) => comparison.warmup.min(times.len() as u64 / 10),
+            _ => counted(comparison.warmup),
+        };
+        let arrivals = own.unwrap_or_else(|| comparison.arrivals.scaled(share));
         Load {
             shaping: comparison.shaping.get(&tenant).copied(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
-            ..Load::new(
-                service,
-                comparison.arrivals.scaled(share),
-                counted(comparison.requests),
-                counted(comparison.warmup),
-            )
-            .of_tenant(tenant)
+            ..Load::new(service, arrivals, counted(comparison.requests), warmup).of_tenant(tenant)
         }
     };
     let run = Run {

@@ -55,6 +55,8 @@ pub struct ChainPlan {
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
     messages: Vec<(SizeDistribution, Bytes)>,
+    /// By address of the trace that waits, those that differ from the plan's.
+    waits: Vec<(AtmAddress, WaitDistribution)>,
 }
 
 /// An accelerator operation on a payload of the mean size.
@@ -146,6 +148,43 @@ impl Plan {
         self
     }
 
+    /// The plan with facts drawn for each request by the odds of each chain, which `odds` returns
+    /// for a service, a phase and a chain. Facts without odds are those of the most common path.
+    #[must_use]
+    pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
+        for service in &mut self.services {
+            for chain in service.phases.iter_mut().flat_map(PhasePlan::chains_mut) {
+                let [phase, number] = [chain.place.0, chain.place.1].map(usize::from);
+                let odds = odds(&service.name, phase, number);
+                let facts = chain.facts.clone();
+                chain.facts = facts.with_odds(&odds, chain.place, &self.image);
+            }
+        }
+        self
+    }
+
+    /// The plan where chains have waits of their own: those that `waits` returns for a service, a
+    /// phase and a chain, and the trace that waits.
+    #[must_use]
+    pub fn with_chain_waits(
+        mut self,
+        waits: impl Fn(&str, (usize, usize), &str) -> Option<WaitDistribution>,
+    ) -> Plan {
+        let entries = (0..self.image.words().len()).filter_map(AtmAddress::new);
+        let entries: Vec<_> = entries.filter(|at| self.image.is_entry(*at)).collect();
+        for service in &mut self.services {
+            for chain in service.phases.iter_mut().flat_map(PhasePlan::chains_mut) {
+                let place = (usize::from(chain.place.0), usize::from(chain.place.1));
+                let own = |at: &AtmAddress| {
+                    let own = waits(&service.name, place, self.image.name(*at))?;
+                    Some((*at, own))
+                };
+                chain.waits = entries.iter().filter_map(own).collect();
+            }
+        }
+        self
+    }
+
     /// The plan with facts of recorded requests: each request draws one of those that `profile` has
     /// recorded.
     ///
@@ -192,12 +231,23 @@ impl Plan {
     /// The time that the trace at `trace` in `chain` waits for its message, for the request number
     /// `request`. It is a function of the arguments alone, so it is the same in every system.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
-        let Some(distribution) = self.waits.get(trace.index()) else {
+        let own = chain.waits.iter().find(|(at, _)| *at == trace);
+        let own = own.map(|(_, distribution)| distribution);
+        let Some(distribution) = own.or_else(|| self.waits.get(trace.index())) else {
             return Time::ZERO;
         };
         let [phase, number] = [chain.place.0, chain.place.1].map(u64::from);
         let index = WAIT | phase << 32 | number << 16 | (trace.index() as u64) << 1;
         distribution.draw(seed, request, index)
+    }
+}
+
+impl PhasePlan {
+    fn chains_mut(&mut self) -> &mut [ChainPlan] {
+        match self {
+            PhasePlan::Cpu(_) => &mut [],
+            PhasePlan::Chains(chains) => chains,
+        }
     }
 }
 
@@ -279,6 +329,7 @@ impl ChainPlan {
             place: (phase, chain),
             operations: operations(place, service, profile, image),
             messages: (0..Self::MESSAGES).map(message).collect(),
+            waits: Vec::new(),
         }
     }
 

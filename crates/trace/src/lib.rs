@@ -46,6 +46,7 @@ mod link_error;
 pub mod source;
 mod step;
 mod templates;
+pub mod text;
 mod verify;
 mod walk;
 mod word;

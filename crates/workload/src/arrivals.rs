@@ -269,6 +269,65 @@ impl Modulation {
     }
 }
 
+/// A rate that changes at given times; before the first, nothing arrives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateTable {
+    /// From when, and how many requests per second. The last rate is above 0.
+    rows: Vec<(Time, f64)>,
+}
+
+impl RateTable {
+    /// The rates that hold from these times on, each until the next.
+    ///
+    /// # Errors
+    /// [`ArrivalsError::Rate`] for a rate that is not from 0 to [`MAX_RATE_RPS`], and for a last
+    /// one below [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that do not rise;
+    /// [`ArrivalsError::NoStates`] without rates.
+    pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
+        let wrong = rows
+            .iter()
+            .find(|row| !(0.0..=MAX_RATE_RPS).contains(&row.1));
+        if let Some(&(_, rate)) = wrong {
+            return Err(ArrivalsError::Rate(rate));
+        }
+        let times: Vec<Time> = rows.iter().map(|row| row.0).collect();
+        check_order(&times)?;
+        match rows.last() {
+            Some(&(_, rate)) if rate >= MIN_RATE_RPS => Ok(RateTable { rows }),
+            Some(&(_, rate)) => Err(ArrivalsError::Rate(rate)),
+            None => Err(ArrivalsError::NoStates),
+        }
+    }
+
+    fn scaled(&self, factor: f64) -> RateTable {
+        let row = |&(from, rate): &(Time, f64)| (from, rate * factor);
+        RateTable {
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
+
+    /// When the integral of the rate from `time` on has grown by `requests`; `None` beyond
+    /// representable time.
+    fn after(&self, time: Time, mut requests: f64) -> Option<Time> {
+        let mut row = self.rows.partition_point(|row| row.0 <= time);
+        let mut from = time;
+        loop {
+            let rate = row.checked_sub(1).map_or(0.0, |before| self.rows[before].1);
+            let Some(&(end, _)) = self.rows.get(row) else {
+                let wait_ps = (requests / rate * 1e12).round();
+                return Some(Time::from_ps(from.as_ps().checked_add(wait_ps as u64)?));
+            };
+            let within = (end - from).as_s_f64() * rate;
+            if requests <= within && rate > 0.0 {
+                let wait_ps = (requests / rate * 1e12).round();
+                return Some(from + Time::from_ps(wait_ps as u64));
+            }
+            requests -= within;
+            (from, row) = (end, row + 1);
+        }
+    }
+}
+
 /// A process of arrivals.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalProcess {
@@ -286,6 +345,8 @@ pub enum ArrivalProcess {
     },
     /// Given times, in order.
     Trace(Vec<Time>),
+    /// Independent arrivals at a rate that changes at given times.
+    Rates(RateTable),
 }
 
 impl ArrivalProcess {
@@ -304,6 +365,7 @@ impl ArrivalProcess {
                 modulation: modulation.clone(),
             },
             ArrivalProcess::Trace(times) => ArrivalProcess::Trace(times.clone()),
+            ArrivalProcess::Rates(table) => ArrivalProcess::Rates(table.scaled(factor)),
         }
     }
 }
@@ -332,6 +394,7 @@ enum Source {
         left_ps: f64,
     },
     Trace(std::vec::IntoIter<Time>),
+    Rates(RateTable),
 }
 
 impl Arrivals {
@@ -358,6 +421,7 @@ impl Arrivals {
                 check_order(&times)?;
                 Source::Trace(times.into_iter())
             }
+            ArrivalProcess::Rates(table) => Source::Rates(table),
         };
         Ok(Arrivals {
             source,
@@ -408,6 +472,10 @@ impl Iterator for Arrivals {
             }
             Source::Trace(times) => {
                 self.last = times.next()?;
+                return Some(self.last);
+            }
+            Source::Rates(table) => {
+                self.last = table.after(self.last, stream.exponential(1.0))?;
                 return Some(self.last);
             }
         };

@@ -1,14 +1,13 @@
-//! The suites of services that can be simulated, and how often each service is invoked.
+//! The suites of services that come with this crate: workloads whose files are in `suites/`.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use accelflow_units::Time;
 
-use crate::services::{
-    Service, ServiceError, hotel_reservation, media_services, serverless, serverless_app_time,
-    serverless_rate_share, social_network, train_ticket,
-};
+use crate::file::{FileError, Workload, read};
+use crate::services::{Service, ServiceError};
 
 /// A suite of services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,17 +22,6 @@ pub enum Suite {
     TrainTicket,
     /// Serverless functions like FunctionBench's.
     Serverless,
-}
-
-/// The division of a suite's rate among its services.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RateShares {
-    /// All services have the same rate.
-    Equal,
-    /// The rates of eight services of Alibaba ([`ALIBABA_RATES_RPS`]), for SocialNetwork.
-    Alibaba,
-    /// The rates of Azure's functions, for serverless functions.
-    Azure,
 }
 
 /// An unknown name.
@@ -53,32 +41,35 @@ pub struct UnknownName {
 #[error("rates {shares} are not those of {suite}; allowed are {allowed}")]
 pub struct WrongRates {
     /// The rates as given.
-    pub shares: RateShares,
+    pub shares: String,
     /// The suite.
     pub suite: Suite,
     /// The rates that the suite has.
     pub allowed: String,
 }
 
-/// Requests per second of eight services of Alibaba, 13.45 k on average, by SocialNetwork's service
-/// that each stands for.
-///
-/// Provenance: derived. The rates are replicas times calls a second of each (providerRPC_MCR) at the
-/// begin of cluster-trace-microservices-v2021 (alibaba/clusterdata), of services 05b41ed6, 01371e5f,
-/// 0289b9eb, 002251d4, 059fa693, 0674d4c8, 0023afa7 and 01b68874: eight whose mean is the paper's
-/// 13.4 k (section VI), which does not name its own. Which of them has "similar size and call
-/// structure" as which service is not stated either; here the slowest by its response time there
-/// stands for the service with the most accelerator calls, and so on down (assumed).
-pub const ALIBABA_RATES_RPS: [(&str, f64); 8] = [
-    ("CPost", 17_877.0),
-    ("Follow", 19_063.8),
-    ("Login", 13_455.1),
-    ("ReadH", 18_437.9),
-    ("RegUsr", 10_826.3),
-    ("CUrls", 4_049.1),
-    ("StoreP", 17_070.4),
-    ("UniqId", 6_828.6),
+/// The names of SocialNetwork's services, in the paper's order.
+pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [
+    "CPost", "ReadH", "StoreP", "Follow", "Login", "CUrls", "UniqId", "RegUsr",
 ];
+
+/// The eight services of SocialNetwork, in the paper's order.
+///
+/// # Errors
+/// None in practice: the file is part of the crate, and tested.
+pub fn social_network() -> Result<Vec<Service>, ServiceError> {
+    Suite::SocialNetwork.services()
+}
+
+/// The workloads of all suites, each read once.
+static WORKLOADS: LazyLock<Vec<Result<Workload, FileError>>> = LazyLock::new(|| {
+    let workload = |suite: Suite| {
+        let document = read(suite.text(), suite.name())?;
+        document.check()?;
+        Ok(document.workload)
+    };
+    Suite::ALL.into_iter().map(workload).collect()
+});
 
 impl Suite {
     /// All suites, in the order in which commands list them.
@@ -101,124 +92,90 @@ impl Suite {
         }
     }
 
+    /// The text of its file, comments included.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Suite::SocialNetwork => include_str!("../suites/socialnetwork.toml"),
+            Suite::HotelReservation => include_str!("../suites/hotelreservation.toml"),
+            Suite::MediaServices => include_str!("../suites/mediaservices.toml"),
+            Suite::TrainTicket => include_str!("../suites/trainticket.toml"),
+            Suite::Serverless => include_str!("../suites/serverless.toml"),
+        }
+    }
+
+    /// What its file says.
+    ///
+    /// # Errors
+    /// None in practice: the file is part of the crate, and tested.
+    pub fn workload(self) -> Result<&'static Workload, ServiceError> {
+        let read = Suite::ALL.into_iter().zip(WORKLOADS.iter());
+        let mut own = read.filter(|(suite, _)| *suite == self);
+        match own.next() {
+            Some((_, Ok(workload))) => Ok(workload),
+            Some((_, Err(error))) => Err(ServiceError::File(error.clone())),
+            None => Err(ServiceError::Beginning(self.name().to_owned())),
+        }
+    }
+
     /// Its services. No two services of all suites have the same name.
     ///
     /// # Errors
-    /// None in practice; the constructor is the fallible one that users have.
+    /// None in practice, as for [`Suite::workload`].
     pub fn services(self) -> Result<Vec<Service>, ServiceError> {
-        match self {
-            Suite::SocialNetwork => social_network(),
-            Suite::HotelReservation => hotel_reservation(),
-            Suite::MediaServices => media_services(),
-            Suite::TrainTicket => train_ticket(),
-            Suite::Serverless => serverless(),
-        }
+        self.workload()?.paths()
     }
 
     /// The time of the application logic of one invocation of `service`, if the suite states it;
     /// otherwise it comes from the profile.
     pub fn app_time(self, service: &str) -> Option<Time> {
-        match self {
-            Suite::Serverless => serverless_app_time(service),
-            _ => None,
-        }
+        let app_us = self.workload().ok()?.service(service)?.app_us?;
+        Some(Time::from_ns_f64(app_us * 1e3))
     }
 
     /// The share of sequences with a conditional that AccelFlow prints for this suite (section III,
     /// Q2).
-    pub const fn printed_branching_share(self) -> Option<f64> {
-        match self {
-            Suite::SocialNetwork => Some(0.692),
-            Suite::HotelReservation => Some(0.625),
-            Suite::MediaServices => Some(0.825),
-            Suite::TrainTicket => Some(0.538),
-            Suite::Serverless => None,
-        }
+    pub fn printed_branching_share(self) -> Option<f64> {
+        let printed = self.workload().ok()?.printed.as_ref()?;
+        Some(printed.branching_share)
     }
 
-    /// The factor on the rate of `service`; the mean over the suite's services is 1.
+    /// The factor on the rate of `service` by the shares of that name; the mean over the suite's
+    /// services is 1.
     ///
     /// # Errors
     /// [`WrongRates`] for rates of services that the suite does not have.
-    pub fn rate_share(self, service: &str, shares: RateShares) -> Result<f64, WrongRates> {
-        let share = match (shares, self) {
-            (RateShares::Equal, _) => Some(1.0),
-            (RateShares::Alibaba, Suite::SocialNetwork) => {
-                let mean = ALIBABA_RATES_RPS.iter().map(|entry| entry.1).sum::<f64>() / 8.0;
-                let rate = ALIBABA_RATES_RPS.iter().find(|entry| entry.0 == service);
-                rate.map(|entry| entry.1 / mean)
-            }
-            (RateShares::Azure, Suite::Serverless) => serverless_rate_share(service),
-            _ => None,
-        };
-        share.ok_or_else(|| WrongRates {
-            shares,
+    pub fn rate_share(self, service: &str, shares: &str) -> Result<f64, WrongRates> {
+        let workload = self.workload().ok();
+        let found = workload.and_then(|workload| {
+            let names = workload.services.iter();
+            let index = names.into_iter().position(|one| one.name == service)?;
+            workload.rate_shares(shares, true)?.get(index).copied()
+        });
+        found.ok_or_else(|| WrongRates {
+            shares: shares.to_owned(),
             suite: self,
-            allowed: match self {
-                Suite::SocialNetwork => "equal, alibaba",
-                Suite::Serverless => "equal, azure",
-                _ => "equal",
-            }
-            .to_owned(),
+            allowed: workload
+                .map(Workload::rate_names)
+                .unwrap_or_default()
+                .join(", "),
         })
     }
-}
-
-impl RateShares {
-    /// All, in the order in which commands list them.
-    pub const ALL: [RateShares; 3] = [RateShares::Equal, RateShares::Alibaba, RateShares::Azure];
-
-    /// The name in commands and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RateShares::Equal => "equal",
-            RateShares::Alibaba => "alibaba",
-            RateShares::Azure => "azure",
-        }
-    }
-}
-
-fn named<T: Copy>(
-    what: &'static str,
-    name: &str,
-    all: &[T],
-    of: impl Fn(T) -> &'static str,
-) -> Result<T, UnknownName> {
-    let found = all.iter().copied().find(|known| of(*known) == name);
-    found.ok_or_else(|| UnknownName {
-        what,
-        name: name.to_owned(),
-        known: all
-            .iter()
-            .map(|known| of(*known))
-            .collect::<Vec<_>>()
-            .join(", "),
-    })
 }
 
 impl FromStr for Suite {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Suite, UnknownName> {
-        named("workload", name, &Suite::ALL, Suite::name)
-    }
-}
-
-impl FromStr for RateShares {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<RateShares, UnknownName> {
-        named("rates", name, &RateShares::ALL, RateShares::name)
+        let found = Suite::ALL.into_iter().find(|suite| suite.name() == name);
+        found.ok_or_else(|| UnknownName {
+            what: "workload",
+            name: name.to_owned(),
+            known: Suite::ALL.map(Suite::name).join(", "),
+        })
     }
 }
 
 impl fmt::Display for Suite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for RateShares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -3,7 +3,7 @@
 use accelflow_kernel::{ConfidenceInterval, Stream};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{
-    ASSUMED_DWELL, ArrivalProcess, Arrivals, ArrivalsError, Modulation,
+    ASSUMED_DWELL, ArrivalProcess, Arrivals, ArrivalsError, Modulation, RateTable,
 };
 
 const RATE_RPS: f64 = 13_400.0;
@@ -250,4 +250,34 @@ fn modulations_that_are_none_are_refused() {
         short.to_string(),
         "dwell time 99999000 ps: must be at least 100 us"
     );
+}
+
+#[test]
+fn rates_of_a_table_hold_until_the_next() {
+    let second = |s: u64| Time::from_us(s * 1_000_000);
+    let rows = vec![(second(1), 2_000.0), (second(3), 0.0), (second(4), 500.0)];
+    let table = RateTable::new(rows).expect("a valid table");
+    let process = ArrivalProcess::Rates(table);
+    let count = |process: &ArrivalProcess, from: u64, to: u64| {
+        let arrivals = Arrivals::new(process.clone(), Stream::new(5, 0)).expect("a valid process");
+        let within = arrivals.take_while(|time| *time < second(to));
+        within.filter(|time| *time >= second(from)).count() as f64
+    };
+    assert_eq!((count(&process, 0, 1), count(&process, 3, 4)), (0.0, 0.0));
+    // Poisson counts: the standard deviation is the root of the mean.
+    assert!((count(&process, 1, 3) - 4_000.0).abs() < 4.0 * 4_000_f64.sqrt());
+    assert!((count(&process, 4, 14) - 5_000.0).abs() < 4.0 * 5_000_f64.sqrt());
+    let doubled = process.scaled(2.0);
+    assert!((count(&doubled, 1, 3) - 8_000.0).abs() < 4.0 * 8_000_f64.sqrt());
+    let refused = |rows: &[(u64, f64)]| {
+        let rows = rows.iter().map(|&(at, rate)| (second(at), rate)).collect();
+        RateTable::new(rows).expect_err("a wrong table")
+    };
+    assert_eq!(refused(&[]), ArrivalsError::NoStates);
+    assert_eq!(refused(&[(0, 1.0), (1, 0.0)]), ArrivalsError::Rate(0.0));
+    assert_eq!(refused(&[(0, -1.0), (1, 1.0)]), ArrivalsError::Rate(-1.0));
+    assert!(matches!(
+        refused(&[(2, 1.0), (1, 1.0)]),
+        ArrivalsError::Order { index: 1, .. }
+    ));
 }

@@ -262,7 +262,7 @@ fn the_json_schema_for_editors_is_the_committed_one() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/schemas/workload.schema.json"
     );
-    if std::env::var_os("ACCELFLOW_WRITE_SCHEMAS").is_some() {
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
         std::fs::write(path, json_schema()).unwrap();
     }
     assert_eq!(json_schema(), std::fs::read_to_string(path).unwrap());

@@ -202,3 +202,31 @@ fn waits_without_spread_are_constant_and_spreading_keeps_medians() {
         assert!(spread.distribution(trace).mean() > spread.of(trace));
     }
 }
+
+#[test]
+fn waits_of_a_table_have_its_quantiles() {
+    let us = Time::from_us;
+    let points = [(0.0, us(3)), (0.5, us(70)), (0.5, us(80)), (1.0, us(900))];
+    let wait = WaitDistribution::of_quantiles(&points).unwrap();
+    let mut drawn: Vec<f64> = (0..40_000)
+        .map(|request| wait.draw(3, request, 10).as_us_f64())
+        .collect();
+    drawn.sort_by(f64::total_cmp);
+    assert!(drawn[0] >= 3.0 && drawn[39_999] <= 900.0);
+    // Between 70 and 80 us there is nothing.
+    let at = drawn.partition_point(|&wait| wait < 75.0) as f64 / 40_000.0;
+    assert!((at - 0.5).abs() < 4.0 * 0.5 / 200.0, "{at}");
+    let mean = drawn.iter().sum::<f64>() / 40_000.0;
+    assert!((mean - wait.mean().as_us_f64()).abs() < 4.0 * 300.0 / 200.0);
+    assert_eq!(wait.mean(), Time::from_ns_f64(263_250.0));
+    assert!((wait.exceeds(us(490)) - 0.25).abs() < 1e-12);
+    assert_eq!((wait.exceeds(us(900)), wait.exceeds(us(2))), (0.0, 1.0));
+    for wrong in [
+        &points[1..],
+        &points[..2],
+        &[(0.0, us(5)), (1.0, us(4))],
+        &[],
+    ] {
+        assert_eq!(WaitDistribution::of_quantiles(wrong), None);
+    }
+}

@@ -6,8 +6,8 @@ use accelflow_kernel::Stream;
 use accelflow_units::Bytes;
 use accelflow_workload::services::{PhaseWalk, social_network};
 use accelflow_workload::sizes::{
-    FLEET_CUT, MessagePlace, PayloadSizes, QuantileTable, SizeDistribution, SizeError, SizePreset,
-    message_names,
+    FLEET_CUT, LogNormal, MAX_SIZE, MessagePlace, PayloadSizes, QuantileTable, SizeDistribution,
+    SizeError, SizePreset, message_names,
 };
 
 const ANY: MessagePlace = MessagePlace {
@@ -196,5 +196,57 @@ fn wrong_tables_are_refused() {
     assert_eq!(
         "paper".parse::<SizePreset>().unwrap_err().to_string(),
         "unknown sizes 'paper'; known are socialnetwork, fleet, fleet_whole, hypercompressbench"
+    );
+}
+
+#[test]
+fn log_normal_sizes_have_their_quantiles_and_mean() {
+    let sizes = SizeDistribution::LogNormal(LogNormal::new(1e6, 0.5).unwrap());
+    // 1e6 exp(0.5 z), z the quantiles of Python's statistics.NormalDist.
+    let expected = [
+        (0.5, 1_000_000),
+        (0.975, 2_664_408),
+        (0.025, 375_318),
+        (0.99, 3_200_074),
+    ];
+    for (probability, size) in expected {
+        let found = sizes.quantile(probability).get();
+        assert!(found.abs_diff(size) <= 1, "{probability}: {found}");
+        assert!((sizes.share_beyond(Bytes(found)) - (1.0 - probability)).abs() < 1e-6);
+    }
+    // Far out: the standard normal's quantile of 1e-10 is -6.3613.
+    assert!(
+        sizes.quantile(1e-10).get().abs_diff(41_558) <= 1,
+        "{}",
+        sizes.quantile(1e-10).get()
+    );
+    assert_eq!(sizes.mean(), Bytes(1_133_148));
+    assert_eq!((sizes.quantile(0.0), sizes.max()), (Bytes(1), MAX_SIZE));
+    let cut = sizes.cut_at(Bytes(1_000_000)).unwrap();
+    assert_eq!(cut.max(), Bytes(1_000_000));
+    assert!(cut.quantile(0.5).get().abs_diff(sizes.quantile(0.25).get()) < 200);
+    assert_eq!(LogNormal::new(0.5, 1.0), None);
+    assert_eq!(LogNormal::new(10.0, 4.5), None);
+}
+
+#[test]
+fn services_and_chains_may_have_sizes_of_their_own() {
+    let fixed = |bytes| SizeDistribution::Fixed(Bytes(bytes));
+    let sizes = PayloadSizes::same(fixed(1))
+        .with_service("Stock", PayloadSizes::same(fixed(2)))
+        .with_chain("Stock", (2, 1), vec![fixed(3), fixed(4)]);
+    let of = |service, phase, chain, trace| {
+        let place = MessagePlace {
+            phase,
+            chain,
+            trace,
+        };
+        sizes.distribution(service, place).clone()
+    };
+    assert_eq!(of("Cart", 2, 1, 0), fixed(1));
+    assert_eq!(of("Stock", 2, 0, 0), fixed(2));
+    assert_eq!(
+        [0, 1, 7].map(|trace| of("Stock", 2, 1, trace)),
+        [3, 4, 4].map(fixed)
     );
 }

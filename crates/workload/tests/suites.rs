@@ -12,7 +12,7 @@ use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{
     Chain, Phase, Service, branching_share, invocations, sequences, social_network,
 };
-use accelflow_workload::suites::{ALIBABA_RATES_RPS, RateShares, Suite};
+use accelflow_workload::suites::Suite;
 
 fn image() -> Image {
     templates().unwrap().link().unwrap()
@@ -191,18 +191,19 @@ fn no_two_services_have_the_same_name() {
 #[test]
 fn rates_are_shared_with_mean_one() {
     for (suite, shares) in [
-        (Suite::SocialNetwork, RateShares::Alibaba),
-        (Suite::Serverless, RateShares::Azure),
-        (Suite::MediaServices, RateShares::Equal),
+        (Suite::SocialNetwork, "alibaba"),
+        (Suite::Serverless, "azure"),
+        (Suite::MediaServices, "equal"),
     ] {
         let services = suite.services().unwrap();
         let of = |it: &Service| suite.rate_share(it.name(), shares).unwrap();
         let mean = services.iter().map(of).sum::<f64>() / services.len() as f64;
         assert!((mean - 1.0).abs() < 1e-12, "{suite} {shares} {mean}");
     }
-    let mean = ALIBABA_RATES_RPS.iter().map(|entry| entry.1).sum::<f64>() / 8.0;
+    let rates = &Suite::SocialNetwork.workload().unwrap().rates["alibaba"];
+    let mean = rates.values().map(|rate| rate.0).sum::<f64>() / 8.0;
     assert!((mean - 13_450.0).abs() < 5.0, "{mean}");
-    let error = Suite::TrainTicket.rate_share("Seats", RateShares::Alibaba);
+    let error = Suite::TrainTicket.rate_share("Seats", "alibaba");
     assert_eq!(
         error.unwrap_err().to_string(),
         "rates alibaba are not those of trainticket; allowed are equal"
@@ -232,7 +233,8 @@ fn serverless_functions_compute_as_long_as_azures_scaled() {
     let reference = social_network().unwrap();
     let profile =
         Profile::paper_like(&services, &reference, &image(), &PaperOptions::default()).unwrap();
-    let profile = profile.with_app_times(|name| Suite::Serverless.app_time(name));
+    let workload = Suite::Serverless.workload().unwrap();
+    let profile = profile.with_cpu_times(|name| workload.cpu_times(name));
     let time = |name: &str| profile.service(name).unwrap().app_time();
     assert_eq!(time("ImgRot"), Time::from_us(10));
     assert_eq!(time("VidProc"), Time::from_us(14_577));

@@ -28,6 +28,12 @@ pub enum Cause {
         message: String,
     },
     /// A value that is not allowed.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
+    #[error("{0}")]
+    Refused(Box<Refusal>),
+}
+
+impl From<Refusal> for Cause {
+    fn from(refusal: Refusal) -> Cause {
+        Cause::Refused(Box::new(refusal))
+    }
 }

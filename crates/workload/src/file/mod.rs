@@ -7,8 +7,13 @@
 
 mod check;
 mod document;
+mod engine;
 mod error;
+mod inline;
+mod memory;
+mod paths;
 mod places;
+mod rates;
 mod read;
 mod schema;
 mod shape;
@@ -19,7 +24,9 @@ mod write;
 pub use check::{is_service_name, is_workload_name};
 pub use document::Document;
 pub use error::FileError;
+pub use inline::MAX_FILE_BYTES;
 pub use places::Position;
+pub use rates::{EQUAL, OWN};
 pub use read::{MAX_TEXT_BYTES, read};
 pub use schema::json_schema;
 pub use tree::{

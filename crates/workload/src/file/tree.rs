@@ -234,6 +234,14 @@ impl Phase {
             Phase::Timed(_) | Phase::Cpu(_) => &[],
         }
     }
+
+    pub(super) fn chains_mut(&mut self) -> &mut [Chain] {
+        match self {
+            Phase::Chain(chain) => std::slice::from_mut(chain),
+            Phase::Parallel(parallel) => &mut parallel.parallel,
+            Phase::Timed(_) | Phase::Cpu(_) => &mut [],
+        }
+    }
 }
 
 /// Chains at once.

@@ -8,6 +8,7 @@
 mod cost;
 mod measured;
 mod number;
+mod operations;
 mod paper;
 mod recording;
 mod requests;
@@ -18,6 +19,7 @@ mod waits;
 pub use cost::{ASSUMED_SIZE_SHARES, Cost, Payload};
 pub use measured::RecordingOptions;
 pub use number::ProfileParameter;
+pub use operations::{StatedCost, StatedCosts, StatedCostsError};
 pub use paper::{Averaging, PAPER_SHARES, PaperOptions, PaperProfileError, ShareKind, shares};
 pub use recording::{
     Calibration, Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase,

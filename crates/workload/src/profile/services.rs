@@ -1,11 +1,10 @@
 //! The costs of services: operations, phases, and sets of services.
 
-use accelflow_parameters::Provenance;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::cost::{Cost, Payload};
-use super::number::{ProfileParameter, number};
+use super::number::ProfileParameter;
 use super::waits::RemoteWaits;
 use crate::services::{Operation, RecordedRequests, Service};
 
@@ -107,10 +106,10 @@ impl ServiceProfile {
 /// The costs of a set of services.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    services: Vec<ServiceProfile>,
+    pub(super) services: Vec<ServiceProfile>,
     pub(super) typical: [Option<Cost>; Accel::COUNT],
     waits: RemoteWaits,
-    parameters: Vec<ProfileParameter>,
+    pub(super) parameters: Vec<ProfileParameter>,
 }
 
 impl Profile {
@@ -139,35 +138,6 @@ impl Profile {
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
             .retain(|service| names.contains(&service.service.name()));
-        self
-    }
-
-    /// The same costs, but with the application logic of each service at the time that `time`
-    /// returns, in equal parts for its CPU phases; services for which it returns `None` stay as
-    /// they are.
-    #[must_use]
-    pub fn with_app_times(mut self, time: impl Fn(&str) -> Option<Time>) -> Profile {
-        for profile in &mut self.services {
-            let name = profile.service.name().to_owned();
-            let mut phases = profile.service.cpu_phases() as u64;
-            let Some(time) = time(&name).filter(|_| phases > 0) else {
-                continue;
-            };
-            let mut left_ps = time.as_ps();
-            for phase in &mut profile.phases {
-                if let PhaseProfile::Cpu(part) = phase {
-                    *part = Time::from_ps(left_ps / phases);
-                    left_ps -= part.as_ps();
-                    phases -= 1;
-                }
-            }
-            self.parameters.push(number(
-                format!("app.{name}_ns"),
-                time.as_ns_f64(),
-                Provenance::Derived,
-                "application logic of an invocation, as the workload states it",
-            ));
-        }
         self
     }
 

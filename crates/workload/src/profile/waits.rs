@@ -1,16 +1,19 @@
 //! Waits of traces that begin with a receiving TCP.
 
+use std::sync::Arc;
+
 use accelflow_kernel::attribute_unit;
 use accelflow_parameters::Provenance;
 use accelflow_units::Time;
 
 use super::number::{ProfileParameter, number};
 
-/// A log-normal distribution of waits, or a constant.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A log-normal distribution of waits, a constant, or a table of quantiles.
+#[derive(Clone, Debug, PartialEq)]
 pub struct WaitDistribution {
     median: Time,
     sigma: f64,
+    quantiles: Option<Arc<[(f64, Time)]>>,
 }
 
 /// The time between a request's departure and the response's arrival, by the trace that receives
@@ -32,6 +35,7 @@ impl WaitDistribution {
         WaitDistribution {
             median: wait,
             sigma: 0.0,
+            quantiles: None,
         }
     }
 
@@ -43,26 +47,52 @@ impl WaitDistribution {
         } else {
             sigma.clamp(0.0, Self::MAX_SIGMA)
         };
-        WaitDistribution { median, sigma }
+        WaitDistribution {
+            median,
+            sigma,
+            quantiles: None,
+        }
+    }
+
+    /// Waits of which so much probability is at most that long, evenly spread between the points.
+    /// `None` unless they go from probability 0 to 1 and never decrease.
+    pub fn of_quantiles(points: &[(f64, Time)]) -> Option<WaitDistribution> {
+        let (first, last) = (points.first()?, points.last()?);
+        let rises = |pair: &[(f64, Time)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
+        let whole = first.0 == 0.0 && last.0 == 1.0;
+        (whole && points.windows(2).all(rises)).then(|| WaitDistribution {
+            median: at(points, 0.5),
+            sigma: 0.0,
+            quantiles: Some(points.into()),
+        })
     }
 
     /// The median.
-    pub const fn median(self) -> Time {
+    pub const fn median(&self) -> Time {
         self.median
     }
 
-    /// The standard deviation of the wait's logarithm; 0 for a constant.
-    pub const fn sigma(self) -> f64 {
+    /// The standard deviation of the wait's logarithm; 0 for a constant and for quantiles.
+    pub const fn sigma(&self) -> f64 {
         self.sigma
     }
 
     /// The mean.
-    pub fn mean(self) -> Time {
-        self.median.scale((self.sigma * self.sigma / 2.0).exp())
+    pub fn mean(&self) -> Time {
+        let Some(points) = &self.quantiles else {
+            return self.median.scale((self.sigma * self.sigma / 2.0).exp());
+        };
+        let part = |pair: &[(f64, Time)]| {
+            (pair[1].0 - pair[0].0) * (pair[0].1.as_ns_f64() + pair[1].1.as_ns_f64()) / 2.0
+        };
+        Time::from_ns_f64(points.windows(2).map(part).sum())
     }
 
     /// The probability of a wait longer than `limit`.
-    pub fn exceeds(self, limit: Time) -> f64 {
+    pub fn exceeds(&self, limit: Time) -> f64 {
+        if let Some(points) = &self.quantiles {
+            return 1.0 - share_up_to(points, limit);
+        }
         if self.sigma == 0.0 || self.median == Time::ZERO {
             return f64::from(self.median > limit);
         }
@@ -73,7 +103,10 @@ impl WaitDistribution {
 
     /// The wait that is attribute number `index` of request number `request`: a function of the
     /// arguments alone. (`index` and `index + 1` are used: Box and Muller's transformation.)
-    pub fn draw(self, seed: u64, request: u64, index: u64) -> Time {
+    pub fn draw(&self, seed: u64, request: u64, index: u64) -> Time {
+        if let Some(points) = &self.quantiles {
+            return at(points, attribute_unit(seed, request, index));
+        }
         if self.sigma == 0.0 {
             return self.median;
         }
@@ -83,6 +116,30 @@ impl WaitDistribution {
         let normal = (-2.0 * radius.ln()).sqrt() * angle.cos();
         self.median.scale((self.sigma * normal).exp())
     }
+}
+
+/// The wait that `probability` of all are at most.
+fn at(points: &[(f64, Time)], probability: f64) -> Time {
+    let above = points.partition_point(|point| point.0 <= probability);
+    let above = above.clamp(1, points.len() - 1);
+    let ((p, from), (q, to)) = (points[above - 1], points[above]);
+    let part = if q > p {
+        ((probability - p) / (q - p)).clamp(0.0, 1.0)
+    } else {
+        1.0
+    };
+    Time::from_ns_f64(from.as_ns_f64() + part * (to.as_ns_f64() - from.as_ns_f64()))
+}
+
+/// The probability of a wait of at most `limit`.
+fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
+    let above = points.partition_point(|point| point.1 <= limit);
+    let (Some(before), Some(&(q, to))) = (above.checked_sub(1), points.get(above)) else {
+        return f64::from(u8::from(above > 0));
+    };
+    let (p, from) = points[before];
+    let part = (limit.as_ns_f64() - from.as_ns_f64()) / (to.as_ns_f64() - from.as_ns_f64());
+    p + (q - p) * part
 }
 
 impl RemoteWaits {
@@ -164,6 +221,21 @@ impl RemoteWaits {
         self
     }
 
+    /// The same, where the waits of all traces without their own are drawn from `distribution`.
+    #[must_use]
+    pub fn with_other(mut self, distribution: WaitDistribution) -> RemoteWaits {
+        self.other = distribution;
+        self
+    }
+
+    /// The same waits, which a workload's file states.
+    #[must_use]
+    pub fn stated(mut self) -> RemoteWaits {
+        self.provenance = Provenance::Assumed;
+        self.note = "as the workload's file states it";
+        self
+    }
+
     /// The wait of the trace called `trace`; the median, if waits are drawn.
     pub fn of(&self, trace: &str) -> Time {
         self.distribution(trace).median
@@ -174,16 +246,19 @@ impl RemoteWaits {
         self.by_trace
             .iter()
             .find(|(name, _)| name == trace)
-            .map_or(self.other, |(_, distribution)| *distribution)
+            .map_or_else(
+                || self.other.clone(),
+                |(_, distribution)| distribution.clone(),
+            )
     }
 
     pub(super) fn parameters(&self) -> impl Iterator<Item = ProfileParameter> + '_ {
         let named = self
             .by_trace
             .iter()
-            .map(|(name, wait)| (name.as_str(), *wait));
+            .map(|(name, wait)| (name.as_str(), wait));
         named
-            .chain([("other", self.other)])
+            .chain([("other", &self.other)])
             .flat_map(|(trace, wait)| {
                 let median = number(
                     format!("remote_wait.{trace}_ns"),

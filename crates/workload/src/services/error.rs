@@ -3,10 +3,14 @@
 use accelflow_trace::Fault;
 
 use super::place::Place;
+use crate::file::FileError;
 
 /// Errors of a service that is impossible, or does not fit a trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
+    /// The file of a suite is wrong.
+    #[error(transparent)]
+    File(FileError),
     /// The path does not begin with the trace that a message arrives at.
     #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
     Beginning(String),

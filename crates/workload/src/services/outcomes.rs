@@ -72,6 +72,53 @@ impl Chain {
     }
 }
 
+/// The most ways through one chain that are looked at.
+const MAX_WAYS: usize = 1 << 16;
+
+impl Chain {
+    /// Refuses a chain that cannot go on with its facts, whichever of the values 0 and 1 those
+    /// fields have that are open. `place` is for the message of an error.
+    ///
+    /// # Errors
+    /// [`ServiceError::Fault`] for a field that a branch tests and that is neither open nor stated.
+    pub fn check_odds(
+        &self,
+        place: &Place,
+        image: &Image,
+        is_open: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<(), ServiceError> {
+        let unknown = || ServiceError::UnknownTrace {
+            place: place.clone(),
+            trace: self.entry().to_owned(),
+        };
+        let entry = image.entry(self.entry()).ok_or_else(unknown)?;
+        let mut closed = Chain::new(self.entry());
+        for (trace, field, value) in self.facts().filter(|fact| !is_open(fact.0, fact.1)) {
+            closed = closed.with(trace, field, value);
+        }
+        let mut open = vec![closed];
+        let mut ways = 0;
+        while let Some(chain) = open.pop().filter(|_| ways < MAX_WAYS) {
+            ways += 1;
+            match execute(&chain, entry, image) {
+                Ok(_) => {}
+                Err((trace, Fault::MissingField(field))) if is_open(&trace, &field) => {
+                    open.extend([0, 1].map(|value| chain.clone().with(&trace, &field, value)));
+                }
+                Err((trace, fault)) => {
+                    let place = place.clone();
+                    return Err(ServiceError::Fault {
+                        place,
+                        trace,
+                        fault,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Follows `chain` to its end and counts branches; else the trace that could not go on, and why.
 fn execute(chain: &Chain, entry: AtmAddress, image: &Image) -> Result<u32, (String, Fault)> {
     let mut open = vec![(entry, entry, PositionMark::START, None)];

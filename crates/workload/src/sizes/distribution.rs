@@ -2,6 +2,8 @@
 
 use accelflow_units::Bytes;
 
+use super::normal::normal_quantile;
+
 /// The largest size that a distribution may have: 1 TiB.
 pub const MAX_SIZE: Bytes = Bytes(1 << 40);
 
@@ -12,6 +14,58 @@ pub enum SizeDistribution {
     Fixed(Bytes),
     /// Between the given quantiles, evenly spread.
     Quantiles(QuantileTable),
+    /// Sizes whose logarithm is normally distributed.
+    LogNormal(LogNormal),
+}
+
+/// A log-normal distribution of sizes, from 1 byte to [`MAX_SIZE`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogNormal {
+    median: f64,
+    sigma: f64,
+}
+
+impl LogNormal {
+    /// Sizes about `median_bytes` whose logarithm has the standard deviation `sigma`; `None` unless
+    /// the median is from 1 to [`MAX_SIZE`] and sigma from 0 to 4.
+    pub fn new(median_bytes: f64, sigma: f64) -> Option<LogNormal> {
+        let fits = (1.0..=MAX_SIZE.get() as f64).contains(&median_bytes);
+        (fits && (0.0..=4.0).contains(&sigma)).then_some(LogNormal {
+            median: median_bytes,
+            sigma,
+        })
+    }
+
+    /// The size that `probability` of all are at most.
+    fn at(self, probability: f64) -> Bytes {
+        let size = self.median * (self.sigma * normal_quantile(probability)).exp();
+        Bytes(size.clamp(1.0, MAX_SIZE.get() as f64).round() as u64)
+    }
+
+    /// The mean of the whole distribution, without the bounds.
+    fn mean(self) -> Bytes {
+        let mean = self.median * (self.sigma * self.sigma / 2.0).exp();
+        Bytes(mean.clamp(1.0, MAX_SIZE.get() as f64).round() as u64)
+    }
+
+    /// The distribution as a table of a thousand quantiles.
+    fn table(self) -> QuantileTable {
+        let point = |step: u32| {
+            let probability = f64::from(step) / 1_000.0;
+            (probability, self.at(probability).get())
+        };
+        QuantileTable {
+            points: (0..=1_000).map(point).collect(),
+        }
+    }
+
+    fn share_up_to(self, size: f64) -> f64 {
+        if self.sigma == 0.0 {
+            return f64::from(u8::from(self.median <= size));
+        }
+        let deviations = (size / self.median).ln() / self.sigma;
+        libm::erfc(-deviations / std::f64::consts::SQRT_2) / 2.0
+    }
 }
 
 /// A piecewise linear quantile function.
@@ -124,6 +178,7 @@ impl SizeDistribution {
                 let u = if u.is_nan() { 0.0 } else { u };
                 Bytes(table.at(u).round() as u64)
             }
+            SizeDistribution::LogNormal(sizes) => sizes.at(if u.is_nan() { 0.0 } else { u }),
         }
     }
 
@@ -143,6 +198,7 @@ impl SizeDistribution {
                 };
                 Bytes(table.points.windows(2).map(part).sum::<f64>().round() as u64)
             }
+            SizeDistribution::LogNormal(sizes) => sizes.mean(),
         }
     }
 
@@ -157,6 +213,7 @@ impl SizeDistribution {
         match self {
             SizeDistribution::Fixed(fixed) => f64::from(u8::from(*fixed > size)),
             SizeDistribution::Quantiles(table) => 1.0 - table.share_up_to(size.get() as f64),
+            SizeDistribution::LogNormal(sizes) => 1.0 - sizes.share_up_to(size.get() as f64),
         }
     }
 
@@ -168,13 +225,15 @@ impl SizeDistribution {
         let below = match self {
             SizeDistribution::Fixed(size) => f64::from(u8::from(*size <= cut)),
             SizeDistribution::Quantiles(table) => table.share_up_to(cut.get() as f64),
+            SizeDistribution::LogNormal(sizes) => sizes.share_up_to(cut.get() as f64),
         };
         if below <= 0.0 {
             let min = self.sample(0.0);
             return Err(SizeError::Cut { cut, min });
         }
         let table = match self {
-            SizeDistribution::Quantiles(table) if below < 1.0 => table,
+            SizeDistribution::Quantiles(table) if below < 1.0 => table.clone(),
+            SizeDistribution::LogNormal(sizes) if below < 1.0 => sizes.table(),
             _ => return Ok(self.clone()),
         };
         let kept = table.points.iter().filter(|point| point.1 <= cut.get());

@@ -19,10 +19,11 @@
 //! for timelines.
 
 mod distribution;
+mod normal;
 mod payloads;
 mod tables;
 
-pub use distribution::{MAX_SIZE, QuantileTable, SizeDistribution, SizeError};
+pub use distribution::{LogNormal, MAX_SIZE, QuantileTable, SizeDistribution, SizeError};
 pub use payloads::{
     FLEET_CUT, MessagePlace, PayloadSizes, SizePreset, UnknownPreset, message_names,
 };

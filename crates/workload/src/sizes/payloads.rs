@@ -1,5 +1,6 @@
 //! A distribution for every message of a service, and its draws.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -48,6 +49,10 @@ pub struct MessagePlace {
 pub struct PayloadSizes {
     /// By name of the message; empty if all are of [`PayloadSizes::other`].
     named: Vec<(&'static str, SizeDistribution)>,
+    /// By service, whatever the message.
+    services: HashMap<String, PayloadSizes>,
+    /// By service, phase and chain, in the order of the chain's messages.
+    chains: HashMap<(String, u16, u16), Vec<SizeDistribution>>,
     other: SizeDistribution,
 }
 
@@ -101,8 +106,31 @@ impl PayloadSizes {
     pub fn same(distribution: SizeDistribution) -> PayloadSizes {
         PayloadSizes {
             named: Vec::new(),
+            services: HashMap::new(),
+            chains: HashMap::new(),
             other: distribution,
         }
+    }
+
+    /// The same, where all messages of the service called `service` are of `sizes`.
+    #[must_use]
+    pub fn with_service(mut self, service: &str, sizes: PayloadSizes) -> PayloadSizes {
+        self.services.insert(service.to_owned(), sizes);
+        self
+    }
+
+    /// The same, where the messages of one chain of a service are of `sizes`, in order; the last
+    /// stands for later ones.
+    #[must_use]
+    pub fn with_chain(
+        mut self,
+        service: &str,
+        (phase, chain): (u16, u16),
+        sizes: Vec<SizeDistribution>,
+    ) -> PayloadSizes {
+        let place = (service.to_owned(), phase, chain);
+        self.chains.insert(place, sizes);
+        self
     }
 
     /// The sizes of a preset.
@@ -124,7 +152,7 @@ impl PayloadSizes {
                 let named = MESSAGES.map(|(name, sizes)| (name, between(sizes)));
                 PayloadSizes {
                     named: named.to_vec(),
-                    other: SizeDistribution::Fixed(VOID_SIZE),
+                    ..PayloadSizes::same(SizeDistribution::Fixed(VOID_SIZE))
                 }
             }
         }
@@ -132,6 +160,21 @@ impl PayloadSizes {
 
     /// The distribution of a message of the service called `service`.
     pub fn distribution(&self, service: &str, place: MessagePlace) -> &SizeDistribution {
+        if !self.chains.is_empty() {
+            let chain = (service.to_owned(), place.phase, place.chain);
+            let chain = self
+                .chains
+                .get(&chain)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            let own = chain.get(usize::from(place.trace)).or(chain.last());
+            if let Some(distribution) = own {
+                return distribution;
+            }
+        }
+        if let Some(sizes) = self.services.get(service) {
+            return sizes.distribution(service, place);
+        }
         if self.named.is_empty() {
             return &self.other;
         }

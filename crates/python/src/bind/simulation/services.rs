@@ -10,7 +10,7 @@ use crate::errors::failure;
 /// sequences, found by walking its traces. Raises AccelflowError for an unknown service.
 #[pyfunction]
 pub(crate) fn service_walk(name: &str) -> PyResult<String> {
-    let walked = accelflow_scenario::walk_service(name).map_err(failure)?;
+    let walked = accelflow_scenario::walk_service(name, None).map_err(failure)?;
     serde_json::to_string(&walked).map_err(failure)
 }
 

@@ -1,0 +1,80 @@
+//! The workload of a scenario: a suite, or the tree of a workload's file.
+
+use std::borrow::Cow;
+
+use accelflow_workload::file::{Workload, read};
+use accelflow_workload::services::ServiceError;
+use accelflow_workload::suites::Suite;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::choice;
+use crate::error::ScenarioError;
+use crate::rules;
+
+/// The workload of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A suite, by name.
+    Suite(#[serde(with = "choice")] Suite),
+    /// The tree of a workload's file, with the contents of the files that it names.
+    File(Box<Workload>),
+}
+
+impl Source {
+    /// What the workload's file says.
+    ///
+    /// # Errors
+    /// None in practice: the files of suites are tested.
+    pub fn workload(&self) -> Result<Cow<'_, Workload>, ServiceError> {
+        match self {
+            Source::Suite(suite) => Ok(Cow::Borrowed(suite.workload()?)),
+            Source::File(workload) => Ok(Cow::Borrowed(workload)),
+        }
+    }
+
+    /// The workload in `text`: the name of a suite, or the tree of a workload's file as JSON.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for an unknown name, and for a tree that is none of a workload.
+    pub fn parse(text: &str) -> Result<Source, ScenarioError> {
+        if !text.trim_start().starts_with('{') {
+            return Ok(Source::Suite(rules::chosen("workload", text)?));
+        }
+        let document = read(text, "workload")?;
+        document.check()?;
+        Ok(Source::File(Box::new(document.workload)))
+    }
+
+    /// The name in results.
+    pub fn name(&self) -> &str {
+        match self {
+            Source::Suite(suite) => suite.name(),
+            Source::File(workload) => &workload.name,
+        }
+    }
+}
+
+impl JsonSchema for Source {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Source".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let suites: Vec<&str> = Suite::ALL.into_iter().map(Suite::name).collect();
+        json_schema!({"anyOf": [
+            {"type": "string", "enum": suites},
+            {
+                "type": "string",
+                "pattern": r"\.(toml|json)$",
+                "description": "A workload's file, relative to the scenario's.",
+            },
+            {"type": "object", "description": "The tree of a workload's file."},
+        ]})
+    }
+}

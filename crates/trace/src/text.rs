@@ -1,0 +1,275 @@
+//! The text of traces: what [`crate::source::listing`] prints, under the name of each trace.
+//!
+//! ```text
+//! trace receive:
+//!     TCP Decr RPC Dser
+//!     branch out['compressed'] == 1   (expected: true)
+//!       on true:
+//!         trans JSON>str
+//!         Dcmp
+//!     LdB
+//! ```
+//!
+//! A line has accelerators, `trans FROM>TO`, `branch CONDITION`, `fork`, `join`, `tail NAME` or
+//! `notify`; the arms of branches (`on true:`, `on false:`), forks and joins (`arm 1:`, `arm 2:`
+//! ...) are the lines that are indented more. What follows `#` is a comment. `continue PART` and
+//! `meet` are of the parts of traces that a compiler has split.
+
+use crate::source::{self, Node, Nodes, SourceError};
+
+/// The most lines that a text of traces may have.
+pub const MAX_TEXT_LINES: usize = 100_000;
+
+/// The deepest nesting of branches, forks and joins.
+const MAX_DEPTH: usize = 64;
+
+/// Why a text is not one of traces.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {cause}")]
+pub struct TextError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub cause: TextCause,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TextCause {
+    /// A line before the first trace.
+    #[error("'{0}': must be 'trace NAME:', which begins a trace")]
+    NoTrace(String),
+    /// A line that no rule allows where it stands.
+    #[error(
+        "'{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
+         is indented more than its branch"
+    )]
+    Unknown(String),
+    /// A branch, fork or join without arms.
+    #[error("a {0} must have arms below it, indented more")]
+    NoArms(&'static str),
+    /// Nesting beyond the limit.
+    #[error("branches, forks and joins must not nest deeper than {MAX_DEPTH}")]
+    Deep,
+    /// Too many lines.
+    #[error("a text of traces must have at most {MAX_TEXT_LINES} lines")]
+    Long,
+    /// A node that is impossible on its own.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+/// A line without its comment.
+struct Line<'t> {
+    number: usize,
+    indent: usize,
+    text: &'t str,
+}
+
+/// The traces in `text`, each with its name.
+///
+/// # Errors
+/// [`TextError`] of the first line that is none of a trace.
+pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
+    let lines = lines(text)?;
+    let mut traces = Vec::new();
+    let mut rest = lines.as_slice();
+    while let Some((head, below)) = rest.split_first() {
+        let name = head
+            .text
+            .strip_prefix("trace ")
+            .and_then(|name| name.strip_suffix(':'));
+        let Some(name) = name.map(str::trim) else {
+            return Err(head.error(TextCause::NoTrace(head.text.to_owned())));
+        };
+        let (body, others) = indented(below, head.indent);
+        traces.push((name.to_owned(), nodes(body, 0)?));
+        rest = others;
+    }
+    Ok(traces)
+}
+
+/// The text of a trace called `name`, which [`parse`] reads.
+pub fn text(name: &str, nodes: &[Node]) -> String {
+    let mut text = format!("trace {name}:\n");
+    for line in source::listing(nodes).lines() {
+        text += &format!("    {line}\n");
+    }
+    text
+}
+
+/// Whether `nodes` go on in, or meet in, other parts: they are of a trace that a compiler has split.
+pub fn has_parts(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Continue(_) | Node::Meet => true,
+        Node::Branch {
+            on_true, on_false, ..
+        } => has_parts(on_true) || has_parts(on_false),
+        Node::Fork(arms) | Node::Join(arms) => arms.iter().any(|arm| has_parts(arm)),
+        Node::Accel(_) | Node::Transform(_) | Node::Tail(_) | Node::Notify => false,
+    })
+}
+
+fn lines(text: &str) -> Result<Vec<Line<'_>>, TextError> {
+    let mut lines = Vec::new();
+    for (index, whole) in text.lines().enumerate() {
+        let number = index + 1;
+        let content = without_comment(whole);
+        let indent = content.len() - content.trim_start().len();
+        let line = Line {
+            number,
+            indent,
+            text: content.trim(),
+        };
+        if number > MAX_TEXT_LINES {
+            return Err(line.error(TextCause::Long));
+        }
+        if !line.text.is_empty() {
+            lines.push(line);
+        }
+    }
+    Ok(lines)
+}
+
+/// `line` up to a `#`. Conditions have none: the names of their fields are words.
+fn without_comment(line: &str) -> &str {
+    line.split('#').next().unwrap_or(line)
+}
+
+impl Line<'_> {
+    fn error(&self, cause: impl Into<TextCause>) -> TextError {
+        TextError {
+            line: self.number,
+            cause: cause.into(),
+        }
+    }
+}
+
+/// The first of `lines` that are indented more than `indent`, and the others.
+fn indented<'l, 't>(lines: &'l [Line<'t>], indent: usize) -> (&'l [Line<'t>], &'l [Line<'t>]) {
+    let ends = lines.iter().position(|line| line.indent <= indent);
+    lines.split_at(ends.unwrap_or(lines.len()))
+}
+
+fn nodes(lines: &[Line<'_>], depth: usize) -> Result<Nodes, TextError> {
+    let mut found = Nodes::new();
+    let mut rest = lines;
+    let indent = lines.first().map_or(0, |line| line.indent);
+    while let Some((line, below)) = rest.split_first() {
+        if depth > MAX_DEPTH {
+            return Err(line.error(TextCause::Deep));
+        }
+        if line.indent != indent {
+            return Err(line.error(TextCause::Unknown(line.text.to_owned())));
+        }
+        let (word, after) = line.text.split_once(' ').unwrap_or((line.text, ""));
+        let after = after.trim();
+        let (arms, others) = indented(below, line.indent);
+        let mut has_arms = true;
+        match word {
+            "branch" => found.push(branch(line, after, arms, depth)?),
+            "fork" if after.is_empty() => {
+                found.push(source::fork(numbered_arms(line, "fork", arms, depth)?));
+            }
+            "join" if after.is_empty() => {
+                found.push(source::join(numbered_arms(line, "join", arms, depth)?));
+            }
+            _ => {
+                has_arms = false;
+                found.extend(plain(line, word, after)?);
+            }
+        }
+        rest = if has_arms { others } else { below };
+    }
+    Ok(found)
+}
+
+/// The nodes of a line that has no arms.
+fn plain(line: &Line<'_>, word: &str, after: &str) -> Result<Nodes, TextError> {
+    let unknown = || line.error(TextCause::Unknown(line.text.to_owned()));
+    let one_word = !after.is_empty() && !after.contains(char::is_whitespace);
+    match word {
+        "notify" if after.is_empty() => Ok(vec![Node::Notify]),
+        "meet" if after.is_empty() => Ok(vec![Node::Meet]),
+        "tail" if one_word => Ok(vec![source::tail(after)]),
+        "continue" if one_word => Ok(vec![Node::Continue(after.to_owned())]),
+        "trans" => {
+            let (from, to) = after.split_once('>').ok_or_else(unknown)?;
+            let changed = source::trans(from.trim(), to.trim());
+            Ok(vec![changed.map_err(|error| line.error(error))?])
+        }
+        _ => {
+            let names: Vec<&str> = line.text.split_whitespace().collect();
+            let looks_alike = names
+                .iter()
+                .all(|name| name.chars().all(char::is_alphanumeric));
+            if !looks_alike {
+                return Err(unknown());
+            }
+            source::seq(&names).map_err(|error| line.error(error))
+        }
+    }
+}
+
+fn branch(
+    line: &Line<'_>,
+    condition: &str,
+    lines: &[Line<'_>],
+    depth: usize,
+) -> Result<Node, TextError> {
+    let (condition, expected) = match condition.rsplit_once("(expected:") {
+        Some((condition, outcome)) => match outcome.trim() {
+            "true)" => (condition.trim(), Some(true)),
+            "false)" => (condition.trim(), Some(false)),
+            _ => return Err(line.error(TextCause::Unknown(line.text.to_owned()))),
+        },
+        None => (condition, None),
+    };
+    let [mut on_true, mut on_false] = [None, None];
+    let mut rest = lines;
+    while let Some((head, below)) = rest.split_first() {
+        let arm = match head.text {
+            "on true:" => &mut on_true,
+            "on false:" => &mut on_false,
+            other => return Err(head.error(TextCause::Unknown(other.to_owned()))),
+        };
+        let (body, others) = indented(below, head.indent);
+        if arm.is_some() {
+            return Err(head.error(TextCause::Unknown(head.text.to_owned())));
+        }
+        *arm = Some(nodes(body, depth + 1)?);
+        rest = others;
+    }
+    if on_true.is_none() && on_false.is_none() {
+        return Err(line.error(TextCause::NoArms("branch")));
+    }
+    let arms = [on_true, on_false].map(Option::unwrap_or_default);
+    let [on_true, on_false] = arms;
+    let made = source::branch(condition, on_true, on_false).map_err(|error| line.error(error))?;
+    Ok(match expected {
+        Some(outcome) => made.expecting(outcome),
+        None => made,
+    })
+}
+
+fn numbered_arms(
+    line: &Line<'_>,
+    kind: &'static str,
+    lines: &[Line<'_>],
+    depth: usize,
+) -> Result<Vec<Nodes>, TextError> {
+    let mut arms = Vec::new();
+    let mut rest = lines;
+    while let Some((head, below)) = rest.split_first() {
+        if head.text != format!("arm {}:", arms.len() + 1) {
+            return Err(head.error(TextCause::Unknown(head.text.to_owned())));
+        }
+        let (body, others) = indented(below, head.indent);
+        arms.push(nodes(body, depth + 1)?);
+        rest = others;
+    }
+    match arms.is_empty() {
+        true => Err(line.error(TextCause::NoArms(kind))),
+        false => Ok(arms),
+    }
+}

@@ -1,0 +1,95 @@
+//! The text of traces: what is printed reads the same, and what is wrong is named with its line.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_trace::{TEMPLATES, source, templates, text};
+
+#[test]
+fn what_is_printed_of_a_trace_reads_the_same() {
+    for template in TEMPLATES {
+        let nodes = template.source().unwrap();
+        let printed = text::text(template.name, &nodes);
+        let read = text::parse(&printed).unwrap();
+        assert_eq!(read, [(template.name.to_owned(), nodes)], "{printed}");
+    }
+    let arms = vec![
+        source::seq(&["Ser"]).unwrap(),
+        vec![source::fork(vec![source::seq(&["Cmp"]).unwrap(), vec![]])],
+    ];
+    let nodes = vec![source::accel("Dser").unwrap(), source::join(arms)];
+    let printed = text::text("nested", &nodes);
+    assert_eq!(
+        text::parse(&printed).unwrap(),
+        [("nested".to_owned(), nodes)]
+    );
+}
+
+#[test]
+fn the_parts_of_a_linked_memory_read_the_same() {
+    let image = templates().unwrap().link().unwrap();
+    for part in image.disassemble().unwrap() {
+        let printed = text::text(&part.name, &part.nodes);
+        assert_eq!(
+            text::parse(&printed).unwrap(),
+            [(part.name, part.nodes)],
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn people_may_write_several_accelerators_a_line_and_comments() {
+    let written = "
+# Two traces.
+trace front:
+  TCP Decr RPC Dser   # what a message goes through
+  branch out['compressed'] == 1 (expected: true)
+     on true:
+        trans JSON > str
+        Dcmp
+  LdB
+
+trace back:
+\tSer RPC Encr TCP
+\ttail front
+";
+    let read = text::parse(written).unwrap();
+    let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["front", "back"]);
+    assert_eq!(read[0].1.len(), 6);
+    assert_eq!(read[1].1.last(), Some(&source::tail("front")));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let said = |written: &str| text::parse(written).unwrap_err().to_string();
+    assert_eq!(
+        said("TCP\n"),
+        "line 1: 'TCP': must be 'trace NAME:', which begins a trace"
+    );
+    assert!(said("trace a:\n  TPC\n").starts_with("line 2: "));
+    assert!(said("trace a:\n  TPC\n").contains("TPC"));
+    let indented = said("trace a:\n  TCP\n    Decr\n");
+    assert!(
+        indented.starts_with("line 3: 'Decr': must be an accelerator, branch"),
+        "{indented}"
+    );
+    let bare = said("trace a:\n  TCP\n  branch out['hit'] == 1\n  Decr\n");
+    assert_eq!(
+        bare,
+        "line 3: a branch must have arms below it, indented more"
+    );
+    assert!(
+        said("trace a:\n  branch out['hit'] ==\n    on true:\n      Cmp\n").starts_with("line 2: ")
+    );
+    assert!(said("trace a:\n  trans JSON>JSON\n").contains("changes nothing"));
+    let twice =
+        "trace a:\n  branch out['hit'] == 1\n    on true:\n      Cmp\n    on true:\n      Cmp\n";
+    assert!(said(twice).starts_with("line 5: 'on true:'"));
+    let mut deep = "trace a:\n".to_owned();
+    for depth in 1..200 {
+        let pad = " ".repeat(depth * 2);
+        deep += &format!("{pad}fork\n{pad} arm 1:\n");
+    }
+    assert!(said(&deep).contains("must not nest deeper than 64"));
+}

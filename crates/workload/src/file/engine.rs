@@ -1,0 +1,405 @@
+//! What the simulator needs of a workload's file: distributions, costs, times.
+
+use accelflow_parameters::Refusal;
+use accelflow_trace::{Accel, Image};
+use accelflow_units::{Bytes, Time};
+
+use super::tree::{Phase, Service, Workload};
+use super::values::{
+    Arrivals, ArrivalsPreset, Costs, Duration, MessageSizes, OperationCost, Sizes, SizesPreset,
+    Wait,
+};
+use crate::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation, RateTable};
+use crate::profile::{
+    PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, StatedCost, StatedCosts,
+    StatedCostsError, WaitDistribution,
+};
+use crate::services;
+use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, SizePreset};
+
+impl Workload {
+    /// The sizes of all messages; those of services and chains that say nothing are `others`, unless
+    /// the defaults say otherwise.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a distribution that cannot be, which [`super::Document::check`] refuses, too.
+    pub fn payload_sizes(&self, others: SizePreset) -> Result<PayloadSizes, Refusal> {
+        let base = match &self.defaults.sizes {
+            Some(sizes) => sizes.payloads("defaults.sizes")?,
+            None => PayloadSizes::preset(others),
+        };
+        let mut made = base;
+        for (index, service) in self.services.iter().enumerate() {
+            let place = format!("services[{index}]");
+            if let Some(sizes) = &service.sizes {
+                let sizes = sizes.payloads(&format!("{place}.sizes"))?;
+                made = made.with_service(&service.name, sizes);
+            }
+            for (phase, chain, stated) in service.chains() {
+                let each = match &stated.sizes {
+                    Some(MessageSizes::All(sizes)) => std::slice::from_ref(sizes),
+                    Some(MessageSizes::Each(each)) => each.as_slice(),
+                    None => continue,
+                };
+                let place = format!("{place}.path[{phase}].sizes");
+                let each = each.iter().map(|sizes| sizes.distribution(&place));
+                let each = each.collect::<Result<_, _>>()?;
+                made = made.with_chain(&service.name, (phase as u16, chain as u16), each);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Whether it says how long remote sides take.
+    pub fn has_waits(&self) -> bool {
+        let of = |service: &Service| {
+            !service.waits.is_empty()
+                || service
+                    .chains()
+                    .any(|(_, _, chain)| !chain.waits.is_empty())
+        };
+        !self.defaults.waits.is_empty() || self.services.iter().any(of)
+    }
+
+    /// Whether services or chains have waits of their own.
+    pub fn has_own_waits(&self) -> bool {
+        let defaults = Workload {
+            defaults: super::tree::Defaults::default(),
+            ..self.clone()
+        };
+        defaults.has_waits()
+    }
+
+    /// `others` with the waits of the defaults in their place.
+    pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
+        let mut waits = others;
+        for (trace, wait) in &self.defaults.waits {
+            waits = match trace.as_str() {
+                "other" => waits.with_other(wait.distribution()),
+                trace => waits.with_distribution(trace, wait.distribution()),
+            };
+        }
+        waits.stated()
+    }
+
+    /// The wait of the trace called `trace` in a chain of a service, if chain or service have one
+    /// of their own.
+    pub fn own_wait(
+        &self,
+        service: &str,
+        place: (usize, usize),
+        trace: &str,
+    ) -> Option<WaitDistribution> {
+        let service = self.service(service)?;
+        let mut chains = service.chains();
+        let chain = chains.find(|(phase, number, _)| (*phase, *number) == place);
+        let of_chain = chain.map(|(_, _, chain)| &chain.waits);
+        let tables = of_chain.into_iter().chain([&service.waits]);
+        let mut found = tables.filter_map(|waits| waits.get(trace).or_else(|| waits.get("other")));
+        found.next().map(Wait::distribution)
+    }
+
+    /// The arrivals of `service` at `rate_rps` on average, if the file says when its requests
+    /// arrive. Given times stay as they are.
+    ///
+    /// # Errors
+    /// [`ArrivalsError`] for a rate out of range.
+    pub fn arrival_process(
+        &self,
+        service: &Service,
+        rate_rps: f64,
+    ) -> Result<Option<ArrivalProcess>, ArrivalsError> {
+        let stated = service
+            .arrivals
+            .as_ref()
+            .or(self.defaults.arrivals.as_ref());
+        let factor = || self.rate_of(service).map_or(1.0, |own| rate_rps / own);
+        let bursty = |modulation| ArrivalProcess::Bursty {
+            rate_rps,
+            modulation,
+        };
+        let time = |us: f64| Time::from_ns_f64(us * 1e3);
+        Ok(Some(match stated {
+            None => return Ok(None),
+            Some(Arrivals::Poisson {}) => ArrivalProcess::Poisson { rate_rps },
+            Some(Arrivals::Modulated { states, dwell_us }) => {
+                bursty(Modulation::new(states, time(*dwell_us))?)
+            }
+            Some(Arrivals::Preset { preset }) => bursty(match preset {
+                ArrivalsPreset::Alibaba => Modulation::alibaba(ASSUMED_DWELL)?,
+                ArrivalsPreset::Azure => Modulation::azure(ASSUMED_DWELL)?,
+                ArrivalsPreset::ShortBursts => Modulation::short_bursts(),
+            }),
+            Some(Arrivals::Times { times_us, .. }) => {
+                let times = times_us.iter().flatten().map(|us| time(*us));
+                ArrivalProcess::Trace(times.collect())
+            }
+            Some(Arrivals::Rates { rates, .. }) => {
+                let rows = rates
+                    .iter()
+                    .flatten()
+                    .map(|&(start, rate)| (time(start), rate));
+                let table = RateTable::new(rows.collect())?;
+                ArrivalProcess::Rates(table).scaled(factor())
+            }
+        }))
+    }
+
+    /// Whether it has costs of its own: recordings, or operations one by one.
+    pub fn has_own_costs(&self) -> bool {
+        let own =
+            |costs: &Costs| matches!(costs, Costs::Recording { .. } | Costs::Operations { .. });
+        let of_services = self.services.iter().any(|service| service.costs.is_some());
+        of_services || self.defaults.costs.as_ref().is_some_and(own)
+    }
+
+    /// What application logic takes in each CPU phase of the service called `name`, where the phase
+    /// says so, and in the others together.
+    pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
+        let time = |us: f64| Time::from_ns_f64(us * 1e3);
+        let Some(service) = self.service(name) else {
+            return (Vec::new(), None);
+        };
+        let own = service.path.iter().filter_map(|phase| match phase {
+            Phase::Timed(phase) => Some(Some(time(phase.cpu_us))),
+            Phase::Cpu(_) => Some(None),
+            Phase::Chain(_) | Phase::Parallel(_) => None,
+        });
+        (own.collect(), service.app_us.map(time))
+    }
+
+    /// The profile of `paths`, services of this workload, with the costs of its file. `reference`
+    /// are the services that the paper's shares are means over.
+    ///
+    /// # Errors
+    /// [`Refusal`] of costs that do not fit a service.
+    pub fn profile(
+        &self,
+        paths: &[services::Service],
+        reference: &[services::Service],
+        image: &Image,
+        sizes: &PayloadSizes,
+        waits: &RemoteWaits,
+        tcp_cost_ns: f64,
+    ) -> Result<Profile, Refusal> {
+        let mut parts = Vec::with_capacity(paths.len());
+        for path in paths {
+            let index = self.services.iter().position(|one| one.name == path.name());
+            let place = format!("services[{}]", index.unwrap_or(0));
+            let own = index.and_then(|index| self.services[index].costs.as_ref());
+            let place = match own {
+                Some(_) => format!("{place}.costs"),
+                None => "defaults.costs".to_owned(),
+            };
+            let refuse = |error: &dyn std::fmt::Display| {
+                Refusal::new(
+                    &place,
+                    "as stated",
+                    format!("must fit the service: {error}"),
+                )
+            };
+            let one = std::slice::from_ref(path);
+            let part = match own.or(self.defaults.costs.as_ref()) {
+                None | Some(Costs::Paper { .. }) => {
+                    let tcp_ns = own.and_then(Costs::tcp_cost_ns).unwrap_or(tcp_cost_ns);
+                    let options = PaperOptions {
+                        tcp_cost: Time::from_ns_f64(tcp_ns),
+                        ..PaperOptions::default()
+                    };
+                    Profile::paper_like(one, reference, image, &options).map_err(|e| refuse(&e))?
+                }
+                Some(Costs::Recording { text, .. }) => {
+                    let text = text.as_deref().unwrap_or_default();
+                    let recording = Recording::from_json(text).map_err(|e| refuse(&e))?;
+                    let options = RecordingOptions::default();
+                    let read = Profile::from_recording(&recording, one, image, &options);
+                    read.map_err(|e| refuse(&e))?
+                }
+                Some(costs @ Costs::Operations { .. }) => {
+                    if let Some(index) = index {
+                        check_cpu(&self.services[index], index)?;
+                    }
+                    let stated = Profile::stated(path, image, &costs.stated(), sizes);
+                    stated.map_err(|error| missing(&error, &place))?
+                }
+                Some(Costs::Measured {}) => {
+                    let allowed = "must be paper, recording or operations beside services with \
+                                   costs of their own";
+                    return Err(Refusal::new(
+                        format!("{place}.source"),
+                        "'measured'",
+                        allowed,
+                    ));
+                }
+            };
+            parts.push(part);
+        }
+        Ok(Profile::together(parts, waits.clone()))
+    }
+}
+
+/// Refuses application logic without a time: stated costs say nothing of it.
+fn check_cpu(service: &Service, index: usize) -> Result<(), Refusal> {
+    let open = service
+        .path
+        .iter()
+        .position(|phase| matches!(phase, Phase::Cpu(_)));
+    match open {
+        Some(phase) if service.app_us.is_none() => {
+            let place = format!("services[{index}].path[{phase}].cpu");
+            let allowed = "must be cpu_us = TIME, or the service must have app_us, since costs of \
+                           operations say nothing of application time";
+            Err(Refusal::new(place, "true", allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn missing(error: &StatedCostsError, place: &str) -> Refusal {
+    match error {
+        StatedCostsError::Missing { service, accel } => {
+            let allowed = format!("must be stated, as service {service} uses it");
+            Refusal::new(format!("{place}.{accel}"), "left out", allowed)
+        }
+        StatedCostsError::Service(error) => {
+            Refusal::new(place, "as stated", format!("must fit the service: {error}"))
+        }
+    }
+}
+
+impl Costs {
+    /// What TCP costs a core, if the paper's shares are of a stated cost.
+    pub fn tcp_cost_ns(&self) -> Option<f64> {
+        match self {
+            Costs::Paper { tcp_cost_ns } => *tcp_cost_ns,
+            _ => None,
+        }
+    }
+
+    /// What each operation costs, by [`Accel::index`]; nothing for other sources.
+    fn stated(&self) -> StatedCosts {
+        let Costs::Operations {
+            tcp,
+            encr,
+            decr,
+            rpc,
+            ser,
+            dser,
+            cmp,
+            dcmp,
+            ldb,
+        } = self
+        else {
+            return [None; Accel::COUNT];
+        };
+        let cost = |cost: &OperationCost| StatedCost {
+            ns: cost.ns,
+            ns_per_byte: cost.ns_per_byte,
+            relative_error: cost.relative_error,
+        };
+        Accel::ALL.map(|accel| {
+            let stated = match accel {
+                Accel::Tcp => tcp,
+                Accel::Encr => encr,
+                Accel::Decr => decr,
+                Accel::Rpc => rpc,
+                Accel::Ser => ser,
+                Accel::Dser => dser,
+                Accel::Cmp => cmp,
+                Accel::Dcmp => dcmp,
+                Accel::Ldb => ldb,
+            };
+            stated.as_ref().map(cost)
+        })
+    }
+}
+
+impl SizesPreset {
+    /// The preset of [`crate::sizes`].
+    pub const fn preset(self) -> SizePreset {
+        match self {
+            SizesPreset::SocialNetwork => SizePreset::SocialNetwork,
+            SizesPreset::Fleet => SizePreset::Fleet,
+            SizesPreset::FleetWhole => SizePreset::FleetWhole,
+            SizesPreset::HyperCompressBench => SizePreset::HyperCompressBench,
+        }
+    }
+}
+
+impl Sizes {
+    fn payloads(&self, place: &str) -> Result<PayloadSizes, Refusal> {
+        match self {
+            Sizes::Preset(preset) => Ok(PayloadSizes::preset(preset.preset())),
+            other => Ok(PayloadSizes::same(other.distribution(place)?)),
+        }
+    }
+
+    fn distribution(&self, place: &str) -> Result<SizeDistribution, Refusal> {
+        let refuse = |why: &dyn std::fmt::Display| {
+            Refusal::new(
+                place,
+                "the distribution",
+                format!("must be possible: {why}"),
+            )
+        };
+        let table = |points: &[(f64, Bytes)]| {
+            let table = QuantileTable::new(points).map_err(|error| refuse(&error))?;
+            Ok(SizeDistribution::Quantiles(table))
+        };
+        match self {
+            Sizes::FixedBytes(size) => Ok(SizeDistribution::Fixed(Bytes(size.0))),
+            Sizes::LogNormal(sizes) => {
+                let made = LogNormal::new(sizes.median_bytes, sizes.sigma);
+                made.map(SizeDistribution::LogNormal)
+                    .ok_or_else(|| refuse(&"out of range"))
+            }
+            Sizes::Quantiles(points) => {
+                let points: Vec<_> = points.iter().map(|&(p, size)| (p, Bytes(size.0))).collect();
+                table(&points)
+            }
+            Sizes::Histogram(rows) => {
+                let all: f64 = rows.iter().map(|row| row.1 as f64).sum();
+                let mut points = Vec::with_capacity(2 * rows.len());
+                let mut below = 0.0;
+                for (size, count) in rows.iter().filter(|row| row.1 > 0) {
+                    points.push((below / all, Bytes(size.0)));
+                    below += *count as f64;
+                    points.push((below / all, Bytes(size.0)));
+                }
+                table(&points)
+            }
+            Sizes::HistogramFile(file) => {
+                let allowed = "must be read before its sizes are used";
+                Err(Refusal::new(place, file, allowed))
+            }
+            Sizes::Preset(preset) => {
+                let all = PayloadSizes::preset(preset.preset());
+                let other = crate::sizes::MessagePlace {
+                    phase: 0,
+                    chain: 0,
+                    trace: 0,
+                };
+                Ok(all.distribution("", other).clone())
+            }
+        }
+    }
+}
+
+impl Wait {
+    /// The distribution.
+    pub fn distribution(&self) -> WaitDistribution {
+        let time = |us: f64| Time::from_ns_f64(us * 1e3);
+        match self {
+            Wait::ConstantUs(wait) => WaitDistribution::constant(time(wait.0)),
+            Wait::LogNormal(wait) => WaitDistribution::log_normal(time(wait.median_us), wait.sigma),
+            Wait::QuantilesUs(points) => {
+                let each = points.iter().map(|&(p, Duration(us))| (p, time(us)));
+                let points: Vec<_> = each.collect();
+                let longest = points.last().map_or(Time::ZERO, |point| point.1);
+                // The check has refused what is no table.
+                let table = WaitDistribution::of_quantiles(&points);
+                table.unwrap_or(WaitDistribution::constant(longest))
+            }
+        }
+    }
+}

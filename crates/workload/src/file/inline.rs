@@ -1,0 +1,248 @@
+//! The files that a workload names, in the tree itself.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use accelflow_parameters::{Refusal, quoted};
+use accelflow_trace::{Image, MAGIC, TEMPLATES, text};
+
+use super::document::Document;
+use super::error::FileError;
+use super::tree::{Traces, Workload};
+use super::values::{Arrivals, Costs, MessageSizes, Size, Sizes};
+
+/// The most bytes that a file may have that a workload names.
+pub const MAX_FILE_BYTES: u64 = 256 << 20;
+
+impl Document {
+    /// The workload with the contents of all files that it names: traces, recordings and CSV files,
+    /// relative to `folder`. `modules` has the traces of Python modules, as text, by the path that
+    /// the file names them by.
+    ///
+    /// # Errors
+    /// [`FileError`] for a file that cannot be read or has other contents, and as
+    /// [`Document::check`].
+    pub fn inlined(
+        mut self,
+        folder: &Path,
+        modules: &BTreeMap<String, String>,
+    ) -> Result<Document, FileError> {
+        let mut workload = self.workload.clone();
+        let files = Files { folder, modules };
+        inline(&mut workload, &files).map_err(|refusal| self.locate(refusal))?;
+        self.workload = workload;
+        self.check()?;
+        Ok(self)
+    }
+}
+
+fn inline(workload: &mut Workload, files: &Files<'_>) -> Result<(), Refusal> {
+    for (index, traces) in workload.traces.iter_mut().enumerate() {
+        *traces = Traces::Source(files.traces(traces, &format!("traces[{index}]"))?);
+    }
+    let defaults = &mut workload.defaults;
+    files.arrivals(defaults.arrivals.as_mut(), "defaults")?;
+    files.costs(defaults.costs.as_mut(), "defaults")?;
+    files.sizes(defaults.sizes.as_mut(), "defaults.sizes")?;
+    for (index, service) in workload.services.iter_mut().enumerate() {
+        let place = format!("services[{index}]");
+        files.arrivals(service.arrivals.as_mut(), &place)?;
+        files.costs(service.costs.as_mut(), &place)?;
+        files.sizes(service.sizes.as_mut(), &format!("{place}.sizes"))?;
+        for (number, phase) in service.path.iter_mut().enumerate() {
+            let place = format!("{place}.path[{number}]");
+            for chain in phase.chains_mut() {
+                let each = match &mut chain.sizes {
+                    Some(MessageSizes::All(sizes)) => std::slice::from_mut(sizes),
+                    Some(MessageSizes::Each(each)) => each.as_mut_slice(),
+                    None => &mut [],
+                };
+                for sizes in each {
+                    files.sizes(Some(sizes), &place)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the files that a workload names.
+struct Files<'f> {
+    folder: &'f Path,
+    modules: &'f BTreeMap<String, String>,
+}
+
+impl Files<'_> {
+    fn read(&self, file: &str, place: &str) -> Result<Vec<u8>, Refusal> {
+        let refuse = |why: String| {
+            let allowed = format!("must be a file that can be read: {why}");
+            Refusal::new(place, quoted(file), allowed)
+        };
+        let path = self.folder.join(file);
+        let opened = std::fs::File::open(&path).map_err(|error| refuse(error.to_string()))?;
+        let mut bytes = Vec::new();
+        let mut limited = opened.take(MAX_FILE_BYTES + 1);
+        let read = limited.read_to_end(&mut bytes);
+        read.map_err(|error| refuse(error.to_string()))?;
+        match bytes.len() as u64 > MAX_FILE_BYTES {
+            true => Err(refuse(format!("it has more than {MAX_FILE_BYTES} bytes"))),
+            false => Ok(bytes),
+        }
+    }
+
+    fn text(&self, file: &str, place: &str) -> Result<String, Refusal> {
+        let bytes = self.read(file, place)?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let allowed = format!("must be a text in UTF-8, which byte {at} is not");
+            Refusal::new(place, quoted(file), allowed)
+        })
+    }
+
+    fn traces(&self, traces: &Traces, place: &str) -> Result<String, Refusal> {
+        match traces {
+            Traces::Source(source) => Ok(source.clone()),
+            Traces::Module(file) => {
+                let found = self.modules.get(file).cloned();
+                let allowed = "must be a Python module, which only Python can run";
+                found.ok_or_else(|| Refusal::new(format!("{place}.module"), quoted(file), allowed))
+            }
+            Traces::File(file) => {
+                let place = format!("{place}.file");
+                let bytes = self.read(file, &place)?;
+                match bytes.starts_with(&MAGIC) {
+                    true => stored(&bytes, file, &place),
+                    false => self.text(file, &place),
+                }
+            }
+        }
+    }
+
+    fn arrivals(&self, arrivals: Option<&mut Arrivals>, place: &str) -> Result<(), Refusal> {
+        let place = format!("{place}.arrivals.file");
+        match arrivals {
+            Some(Arrivals::Times { file, times_us }) => {
+                if let Some(file) = file.take() {
+                    let rows = self.table(&file, &place, ["time_us"])?;
+                    *times_us = Some(rows.into_iter().map(|[time]| time).collect());
+                }
+            }
+            Some(Arrivals::Rates { file, rates }) => {
+                if let Some(file) = file.take() {
+                    let rows = self.table(&file, &place, ["start_us", "rate_rps"])?;
+                    *rates = Some(
+                        rows.into_iter()
+                            .map(|[start, rate]| (start, rate))
+                            .collect(),
+                    );
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn costs(&self, costs: Option<&mut Costs>, place: &str) -> Result<(), Refusal> {
+        if let Some(Costs::Recording { file, text }) = costs
+            && let Some(file) = file.take()
+        {
+            *text = Some(self.text(&file, &format!("{place}.costs.file"))?);
+        }
+        Ok(())
+    }
+
+    fn sizes(&self, sizes: Option<&mut Sizes>, place: &str) -> Result<(), Refusal> {
+        let Some(sizes) = sizes else { return Ok(()) };
+        let Sizes::HistogramFile(file) = sizes else {
+            return Ok(());
+        };
+        let place = format!("{place}.histogram_file");
+        let rows = self.table(file, &place, ["size_bytes", "count"])?;
+        let whole = |number: f64| number.fract() == 0.0 && (0.0..1e15).contains(&number);
+        if let Some(index) = rows.iter().position(|row| !row.iter().copied().all(whole)) {
+            let [size, count] = rows[index];
+            let value = format!("{size}, {count} in row {} of {file}", index + 1);
+            let allowed = "must be two whole numbers, 0 or more";
+            return Err(Refusal::new(place, value, allowed));
+        }
+        let row = |[size, count]: [f64; 2]| (Size(size as u64), count as u64);
+        *sizes = Sizes::Histogram(rows.into_iter().map(row).collect());
+        Ok(())
+    }
+
+    /// The columns called `names` of the CSV file called `file`; others are left aside.
+    fn table<const N: usize>(
+        &self,
+        file: &str,
+        place: &str,
+        names: [&str; N],
+    ) -> Result<Vec<[f64; N]>, Refusal> {
+        let text = self.text(file, place)?;
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
+        let cells = |line: &str| -> Vec<String> {
+            let cells = line.trim_start_matches('\u{feff}').split(',');
+            cells
+                .map(|cell| cell.trim().trim_matches('"').to_owned())
+                .collect()
+        };
+        let head = lines
+            .next()
+            .map(|(_, line)| cells(line))
+            .unwrap_or_default();
+        let column = |name: &str| head.iter().position(|cell| cell == name);
+        let mut columns = [0; N];
+        for (slot, name) in columns.iter_mut().zip(names) {
+            *slot = column(name).ok_or_else(|| {
+                let allowed = format!(
+                    "must have a first line with the columns {}",
+                    names.join(",")
+                );
+                Refusal::new(place, quoted(file), allowed)
+            })?;
+        }
+        let mut rows = Vec::new();
+        for (index, line) in lines {
+            let cells = cells(line);
+            let mut row = [0.0; N];
+            for (slot, (column, name)) in row.iter_mut().zip(columns.into_iter().zip(names)) {
+                let cell = cells.get(column).map(String::as_str).unwrap_or_default();
+                let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
+                *slot = number.ok_or_else(|| {
+                    let place = format!("{place}: {name} in line {} of {file}", index + 1);
+                    Refusal::new(place, quoted(cell), "must be a number")
+                })?;
+            }
+            rows.push(row);
+        }
+        match rows.is_empty() {
+            true => Err(Refusal::new(
+                place,
+                quoted(file),
+                "must have rows below its first line",
+            )),
+            false => Ok(rows),
+        }
+    }
+}
+
+/// The text of the traces of a trace file, without those of the paper.
+fn stored(bytes: &[u8], file: &str, place: &str) -> Result<String, Refusal> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        let allowed = format!("must be a trace file: {why}");
+        Refusal::new(place, quoted(file), allowed)
+    };
+    let image = Image::from_bytes(bytes).map_err(|error| refuse(&error))?;
+    let parts = image.disassemble().map_err(|error| refuse(&error))?;
+    let of_paper = |name: &str| {
+        let base = name.split('.').next().unwrap_or(name);
+        TEMPLATES.iter().any(|template| template.name == base)
+    };
+    let own = parts.iter().filter(|part| !of_paper(&part.name));
+    Ok(own
+        .map(|part| text::text(&part.name, &part.nodes))
+        .collect())
+}

@@ -1,0 +1,233 @@
+//! The trace memory of a workload: the paper's traces and its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accelflow_parameters::{Refusal, quoted};
+use accelflow_trace::{
+    Fault, Image, Node, Nodes, Part, TEMPLATES, is_name, link, tails, templates, text,
+};
+
+use super::tree::{Phase, Traces, Workload};
+use crate::services::{Place, ServiceError};
+
+impl Workload {
+    /// The trace memory: the paper's traces, then those of the file.
+    ///
+    /// # Errors
+    /// [`Refusal`] of traces that are not in the tree yet ([`super::Document::inlined`]), that do
+    /// not read, or that cannot be.
+    pub fn memory(&self) -> Result<Image, Refusal> {
+        let whole = |error: &dyn std::fmt::Display| {
+            Refusal::new(
+                "traces",
+                "their memory",
+                format!("must be possible: {error}"),
+            )
+        };
+        let mut library = templates().map_err(|error| whole(&error))?;
+        let mut parts = Vec::new();
+        for (index, name, nodes) in self.sources()? {
+            let place = format!("traces[{index}]");
+            if is_part(&name, &nodes) {
+                parts.push(Part { name, nodes });
+                continue;
+            }
+            let registered = library.register(&name, nodes);
+            registered.map_err(|error| {
+                let allowed = format!("must be a trace that can run: {error}");
+                Refusal::new(place, quoted(&name), allowed)
+            })?;
+        }
+        if parts.is_empty() {
+            return library.link().map_err(|error| whole(&error));
+        }
+        let own = library
+            .traces()
+            .iter()
+            .flat_map(|trace| trace.parts.iter().cloned());
+        let all = own.chain(parts).collect();
+        link(all).map_err(|error| whole(&error))
+    }
+
+    /// The file's traces: the number of its entry in `traces`, the name and the source of each.
+    fn sources(&self) -> Result<Vec<(usize, String, Nodes)>, Refusal> {
+        let mut found = Vec::new();
+        for (index, traces) in self.traces.iter().enumerate() {
+            let source = match traces {
+                Traces::Source(source) => source,
+                Traces::File(file) | Traces::Module(file) => {
+                    let place = format!("traces[{index}]");
+                    let allowed = "must be read before the traces are used";
+                    return Err(Refusal::new(place, quoted(file), allowed));
+                }
+            };
+            let place = format!("traces[{index}].source");
+            let parsed = text::parse(source).map_err(|error| {
+                let allowed = format!("must be the text of traces: {}", error.cause);
+                Refusal::new(&place, format!("line {}", error.line), allowed)
+            })?;
+            for (name, nodes) in parsed {
+                if TEMPLATES.iter().any(|template| template.name == name) {
+                    let allowed = "must be another name: the paper's trace has it";
+                    return Err(Refusal::new(place, quoted(&name), allowed));
+                }
+                found.push((index, name, nodes));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Refuses chains that the traces of `image` cannot run, whatever their odds make of their
+    /// payloads. Returns warnings: traces of the file that no service uses.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first chain that cannot run.
+    pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
+        let paths = self.paths().map_err(|error| self.refusal(error, image))?;
+        for (path, service) in paths.iter().zip(&self.services) {
+            path.walk(image)
+                .map_err(|error| self.refusal(error, image))?;
+            for ((place, chain), (_, _, stated)) in path.chains().zip(service.chains()) {
+                if stated.odds.is_empty() {
+                    continue;
+                }
+                let is_open = |trace: &str, field: &str| {
+                    let odds = stated.odds.get(trace).and_then(|fields| fields.get(field));
+                    odds.is_some_and(|odds| odds.0 > 0.0 && odds.0 < 1.0)
+                };
+                let ends = chain.check_odds(&place, image, &is_open);
+                ends.map_err(|error| self.refusal(error, image))?;
+            }
+        }
+        let sources = self.sources()?;
+        let reached = reached(self, &sources);
+        let unused = sources
+            .iter()
+            .filter(|(_, name, _)| !reached.contains(base(name)));
+        let warning = |(index, name, _): &(usize, String, Nodes)| {
+            format!("traces[{index}]: no service uses the trace '{name}'")
+        };
+        Ok(unused
+            .filter(|(_, name, _)| is_name(name))
+            .map(warning)
+            .collect())
+    }
+
+    /// The refusal of `error` at its place in the file.
+    fn refusal(&self, error: ServiceError, image: &Image) -> Refusal {
+        let entries = || {
+            image
+                .names()
+                .iter()
+                .filter(|name| is_name(name))
+                .map(String::as_str)
+        };
+        match error {
+            ServiceError::UnknownTrace { place, trace } => {
+                let (path, entry) = self.path_of(&place);
+                let place = match entry == Some(trace.as_str()) {
+                    true => format!("{path}.trace"),
+                    false => format!("{path}.facts.{trace}"),
+                };
+                Refusal::unknown(place, &trace, entries())
+            }
+            ServiceError::UnknownField {
+                place,
+                trace,
+                field,
+            } => {
+                let path = self.path_of(&place).0;
+                let fields = image.predicates().fields();
+                let known = fields.iter().map(String::as_str);
+                Refusal::unknown(format!("{path}.facts.{trace}.{field}"), &field, known)
+            }
+            ServiceError::Fault {
+                place,
+                trace,
+                fault,
+            } => {
+                let path = self.path_of(&place).0;
+                let Fault::MissingField(field) = &fault else {
+                    let allowed = format!("must be a trace that can go on: {fault}");
+                    return Refusal::new(path, quoted(&trace), allowed);
+                };
+                let place = format!("{path}.facts.{trace}.{field}");
+                let allowed = format!("must be stated, as trace {trace} branches on it");
+                Refusal::new(place, "left out", allowed)
+            }
+            ServiceError::Trigger {
+                place,
+                trace,
+                first,
+            } => {
+                let path = self.path_of(&place).0;
+                let allowed = match first {
+                    true => "must begin with TCP, for a message starts it",
+                    false => "must not begin with TCP, for the core starts it",
+                };
+                Refusal::new(format!("{path}.trace"), quoted(&trace), allowed)
+            }
+            other => Refusal::new(
+                "services",
+                "their paths",
+                format!("must be possible: {other}"),
+            ),
+        }
+    }
+
+    /// The path in the file of the chain at `place`, and its first trace.
+    fn path_of(&self, place: &Place) -> (String, Option<&str>) {
+        let mut services = self.services.iter().enumerate();
+        let Some((index, service)) = services.find(|(_, one)| one.name == place.service) else {
+            return ("services".to_owned(), None);
+        };
+        let path = format!("services[{index}].path[{}]", place.phase);
+        let Some(phase) = service.path.get(place.phase) else {
+            return (path, None);
+        };
+        let mut left = place.chain;
+        for (number, chain) in phase.chains().iter().enumerate() {
+            if left < chain.count() {
+                let inside = match phase {
+                    Phase::Parallel(_) => format!(".parallel[{number}]"),
+                    _ => String::new(),
+                };
+                return (format!("{path}{inside}"), Some(&chain.trace));
+            }
+            left -= chain.count();
+        }
+        (path, None)
+    }
+}
+
+/// Whether a trace is a part that a compiler has split off, or one that goes on in another part.
+fn is_part(name: &str, nodes: &[Node]) -> bool {
+    !is_name(name) || text::has_parts(nodes)
+}
+
+/// The name of the trace that a part belongs to.
+fn base(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// The names of the traces that services begin with or that their tails lead to.
+fn reached<'w>(workload: &'w Workload, sources: &'w [(usize, String, Nodes)]) -> BTreeSet<&'w str> {
+    let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (_, name, nodes) in sources {
+        next.entry(base(name))
+            .or_default()
+            .extend(tails(nodes).into_iter().map(base));
+    }
+    let chains = workload.services.iter().flat_map(|service| &service.path);
+    let entries = chains
+        .flat_map(Phase::chains)
+        .map(|chain| chain.trace.as_str());
+    let mut open: Vec<&str> = entries.collect();
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if found.insert(name) {
+            open.extend(next.get(name).into_iter().flatten());
+        }
+    }
+    found
+}

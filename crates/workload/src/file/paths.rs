@@ -1,0 +1,104 @@
+//! The services of a workload's file as paths of traces.
+
+use super::tree;
+use crate::services::{Chain, FactOdds, Odds, OddsError, Phase, Service, ServiceError};
+
+impl tree::Workload {
+    /// The services, in the order of the file.
+    ///
+    /// # Errors
+    /// None for a workload that [`super::Document::check`] has accepted.
+    pub fn paths(&self) -> Result<Vec<Service>, ServiceError> {
+        self.services.iter().map(tree::Service::to_path).collect()
+    }
+
+    /// The service called `name`.
+    pub fn service(&self, name: &str) -> Option<&tree::Service> {
+        self.services.iter().find(|service| service.name == name)
+    }
+
+    /// The odds of a chain of the service called `name`, by phase and number; none for a chain that
+    /// it does not have.
+    pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
+        let mut chains = self
+            .service(name)
+            .into_iter()
+            .flat_map(tree::Service::chains);
+        let chain = chains.find(|(phase, number, _)| (*phase, *number) == place);
+        // The check has refused odds outside 0 to 1.
+        let odds = chain.and_then(|(_, _, chain)| chain.fact_odds().ok());
+        odds.unwrap_or_default()
+    }
+
+    /// Whether a chain has odds.
+    pub fn has_odds(&self) -> bool {
+        let mut chains = self.services.iter().flat_map(tree::Service::chains);
+        chains.any(|(_, _, chain)| !chain.odds.is_empty())
+    }
+}
+
+impl tree::Service {
+    /// The service as a path of traces.
+    ///
+    /// # Errors
+    /// None for a service that [`super::Document::check`] has accepted.
+    pub fn to_path(&self) -> Result<Service, ServiceError> {
+        let phases = self.path.iter().map(|phase| match phase {
+            tree::Phase::Timed(_) | tree::Phase::Cpu(_) => Phase::Cpu,
+            chains => {
+                let chains = chains.chains().iter();
+                let each = chains.flat_map(|chain| std::iter::repeat_n(made(chain), chain.count()));
+                Phase::Traces(each.collect())
+            }
+        });
+        Service::new(&self.name, self.method(), phases.collect())
+    }
+
+    /// The remote procedure that clients call.
+    pub fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or(&self.name)
+    }
+
+    /// All chains with their phase and their number in it, equal ones one after another.
+    pub fn chains(&self) -> impl Iterator<Item = (usize, usize, &tree::Chain)> {
+        self.path.iter().enumerate().flat_map(|(phase, part)| {
+            let each = part.chains().iter();
+            let each = each.flat_map(|chain| std::iter::repeat_n(chain, chain.count()));
+            each.enumerate()
+                .map(move |(number, chain)| (phase, number, chain))
+        })
+    }
+}
+
+/// The chain with its facts. A field that has odds and no fact has its likelier value on the most
+/// common path.
+fn made(chain: &tree::Chain) -> Chain {
+    let mut made = Chain::new(&chain.trace);
+    for (trace, fields) in &chain.odds {
+        for (field, odds) in fields {
+            made = made.with(trace, field, i64::from(odds.0 >= 0.5));
+        }
+    }
+    for (trace, fields) in &chain.facts {
+        for (field, value) in fields {
+            made = made.with(trace, field, *value);
+        }
+    }
+    made
+}
+
+impl tree::Chain {
+    /// The odds of its facts.
+    ///
+    /// # Errors
+    /// [`OddsError`] for a number outside 0 to 1.
+    pub fn fact_odds(&self) -> Result<FactOdds, OddsError> {
+        let mut found = FactOdds::none();
+        for (trace, fields) in &self.odds {
+            for (field, odds) in fields {
+                found = found.with(trace, field, Odds::of(odds.0))?;
+            }
+        }
+        Ok(found)
+    }
+}

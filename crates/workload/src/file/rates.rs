@@ -1,0 +1,114 @@
+//! The rates of a workload's services.
+
+use super::tree::{Service, Workload};
+use super::values::Arrivals;
+
+/// The name of equal shares, which every workload has.
+pub const EQUAL: &str = "equal";
+
+/// The name of the shares that the services' own rates are.
+pub const OWN: &str = "own";
+
+impl Workload {
+    /// The names of the ways in which its services can share a rate.
+    pub fn rate_names(&self) -> Vec<&str> {
+        let own = self.has_own_rates().then_some(OWN);
+        let named = self.rates.keys().map(String::as_str);
+        std::iter::once(EQUAL).chain(own).chain(named).collect()
+    }
+
+    /// Whether a service has a rate or a share of its own.
+    pub fn has_own_rates(&self) -> bool {
+        let of =
+            |service: &Service| service.rate_share.is_some() || service.stated_rate().is_some();
+        self.services.iter().any(of)
+    }
+
+    /// The mean rate of a service, in requests per second; `None` if the file does not say.
+    pub fn rate_of(&self, service: &Service) -> Option<f64> {
+        let default = self
+            .defaults
+            .arrivals
+            .as_ref()
+            .filter(|_| service.arrivals.is_none());
+        let stated = service
+            .stated_rate()
+            .or_else(|| default.and_then(mean_rate));
+        stated.or(self.defaults.rate_rps.map(|rate| rate.0))
+    }
+
+    /// The mean over the services of their mean rates; `None` if one has none.
+    pub fn mean_rate(&self) -> Option<f64> {
+        // One default for all is the mean, to the bit.
+        if !self
+            .services
+            .iter()
+            .any(|service| service.stated_rate().is_some())
+            && let Some(rate) = self.defaults.rate_rps
+        {
+            return Some(rate.0);
+        }
+        let rates = self.services.iter().map(|service| self.rate_of(service));
+        let sum = rates.sum::<Option<f64>>()?;
+        Some(sum / self.services.len() as f64)
+    }
+
+    /// The factor on the mean rate of each service, in order, by the shares called `name`; `None`
+    /// for a name that it does not have. With `scaled`, the mean rate was set from outside.
+    pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
+        if name == EQUAL {
+            return Some(vec![1.0; self.services.len()]);
+        }
+        if name == OWN && self.has_own_rates() {
+            let mean = self.mean_rate();
+            let share = |service: &Service| {
+                let own = self
+                    .rate_of(service)
+                    .zip(mean)
+                    .map(|(rate, mean)| rate / mean);
+                let stated = service.rate_share.filter(|_| scaled || own.is_none());
+                stated.or(own).unwrap_or(1.0)
+            };
+            return Some(self.services.iter().map(share).collect());
+        }
+        let rates = self.rates.get(name)?;
+        let mean = rates.values().map(|rate| rate.0).sum::<f64>() / rates.len() as f64;
+        let share = |service: &Service| Some(rates.get(&service.name)?.0 / mean);
+        self.services.iter().map(share).collect()
+    }
+}
+
+impl Service {
+    /// The mean rate that the service itself states.
+    fn stated_rate(&self) -> Option<f64> {
+        let own = self.rate_rps.map(|rate| rate.0);
+        own.or_else(|| self.arrivals.as_ref().and_then(mean_rate))
+    }
+}
+
+/// The mean rate of given times or rates. The last of several rates counts as long as the one
+/// before it.
+fn mean_rate(arrivals: &Arrivals) -> Option<f64> {
+    match arrivals {
+        Arrivals::Times { times_us, .. } => {
+            let times = times_us.as_ref()?;
+            let span_us = times.last()? - times.first()?;
+            (span_us > 0.0).then(|| (times.len() - 1) as f64 / (span_us * 1e-6))
+        }
+        Arrivals::Rates { rates, .. } => {
+            let rates = rates.as_ref()?;
+            let lengths = rates.windows(2).map(|pair| pair[1].0 - pair[0].0);
+            let lengths: Vec<f64> = lengths.collect();
+            let last = lengths.last().copied().unwrap_or(1.0);
+            let all = lengths.iter().copied().chain([last]);
+            let weighted: f64 = rates
+                .iter()
+                .zip(all)
+                .map(|(row, length)| row.1 * length)
+                .sum();
+            let whole = lengths.iter().sum::<f64>() + last;
+            Some(weighted / whole).filter(|rate| *rate > 0.0)
+        }
+        Arrivals::Poisson {} | Arrivals::Modulated { .. } | Arrivals::Preset { .. } => None,
+    }
+}

@@ -1,0 +1,222 @@
+//! Costs of operations that are stated one by one, and profiles put together from several.
+
+use accelflow_parameters::Provenance;
+use accelflow_trace::{Accel, Image};
+use accelflow_units::{Bytes, Time};
+
+use super::cost::Cost;
+use super::number::{ProfileParameter, number};
+use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
+use super::waits::RemoteWaits;
+use crate::services::{ChainWalk, PhaseWalk, RecordedRequests, Service, ServiceError};
+use crate::sizes::{MessagePlace, PayloadSizes};
+
+/// What an operation costs a core.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StatedCost {
+    /// For each message, in ns.
+    pub ns: f64,
+    /// For each byte of the message before compression, in ns.
+    pub ns_per_byte: f64,
+    /// One standard error of the measured mean over the mean, if it was measured.
+    pub relative_error: Option<f64>,
+}
+
+/// What each operation costs a core, by [`Accel::index`].
+pub type StatedCosts = [Option<StatedCost>; Accel::COUNT];
+
+/// Errors of stated costs.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StatedCostsError {
+    /// A service is wrong.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// An operation that a service uses has no cost.
+    #[error("service {service} uses {accel}, whose cost is not stated")]
+    Missing {
+        /// The service.
+        service: String,
+        /// The operation.
+        accel: Accel,
+    },
+}
+
+impl StatedCost {
+    /// The cost for messages of `mean` bytes on average: the part that grows with the size is the
+    /// share that is proportional to it.
+    pub fn at_mean(self, mean: Bytes) -> Cost {
+        let of_size = self.ns_per_byte * mean.get() as f64;
+        let whole = self.ns + of_size;
+        let share = if whole > 0.0 { of_size / whole } else { 0.0 };
+        Cost::new(Time::from_ns_f64(whole), share)
+    }
+}
+
+impl Profile {
+    /// The stated costs of `service`, whose messages are of `sizes`. Application logic takes no
+    /// time: see [`Profile::with_cpu_times`].
+    ///
+    /// # Errors
+    /// [`StatedCostsError`] for an operation of the service without a cost, and as
+    /// [`Service::walk`].
+    pub fn stated(
+        service: &Service,
+        image: &Image,
+        costs: &StatedCosts,
+        sizes: &PayloadSizes,
+    ) -> Result<Profile, StatedCostsError> {
+        let mut phases = Vec::new();
+        for (phase, walk) in service.walk(image)?.into_iter().enumerate() {
+            let PhaseWalk::Traces(chains) = walk else {
+                phases.push(PhaseProfile::Cpu(Time::ZERO));
+                continue;
+            };
+            let priced = chains.into_iter().enumerate().map(|(chain, walk)| {
+                priced(walk, (phase as u16, chain as u16), service, costs, sizes)
+            });
+            phases.push(PhaseProfile::Traces(priced.collect::<Result<_, _>>()?));
+        }
+        let profile = ServiceProfile {
+            service: service.clone(),
+            phases,
+            requests: RecordedRequests::default(),
+        };
+        let name = service.name();
+        let parameters = Accel::ALL.into_iter().flat_map(|accel| {
+            costs[accel.index()]
+                .into_iter()
+                .flat_map(move |cost| stated_parameters(name, accel, cost))
+        });
+        let mut made = Profile::new(vec![profile], RemoteWaits::short(), parameters.collect());
+        // Operations off the most common path, on a message of the service's mean size.
+        let mean = sizes.distribution(name, FIRST).mean();
+        for accel in Accel::ALL {
+            let stated = costs[accel.index()].map(|cost| cost.at_mean(mean));
+            let typical = &mut made.typical[accel.index()];
+            *typical = typical.or(stated);
+        }
+        Ok(made)
+    }
+
+    /// One profile of all services of `parts`, in order, with `waits`.
+    pub fn together(parts: Vec<Profile>, waits: RemoteWaits) -> Profile {
+        let typical: Vec<_> = parts.iter().map(|part| part.typical).collect();
+        let mut services = Vec::new();
+        let mut parameters: Vec<ProfileParameter> = Vec::new();
+        for part in parts {
+            services.extend(part.services);
+            for parameter in part.parameters {
+                let waits = parameter.key.starts_with("remote_wait");
+                if !waits && !parameters.contains(&parameter) {
+                    parameters.push(parameter);
+                }
+            }
+        }
+        let mut whole = Profile::new(services, waits, parameters);
+        for accel in 0..Accel::COUNT {
+            let mut known = typical.iter().filter_map(|costs| costs[accel]);
+            whole.typical[accel] = whole.typical[accel].or_else(|| known.next());
+        }
+        whole
+    }
+
+    /// The same costs, but with the application logic of each service at the times that `times`
+    /// returns: a time for each of its CPU phases that has one of its own, in order, and the time
+    /// that the other phases share in equal parts. What is `None` stays as it is.
+    #[must_use]
+    pub fn with_cpu_times(
+        mut self,
+        times: impl Fn(&str) -> (Vec<Option<Time>>, Option<Time>),
+    ) -> Profile {
+        for profile in &mut self.services {
+            let (own, app) = times(profile.service.name());
+            let open = profile
+                .service
+                .cpu_phases()
+                .saturating_sub(own.iter().flatten().count());
+            let mut open = open as u64;
+            let mut left_ps = app.map(Time::as_ps);
+            let mut own = own.into_iter();
+            for phase in &mut profile.phases {
+                let PhaseProfile::Cpu(part) = phase else {
+                    continue;
+                };
+                match (own.next().flatten(), &mut left_ps) {
+                    (Some(time), _) => *part = time,
+                    (None, Some(left_ps)) => {
+                        *part = Time::from_ps(*left_ps / open);
+                        *left_ps -= part.as_ps();
+                        open -= 1;
+                    }
+                    (None, None) => {}
+                }
+            }
+            if let Some(app) = app {
+                self.parameters.push(number(
+                    format!("app.{}_ns", profile.service.name()),
+                    app.as_ns_f64(),
+                    Provenance::Derived,
+                    "application logic of an invocation, as the workload states it",
+                ));
+            }
+        }
+        self
+    }
+}
+
+const FIRST: MessagePlace = MessagePlace {
+    phase: 0,
+    chain: 0,
+    trace: 0,
+};
+
+fn priced(
+    walk: ChainWalk,
+    (phase, chain): (u16, u16),
+    service: &Service,
+    costs: &StatedCosts,
+    sizes: &PayloadSizes,
+) -> Result<Vec<OperationProfile>, StatedCostsError> {
+    let traces = walk.traces;
+    let operations = walk.operations.into_iter().map(|operation| {
+        let accel = operation.accel;
+        let missing = || StatedCostsError::Missing {
+            service: service.name().to_owned(),
+            accel,
+        };
+        let trace = traces
+            .iter()
+            .position(|trace| *trace == operation.trace)
+            .unwrap_or(0) as u16;
+        let place = MessagePlace {
+            phase,
+            chain,
+            trace,
+        };
+        let mean = sizes.distribution(service.name(), place).mean();
+        let cost = costs[accel.index()].ok_or_else(missing)?.at_mean(mean);
+        Ok(OperationProfile {
+            operation,
+            cost,
+            payload: None,
+        })
+    });
+    operations.collect()
+}
+
+fn stated_parameters(service: &str, accel: Accel, cost: StatedCost) -> [ProfileParameter; 2] {
+    let (provenance, note) = match cost.relative_error {
+        Some(error) => (
+            Provenance::Measured,
+            format!("as the workload's file states it, with a relative standard error of {error}"),
+        ),
+        None => (
+            Provenance::Assumed,
+            "as the workload's file states it".to_owned(),
+        ),
+    };
+    [("ns", cost.ns), ("per_byte_ns", cost.ns_per_byte)].map(|(unit, value)| {
+        let key = format!("cost.{service}.{accel}_{unit}");
+        number(key, value, provenance, note.clone())
+    })
+}
