@@ -3,10 +3,13 @@
 import csv
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accelflow import InputError
 from accelflow.cli import program
@@ -21,6 +24,7 @@ from accelflow.importing import (
     read_arrivals,
     read_latencies,
 )
+from accelflow.importing.numbers import Quantiles
 from conftest import ROOT
 from workload_form import check_workload
 
@@ -184,6 +188,25 @@ def test_more_times_than_memory_holds_are_sorted_in_runs() -> None:
     records.close()
 
 
+@given(values=st.lists(st.floats(0, 1e9), min_size=1), share=st.floats(0, 1))
+def test_quantiles_do_not_depend_on_the_order_and_are_within_half_a_percent(
+    values: list[float], share: float
+) -> None:
+    one, other = Quantiles(), Quantiles()
+    for value in values:
+        one.add(value)
+    for value in reversed(values):
+        other.add(value)
+    assert one.at(share) == other.at(share)
+    exact = sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+    assert one.at(share) == pytest.approx(exact, rel=1e-5)
+    for value in range(2_000):  # no longer each on its own
+        one.add(1e6 + value)
+    values += [1e6 + value for value in range(2_000)]
+    exact = sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+    assert one.at(share) == pytest.approx(exact, rel=5.1e-3)
+
+
 # Alibaba's traces.
 
 
@@ -244,7 +267,7 @@ def test_known_defects_of_the_call_graphs_are_named_and_counted() -> None:
         "calls of the type userDefined": 1,
         "calls without traceid, rpcid, timestamp or rt": 1,
         "rows of other metrics than providerRPC_MCR and HTTP_MCR": 1,
-        "rates that are no number from 0 on": 1,
+        "rates that are no number from 0 on, or of no microservice": 1,
         "rows that are there twice": 1,
         "negative times of calls that have one row": 1,
         "calls whose caller is not invoked by rpc or http in its trace": 2,
@@ -485,6 +508,17 @@ def test_gzipped_tables_are_unpacked(tmp_path: Path) -> None:
     assert found.tree == alibaba("MSCallGraph.csv")[0]
 
 
+def test_a_table_is_not_overwritten_by_its_own_arrivals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = table(tmp_path, "time_s\n0\n1\n")
+    assert command("arrivals", times, "--out", tmp_path / "." / "table.csv") == 2
+    assert "must be another file than those that are read" in capsys.readouterr().err
+    assert times.read_text() == "time_s\n0\n1\n"
+    assert command("arrivals", times, "--out", tmp_path / "other.csv") == 0
+    assert '"rate_rps": 1.0' in capsys.readouterr().out
+
+
 def test_nothing_is_written_after_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -525,6 +559,22 @@ def test_nothing_is_written_after_an_error(
         (
             ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--service", "Checkout"],
             "--into: must be given together with --service",
+        ),
+        (
+            ["arrivals", "{data}/durations.csv", "--out", "{tmp}/w.csv", "--column", "Averag"],
+            "--column = 'Averag': must be",
+        ),
+        (
+            ["arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv"],
+            "6 times are none in their unit, see --unit",
+        ),
+        (
+            [
+                *("arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv", "--unit", "s"),
+                "--zone",
+                "UTC",
+            ],
+            "--zone = 'UTC': must be left out for times in s",
         ),
         (["deathstarbench", "{data}/wrk2.txt", "--against", "{data}/wrk2.txt"], "wrk2.txt:"),
         (["frobnicate"], "No such command"),

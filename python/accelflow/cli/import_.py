@@ -92,7 +92,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
         raise InputError("--into: must be given together with --service")
     report = Report("arrivals", strict=strict)
     if into is None:
-        _check_csv(out)
+        _check_csv(out, files)
     else:
         _check_update(into, out)
     with importing.read_arrivals(files, report, importing.ArrivalsOptions(**options)) as found:
@@ -348,9 +348,11 @@ def _name_of(name: str | None, out: Path) -> str:
     return name
 
 
-def _check_csv(out: Path) -> None:
+def _check_csv(out: Path, files: Sequence[Path]) -> None:
     if out.suffix != ".csv":
         raise refused("--out", str(out), "must end in .csv; or give --into and --service")
+    if out.exists() and any(file.exists() and file.samefile(out) for file in files):
+        raise refused("--out", str(out), "must be another file than those that are read")
     check_file(out)
 
 

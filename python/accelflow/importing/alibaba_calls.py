@@ -9,18 +9,21 @@ from typing import Final, NamedTuple
 
 from accelflow.importing.numbers import Quantiles, number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import Row, Table
+from accelflow.importing.sources import LONGEST_NAME, Row, Table
 from accelflow.importing.workloads import CALLS
 
 __all__ = ["Call", "Graphs", "Shape"]
 
 #: Rows of traces that are not yet evaluated. In the files, rows of some thousand traces alternate.
-OPEN_ROWS: Final = 200_000
+OPEN_ROWS: Final = 100_000
 #: Limits of what is counted, so that memory is bounded.
 MOST_SERVICES: Final = 100_000
 MOST_SHAPES: Final = 200_000
 #: A workload's paths have at most 1,000 phases.
 MOST_CALLS: Final = 400
+
+#: The rows of one call graph; real ones have at most some thousand.
+MOST_TRACE_ROWS: Final = 20_000
 
 #: Names of microservices that were lost.
 _LOST: Final = frozenset({"", "(?)", "nan", "null", "none", "unknown", "unavailable"})
@@ -121,10 +124,13 @@ class Graphs:
         if abs(rt_ms) > MOST_MS:
             self.report.dropped("calls with an rt of over 1,000 s", "left out", row.place)
             return
+        if any(len(cell) > LONGEST_NAME for cell in cells):
+            what = f"calls with a text of over {LONGEST_NAME} characters"
+            self.report.dropped(what, "left out", row.place)
+            return
         if kind.lower() not in CALLS:
-            self.report.dropped(
-                f"calls of the type {kind[:40] or '(none)'}", "not modelled", row.place
-            )
+            what = "userDefined" if kind == "userDefined" else "none of rpc, http, mc, db and mq"
+            self.report.dropped(f"calls of the type {what}", "not modelled", row.place)
             return
         self.report.understood("rows of calls")
         self.first_ms = min(self.first_ms, start_ms)
@@ -132,7 +138,12 @@ class Graphs:
         record = _Record(
             start_ms, rpcid, _name(caller), kind.lower(), _name(callee), interface, rt_ms
         )
-        self._traces.setdefault(trace, []).append((record, row.place))
+        rows = self._traces.setdefault(trace, [])
+        if len(rows) >= MOST_TRACE_ROWS:
+            what = f"rows of a call graph beyond the first {MOST_TRACE_ROWS}"
+            self.report.dropped(what, "left out", row.place)
+            return
+        rows.append((record, row.place))
         self._rows += 1
         while self._rows > OPEN_ROWS:
             self._evaluate_oldest()
@@ -146,14 +157,20 @@ class Graphs:
             self._invocation(call, invoked)
         for call in calls:
             if call.caller_ms is not None and call.record.kind != "mq":
-                key = Call(call.record.kind, call.record.callee)
-                self.waits_ms.setdefault(key, Quantiles()).add(call.caller_ms or UNDER_1_MS)
+                self._wait(Call(call.record.kind, call.record.callee), call.caller_ms)
+
+    def _wait(self, call: Call, time_ms: float) -> None:
+        if call in self.waits_ms or len(self.waits_ms) < MOST_SERVICES:
+            self.waits_ms.setdefault(call, Quantiles()).add(time_ms or UNDER_1_MS)
+        else:
+            what = f"times of calls to others than the first {MOST_SERVICES} microservices"
+            self.report.dropped(what, "not counted")
 
     def _invocation(self, call: _Seen, calls: list[_Seen]) -> None:
         record = call.record
         key = record.callee, record.interface
         if key not in self.services and len(self.services) >= MOST_SERVICES:
-            self.report.dropped(f"invocations beyond {MOST_SERVICES} services", "left out", count=1)
+            self.report.dropped(f"invocations beyond {MOST_SERVICES} services", "left out")
             return
         service = self.services.setdefault(key, Service())
         service.count += 1
@@ -192,34 +209,35 @@ def _paired(rows: list[tuple[_Record, str]], report: Report) -> list[_Seen]:
         seen[record] = None
         places.setdefault(record, place)
     calls: list[_Seen] = []
-    waiting: dict[tuple[str, str, str], list[_Seen]] = {}
+    known: set[tuple[str, str, str]] = set()
+    #: Calls of which the row of the callee, or else of the caller, has not come.
+    waiting: dict[tuple[str, str, str, bool], list[_Seen]] = {}
     ordered = sorted(seen, key=lambda r: (r.start_ms, _order(r.rpcid), r.rt_ms < 0, r))
     for record in ordered:
-        remote = record.kind in {"rpc", "http"}
+        remote, is_callee = record.kind in {"rpc", "http"}, record.rt_ms < 0
         key = record.rpcid, record.kind, record.interface
-        others = waiting.setdefault(key, [])
-        other = next((o for o in others if remote and _fits(o, record)), None)
-        if other is None:
-            if others:
-                report.guessed(
-                    "calls with the rpcid of another call",
-                    "counted as calls of their own",
-                    places[record],
-                )
-            other = _Seen(record)
-            others.append(other)
-            calls.append(other)
+        others = waiting.setdefault((*key, is_callee), [])
+        call = next((other for other in others if remote and _fits(other, record)), None)
+        if call is None:
+            if key in known:
+                what = "calls with the rpcid of another call"
+                report.guessed(what, "counted as calls of their own", places[record])
+            known.add(key)
+            call = _Seen(record)
+            calls.append(call)
+            if remote:
+                waiting.setdefault((*key, not is_callee), []).append(call)
         else:
-            other.record = _filled(other.record, record, report)
-        _measure(other, record, report, places[record])
+            others.remove(call)
+            call.record = _filled(call.record, record, report)
+        _measure(call, record, report, places[record])
     return calls
 
 
 def _fits(seen: _Seen, record: _Record) -> bool:
-    """Whether `record` is the other row of the call `seen`."""
-    known = seen.callee_ms if record.rt_ms < 0 else seen.caller_ms
+    """Whether `record` names the caller and the callee of `seen`, as far as both name them."""
     names = ((seen.record.caller, record.caller), (seen.record.callee, record.callee))
-    return known is None and all(not a or not b or a == b for a, b in names)
+    return all(not one or not other or one == other for one, other in names)
 
 
 def _filled(one: _Record, other: _Record, report: Report) -> _Record:
@@ -242,9 +260,8 @@ def _measure(call: _Seen, record: _Record, report: Report, place: str) -> None:
 
 def _order(rpcid: str) -> tuple[int, ...]:
     """`0.1.10` is after `0.1.9`."""
-    return tuple(
-        int(part) if part.isdigit() and len(part) < 10 else -1 for part in rpcid.split(".")
-    )
+    parts = rpcid.split(".")
+    return tuple(int(part) if part.isdecimal() and len(part) < 10 else -1 for part in parts)
 
 
 def _by_caller(calls: list[_Seen], report: Report) -> Iterable[tuple[_Seen, list[_Seen]]]:

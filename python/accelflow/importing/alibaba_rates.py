@@ -9,7 +9,7 @@ from typing import Final
 from accelflow.errors import InputError
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import Table
+from accelflow.importing.sources import LONGEST_NAME, Table
 from accelflow.importing.workloads import rate_lines
 
 __all__ = ["Rates"]
@@ -43,8 +43,13 @@ class Rates:
                 )
                 continue
             at_ms, rate_rps = number(row.cells[time]), number(row.cells[value])
-            if at_ms is None or rate_rps is None or rate_rps < 0:
-                self.report.dropped("rates that are no number from 0 on", "left out", row.place)
+            is_named = 0 < len(row.cells[name].strip()) <= LONGEST_NAME
+            if at_ms is None or rate_rps is None or rate_rps < 0 or not is_named:
+                self.report.dropped(
+                    "rates that are no number from 0 on, or of no microservice",
+                    "left out",
+                    row.place,
+                )
                 continue
             self.report.understood("rows of rates")
             rates = self._rates[row.cells[name].strip()]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.errors import InputError, refused
-from accelflow.importing.clocks import UNITS, Clock, unit_of
+from accelflow.importing.clocks import NO_TIME, UNITS, Clock, unit_of
 from accelflow.importing.numbers import number, rounded
 from accelflow.importing.report import Report
 from accelflow.importing.runs import Sorted
@@ -175,7 +175,9 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
             process = reader.process
             reader.read()
     if not records.count:
-        raise InputError(f"{paths[0]}: has no usable row: must have at least one")
+        no_times = report.count("dropped", NO_TIME)
+        hint = f"; {no_times} times are none in their unit, see --unit" if no_times else ""
+        raise InputError(f"{paths[0]}: has no usable row: must have at least one{hint}")
     last_ns = None
     if process == "counts":
         last_ns = _make_rates(records, report, options.window_s)
@@ -205,10 +207,12 @@ class _Reader:
         if rates is not None:
             self.scale = _RATES[table.columns[rates].lower()]
         self.value = counts if counts is not None else rates
-        self.process = (
-            "times" if self.value is None else "counts" if counts is not None else "rates"
-        )
+        self.process = "counts" if counts is not None else "rates"
+        if self.value is None:
+            self.process = "times"
         self.absolute = unit == "iso"
+        if options.zone is not None and not self.absolute:
+            raise refused("--zone", options.zone, f"must be left out for times in {unit}")
         self.clock = Clock(unit, report, options.zone)
         self.last: int | None = None
 

@@ -10,7 +10,7 @@ from typing import Final
 from accelflow.errors import InputError
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import Row, Table
+from accelflow.importing.sources import LONGEST_NAME, Row, Table
 
 __all__ = ["Days"]
 
@@ -59,8 +59,9 @@ class Days:
     def _row(
         self, row: Row, function: str, columns: list[tuple[int, int]], seen: set[bytes]
     ) -> None:
-        if not function:
-            self.report.dropped("rows without a function", "left out", row.place)
+        if not 0 < len(function) <= LONGEST_NAME:
+            what = f"rows without a function of up to {LONGEST_NAME} characters"
+            self.report.dropped(what, "left out", row.place)
             return
         key = hashlib.blake2b(function.encode(), digest_size=8).digest()
         if key in seen:
@@ -103,9 +104,10 @@ class Days:
             for name in ("HashFunction", "Average", "percentile_Average_50", "Count")
         )
         for row in table.rows():
+            name = row.cells[function].strip()
             read = [number(row.cells[index]) for index in (mean, median, count)]
             mean_ms, median_ms, weight = (-1.0 if each is None else each for each in read)
-            if mean_ms < 0 or median_ms < 0 or weight <= 0 or not row.cells[function].strip():
+            if mean_ms < 0 or median_ms < 0 or weight <= 0 or not 0 < len(name) <= LONGEST_NAME:
                 self.report.dropped(
                     "durations that are negative, not a number or of no invocation",
                     "left out",
@@ -115,7 +117,6 @@ class Days:
             self.report.understood("rows of durations")
             if mean_ms == 0 or median_ms == 0:
                 self.report.guessed("durations of 0 ms", "taken for 0.5 ms", row.place)
-            name = row.cells[function].strip()
             before = self._durations.get(name, (0.0, 0.0, 0.0))
             if before[0]:
                 self.report.guessed(

@@ -9,7 +9,7 @@ from typing import Final
 from accelflow.errors import InputError
 from accelflow.importing.numbers import Quantiles, number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import Table
+from accelflow.importing.sources import LONGEST_NAME, Table
 
 __all__ = ["Invocations"]
 
@@ -47,7 +47,12 @@ class Invocations:
         for row in table.rows():
             app, func, end, length = (row.cells[column].strip() for column in columns)
             end_s, duration_s = number(end), number(length)
-            if not func or end_s is None or abs(end_s) > _LATEST_S:
+            if (
+                not 0 < len(func) <= LONGEST_NAME
+                or len(app) > LONGEST_NAME
+                or end_s is None
+                or abs(end_s) > _LATEST_S
+            ):
                 self.report.dropped(
                     "invocations without a function or a time", "left out", row.place
                 )

@@ -11,10 +11,13 @@ from accelflow.errors import InputError, refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
 
-__all__ = ["UNITS", "Clock", "unit_of"]
+__all__ = ["NO_TIME", "UNITS", "Clock", "unit_of"]
 
 #: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
+
+#: What the report calls a text that is no time.
+NO_TIME: Final = "times that are none"
 
 _HOUR_NS: Final = 3_600_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,7 +52,7 @@ class Clock:
         """The time that `text` says, or None, which is then counted as dropped."""
         time_ns = self._read(text.strip(), place)
         if time_ns is None or abs(time_ns) > _LIMIT_NS:
-            self._report.dropped("times that are none", "their rows are left out", place)
+            self._report.dropped(NO_TIME, "their rows are left out", place)
             return None
         return time_ns
 

@@ -11,7 +11,7 @@ from typing import Final
 from accelflow.errors import InputError, refused
 from accelflow.importing.operation_rules import OperationRules
 from accelflow.importing.report import Report
-from accelflow.importing.sources import bytes_of, lines_of
+from accelflow.importing.sources import LONGEST_NAME, bytes_of, lines_of
 from accelflow.profiles import OTHER
 from accelflow.profiles import perf as perf_script
 from accelflow.profiles import pprof as pprof_format
@@ -64,9 +64,11 @@ class Tally:
         sorted_to = rules.sort(stack)
         self.weights[sorted_to.category] += weight
         self.samples[sorted_to.category] += samples
-        known = sorted_to.function in self.unknown or len(self.unknown) < _MOST_NAMES
-        if sorted_to.category == OTHER and known:
-            self.unknown[sorted_to.function] += weight
+        name = sorted_to.function[:LONGEST_NAME]
+        if sorted_to.category == OTHER and (
+            name in self.unknown or len(self.unknown) < _MOST_NAMES
+        ):
+            self.unknown[name] += weight
 
     def merge(self, other: Tally, place: str) -> None:
         """Add `other`. Raises InputError if its weights are of another kind."""

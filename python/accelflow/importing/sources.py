@@ -17,10 +17,14 @@ from accelflow.errors import InputError, refused
 from accelflow.files import why
 from accelflow.importing.report import Report, Source
 
-__all__ = ["Row", "Table", "bytes_of", "each_table", "lines_of", "table_of"]
+__all__ = ["LONGEST_NAME", "Row", "Table", "bytes_of", "each_table", "lines_of", "table_of"]
 
 #: The longest line that is read. Rows of Azure's tables have some ten thousand characters.
 MAX_LINE: Final = 1 << 20
+
+#: The longest name of a service, a function or a call that is kept.
+LONGEST_NAME: Final = 400
+
 _GZIP: Final = b"\x1f\x8b"
 
 
