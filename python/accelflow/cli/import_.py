@@ -100,7 +100,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
             importing.write_lines(found.lines(), out)
             place: dict[str, Any] = {}
             found.place(place, out.name)
-            _show(report, as_json, [out], {"service": place})
+            _show(report.as_json() | {"service": place}, as_json, [out])
             return
         tree = importing.read_workload(into)
         companion = f"{importing.OWNER}-{importing.plain_name(service)}.{found.process}.csv"
@@ -297,7 +297,7 @@ def _import_costs(kind: str, options: dict[str, Any]) -> None:
 @click.option(
     "--against", type=_FILE, metavar="RESULTS.json", help="Print simulated response times beside."
 )
-@_SERVICE
+@click.option("--service", metavar="NAME", help="The simulated service that was measured.")
 def deathstarbench(
     files: Sequence[Path],
     against: Path | None,
@@ -316,11 +316,9 @@ def deathstarbench(
     measured = importing.read_latencies(files, report)
     rows = importing.compared(measured, against, service) if against else []
     found = [each.as_json() for each in measured]
-    if as_json:
-        click.echo(json.dumps(report.as_json() | {"measured": found, "compared": rows}, indent=2))
-        return
-    _show(report, as_json, [], {})
-    _print_rows(found, rows)
+    _show(report.as_json() | {"measured": found, "compared": rows}, as_json)
+    if not as_json:
+        _print_rows(found, rows)
 
 
 def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> None:
@@ -370,24 +368,25 @@ def _check_update(into: Path, out: Path) -> None:
 
 def _finish(imported: Imported, report: Report, out: Path, as_json: bool) -> None:
     """Write a workload and show the report."""
-    _show(report, as_json, importing.write_imported(imported, report, out), {})
+    written = importing.write_imported(imported, report, out)
+    _show(report.as_json(), as_json, written)
 
 
-def _show(report: Report, as_json: bool, written: Sequence[Path], more: dict[str, Any]) -> None:
-    """Print the report, as a table or as JSON; name the files written on standard error."""
+def _show(found: dict[str, Any], as_json: bool, written: Sequence[Path] = ()) -> None:
+    """Print the report `found`, as a table or as JSON; name written files on standard error."""
     if as_json:
         files = [str(path) for path in written]
-        click.echo(json.dumps(report.as_json() | more | {"written": files}, indent=2))
+        click.echo(json.dumps(found | {"written": files}, indent=2))
     else:
         for section in ("understood", "guessed", "dropped"):
-            for line in report.lines(section):
-                done = f": {line.done}" if line.done else ""
-                click.echo(f"{section:10}{line.count:>12,}  {line.what}{done}")
-                if line.places:
+            for line in found[section]:
+                done = f": {line['done']}" if line["done"] else ""
+                click.echo(f"{section:10}{line['count']:>12,}  {line['what']}{done}")
+                if line["places"]:
                     # Folders are in the JSON.
-                    places = [re.sub(r"^.*/([^/]+:\d+)$", r"\1", each) for each in line.places]
+                    places = [re.sub(r"^.*/([^/]+:\d+)$", r"\1", each) for each in line["places"]]
                     click.echo(f"{'':24}{', '.join(places)}")
-        for key, value in more.items():
-            click.echo(f"{key}: {json.dumps(value)}")
+        if "service" in found:
+            click.echo(f"service: {json.dumps(found['service'])}")
     for path in written:
         click.echo(f"wrote {path}", err=True)

@@ -30,11 +30,12 @@ def text_of(tree: dict[str, Any]) -> str:
     return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def write_imported(imported: Imported, report: Report, out: Path) -> list[Path]:
+def write_imported(imported: Imported, report: Report | None, out: Path) -> list[Path]:
     """Write the workload to `out` and its companions beside it; return all paths.
 
-    The names of companions begin with that of `out`. The files appear when all of them are
-    complete: after an error there is none of them, and files that were there are unchanged.
+    Its `origin` is that of `report`; without one, the workload has its own. The names of companions
+    begin with that of `out`. The files appear when all of them are complete: after an error there
+    is none of them, and files that were there are unchanged.
     """
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
@@ -43,7 +44,8 @@ def write_imported(imported: Imported, report: Report, out: Path) -> list[Path]:
             _fill(Path(scratch) / names[key], lines)
         # Lines come while files are read, so only now the report is complete.
         tree = _renamed(imported.tree, names)
-        tree["origin"] = _joined(tree.get("origin"), report.origin())
+        if report is not None:
+            tree["origin"] = _joined(tree.get("origin"), report.origin())
         (Path(scratch) / "workload").write_text(text_of(tree), encoding="utf-8")
         for name in names.values():
             (Path(scratch) / name).replace(out.parent / name)
