@@ -25,6 +25,7 @@ from accelflow.importing import (
     read_arrivals,
     read_latencies,
     read_workload,
+    write_imported,
 )
 from accelflow.importing.runs import Sorted
 from conftest import ROOT
@@ -35,7 +36,7 @@ DATA = ROOT / "tests/data/import"
 SHOP = ROOT / "examples/import/shop.json"
 
 #: A file is made anew for each example, so that the fixture of the folder may be shared.
-MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def arrivals(path: Path) -> None:
@@ -103,15 +104,18 @@ def costs(kind: str) -> Callable[[Path], None]:
 
 
 def into(path: Path) -> None:
-    perf = DATA / "checkout.perf"
-    tree = read_workload(path)
-    name = tree["services"][0]["name"]
-    found = import_costs(
-        "perf", [perf], Report("perf"), CostsOptions(into=path, service=name, requests=4)
-    )
-    json.dumps(found.tree, allow_nan=False)
+    report = Report("perf")
+    name = read_workload(path)["services"][0]["name"]
+    options = CostsOptions(into=path, service=name, requests=4)
+    found = import_costs("perf", [DATA / "checkout.perf"], report, options)
+    out = path.with_name("out.json")
+    write_imported(found, report, out)
+    assert read_workload(out)["services"] == found.tree["services"]
 
 
+WORKLOAD = json.dumps(
+    json.loads(SHOP.read_text()) | {"origin": {"kind": "x", "files": [], "guessed": {"a": 1}}}
+).encode()
 TIMES = b"timestamp,count\n2026-10-25T02:30:00,5\n2026-10-25T02:30:00,7\n2026-10-25T02:31:00,2\n"
 
 #: Each importer with an input that it accepts, or nearly so.
@@ -129,7 +133,7 @@ IMPORTERS: dict[str, tuple[Callable[[Path], None], bytes]] = {
     "perf": (costs("perf"), (DATA / "checkout.perf").read_bytes()),
     "pprof": (costs("pprof"), pprof()),
     "folded": (costs("folded"), (ROOT / "examples/import/checkout.folded").read_bytes()),
-    "into": (into, SHOP.read_bytes()),
+    "into": (into, WORKLOAD),
 }
 
 #: Pieces that parsers stumble over.

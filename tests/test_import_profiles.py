@@ -329,3 +329,32 @@ def test_a_label_is_a_key_and_a_text(capsys: pytest.CaptureFixture[str], tmp_pat
     arguments = ["pprof", PERF, "--into", shop, "--service", "Checkout", "--requests", "4"]
     assert command(*arguments, "--out", shop, "--label", "cart") == 2
     assert "--label = 'cart': must be KEY=TEXT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "accelflow.workload/2"}, "schema = 'accelflow.workload/2': must be"),
+        ({"services": []}, r"services = \[\]: must be a list of tables"),
+        ({"services": [{"name": 3}]}, r"services\[0\] = .*must be a table with a name"),
+        ({"x": [[[[None]]] * 2]}, "--service"),
+        ({"x": math.nan}, "not JSON compliant"),
+        ({"services": [{"name": "Chekcout"}]}, "did you mean Chekcout?"),
+    ],
+)
+def test_files_that_are_no_workload_are_refused(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "shop.json"
+    path.write_text(json.dumps(json.loads(SHOP.read_text()) | change))
+    options = CostsOptions(into=path, service="Checkuot", requests=4)
+    with pytest.raises(InputError, match=message):
+        import_costs("perf", [PERF], Report("perf"), options)
+
+
+def test_a_deeply_nested_workload_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "shop.json"
+    path.write_text('{"schema": ' + "[" * 100 + "]" * 100 + "}")
+    options = CostsOptions(into=path, service="Checkout", requests=4)
+    with pytest.raises(InputError, match="nested too deeply"):
+        import_costs("perf", [PERF], Report("perf"), options)

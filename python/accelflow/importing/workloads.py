@@ -62,6 +62,8 @@ MOST_TIME_US: Final = 1e12
 LEAST_RATE_RPS: Final = 0.001
 MOST_RATE_RPS: Final = 1e9
 
+_MOST_DEPTH: Final = 64
+
 #: Stands for the name of the workload's file at the beginning of a companion's name.
 OWNER: Final = "*"
 
@@ -170,6 +172,7 @@ def read_workload(path: Path) -> Tree:
         text = read_text(path)
         is_json = text.lstrip().startswith("{")
         tree = parse_json(text) if is_json else parse_toml(text)
+        _check_depth(tree)
         # Neither form may hold what the other has not: dates, nan, halves of characters.
         json.dumps(tree, allow_nan=False, ensure_ascii=False).encode()
     except (OSError, ValueError, TypeError) as error:
@@ -184,6 +187,21 @@ def read_workload(path: Path) -> Tree:
             raise refused(f"{path}: services[{index}]", service, "must be a table with a name")
     found: Tree = tree
     return found
+
+
+def _check_depth(tree: Any) -> None:
+    """Raise ValueError for nesting deeper than 64 tables and lists, as for TOML."""
+    level = [tree]
+    for _ in range(_MOST_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    if level:
+        message = "nested too deeply"
+        raise ValueError(message)
 
 
 def service_of(tree: Tree, name: str) -> Tree:

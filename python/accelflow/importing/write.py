@@ -68,12 +68,15 @@ def _joined(before: Any, now: Tree) -> Tree:
     """The origin of a workload that an import updates: what was there, and what came in `now`."""
     if not isinstance(before, dict) or not isinstance(before.get("kind"), str):
         return now
-    counts = ("understood", "guessed", "dropped")
-    return {
+    files = before.get("files")
+    joined: Tree = {
         "kind": f"{before['kind']}, {now['kind']}",
-        "files": [*before.get("files", []), *now["files"]],
-        **{name: {**before.get(name, {}), **now[name]} for name in counts},
+        "files": [*(files if isinstance(files, list) else []), *now["files"]],
     }
+    for section in ("understood", "guessed", "dropped"):
+        counts = before.get(section)
+        joined[section] = {**(counts if isinstance(counts, dict) else {}), **now[section]}
+    return joined
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
