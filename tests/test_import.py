@@ -1,8 +1,7 @@
-"""`accelflow import`: tables of arrivals and calls, and results of load generators."""
+"""Importers of tables: arrivals, Alibaba's call graphs and Azure's functions."""
 
 import csv
 import gzip
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accelflow import InputError
-from accelflow.cli import program
-from accelflow.cli.failure import run
 from accelflow.importing import (
     AlibabaOptions,
     ArrivalsOptions,
@@ -22,14 +19,12 @@ from accelflow.importing import (
     import_alibaba,
     import_azure,
     read_arrivals,
-    read_latencies,
 )
 from accelflow.importing.numbers import Quantiles
 from conftest import ROOT
 from workload_form import check_workload
 
 DATA = ROOT / "tests/data/import"
-SHOP = ROOT / "examples/import/shop.json"
 SHARED = Path("/work/shared/data")
 
 
@@ -434,177 +429,3 @@ def test_real_functions() -> None:
     assert rates == [pytest.approx(total / 86_400, rel=1e-5) for total in (totals[-1], totals[-2])]
     what = "invocations of functions in the workload"
     assert report.count("understood", what) == sum(totals[-2:])
-
-
-# Response times of load generators.
-
-
-def test_wrk2_and_locust_are_read_with_their_failures() -> None:
-    report = Report("deathstarbench")
-    found = read_latencies([DATA / "wrk2.txt", DATA / "locust.csv"], report)
-    wrk2, first, *_ = found
-    assert (wrk2.requests, wrk2.failed, wrk2.rate_rps, wrk2.mean_us) == (60_000, 10, 2000.12, 3_002)
-    assert wrk2.percentiles_us[50] == 2_504  # of the spectrum, which has more digits
-    assert wrk2.percentiles_us[99.9] == 20_000
-    assert (first.name, first.requests, first.failed, first.mean_us) == ("UniqId", 1000, 3, 2_500)
-    assert first.percentiles_us[99] == 10_000
-    assert counts(report, "guessed") == {"failed requests": 16}
-
-
-@pytest.mark.parametrize(
-    "text", ["", "hello\n", "Running 3s test @ x\n", "Request Count,Name\n1,a\n"]
-)
-def test_other_texts_are_no_results_of_load_generators(text: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        read_latencies([table(tmp_path, text)], Report("deathstarbench"))
-
-
-# The command.
-
-
-def command(*arguments: str | Path) -> int:
-    return run(program, ["import", *map(str, arguments)])
-
-
-def test_arrivals_update_a_workload_and_say_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shop, times = tmp_path / "shop.json", table(tmp_path, "time_s\n0\n1\n2\n")
-    shop.write_bytes(SHOP.read_bytes())
-    arguments = ["arrivals", times, "--into", shop, "--service", "Checkout", "--json"]
-    assert command(*arguments, "--out", shop) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["schema"] == "accelflow.import/1"
-    assert report["understood"] == [{"what": "rows of times", "count": 3, "done": "", "places": []}]
-    companion = tmp_path / "shop-Checkout.times.csv"
-    assert report["written"] == [str(companion), str(shop)]
-    assert companion.read_text() == "time_us\n0\n1000000\n2000000\n"
-    (service,) = json.loads(shop.read_text())["services"]
-    assert service["rate_rps"] == 1
-    assert service["arrivals"] == {"process": "times", "file": companion.name}
-    assert service["path"] == json.loads(SHOP.read_text())["services"][0]["path"]
-    # Again: the same bytes, but for the origin, which has both imports.
-    before = companion.read_bytes()
-    assert command(*arguments, "--out", shop) == 0
-    assert companion.read_bytes() == before
-    assert json.loads(shop.read_text())["origin"]["kind"] == "arrivals, arrivals"
-
-
-def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
-    files = [DATA / "MSCallGraph.csv", DATA / "MSRTQps.csv"]
-    texts = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        assert command("alibaba-v2021", *files, "--out", tmp_path / name / "w.json") == 0
-        texts.append([path.read_bytes() for path in sorted((tmp_path / name).iterdir())])
-    assert texts[0] == texts[1]
-    assert len(texts[0]) == 2
-
-
-def test_gzipped_tables_are_unpacked(tmp_path: Path) -> None:
-    packed = tmp_path / "calls.csv.gz"
-    packed.write_bytes(gzip.compress((DATA / "MSCallGraph.csv").read_bytes()))
-    found = import_alibaba([packed], Report("a"), AlibabaOptions())
-    assert found.tree == alibaba("MSCallGraph.csv")[0]
-
-
-def test_a_table_is_not_overwritten_by_its_own_arrivals(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    times = table(tmp_path, "time_s\n0\n1\n")
-    assert command("arrivals", times, "--out", tmp_path / "." / "table.csv") == 2
-    assert "must be another file than those that are read" in capsys.readouterr().err
-    assert times.read_text() == "time_s\n0\n1\n"
-    assert command("arrivals", times, "--out", tmp_path / "other.csv") == 0
-    assert '"rate_rps": 1.0' in capsys.readouterr().out
-
-
-def test_nothing_is_written_after_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bad = table(tmp_path, (DATA / "MSCallGraph.csv").read_text() + '"never closed\n')
-    assert command("alibaba-v2021", bad, "--out", tmp_path / "w.json") == 2
-    assert "table.csv:26: must be a row of CSV" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "w.txt"], "must end in"),
-        (["alibaba-v2021", "{data}/none.csv", "--out", "{tmp}/w.json"], "No such file"),
-        (["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/x/w.json"], "no folder"),
-        (
-            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--top", "0"],
-            "--top = 0: must be a whole number from 1",
-        ),
-        (
-            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--sampled", "2"],
-            "--sampled = 2.0: must be above 0 and at most 1",
-        ),
-        (
-            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--name", "a b"],
-            "--name = 'a b': must be 1 to 64 letters",
-        ),
-        (
-            ["azure-functions", "{data}/durations.csv", "--out", "{tmp}/w.json", "--duration", "m"],
-            "--duration = 'm': must be median or mean",
-        ),
-        (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.json"], "must end in .csv"),
-        (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv"], "must have a column"),
-        (
-            ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--unit", "min"],
-            "--unit = 'min'",
-        ),
-        (
-            ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--service", "Checkout"],
-            "--into: must be given together with --service",
-        ),
-        (
-            ["arrivals", "{data}/durations.csv", "--out", "{tmp}/w.csv", "--column", "Averag"],
-            "--column = 'Averag': must be",
-        ),
-        (
-            ["arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv"],
-            "6 times are none in their unit, see --unit",
-        ),
-        (
-            [
-                *("arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv", "--unit", "s"),
-                "--zone",
-                "UTC",
-            ],
-            "--zone = 'UTC': must be left out for times in s",
-        ),
-        (["deathstarbench", "{data}/wrk2.txt", "--against", "{data}/wrk2.txt"], "wrk2.txt:"),
-        (["frobnicate"], "No such command"),
-    ],
-)
-def test_wrong_use_is_one_line_that_says_what_is_allowed(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    filled = [argument.format(data=DATA, tmp=tmp_path) for argument in arguments]
-    assert command(*filled) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_measurements_stand_beside_a_simulation(
-    tmp_path: Path, made_up_results: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = tmp_path / "results.json"
-    results.write_text(json.dumps(made_up_results))
-    assert command("deathstarbench", DATA / "locust.csv", "--against", results, "--json") == 2
-    assert "'Aggregated'" in capsys.readouterr().err
-    arguments = ["deathstarbench", DATA / "wrk2.txt", "--against", results]
-    assert command(*arguments, "--service", "UniqId", "--json") == 0
-    rows = json.loads(capsys.readouterr().out)["compared"]
-    ours = {(row["orchestrator"], row["figure"]): row["simulated_us"] for row in rows}
-    assert ours["non_acc", "mean"] == 9 * 30.0
-    assert {row["measured_us"] for row in rows if row["figure"] == "P50"} == {2_504}
-    assert command(*arguments, "--service", "UniqIds") == 2
-    assert "did you mean UniqId?" in capsys.readouterr().err
-    assert command(*arguments, "--service", "UniqId") == 0
-    assert "non_acc" in capsys.readouterr().out
