@@ -458,7 +458,7 @@ def test_every_default_says_where_it_comes_from() -> None:
 def test_a_parameter_set_twice_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "twice.toml"
     file.write_text('"accelerator.pes" = 3\n[accelerator]\npes = 4\n')
-    with pytest.raises(InputError, match=r"accelerator\.pes is set twice"):
+    with pytest.raises(InputError, match=r"accelerator\.pes = 4: must not be set again"):
         simulation.read_config(file)
 
 

@@ -83,7 +83,7 @@ def test_bad_arguments_are_one_line_and_a_failure(
         ("[core]\ncount = '36'", "core.count = '36': must be a whole number from 1 to 1024"),
         ("[core]\ncount = true", "core.count = true: must be a whole number from 1"),
         ("[core]\nenqueue_ns = -1", "core.enqueue_ns = -1: must be a number from 0"),
-        ("[core\n", "Expected"),
+        ("[core\n", ":1:6: "),
     ],
 )
 def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, words: str) -> None:

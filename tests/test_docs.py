@@ -60,12 +60,13 @@ def run_python(block: Block, folder: Path) -> None:
 
 
 def run_console(block: Block) -> None:
-    parts = re.split(r"^\$ (.*)\n", block.text, flags=re.MULTILINE)
+    # As a shell shows it, a command goes on in lines that begin with >.
+    parts = re.split(r"^\$ (.*(?:\n> .*)*)\n", block.text, flags=re.MULTILINE)
     assert parts[0] == "", f"{block.where}: output before the first command"
     assert len(parts) > 1, f"{block.where}: no command"
     for command, expected in zip(parts[1::2], parts[2::2], strict=True):
         done = subprocess.run(
-            ["/bin/bash", "-c", command],
+            ["/bin/bash", "-c", command.replace("\n> ", "\n")],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -158,6 +159,8 @@ def test_wrong_console_block_fails(text: str) -> None:
 def test_right_console_block_passes() -> None:
     text = "$ echo one two three\none...three\n$ echo bad; exit 3\nbad\n[exit 3]\n"
     run_console(Block("made up", "console", ("run",), text))
+    loop = "$ for n in 1 2; do\n>   echo $n\n> done\n1\n2\n$ echo 3\n3\n"
+    run_console(Block("made up", "console", ("run",), loop))
 
 
 def test_file_without_both_marks_has_no_region(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ __all__ = [
     "cerebros_services",
     "cerebros_simulate",
     "check_recording",
+    "chip_read",
+    "chip_schema",
     "confidence_interval",
     "current_scope",
     "demo_request",
@@ -68,6 +70,7 @@ __all__ = [
     "scenario_read",
     "scenario_run",
     "scenario_schema",
+    "server_setting",
     "service_breakdown",
     "service_names",
     "service_walk",
@@ -888,9 +891,22 @@ def parameters(tcp_cost_ns: float | None = None) -> str:
     The profile `paper` is the last of them if `tcp_cost_ns` says what TCP costs a core.
     """
 
-def chip_read(text: str) -> str: ...
-def chip_schema() -> str: ...
-def server_setting(key: str, value: object) -> tuple[str, float]: ...
+def chip_read(text: str) -> str:
+    """Read a chip from TOML and return name, description and config, as JSON.
+
+    Raises AccelflowError, which begins with line and column, for what is no chip.
+    """
+
+def chip_schema() -> str:
+    """The JSON Schema of a chip's file."""
+
+def server_setting(key: str, value: object) -> tuple[str, float]:
+    """The simulated server's parameter called `key`, as results spell it, and its number.
+
+    `value` is a number or the name of a choice. Raises AccelflowError for an unknown key and for a
+    value that is not allowed.
+    """
+
 def parameter_value(engine: str, key: str, value: object) -> float:
     """The number that `value` is as the parameter `key` of `engine`.
 

@@ -22,7 +22,9 @@ __all__ = [
     "PAPER_ENERGY",
     "area",
     "energy",
+    "ignored",
     "power",
+    "sizes",
 ]
 
 AREA_SCHEMA: Final = "accelflow.area/1"
@@ -53,6 +55,15 @@ PAPER_ENERGY: Final[Mapping[str, float]] = {
 BYTES_PER_TRANSFER: Final = 2048.0
 #: Sizes that can be set for one accelerator alone, as in ``pes.TCP``.
 _OWN_SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
+#: The inputs of the area model that are parameters of the simulated server, by their keys there.
+_INPUTS: Final[Mapping[str, str]] = {
+    "core.count": "cores",
+    "accelerator.pes": "pes",
+    "accelerator.instances": "instances",
+    "accelerator.input_entries": "input_entries",
+    "accelerator.output_entries": "output_entries",
+    "network.dma_engines": "adma_engines",
+}
 #: Instructions of one dispatch where results do not say: the mean of section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
@@ -84,8 +95,11 @@ def energy(
     *,
     changes: Mapping[str, float] | None = None,
     sizes: Mapping[str, float] | None = None,
+    chip: str | None = None,
 ) -> dict[str, Any]:
     """Return the energy of one system of `results`, an object of schema ``accelflow.compare/1``.
+
+    Of several chips it is `chip`, by default the first.
 
     The result is for one second of the measured window: watts by part (``power_w``), completed
     requests per second, joules per request, the part of them that is neither drawn at rest nor
@@ -100,11 +114,12 @@ def energy(
     Raises InputError for an orchestrator that the results do not have, and for invalid inputs.
     """
     comparison = Comparison.from_dict(results)
-    system = comparison.system(orchestrator)
+    system = comparison.system(orchestrator, chip)
     if system is None:
         known = ", ".join(s.orchestrator for s in comparison.systems)
-        raise InputError(f"no system '{orchestrator}' in the results; there are {known}")
-    sizes = {**_sizes_of(comparison), **checked("area", sizes or {})}
+        of_chip = "" if chip is None else f" of the chip '{chip}'"
+        raise InputError(f"no system '{orchestrator}'{of_chip} in the results; there are {known}")
+    sizes = {**_sizes(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
     changes = checked("power", changes or {})
     one_server = comparison.placement == "colocated"
     servers: list[list[ServiceResult]] = (
@@ -135,6 +150,7 @@ def energy(
     return {
         "schema": ENERGY_SCHEMA,
         "orchestrator": orchestrator,
+        **({"chip": system.chip} if system.chip is not None else {}),
         "servers": len(servers),
         "power_w": watts,
         "throughput_rps": throughput,
@@ -178,7 +194,10 @@ def _elements(sizes: Mapping[str, float], accelerator: str) -> float:
     def own(size: str, default: float) -> float:
         return sizes.get(f"{size}.{accelerator}") or sizes.get(size, default)
 
-    return own("pes", 8.0) * own("instances", 1.0)
+    instances = sizes.get(f"instances.{accelerator}", -1.0)
+    if instances < 0:
+        instances = sizes.get("instances", 1.0)
+    return own("pes", 8.0) * instances
 
 
 def _measured(
@@ -187,7 +206,7 @@ def _measured(
     """Operations and transfers of the service's server, if the results have them."""
     keys = ("operations_per_request", "dma_utilization")
     for entry in comparison.source["systems"]:
-        if entry["orchestrator"] == system.orchestrator:
+        if (entry["orchestrator"], entry.get("chip")) == (system.orchestrator, system.chip):
             for found in entry["services"]:
                 if found["service"] == service.service and all(key in found for key in keys):
                     return {key: float(found[key]) for key in keys}
@@ -203,19 +222,33 @@ def _invocations(service: str) -> float:
         ) from error
 
 
-def _sizes_of(comparison: Comparison) -> dict[str, float]:
-    """The configured sizes of the simulated server, as inputs of the area model."""
-    keys = {
-        "core.count": "cores",
-        "accelerator.pes": "pes",
-        "accelerator.instances": "instances",
-        "accelerator.input_entries": "input_entries",
-        "accelerator.output_entries": "output_entries",
-        "network.dma_engines": "adma_engines",
-    }
-    config = comparison.source.get("config", {})
-    own = {key: key for key in config if key.partition(".")[0] in _OWN_SIZES}
-    return {name: float(config[key]) for key, name in (keys | own).items() if key in config}
+def sizes(config: Mapping[str, float]) -> dict[str, float]:
+    """What `config`, parameters of the simulated server by key, says of the area: inputs of `area`.
+
+    Everything else of a chip leaves area and maximum power as they are: see :func:`ignored`.
+    """
+    names = {key: _INPUTS.get(key, key) for key in config if _is_size(key)}
+    return {name: float(config[key]) for key, name in names.items()}
+
+
+def ignored(config: Mapping[str, float]) -> list[str]:
+    """The keys of `config` that area and maximum power do not depend on in these models."""
+    return [key for key in config if not _is_size(key)]
+
+
+def _is_size(key: str) -> bool:
+    return key in _INPUTS or key.partition(".")[0] in _OWN_SIZES
+
+
+#: The same where an argument is called `sizes`.
+_sizes = sizes
+
+
+def _config_of(comparison: Comparison, chip: str | None) -> Mapping[str, float]:
+    """The parameters of a chip of `comparison`, by key."""
+    common = comparison.source.get("config", {})
+    chips = {one["name"]: one["config"] for one in comparison.source.get("chips") or ()}
+    return {**common, **chips.get(chip, {})}
 
 
 def _call(function: Any, *arguments: Mapping[str, Any]) -> dict[str, Any]:

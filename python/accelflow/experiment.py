@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native, arcus
+from accelflow.chips import Chip, named_chips
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
 from accelflow.parameters import flattened
@@ -91,14 +92,17 @@ class Experiment:
     the server's parameters, or `recorded`, that of one of the requests in `recording`, drawn for
     each. `remote` is how long remote sides take.
 
-    `config` sets parameters of the server by key, choices also by name. `policy` is the order of
-    input queues, where the configuration is not to say it: fifo, priority, deadline (who would be
-    late changes places with who has slack) or edf (the earliest deadline first). `slo_us` is when
-    responses of services are due after their requests; those of other services are due within
-    `slo_factor` times the mean response time of the service on an idle server with AccelFlow,
-    unless it is None. `tenants` and `priorities` (higher goes first) are numbers by service, 0 for
-    those that are not named. `shaping` puts tenants behind ARCUS's traffic shaper, by number: a
-    trace that starts costs a token, or with the unit bytes as many as its first operation reads.
+    `config` sets parameters of the server by key, choices also by name. `chips` are compared side
+    by side: parameters of each by its name, in place of those in `config`, or chips
+    (:func:`accelflow.chips.read_chip`). One chip is as if `config` had its parameters. `policy` is
+    the order of input queues, where the configuration is not to say it: fifo, priority, deadline
+    (who would be late changes places with who has slack) or edf (the earliest deadline first).
+    `slo_us` is when responses of services are due after their requests; those of other services are
+    due within `slo_factor` times the mean response time of the service on an idle server with
+    AccelFlow, unless it is None. `tenants` and `priorities` (higher goes first) are numbers by
+    service, 0 for those that are not named. `shaping` puts tenants behind ARCUS's traffic shaper,
+    by number: a trace that starts costs a token, or with the unit bytes as many as its first
+    operation reads.
     With two limits, one in each unit, it starts when both have its tokens.
     """
 
@@ -120,6 +124,7 @@ class Experiment:
     remote: str = "short"
     sizes: str | None = None
     config: Mapping[str, float | str] = field(default_factory=dict)
+    chips: Mapping[str, Mapping[str, float | str]] | Sequence[Chip] = field(default_factory=dict)
     slo_us: Mapping[str, float] = field(default_factory=dict)
     policy: str | None = None
     slo_factor: float | None = PAPER_SLO_FACTOR
@@ -203,6 +208,11 @@ def document(experiment: Experiment) -> str:
             tenant: [limits] if isinstance(limits, arcus.RateLimiter) else limits
             for tenant, limits in experiment.shaping.items()
         }
+    try:
+        chips = named_chips(experiment.chips)
+    except TypeError as error:
+        raise _refused("chips", experiment.chips) from error
+    values["chips"] = [{"name": name, "config": config} for name, config in chips]
     written = [f"{json.dumps(name)}: {_written(name, value)}" for name, value in values.items()]
     return f"{{{', '.join(written)}}}"
 
@@ -274,6 +284,7 @@ def _check_plain(place: str, value: object) -> None:
 
 def _experiment(scenario: Mapping[str, Any]) -> Experiment:
     values = {one.name: scenario[one.name] for one in fields(Experiment)}
+    values["chips"] = {chip["name"]: chip["config"] for chip in scenario["chips"]}
     values["shaping"] = {
         int(tenant): [arcus.RateLimiter(**limit) for limit in limits]
         for tenant, limits in scenario["shaping"].items()

@@ -1,4 +1,4 @@
-"""The parameters of all engines, and files that set those of the simulated server.
+"""The parameters of all engines, and what sets those of the simulated server.
 
 What a parameter may be is checked by the engines alone; this module converts what they say.
 """
@@ -9,13 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, file_path, finite_number, refused
-from accelflow.files import parse_toml, read_text, why
+from accelflow.errors import AccelflowError, InputError, finite_number, refused
 
 __all__ = [
     "Choice",
@@ -26,7 +24,6 @@ __all__ = [
     "engines",
     "flattened",
     "parameters",
-    "read_config",
     "settings",
 ]
 
@@ -55,10 +52,12 @@ class Parameter:
     `kind` is one of number, whole, choice, switch and fixed (a constant of the model); values are
     from `min` to `max`, or one of `choices` if there are any, and `allowed` says that in words.
     `provenance` is one of paper, derived, measured and assumed; `source` names the place, and `why`
-    gives the arithmetic or the reason.
+    gives the arithmetic or the reason. `also` is another spelling of the key, or empty:
+    ``accelerator.TCP.pes`` for ``pes.TCP``.
     """
 
     key: str
+    also: str = ""
     unit: str
     kind: str
     default: float
@@ -116,23 +115,13 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
     return Parameter(**{**row, "choices": choices})
 
 
-def read_config(path: str | PathLike[str]) -> dict[str, float]:
-    """The parameters of the simulated server that the TOML file at `path` sets, by key.
+def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
+    """The parameters that the content of a TOML file sets, by key, as a chip's file does.
 
     ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. A choice may be given by its name,
-    such as ``core.balancing = "random"``. Raises InputError for a file that cannot be read or is
-    not TOML, for an unknown key and for a value that is not allowed.
+    such as ``core.balancing = "random"``. Raises InputError, with `path` in front, for an unknown
+    key and for a value that is not allowed or is set twice.
     """
-    path = file_path("path", path)
-    try:
-        tree = parse_toml(read_text(path))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
-    return settings(tree, path)
-
-
-def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """The parameters that the content of a TOML file sets, by key, as :func:`read_config`."""
     try:
         values = flattened(tree)
     except InputError as error:
@@ -170,14 +159,27 @@ def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
 def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str, float]:
     """The numbers that `values` give parameters of `engine`, by key without the engine's name.
 
-    A choice may be given by its name. Raises InputError, with `place` in front, for an unknown key
-    and for a value that is not allowed.
+    A choice may be given by its name, and what one accelerator has of its own in either spelling:
+    ``accelerator.TCP.pes`` is ``pes.TCP``, as results have it. Raises InputError, with `place` in
+    front, for an unknown key, a value that is not allowed, and a parameter that is set twice.
     """
     if not isinstance(values, Mapping):
         raise refused("parameters", values, "must be values by key")
-    try:
-        return {
-            key: _native.parameter_value(engine, str(key), value) for key, value in values.items()
-        }
-    except AccelflowError as error:
-        raise InputError(f"{place}{error}") from error
+    found: dict[str, float] = {}
+    for given, value in values.items():
+        try:
+            key, number = _value(engine, str(given), value)
+        except AccelflowError as error:
+            raise InputError(f"{place}{error}") from error
+        if key in found:
+            again = f"must not be set again: it is another spelling of {key}"
+            raise InputError(f"{place}{given} = {value!r}: {again}")
+        found[key] = number
+    return found
+
+
+def _value(engine: str, key: str, value: object) -> tuple[str, float]:
+    """The key and the number of a parameter; of the simulated server in either spelling."""
+    if engine == "simulation":
+        return _native.server_setting(key, value)
+    return key, _native.parameter_value(engine, key, value)

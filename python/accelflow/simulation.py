@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.calibration import calibrated, calibration_of
+from accelflow.chips import read_config
 from accelflow.errors import AccelflowError, InputError, positive_number, whole_number
 from accelflow.experiment import (
     ARRIVALS,
@@ -33,14 +34,7 @@ from accelflow.experiment import (
     scenario_schema,
     write_experiment,
 )
-from accelflow.parameters import (
-    Choice,
-    Parameter,
-    configured,
-    parameters,
-    read_config,
-    settings,
-)
+from accelflow.parameters import Choice, Parameter, configured, parameters, settings
 from accelflow.report.results import SCHEMA
 
 __all__ = [
@@ -161,6 +155,7 @@ def compare(
         "warmup_requests": asked["warmup_requests"],
         "seed": asked["seed"],
         "config": asked["config"],
+        **({"chips": asked["chips"]} if "chips" in asked else {}),
         "slo_factor": asked["slo_factor"],
         "tenants": dict(experiment.tenants),
         "priorities": dict(experiment.priorities),

@@ -95,6 +95,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "service",
         "Show services: their paths through traces and CPU phases.",
     ),
+    Listed("chip", "chips", "chip_command", "List, show and write chips."),
     Listed(
         "explain",
         "explain",

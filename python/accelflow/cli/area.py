@@ -5,20 +5,35 @@ import json
 import click
 
 from accelflow import chip
-from accelflow.cli.assignments import read_assignments
+from accelflow.cli import offered
+from accelflow.cli.chosen import sized
 
 
 @click.command("area")
-@click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Change an input.")
+@click.option(
+    "--chip",
+    "place",
+    metavar="FILE",
+    help="The chip: a file, or a name that `accelflow chip list` shows.",
+    shell_complete=offered.chips,
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Change an input, or a parameter of the chip.",
+)
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def area(changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
+def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
     """Print the area of cores, accelerators and orchestration.
 
-    Areas are at 7 nm, beside the paper's section VI. Sizes are inputs too: --set pes=4 halves the
-    accelerators.
+    Areas are at 7 nm, beside the paper's section VI. Sizes are inputs too, and parameters of the
+    chip with them: --set pes=4, or --set accelerator.pes=4, halves the accelerators.
     """
-    given = read_assignments(changes)
+    asked = sized(place, changes)
+    given = asked.inputs
     result = chip.area(given)
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -44,3 +59,5 @@ def area(changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
         click.echo(f"{name}: {mm2:.1f} mm2, {share:.2%} of the processor{printed}")
     printed = f" (paper {paper['queue_bytes'] / 1e6:.1f})" if paper else ""
     click.echo(f"queues: {result['queue_bytes'] / 1e6:.1f} MB{printed}")
+    if asked.note:
+        click.echo(asked.note)

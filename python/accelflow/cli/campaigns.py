@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +11,8 @@ import click
 from rich.console import Console
 
 from accelflow.cli import offered
+from accelflow.cli.assignments import read_settings
+from accelflow.cli.chosen import chosen_config
 from accelflow.cli.output import bar, check_place
 from accelflow.errors import InputError
 from accelflow.reproduce import BUDGETS, Runner, Scenario, names, read_scenario
@@ -17,6 +20,7 @@ from accelflow.reproduce import BUDGETS, Runner, Scenario, names, read_scenario
 __all__ = [
     "Campaign",
     "budget_option",
+    "chip_options",
     "config_option",
     "experiments_argument",
     "out_option",
@@ -65,6 +69,24 @@ def config_option(help_text: str) -> Callable[[_Command], _Command]:
     )
 
 
+def chip_options(command: _Command) -> _Command:
+    """The options for the chip: its file or name, and changes of it."""
+    chip = click.option(
+        "--chip",
+        metavar="FILE",
+        help="The chip: a file, or a name that `accelflow chip list` shows; overrides --config.",
+        shell_complete=offered.chips,
+    )
+    changes = click.option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a server parameter; overrides --chip; repeatable.",
+    )
+    return chip(changes(command))
+
+
 def out_option(help_text: str, default: Path | None = None) -> Callable[[_Command], _Command]:
     """The option for the folder of results."""
     return click.option(
@@ -76,9 +98,13 @@ def out_option(help_text: str, default: Path | None = None) -> Callable[[_Comman
     )
 
 
-def scenario_of(config_file: Path | None) -> Scenario:
-    """The scenario of a file, or the default one."""
-    return read_scenario(config_file) if config_file else Scenario()
+def scenario_of(
+    config_file: Path | None, chip: str | None = None, changes: Sequence[str] = ()
+) -> Scenario:
+    """The scenario of a file, or the default one, on a chip and with changes of it."""
+    scenario = read_scenario(config_file) if config_file else Scenario()
+    config = chosen_config(chip, read_settings(changes), scenario.config)
+    return replace(scenario, config=config)
 
 
 class Campaign:

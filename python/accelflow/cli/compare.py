@@ -16,6 +16,7 @@ from accelflow import _native, report, simulation
 from accelflow.calibration import calibrated, calibration_of
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
+from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
@@ -81,21 +82,21 @@ _DEFAULT = simulation.Experiment()
 )
 @click.option("--recalibrate", is_flag=True, help="Measure costs again, even if they are kept.")
 @click.option(
+    "--chip",
     "--config",
-    "config_file",
+    "chip_places",
     multiple=True,
-    callback=once,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.toml",
-    help="Parameters of the simulated server; `accelflow explain` lists them.",
+    metavar="FILE",
+    help="The chip: a file or a name of `accelflow chip list`; several stand side by side.",
+    shell_complete=offered.chips,
 )
 @click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a server parameter; overrides --config: accelerator.pes=4, "
-    "core.balancing=random; repeatable.",
+    help="Set a server parameter of all chips; overrides --chip: accelerator.pes=4, "
+    "accelerator.TCP.pes=16, core.balancing=random; repeatable.",
 )
 @click.option(
     "--placement",
@@ -171,7 +172,7 @@ _DEFAULT = simulation.Experiment()
     "--policy",
     metavar="NAME",
     help="Order of input queues: fifo; priority; deadline: an entry that would be late swaps with "
-    "an earlier one that has slack; edf: earliest deadline first. Default: as in --config, or "
+    "an earlier one that has slack; edf: earliest deadline first. Default: as in --chip, or "
     "fifo.",
     shell_complete=offered.names(simulation.POLICIES),
 )
@@ -244,16 +245,16 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
         for name, value in context.params.items()
         if name in fields and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    config_file, changes = context.params["config_file"], context.params["changes"]
-    config = simulation.read_config(config_file) if config_file else {}
-    config |= simulation.configured(read_settings(changes), "--set ")
+    config, chips = chosen_chips(
+        base, context.params["chip_places"], read_settings(context.params["changes"])
+    )
     recording_file = context.params["recording_file"]
     if recording_file and "profile" in typed:
         profile = typed["profile"]
         raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
     if recording_file:
         typed |= {"recording": _recorded(recording_file), "profile": None}
-    return replace(base, **typed, config={**base.config, **config})
+    return replace(base, **typed, config=config, chips=chips)
 
 
 def _recorded(file: Path) -> str:

@@ -46,11 +46,11 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
         parameter
         for engine in known
         for parameter in engine.parameters
-        if group is None or parameter.key == key or parameter.key.startswith(f"{group}.")
+        if group is None or any(_begins(name, group) for name in (parameter.key, parameter.also))
     ]
     if key is not None and not found:
         allowed = "must be a key that `accelflow explain` lists"
-        raise refused("parameter", key, allowed, _keys(known))
+        raise refused("parameter", key, allowed, _keys(known, key))
     if as_json:
         click.echo(json.dumps([asdict(parameter) for parameter in found], indent=2))
     elif len(found) == 1:
@@ -59,8 +59,15 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
         _list(found)
 
 
-def _keys(known: Sequence[Engine]) -> list[str]:
-    return [parameter.key for engine in known for parameter in engine.parameters]
+def _keys(known: Sequence[Engine], key: str) -> list[str]:
+    """The keys that may have been meant by `key`; second spellings if it has as many parts."""
+    rows = [parameter for engine in known for parameter in engine.parameters]
+    spelt = [row.also for row in rows if row.also] if key.count(".") > 1 else []
+    return [*(row.key for row in rows), *spelt]
+
+
+def _begins(name: str, key: str) -> bool:
+    return name == key or name.startswith(f"{key}.")
 
 
 def _list(parameters: Sequence[Parameter]) -> None:
@@ -73,6 +80,8 @@ def _list(parameters: Sequence[Parameter]) -> None:
 def _explain(parameter: Parameter) -> None:
     default = parameter.text(parameter.default)
     click.echo(f"{parameter.key} = {default} {parameter.unit}".rstrip())
+    if parameter.also:
+        _line("also", parameter.also)
     _line("allowed", parameter.allowed)
     width = max((len(choice.label) for choice in parameter.choices), default=0)
     for choice in parameter.choices:

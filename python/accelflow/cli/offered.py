@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable
 
 import click
+from click.shell_completion import CompletionItem
 
 from accelflow import parameters, simulation
+from accelflow.chips import packaged
 
-__all__ = ["names", "orchestrators", "parameter_keys", "services"]
+__all__ = ["chips", "names", "orchestrators", "parameter_keys", "services"]
 
 #: A completion function of click: returns the values that begin with the typed text.
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -25,6 +27,12 @@ def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
 def orchestrators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Offer the systems that can be simulated."""
     return [name for name, _ in simulation.systems() if name.startswith(typed)]
+
+
+def chips(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Offer the chips that come with accelflow, and files."""
+    found = [CompletionItem(chip.name) for chip in packaged() if chip.name.startswith(typed)]
+    return [*found, *click.Path(dir_okay=False).shell_complete(context, parameter, typed)]
 
 
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:

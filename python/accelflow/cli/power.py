@@ -7,7 +7,9 @@ from typing import Any, Final
 import click
 
 from accelflow import chip
+from accelflow.cli import offered
 from accelflow.cli.assignments import read_assignments
+from accelflow.cli.chosen import is_parameter, sized
 from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why
 from accelflow.report.paper import EXPERIMENT, other_experiment
@@ -19,21 +21,42 @@ _HALF_A_DIGIT: Final = 0.0005
 
 @click.command("power")
 @click.argument("results", required=False, type=click.Path(path_type=Path))
-@click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Change an input.")
+@click.option(
+    "--chip",
+    "place",
+    metavar="FILE",
+    help="The chip: a file, or a name that `accelflow chip list` shows.",
+    shell_complete=offered.chips,
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Change an input, or a parameter of the chip.",
+)
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
-def power(results: Path | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
+def power(
+    results: Path | None,
+    place: str | None,
+    changes: tuple[str, ...],
+    show_inputs: bool,
+    as_json: bool,
+) -> None:
     """Print maximum power, or the energy of simulated runs.
 
     Without RESULTS, print the maximum power of accelerators and orchestration, beside the paper's
     section VII.B.5. With RESULTS, a JSON file of `accelflow compare`, print the energy of each
-    system in it.
+    system in it, on the chip that the file names.
     """
-    given = read_assignments(changes)
+    given, sizes, note = _inputs(place, changes)
     if results is not None:
+        if place is not None or sizes:
+            raise InputError("--chip: must be left out beside RESULTS, which say what the chip is")
         _print_energies(_read(results), given, as_json)
         return
-    result = chip.power(given)
+    result = chip.power(given, sizes)
     if as_json:
         click.echo(json.dumps(result, indent=2))
     elif show_inputs:
@@ -41,6 +64,19 @@ def power(results: Path | None, changes: tuple[str, ...], show_inputs: bool, as_
             click.echo(f"{row['name']:28}{row['value']:>9g}  {row['provenance']:11}{row['source']}")
     else:
         _print_power(result)
+        if note:
+            click.echo(note)
+
+
+def _inputs(
+    place: str | None, changes: tuple[str, ...]
+) -> tuple[dict[str, float], dict[str, float], str]:
+    """Inputs of the power model and of the area model, and a note on what neither has."""
+    assigned = read_assignments(changes)
+    of_chip = [text for text in changes if is_parameter(text.partition("=")[0].strip())]
+    given = {name: value for name, value in assigned.items() if not is_parameter(name)}
+    asked = sized(place, of_chip)
+    return given, asked.inputs, asked.note
 
 
 def _print_power(result: dict[str, Any]) -> None:
@@ -89,16 +125,21 @@ def _print_derivation(result: dict[str, Any]) -> None:
 
 
 def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: bool) -> None:
-    ids = [system.get("orchestrator", "") for system in results.get("systems", [])]
-    found = {name: chip.energy(results, name, changes=given) for name in ids}
+    asked = [(it.get("orchestrator", ""), it.get("chip")) for it in results.get("systems", [])]
+    energies = [chip.energy(results, name, changes=given, chip=on) for name, on in asked]
     if as_json:
-        click.echo(json.dumps(list(found.values()), indent=2))
+        click.echo(json.dumps(energies, indent=2))
         return
-    click.echo(f"{'':16}{'W':>8}{'requests/s':>12}{'mJ/request':>12}{'requests/J':>12}")
+    found = {
+        name if on is None else f"{name} on {on}": energy
+        for (name, on), energy in zip(asked, energies, strict=True)
+    }
+    width = max(16, *(len(name) + 1 for name in found)) if found else 16
+    click.echo(f"{'':{width}}{'W':>8}{'requests/s':>12}{'mJ/request':>12}{'requests/J':>12}")
     for name, energy in found.items():
         joules = energy["joules_per_request"]
         click.echo(
-            f"{name:16}{energy['power_w']['total_w']:8.1f}{energy['throughput_rps']:12.0f}"
+            f"{name:{width}}{energy['power_w']['total_w']:8.1f}{energy['throughput_rps']:12.0f}"
             + (f"{joules * 1e3:12.2f}" if joules is not None else f"{'-':>12}")
             + f"{energy['requests_per_joule']:12.1f}"
         )

@@ -8,6 +8,7 @@ from accelflow.cli import offered
 from accelflow.cli.campaigns import (
     Campaign,
     budget_option,
+    chip_options,
     config_option,
     experiments_argument,
     out_option,
@@ -43,6 +44,7 @@ def _choice_names() -> list[str]:
 )
 @budget_option("quick")
 @config_option("The base scenario, as for `accelflow reproduce`.")
+@chip_options
 @threads_option
 @out_option("Write readings.md, its pictures and readings.json to this directory.")
 def readings(  # noqa: PLR0913 (the options)
@@ -52,6 +54,8 @@ def readings(  # noqa: PLR0913 (the options)
     chosen: tuple[str, ...],
     budget_name: str,
     config_file: Path | None,
+    chip: str | None,
+    changes: tuple[str, ...],
     threads: int,
     out: Path | None,
 ) -> None:
@@ -60,7 +64,7 @@ def readings(  # noqa: PLR0913 (the options)
     Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
     time, and shows how far each row moves.
     """
-    scenario = scenario_of(config_file)
+    scenario = scenario_of(config_file, chip, changes)
     selected = select(chosen)
     if only_list:
         _list(selected, scenario)

@@ -10,6 +10,7 @@ import click
 from accelflow.cli.campaigns import (
     Campaign,
     budget_option,
+    chip_options,
     config_option,
     experiments_argument,
     out_option,
@@ -38,6 +39,7 @@ from accelflow.reproduce import (
 @budget_option("full")
 @click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
 @config_option("Server parameters, and [scenario] for the choices that the paper leaves open.")
+@chip_options
 @click.option("--placement", metavar="NAME", help="colocated or isolated; overrides FILE.")
 @click.option("--arrivals", metavar="NAME", help="Arrival process for the paper's production load.")
 @click.option(
@@ -109,7 +111,7 @@ def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | N
 
 
 def _scenario(options: Mapping[str, Any]) -> Scenario:
-    scenario = scenario_of(options["config_file"])
+    scenario = scenario_of(options["config_file"], options["chip"], options["changes"])
     given = {key: options[key] for key in ("placement", "arrivals", "slo_system") if options[key]}
     scenario = replace(scenario, **given)
     scenario.check()

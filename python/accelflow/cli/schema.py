@@ -6,10 +6,14 @@ from typing import Final
 import click
 
 from accelflow import simulation
+from accelflow.chips import chip_schema
 from accelflow.cli import offered
 
 #: What writes the schema of each kind of file.
-_SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {"scenario": simulation.scenario_schema}
+_SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
+    "chip": chip_schema,
+    "scenario": simulation.scenario_schema,
+}
 
 
 @click.command("schema")
@@ -17,6 +21,7 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {"scenario": simulation.scena
 def schema(name: str) -> None:
     """Print the JSON Schema of the files called NAME.
 
-    `scenario` is a file of `accelflow compare --scenario`. Editors complete and check files by it.
+    `chip` is a file of `--chip`, `scenario` one of `accelflow compare --scenario`. Editors complete
+    and check files by it.
     """
     click.echo(_SCHEMAS[name](), nl=False)

@@ -66,6 +66,8 @@ def to_table(comparison: Comparison) -> pa.Table:
     column("profile", pa.string(), [comparison.profile] * len(pairs))
     column("seed", pa.uint64(), [comparison.seed] * len(pairs))
     column("orchestrator", pa.string(), (system.orchestrator for system, _ in pairs))
+    if comparison.chips:
+        column("chip", pa.string(), (system.chip for system, _ in pairs))
     of_result("service", pa.string(), lambda r: r.service)
     of_result("offered_rps", pa.float64(), lambda r: r.offered_rps)
     of_result("completed_count", pa.uint64(), lambda r: r.completed)

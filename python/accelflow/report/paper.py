@@ -58,6 +58,7 @@ def other_experiment(comparison: Comparison) -> str | None:
         (comparison.profile != "paper", f"costs are those of the profile {comparison.profile}"),
         (not _has_paper_rate(comparison), "the rate is not 13,400 a second of each service"),
         (kind not in _ARRIVALS, f"arrivals are {kind or 'unknown'}"),
+        (bool(comparison.chips), "several chips are compared"),
         (source.get("config", "") not in ({}, _SAME_SERVER), "parameters of the server are set"),
         (any(source.get(key) for key in ("tenants", "priorities")), "services are of tenants"),
         (bool(source.get("shaping")), "tenants are shaped"),

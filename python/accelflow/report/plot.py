@@ -42,6 +42,9 @@ STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "accelflow",
 }
 
+#: The hatching of bars by chip.
+_HATCHES = ("", "////", "....", "xxxx", "----", "||||")
+
 #: The share of a service's slot that its bars fill together.
 _GROUP_WIDTH = 0.84
 
@@ -73,7 +76,7 @@ def draw(comparison: Comparison) -> Figure:
     figure.legend(
         *zip(*handles, strict=True),
         loc="outside upper center",
-        ncols=len(handles),
+        ncols=len(handles) if not comparison.chips else 4,
         frameon=False,
         handlelength=1.0,
         handletextpad=0.4,
@@ -103,6 +106,10 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
             [p99_us for _, p99_us, _, _ in shown],
             width=width * 0.92,
             color=COLORS[system.orchestrator],
+            # Chips are told apart by their hatching, in the order of the results.
+            hatch=_HATCHES[comparison.chips.index(system.chip) % len(_HATCHES)]
+            if system.chip is not None
+            else None,
             edgecolor="black",
             linewidth=0.4,
         )
@@ -111,7 +118,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
         for place, p99_us, _, saturated in shown:
             if saturated:
                 _mark_saturated(axes, place, p99_us)
-        handles.append((bars, system.name))
+        handles.append((bars, system.label))
     return [*handles, (stars, "mean")]
 
 

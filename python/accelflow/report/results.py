@@ -97,15 +97,21 @@ class ServiceResult:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemResult:
-    """All services under one orchestrator."""
+    """All services under one orchestrator, on one chip: its name, if there are several."""
 
     orchestrator: str
     services: tuple[ServiceResult, ...]
+    chip: str | None = None
 
     @property
     def name(self) -> str:
         """The name that the paper prints."""
         return ORCHESTRATORS[self.orchestrator]
+
+    @property
+    def label(self) -> str:
+        """The name, with that of the chip if there are several."""
+        return self.name if self.chip is None else f"{self.name} on {self.chip}"
 
     def service(self, name: str) -> ServiceResult | None:
         """The result of the service called `name`, if it took part."""
@@ -157,8 +163,9 @@ class Comparison:
         if schema != SCHEMA:
             raise InputError(f"results.schema is '{schema}'; this version reads '{SCHEMA}'")
         systems = tuple(_read_system(item) for item in root.items("systems"))
-        names = [system.orchestrator for system in systems]
-        _reject_repeats(names, "results.systems", "orchestrator")
+        for chip in dict.fromkeys(system.chip for system in systems):
+            names = [system.orchestrator for system in systems if system.chip == chip]
+            _reject_repeats(names, "results.systems", "orchestrator")
         return cls(
             workload=root.get("workload", str),
             profile=root.get("profile", str),
@@ -178,9 +185,21 @@ class Comparison:
         results = (result for system in self.systems for result in system.services)
         return list(dict.fromkeys(result.service for result in results))
 
-    def system(self, orchestrator: str) -> SystemResult | None:
-        """The system with this orchestrator, if it took part."""
-        return next((s for s in self.systems if s.orchestrator == orchestrator), None)
+    @property
+    def chips(self) -> list[str]:
+        """The names of the chips in order, if there are several."""
+        return [chip for chip in dict.fromkeys(s.chip for s in self.systems) if chip is not None]
+
+    def system(self, orchestrator: str, chip: str | None = None) -> SystemResult | None:
+        """The system with this orchestrator, if it took part: on `chip`, or on the first."""
+        return next(
+            (
+                system
+                for system in self.systems
+                if system.orchestrator == orchestrator and chip in (None, system.chip)
+            ),
+            None,
+        )
 
 
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
@@ -219,7 +238,12 @@ def _read_system(reader: _Reader) -> SystemResult:
         )
     services = tuple(_read_service(item) for item in reader.items("services"))
     _reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
-    return SystemResult(orchestrator=orchestrator, services=services)
+    chip = reader.optional("chip", None, _read_text)
+    return SystemResult(orchestrator=orchestrator, services=services, chip=chip)
+
+
+def _read_text(reader: _Reader, key: str) -> str | None:
+    return reader.get(key, str)
 
 
 def _read_service(reader: _Reader) -> ServiceResult:

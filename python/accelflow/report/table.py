@@ -58,19 +58,35 @@ def services_table(comparison: Comparison) -> Table:
     own = not _share_a_server(comparison)
     table = _plain_table()
     table.add_column("", no_wrap=True)
+    chips = _add_chip_column(table, comparison)
     headings = ["Mean", "P50", "P99", "P99.9", "Served", *_SERVER_HEADINGS[: 2 * own], "Fallbacks"]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_row("", *["us"] * 4, "krps", *["used", "unit"][: 2 * own], "", style="dim")
+    table.add_row(
+        "", *[""] * chips, *["us"] * 4, "krps", *["used", "unit"][: 2 * own], "", style="dim"
+    )
     for name in comparison.service_names:
         results = [(system, system.service(name)) for system in comparison.systems]
         present = [(system, result) for system, result in results if result is not None]
         offered = dict.fromkeys(f"{result.offered_rps / 1000:,.1f}" for _, result in present)
-        table.add_row(name, *[""] * 4, "/".join(offered), style="bold")
+        table.add_row(name, *[""] * (4 + chips), "/".join(offered), style="bold")
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
-            table.add_row(f" {system.name}", *_cells(result, own=own), style=style)
+            chip = _chip_cell(system)
+            table.add_row(f" {system.name}", *chip, *_cells(result, own=own), style=style)
     return table
+
+
+def _add_chip_column(table: Table, comparison: Comparison) -> bool:
+    """Add a column for the names of chips, if there are several: whether it was added."""
+    several = bool(comparison.chips)
+    if several:
+        table.add_column("Chip", no_wrap=True)
+    return several
+
+
+def _chip_cell(system: SystemResult) -> list[str]:
+    return [] if system.chip is None else [escape(system.chip)]
 
 
 def server_table(comparison: Comparison) -> Table | None:
@@ -82,12 +98,14 @@ def server_table(comparison: Comparison) -> Table | None:
         return None
     table = _plain_table("The shared server")
     table.add_column("", no_wrap=True)
+    chips = _add_chip_column(table, comparison)
     for heading in _SERVER_HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_row("", "used", "unit", style="dim")
+    table.add_row("", *[""] * chips, "used", "unit", style="dim")
     for system in comparison.systems:
         style = "green" if system.orchestrator == "accelflow" else ""
-        table.add_row(system.name, *_server_cells(system.services[0]), style=style)
+        cells = _server_cells(system.services[0])
+        table.add_row(system.name, *_chip_cell(system), *cells, style=style)
     return table
 
 
@@ -112,30 +130,32 @@ def reductions_table(comparison: Comparison) -> Table | None:
     systems is saturated. None without AccelFlow, or without an orchestrator that the paper compares
     it with.
     """
-    ours, rivals = _compared(comparison)
-    if ours is None or not rivals:
+    pairs = _compared(comparison)
+    if not pairs:
         return None
     papers = other_experiment(comparison) is None
     table = _plain_table("AccelFlow's reduction of latency, mean over the services")
     table.add_column("Against", no_wrap=True)
+    _add_chip_column(table, comparison)
     for heading in ("P99", "Mean"):
         for whose in ("here", "paper") if papers else ("here",):
             table.add_column(f"{heading} {whose}", justify="right", no_wrap=True, min_width=12)
-    for rival in rivals:
-        table.add_row(rival.name, *_reduction_cells(ours, rival, papers=papers))
+    for ours, rival in pairs:
+        cells = _reduction_cells(ours, rival, papers=papers)
+        table.add_row(rival.name, *_chip_cell(rival), *cells)
     return table
 
 
-def _compared(comparison: Comparison) -> tuple[SystemResult | None, list[SystemResult]]:
-    """AccelFlow, if it took part, and the systems that the paper compares it with."""
+def _compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
+    """AccelFlow beside each system that the paper compares it with, on the same chip."""
     rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
-    return comparison.system("accelflow"), rivals
+    pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]
+    return [(ours, rival) for ours, rival in pairs if ours is not None]
 
 
 def _reduction_notes(comparison: Comparison) -> list[str]:
-    ours, rivals = _compared(comparison)
     notes = []
-    if any(_saturated(system) for system in (ours, *rivals) if system is not None):
+    if any(_saturated(system) for pair in _compared(comparison) for system in pair):
         notes.append(
             "* One of the two systems cannot keep up: its latency, and so the reduction, depends on"
             " the length of the run."
@@ -222,6 +242,33 @@ def _of_costs(comparison: Comparison) -> list[str]:
     ]
 
 
+def _of_absent(comparison: Comparison) -> list[str]:
+    """Notes on accelerators that a chip does not have, and what became of their operations."""
+    common = comparison.source.get("config", {})
+    chips = comparison.source.get("chips") or [{"name": None, "config": {}}]
+    notes = []
+    for chip in chips:
+        config = {**common, **chip["config"]}
+        absent = [
+            key.partition(".")[2]
+            for key, number in config.items()
+            if key.startswith("instances.") and number == 0
+        ]
+        systems = [system for system in comparison.systems if system.chip == chip["name"]]
+        fallen = sum(
+            result.fallbacks.get("no_accelerator", 0)
+            for system in systems
+            for result in system.services
+        )
+        if absent:
+            name = "The chip" if chip["name"] is None else f"The chip {chip['name']}"
+            notes.append(
+                f"{name} has no {', '.join(absent)}: a trace that comes there goes on in software,"
+                f" on its core, as {fallen:,} did (no_accelerator)."
+            )
+    return notes
+
+
 def _of_tails(comparison: Comparison) -> list[str]:
     """A note on why P99.9 is missing, if it is."""
     counts = [result.completed for system in comparison.systems for result in system.services]
@@ -239,7 +286,7 @@ def _notes(comparison: Comparison) -> list[str]:
             if result.saturated:
                 grown.setdefault(result.saturated, []).append(result.service)
         notes += [
-            f"* {system.name} cannot keep up with {', '.join(services)}: '{queue}' is overloaded"
+            f"* {system.label} cannot keep up with {', '.join(services)}: '{queue}' is overloaded"
             " during the whole run."
             for queue, services in grown.items()
         ]
@@ -249,5 +296,6 @@ def _notes(comparison: Comparison) -> list[str]:
             reasons.update(result.fallbacks)
         counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
         if counts:
-            notes.append(f"Fallbacks of {system.name} by reason: {', '.join(counts)}.")
+            notes.append(f"Fallbacks of {system.label} by reason: {', '.join(counts)}.")
+    notes += _of_absent(comparison)
     return [escape(note) for note in notes]

@@ -1,0 +1,16 @@
+"""Chips as data: named sets of parameters of the simulated server, in files (docs/chips.md)."""
+
+from accelflow.chips.chip import Chip, chip_schema, named_chips, read_chip, read_config
+from accelflow.chips.packaged import find_chip, packaged
+from accelflow.chips.text import chip_text
+
+__all__ = [
+    "Chip",
+    "chip_schema",
+    "chip_text",
+    "find_chip",
+    "named_chips",
+    "packaged",
+    "read_chip",
+    "read_config",
+]

@@ -1,0 +1,97 @@
+"""What a chip is, and its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+from accelflow.files import read_text, why
+
+__all__ = ["Chip", "chip_schema", "named_chips", "read_chip", "read_config"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chip:
+    """A chip: what results call it, what it is, and the parameters of the server that it sets.
+
+    Keys of `config` are those of `accelflow explain`; ``accelerator.TCP.pes`` may stand for
+    ``pes.TCP``. Parameters that it does not set have their defaults.
+    """
+
+    name: str
+    description: str = ""
+    config: Mapping[str, float | str] = field(default_factory=dict)
+
+
+def read_chip(path: str | PathLike[str]) -> Chip:
+    """Read the chip in the TOML file at `path`.
+
+    ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``, and ``[accelerator.TCP]`` with
+    ``pes = 16`` that of TCP alone. A choice may be given by its name, such as
+    ``balancing = "random"`` in ``[core]``. A file without a name gives the chip its own.
+
+    Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
+    another schema, an unknown key, and a value that is not allowed or is set twice.
+    """
+    path = Path(path)
+    try:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    return parse_chip(text, str(path), path.stem)
+
+
+def parse_chip(text: str, place: str, name: str) -> Chip:
+    """Read a chip from TOML, which is at `place`, and has `name` unless it says another.
+
+    Raises InputError as :func:`read_chip`.
+    """
+    try:
+        found: dict[str, Any] = json.loads(_native.chip_read(text))
+    except AccelflowError as error:
+        raise InputError(f"{place}:{error}") from error
+    return Chip(
+        name=found["name"] or name,
+        description=found["description"] or "",
+        config=found["config"],
+    )
+
+
+def read_config(path: str | PathLike[str]) -> dict[str, float]:
+    """The parameters that the chip in the file at `path` sets, by key in the spelling of results.
+
+    Raises InputError as :func:`read_chip`.
+    """
+    return {key: float(value) for key, value in read_chip(path).config.items()}
+
+
+def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
+    """Names and parameters of `chips`, in order.
+
+    They are a mapping from names to parameters, or several of :class:`Chip` and pairs of the two.
+    Raises TypeError for anything else.
+    """
+    if isinstance(chips, Mapping):
+        return list(chips.items())
+    if isinstance(chips, str | bytes) or not isinstance(chips, Iterable):
+        raise TypeError(type(chips))
+    found = []
+    for chip in chips:
+        if isinstance(chip, Chip):
+            found.append((chip.name, chip.config))
+        elif isinstance(chip, tuple | list) and len(chip) == 2:
+            found.append((chip[0], chip[1]))
+        else:
+            raise TypeError(type(chip))
+    return found
+
+
+def chip_schema() -> str:
+    """The JSON Schema of a chip's file, as text."""
+    return _native.chip_schema()

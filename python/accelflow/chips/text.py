@@ -1,0 +1,116 @@
+"""Chips as text: TOML with every parameter, its unit, what is allowed and where it comes from."""
+
+import json
+import textwrap
+from collections.abc import Mapping
+from typing import Final
+
+from accelflow.chips.chip import Chip
+from accelflow.parameters import Parameter, configured, parameters
+
+__all__ = ["SCHEMA", "chip_text"]
+
+SCHEMA: Final = "accelflow.chip/1"
+
+_WIDTH: Final = 100
+
+#: What sections are for.
+_SECTIONS: Final[Mapping[str, str]] = {
+    "core": "Cores, and what software costs on them.",
+    "accelerator": "All accelerators and their queues.",
+    "accelerator.TCP": (
+        "What one accelerator has of its own. A line that begins with # shows what it has without:"
+        " take the # away to change it. With instances = 0 the chip does not have the accelerator."
+    ),
+    "exception": "Exceptions that stop an accelerator.",
+    "scheduling": "The order of input queues.",
+    "tenant": "Limits of tenants.",
+    "tcp": "Traces that wait for messages.",
+    "dispatcher": "Output dispatchers.",
+    "atm": "The trace memory.",
+    "network": "Wires and DMA engines.",
+    "memory": "The last-level cache and main memory.",
+    "tlb": "Address translation.",
+    "relief": "RELIEF's manager; of RELIEF alone.",
+    "cohort": "Cohort's software queues; of Cohort alone.",
+    "payload": "Messages.",
+    "facts": "Answers of remote sides, where they are drawn.",
+}
+
+
+def chip_text(chip: Chip) -> str:
+    """The file of `chip`: all parameters, in sections, with comments that say where they come from.
+
+    Raises InputError for a parameter that does not exist and for a value that is not allowed.
+    """
+    values = configured(chip.config)
+    of_all = {one.key: values.get(one.key, one.default) for one in parameters()}
+    sections: dict[str, list[str]] = {}
+    for parameter in parameters():
+        section, _, name = (parameter.also or parameter.key).rpartition(".")
+        lines = sections.setdefault(section, [])
+        own = values.get(parameter.key)
+        if parameter.also and name != "speedup" and own in (None, parameter.default):
+            lines += _proposal(parameter, name, of_all.get(f"accelerator.{name}"))
+        else:
+            lines += _lines(parameter, name, own)
+    text = _head(chip)
+    known = list(sections)
+    # What one accelerator has follows what all have.
+    for section in sorted(known, key=lambda one: known.index(one.partition(".")[0])):
+        note = _SECTIONS.get(section)
+        text += ["", *(_comment(note) if note else []), f"[{section}]", *sections[section]]
+    return "\n".join(text) + "\n"
+
+
+def _head(chip: Chip) -> list[str]:
+    head = [
+        f"schema = {json.dumps(SCHEMA)}",
+        f"name = {json.dumps(chip.name, ensure_ascii=False)}",
+        f"description = {json.dumps(chip.description, ensure_ascii=False)}"
+        if chip.description
+        else '# description = "..."',
+    ]
+    note = (
+        "Every parameter of the simulated server. Above a value stand what it may be, its unit, and"
+        " where the default comes from: paper (printed), derived (calculated from what is printed),"
+        " measured, or assumed. What you leave out has its default; `accelflow explain KEY` says"
+        " more of each."
+    )
+    return [*head, "", *_comment(note)]
+
+
+def _lines(parameter: Parameter, name: str, value: float | None) -> list[str]:
+    """The line of a parameter, under a comment on it."""
+    shown = parameter.default if value is None else value
+    origin = f"{parameter.provenance}: {parameter.source}"
+    if value is not None and value != parameter.default:
+        origin = f"default {_plain(parameter, parameter.default)}, {origin}"
+    return [
+        *_comment(f"{parameter.allowed}; {origin}"),
+        f"{name} = {_plain(parameter, shown)}",
+    ]
+
+
+def _proposal(parameter: Parameter, name: str, of_all: float | None) -> list[str]:
+    """The line of what an accelerator does not have of its own, to be taken into use."""
+    if of_all is None:
+        of_all, about = parameter.default, "0 is what it takes a core over the speedup"
+    else:
+        about = "as all accelerators"
+    return [
+        *_comment(f"{parameter.allowed}; {about}"),
+        f"# {name} = {_plain(parameter, of_all)}",
+    ]
+
+
+def _plain(parameter: Parameter, value: float) -> str:
+    label = parameter.text(value)
+    named = any(choice.name == label for choice in parameter.choices)
+    return json.dumps(label) if named else repr(int(value)) if value.is_integer() else repr(value)
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )

@@ -1,0 +1,101 @@
+"""`accelflow chip`: chips that come with accelflow, and files of one's own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from accelflow import chip as models
+from accelflow.chips import chip_text, find_chip, packaged
+from accelflow.cli import offered
+from accelflow.errors import InputError
+from accelflow.files import why, write_whole
+from accelflow.parameters import Parameter, configured, parameters
+
+
+@click.group("chip")
+def chip_command() -> None:
+    """List, show and write chips.
+
+    A chip is a file with parameters of the simulated server, for --chip (docs/chips.md).
+    """
+
+
+@chip_command.command("list")
+def list_chips() -> None:
+    """List the chips that come with accelflow."""
+    width = max(len(chip.name) for chip in packaged())
+    for chip in packaged():
+        click.echo(f"{chip.name:{width}}  {chip.description}")
+
+
+@chip_command.command("show")
+@click.argument("chip", shell_complete=offered.chips)
+@click.option("--file", "as_file", is_flag=True, help="Print the chip as a file instead.")
+def show(chip: str, as_file: bool) -> None:
+    """Show what CHIP, a file or a name, has other than the paper's chip, and its area and power."""
+    found = find_chip(chip)
+    if as_file:
+        click.echo(chip_text(found), nl=False)
+        return
+    click.echo(f"{found.name}: {found.description}" if found.description else found.name)
+    config = configured(found.config)
+    changed = [one for one in parameters() if config.get(one.key, one.default) != one.default]
+    width = max((len(one.also or one.key) for one in changed), default=0)
+    for one in changed:
+        now, was = one.text(config[one.key]), _default(one, config)
+        click.echo(f"  {one.also or one.key:{width}}  {now:>8} {one.unit:8} {was}".rstrip())
+    if not changed:
+        click.echo("  every parameter has its default: the server of the paper's Table III")
+    _print_costs(models.sizes(config))
+
+
+def _default(parameter: Parameter, config: dict[str, float]) -> str:
+    """What a parameter is on the paper's chip; what all accelerators have, where that decides."""
+    what, _, _ = parameter.key.partition(".")
+    common = {one.key: one for one in parameters()}.get(f"accelerator.{what}")
+    if parameter.also and common is not None:
+        number = config.get(common.key, common.default)
+        return f"(all accelerators: {common.text(number)})"
+    return f"(default {parameter.text(parameter.default)})"
+
+
+def _print_costs(sizes: dict[str, float]) -> None:
+    area, power = models.area(sizes), models.power(sizes=sizes)
+    click.echo(
+        f"area {area['total_mm2']:.1f} mm2, of it accelerators {area['accelerators_mm2']:.1f} and"
+        f" orchestration {area['orchestration_mm2']:.1f}; maximum power of these two"
+        f" {power['accelerators_max_w']:.1f} W and {power['orchestration_max_w']:.1f} W"
+    )
+
+
+@chip_command.command("new")
+@click.argument("name")
+@click.option(
+    "--like",
+    default="paper",
+    show_default=True,
+    metavar="CHIP",
+    help="Begin with this chip, a file or a name.",
+    shell_complete=offered.chips,
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.toml",
+    show_default="NAME.toml",
+    help="Write this file.",
+)
+def new(name: str, like: str, out: Path | None) -> None:
+    """Write a chip called NAME as a file with comments, ready to be changed and run."""
+    out = out or Path(f"{name}.toml")
+    if out.exists():
+        raise InputError(f"{out}: is there already; --out writes another file")
+    base = find_chip(like)
+    about = f"Like {base.name}." if base.description else ""
+    text = chip_text(replace(base, name=name, description=about))
+    try:
+        write_whole(out, lambda place: place.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{out}: {why(error)}") from error
+    click.echo(f"wrote {out}; try: accelflow compare socialnetwork --chip paper --chip {out}")

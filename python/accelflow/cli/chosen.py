@@ -1,0 +1,107 @@
+"""The chips that a command is given."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from accelflow import chip
+from accelflow.chips import find_chip, named_chips
+from accelflow.cli.assignments import read_assignments
+from accelflow.errors import InputError
+from accelflow.parameters import configured, parameters
+from accelflow.simulation import Experiment
+
+__all__ = ["Sized", "chosen_chips", "chosen_config", "sized"]
+
+#: Parameters of the server by key.
+Config = dict[str, float]
+
+
+def chosen_config(
+    place: str | None,
+    changes: Mapping[str, float | str],
+    base: Mapping[str, float] | None = None,
+) -> Config:
+    """`base` with the parameters of the chip at `place`, a file or a name, and those of --set.
+
+    Parameters of the chip that change nothing are left out. Raises InputError for a chip that
+    cannot be read and for changes that are not allowed.
+    """
+    base = base or {}
+    config = configured(find_chip(place).config) if place is not None else {}
+    return {**base, **_changed(config, base), **configured(changes, "--set ")}
+
+
+def chosen_chips(
+    base: Experiment, places: Sequence[str], changes: Mapping[str, float | str]
+) -> tuple[Config, dict[str, Config]]:
+    """The parameters of all chips, and those of each by name if they are several.
+
+    Chips at `places` take the place of those in `base`, and `changes` that of parameters of any
+    chip. Raises InputError as :func:`chosen_config`, and for two chips of a name.
+    """
+    common = configured(base.config, "config: ")
+    named = configured(changes, "--set ")
+    found: dict[str, Config] = {}
+    for name, config in _of_scenario(base) if not places else map(_of_file, places):
+        if name in found:
+            raise InputError(f"--chip: two chips are called {name!r}; `name` in the file sets it")
+        found[name] = config
+    chips = {
+        name: {key: number for key, number in _changed(config, common).items() if key not in named}
+        for name, config in found.items()
+    }
+    if places and len(chips) == 1:
+        (only,) = chips.values()
+        return {**common, **only, **named}, {}
+    return {**common, **named}, chips
+
+
+def _of_scenario(base: Experiment) -> list[tuple[str, Config]]:
+    return [(name, configured(config)) for name, config in named_chips(base.chips)]
+
+
+def _of_file(place: str) -> tuple[str, Config]:
+    chip = find_chip(place)
+    return chip.name, configured(chip.config)
+
+
+def _changed(config: Config, common: Mapping[str, float]) -> Config:
+    """`config` without what is the default and not otherwise in `common`."""
+    defaults = {parameter.key: parameter.default for parameter in parameters()}
+    return {
+        key: number for key, number in config.items() if common.get(key, defaults[key]) != number
+    }
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What a chip says of its area: inputs of the model, and a note on what that leaves out."""
+
+    inputs: dict[str, float]
+    note: str
+
+
+def sized(place: str | None, changes: Sequence[str]) -> Sized:
+    """The inputs of the area model that the chip at `place`, if any, and --set give.
+
+    `changes` are texts NAME=NUMBER: inputs of the model, or parameters of the chip. Raises
+    InputError for a chip that cannot be read, and for a text of another form.
+    """
+    config = chosen_config(place, {})
+    inputs: dict[str, float] = {}
+    for name, number in read_assignments(changes).items():
+        if is_parameter(name):
+            config |= configured({name: number}, "--set ")
+        else:
+            inputs[name] = number
+    left_out = chip.ignored(config)
+    note = ""
+    if left_out:
+        names = ", ".join(left_out[:6]) + (", ..." if len(left_out) > 6 else "")
+        note = f"not part of the model of area and power: {names}"
+    return Sized(inputs={**chip.sizes(config), **inputs}, note=note)
+
+
+def is_parameter(name: str) -> bool:
+    """Whether `name` is a parameter of the simulated server."""
+    return any(name in (one.key, one.also) for one in parameters())
