@@ -93,6 +93,7 @@ impl<'s> Setup<'s> {
             warmup: resolved.warmup_requests,
             by_rate: resolved.by_rate,
             tail_share,
+            samples: 0,
             slos: &self.slos,
             slo_factor: resolved.slo_factor,
             slo_factors: &self.slo_factors,

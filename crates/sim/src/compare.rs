@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{Load, Run, SimError, Watch, simulate, simulate_watched};
-use crate::stats::{Breakdown, DataStats, Fallback, Outcome, TenantStats};
+use crate::stats::{Breakdown, DataStats, Fallback, Outcome, Sample, TenantStats};
 
 /// The placement of services on servers, which the paper's "average load per service" leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub struct Comparison<'c> {
     pub by_rate: bool,
     /// The share of each service's response times that results keep, from the longest on.
     pub tail_share: f64,
+    /// The most requests of each service that results keep one by one.
+    pub samples: u64,
     /// The SLOs of services, by name.
     pub slos: &'c BTreeMap<String, Time>,
     /// The SLO of other services over their mean response time on an idle server with AccelFlow; no
@@ -85,6 +87,28 @@ pub struct Comparison<'c> {
     pub threads: usize,
 }
 
+impl Comparison<'_> {
+    /// The number of requests of `service` (an index into the plan) that statistics count.
+    pub fn counted(&self, service: usize) -> u64 {
+        let requests = self.of_service(service, self.requests);
+        requests.saturating_sub(self.of_service(service, self.warmup))
+    }
+
+    /// `requests` of a service with the mean rate, in requests of `service`.
+    fn of_service(&self, service: usize, requests: u64) -> u64 {
+        let factor = match self.by_rate {
+            true => self.rate_share(service),
+            false => 1.0,
+        };
+        (requests as f64 * factor).round() as u64
+    }
+
+    /// The factor of the arrival rate of `service`.
+    fn rate_share(&self, service: usize) -> f64 {
+        self.rate_shares.get(service).copied().unwrap_or(1.0)
+    }
+}
+
 /// The result of one service under one orchestrator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceResult {
@@ -102,6 +126,9 @@ pub struct ServiceResult {
     pub percentiles: [Option<Time>; 3],
     /// The longest response times, as many as [`Comparison::tail_share`] says, the longest first.
     pub tail: Vec<Time>,
+    /// Single requests, evenly spaced and at most [`Comparison::samples`], in the order of their
+    /// responses.
+    pub samples: Vec<Sample>,
     /// Completions in the measured window, in requests per second.
     pub throughput_rps: f64,
     /// Share of the cores' time that they were busy.
@@ -304,12 +331,9 @@ fn run_cell(
     watch: &Watch,
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
-        let share = comparison.rate_shares.get(service).copied().unwrap_or(1.0);
+        let share = comparison.rate_share(service);
         let tenant = tenant(comparison, service);
-        let counted = |requests: u64| {
-            let factor = if comparison.by_rate { share } else { 1.0 };
-            (requests as f64 * factor).round() as u64
-        };
+        let counted = |requests| comparison.of_service(service, requests);
         let own = comparison.own_arrivals.get(service).cloned().flatten();
         // Given times may be fewer than the requests that were asked for.
         let warmup = match &own {
@@ -321,7 +345,9 @@ fn run_cell(
             shaping: comparison.shaping.get(&tenant).copied(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
-            ..Load::new(service, arrivals, counted(comparison.requests), warmup).of_tenant(tenant)
+            ..Load::new(service, arrivals, counted(comparison.requests), warmup)
+                .of_tenant(tenant)
+                .sampling(comparison.samples)
         }
     };
     let run = Run {
@@ -370,6 +396,7 @@ impl ServiceResult {
             mean: stats.latency.mean(),
             percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
             tail: stats.latency.longest(comparison.tail_share),
+            samples: std::mem::take(&mut stats.samples),
             throughput_rps: per_second(stats.completed_in_window),
             core_utilization: outcome.core_utilization,
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),

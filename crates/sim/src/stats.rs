@@ -143,6 +143,19 @@ pub struct Orchestration {
     pub cores: Time,
 }
 
+/// One request after the warm-up that has a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Number of the request within its service; the first is 0.
+    pub request: u64,
+    /// When it arrived, since the start of the run.
+    pub arrived: Time,
+    /// Its response time.
+    pub response: Time,
+    /// The response time, divided by what it was spent on.
+    pub spent: Breakdown,
+}
+
 /// The statistics of a service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
@@ -178,6 +191,9 @@ pub struct ServiceStats {
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// The sum of [`ServiceStats::latency`], divided by what the time was spent on.
     pub spent: Breakdown,
+    /// Single requests of [`ServiceStats::latency`], in the order of their responses, if the load
+    /// asks for some ([`crate::Load::sampling`]).
+    pub samples: Vec<Sample>,
 }
 
 /// The statistics of an accelerator type, in the measured window unless stated otherwise.

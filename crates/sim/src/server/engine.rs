@@ -74,7 +74,7 @@ impl<'r> Engine<'r> {
             dma: Dma::new(config.network.dma_engines),
             buffers: Buffers::new(plan.services.len(), heaps(config)),
             deadlines: Deadlines::new(deadlines),
-            measures: Measures::new(plan),
+            measures: Measures::new(run),
             watch: None,
             properties,
             uncore,

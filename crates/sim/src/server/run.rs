@@ -32,6 +32,9 @@ pub struct Load {
     /// The traffic shaper that all traces of the tenant pass before they start, if there is one.
     /// All loads of a tenant must have the same.
     pub shaping: Option<FlowConfig>,
+    /// Which requests after the warm-up are kept one by one: those whose numbers are multiples of
+    /// this one. None if it is 0.
+    pub sample_every: u64,
 }
 
 impl Load {
@@ -47,6 +50,7 @@ impl Load {
             priority: 0,
             slo: None,
             shaping: None,
+            sample_every: 0,
         }
     }
 
@@ -67,6 +71,17 @@ impl Load {
     pub fn shaped(self, flow: FlowConfig) -> Load {
         Load {
             shaping: Some(flow),
+            ..self
+        }
+    }
+
+    /// Keeps requests one by one ([`crate::stats::ServiceStats::samples`]): evenly spaced, and at
+    /// most `most` of those after the warm-up.
+    pub fn sampling(self, most: u64) -> Load {
+        let counted = self.requests.saturating_sub(self.warmup);
+        let sample_every = counted.div_ceil(most.max(1)).max(1);
+        Load {
+            sample_every: if most > 0 { sample_every } else { 0 },
             ..self
         }
     }

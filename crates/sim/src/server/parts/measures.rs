@@ -5,9 +5,9 @@ use accelflow_units::Time;
 
 use super::window::{Window, WindowEnd};
 use crate::hardware::Placed;
-use crate::plan::Plan;
+use crate::server::run::Run;
 use crate::server::state::{Job, Request};
-use crate::stats::{Breakdown, Fallback, Operated, Orchestration, ServiceStats, Totals};
+use crate::stats::{Breakdown, Fallback, Operated, Orchestration, Sample, ServiceStats, Totals};
 
 /// The statistics of a run.
 pub(crate) struct Measures {
@@ -16,6 +16,8 @@ pub(crate) struct Measures {
     population: TimeAverage,
     /// Every operation, if a log is asked for.
     log: Option<Vec<Operated>>,
+    /// By service, [`crate::Load::sample_every`].
+    sample_every: Vec<u64>,
 }
 
 /// The statistics that an outcome needs.
@@ -42,15 +44,23 @@ impl Measured {
 }
 
 impl Measures {
-    /// The statistics of a run of `plan` before its start.
-    pub(crate) fn new(plan: &Plan) -> Measures {
+    /// The statistics of `run` before its start.
+    pub(crate) fn new(run: &Run<'_>) -> Measures {
+        let services = run.plan.services.len();
+        let mut sample_every = vec![0; services];
+        for load in run.loads {
+            if let Some(every) = sample_every.get_mut(load.service) {
+                *every = load.sample_every;
+            }
+        }
         Measures {
             measured: Measured {
-                services: vec![ServiceStats::default(); plan.services.len()],
+                services: vec![ServiceStats::default(); services],
                 ..Measured::default()
             },
             population: TimeAverage::new(Time::ZERO),
             log: None,
+            sample_every,
         }
     }
 
@@ -213,10 +223,19 @@ impl Measures {
         let latency = self.leave(request, now);
         self.measured.totals.spent_ps += u128::from(spent.total().as_ps());
         let with_slo = request.measured && request.due < Time::MAX;
+        let sample_every = self.sample_every[usize::from(request.service)];
         let stats = self.service_of(request);
         if request.measured {
             stats.spent += *spent;
             stats.latency.record(latency);
+            if sample_every > 0 && request.number.is_multiple_of(sample_every) {
+                stats.samples.push(Sample {
+                    request: request.number,
+                    arrived: request.arrived,
+                    response: latency,
+                    spent: *spent,
+                });
+            }
         }
         stats.completed += 1;
         stats.with_slo += u64::from(with_slo);
