@@ -159,8 +159,8 @@ def test_operations_and_transfers_of_the_results_replace_the_estimate() -> None:
 
 
 def test_what_the_simulator_says_is_enough_to_leave_estimates_out() -> None:
-    results = simulation.compare(
-        simulation.Experiment(orchestrators=["Non-acc", "AccelFlow"], requests=300, profile="paper")
+    results = simulation.run(
+        simulation.Scenario(orchestrators=["Non-acc", "AccelFlow"], requests=300, profile="paper")
     )
     ours, base = chip.energy(results, "accelflow"), chip.energy(results, "non_acc")
     assert not ours["estimated"]

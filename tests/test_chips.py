@@ -17,7 +17,7 @@ from accelflow.report.table import services_table
 from test_compare import run
 
 
-def small(**changes: Any) -> simulation.Experiment:
+def small(**changes: Any) -> simulation.Scenario:
     fields: dict[str, Any] = {
         "profile": "paper",
         "services": ("UniqId",),
@@ -25,7 +25,7 @@ def small(**changes: Any) -> simulation.Experiment:
         "requests": 200,
         **changes,
     }
-    return simulation.Experiment(**fields)
+    return simulation.Scenario(**fields)
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -57,9 +57,7 @@ def test_every_line_of_a_written_chip_may_be_used(tmp_path: Path) -> None:
     ]
     used = read_chip(write(tmp_path, "used", "\n".join(lines))).config
     assert set(used) == set(defaults)
-    results = [
-        simulation.compare(small(config=config))["systems"] for config in (found.config, used)
-    ]
+    results = [simulation.run(small(config=config))["systems"] for config in (found.config, used)]
     assert results[0] == results[1]
 
 
@@ -77,20 +75,20 @@ def test_packaged_chips_can_be_run_and_say_what_they_are() -> None:
     chips = packaged()
     assert len(chips) >= 4
     assert all(chip.description and chip.description.endswith(".") for chip in chips)
-    results = simulation.compare(small(chips=chips, requests=100))
+    results = simulation.run(small(chips=chips, requests=100))
     assert {system["chip"] for system in results["systems"]} == {chip.name for chip in chips}
 
 
 def test_several_chips_have_the_results_of_each_alone() -> None:
     chips = {"one": {"accelerator.TCP.pes": 1}, "no TCP": {"accelerator.TCP.instances": 0}}
-    together = simulation.compare(small(chips=chips, config={"core.count": 8}))
+    together = simulation.run(small(chips=chips, config={"core.count": 8}))
     assert together["config"] == {"core.count": 8}
     assert together["chips"] == [
         {"name": "one", "config": {"pes.TCP": 1}},
         {"name": "no TCP", "config": {"instances.TCP": 0}},
     ]
     for name, config in chips.items():
-        alone = simulation.compare(small(config={"core.count": 8, **config}))
+        alone = simulation.run(small(config={"core.count": 8, **config}))
         assert "chips" not in alone
         found = [dict(system) for system in together["systems"] if system["chip"] == name]
         assert [system.pop("chip") for system in found] == [name, name]
@@ -111,8 +109,8 @@ def test_chips_are_a_mapping_or_a_list(chips: Any, tmp_path: Path) -> None:
         small(chips={"a": {"accelerator.pes": 4}, "b": {}})
     )
     file = tmp_path / "scenario.json"
-    simulation.write_experiment(experiment, file)
-    assert simulation.hashed(simulation.read_experiment(file)) == simulation.hashed(experiment)
+    simulation.write_scenario(experiment, file)
+    assert simulation.hashed(simulation.read_scenario(file)) == simulation.hashed(experiment)
 
 
 @pytest.mark.parametrize(
@@ -134,13 +132,13 @@ def test_bad_chips_are_refused(chips: Any, words: str) -> None:
 
 def test_tables_and_files_have_the_chip() -> None:
     chips = {"a": {}, "b": {"accelerator.TCP.instances": 0}}
-    comparison = Comparison.from_dict(simulation.compare(small(chips=chips)))
+    comparison = Comparison.from_dict(simulation.run(small(chips=chips)))
     assert comparison.chips == ["a", "b"]
     table = to_table(comparison)
     assert table.column("chip").to_pylist() == ["a", "b", "a", "b"]
     assert table.num_rows == 4
     assert [column.header for column in services_table(comparison).columns][:2] == ["", "Chip"]
-    alone = Comparison.from_dict(simulation.compare(small()))
+    alone = Comparison.from_dict(simulation.run(small()))
     assert "chip" not in to_table(alone).column_names
     assert [column.header for column in services_table(alone).columns][:2] == ["", "Mean"]
 
@@ -233,9 +231,9 @@ def test_area_and_power_follow_the_chip(tmp_path: Path) -> None:
 
 def test_energy_is_that_of_the_chip() -> None:
     chips = {"a": {}, "b": {"accelerator.pes": 16}}
-    together = simulation.compare(small(chips=chips))
+    together = simulation.run(small(chips=chips))
     for name, config in chips.items():
-        alone = models.energy(simulation.compare(small(config=config)), "accelflow")
+        alone = models.energy(simulation.run(small(config=config)), "accelflow")
         found = models.energy(together, "accelflow", chip=name)
         assert found.pop("chip") == name
         assert found == alone

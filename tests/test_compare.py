@@ -42,9 +42,9 @@ def recording() -> str:
     return measure()
 
 
-def small(**changes: Any) -> simulation.Experiment:
+def small(**changes: Any) -> simulation.Scenario:
     profile = {} if "recording" in changes else {"profile": "paper"}
-    return simulation.Experiment(**{"requests": 400, **profile, **changes})
+    return simulation.Scenario(**{"requests": 400, **profile, **changes})
 
 
 def test_json_is_byte_identical_for_a_seed_on_any_number_of_threads(tmp_path: Path) -> None:
@@ -83,9 +83,7 @@ def test_files_hold_what_was_printed(tmp_path: Path) -> None:
     assert (out / "compare-socialnetwork.json").read_text() == done.stdout
     table = pq.read_table(out / "compare-socialnetwork.parquet")
     assert table.num_rows == 48
-    assert {"service", "orchestrator", "latency_p99_us", "throughput_rps"} <= set(
-        table.column_names
-    )
+    assert {"service", "system", "p99_us", "throughput_rps"} <= set(table.column_names)
     assert (out / "compare-socialnetwork.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "compare-socialnetwork.svg").read_text()[:1000]
 
@@ -138,7 +136,7 @@ def test_costs_that_are_not_known_well_are_doubted_wherever_they_are_used(
     found = calibration_of(recording)
     assert found is not None
     assert (found.rounds, len(found.doubts)) == (3, len(says))
-    results = simulation.compare(small(recording=recording, services=["CPost"]))
+    results = simulation.run(small(recording=recording, services=["CPost"]))
     assert results["calibration"]["doubts"] == found.doubts
     file = tmp_path / "recording.json"
     file.write_text(recording)
@@ -167,7 +165,7 @@ def test_a_calibration_keeps_its_rounds(recording: str) -> None:
     for service in old["services"]:
         del service["calibration"]
     assert calibration_of(json.dumps(old)) is None
-    assert simulation.compare(small(recording=json.dumps(old)))["calibration"] is None
+    assert simulation.run(small(recording=json.dumps(old)))["calibration"] is None
 
 
 def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> None:
@@ -181,8 +179,8 @@ def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> No
 def test_the_defaults_of_python_and_of_the_command_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fields = {one.name for one in dataclasses.fields(simulation.Experiment)}
-    default = simulation.Experiment()
+    fields = {one.name for one in dataclasses.fields(simulation.Scenario)}
+    default = simulation.Scenario()
     with compare_command.make_context("compare", ["socialnetwork"]) as context:
         chosen = {name: value for name, value in context.params.items() if name in fields}
     assert {"profile", "placement", "slo_factor", "seed", "requests", "remote"} <= set(chosen)
@@ -193,7 +191,7 @@ def test_the_defaults_of_python_and_of_the_command_are_the_same(
     fewer = ("--orchestrator", "accelflow", "--requests", "200", "--json")
     done = run("compare", "socialnetwork", *fewer, "--out", str(tmp_path), cache=tmp_path)
     assert done.returncode == 0, done.stderr
-    ours = simulation.compare(simulation.Experiment(orchestrators=["accelflow"], requests=200))
+    ours = simulation.run(simulation.Scenario(orchestrators=["accelflow"], requests=200))
     assert to_json(Comparison.from_dict(ours)) == done.stdout
     assert ours["profile"] == "measured"
     assert ours["slo_factor"] == 5.0
@@ -218,7 +216,7 @@ def test_other_workloads_do_not_stand_beside_the_papers_figures(tmp_path: Path) 
 
 def test_some_services_of_a_recording_can_be_chosen(tmp_path: Path, recording: str) -> None:
     for service in ("CPost", "UniqId"):
-        results = simulation.compare(small(recording=recording, services=[service]))
+        results = simulation.run(small(recording=recording, services=[service]))
         found = {s["service"] for system in results["systems"] for s in system["services"]}
         assert found == {service}
     file = tmp_path / "recording.json"
@@ -251,16 +249,16 @@ def test_orchestrators_and_services_can_be_chosen(tmp_path: Path) -> None:
 
 def test_the_papers_spellings_are_understood() -> None:
     spelled = ["Non-acc", "cpu-centric", "RELIEF", "Cohort", "AccelFlow", "ideal"]
-    results = simulation.compare(small(orchestrators=spelled, services=["UniqId"]))
+    results = simulation.run(small(orchestrators=spelled, services=["UniqId"]))
     ids = [system["orchestrator"] for system in results["systems"]]
     assert ids == [name for name, _ in simulation.orchestrators()]
     with pytest.raises(InputError, match="'relief' is named twice"):
-        simulation.compare(small(orchestrators=["relief", "RELIEF"]))
+        simulation.run(small(orchestrators=["relief", "RELIEF"]))
 
 
 def test_the_ladder_can_be_chosen() -> None:
     ladder = ["RELIEF", "PerAccTypeQ", "Direct", "CntrFlow", "AccelFlow"]
-    results = simulation.compare(small(orchestrators=ladder, services=["Login"]))
+    results = simulation.run(small(orchestrators=ladder, services=["Login"]))
     found = Comparison.from_dict(results)
     assert [system.name for system in found.systems] == ladder
     means = [system.services[0].mean_us or 0.0 for system in found.systems]
@@ -271,9 +269,9 @@ def test_the_ladder_can_be_chosen() -> None:
 def test_orders_of_queues_have_names() -> None:
     scarce = {"accelerator.pes": 1.0}
     found = [
-        simulation.compare(
-            small(orchestrators=[system], config=scarce, policy=policy, slo_factor=5.0)
-        )["systems"][0]["services"]
+        simulation.run(small(orchestrators=[system], config=scarce, policy=policy, slo_factor=5.0))[
+            "systems"
+        ][0]["services"]
         for system, policy in [
             ("accelflow", "fifo"),
             ("accelflow", "deadline"),
@@ -285,7 +283,7 @@ def test_orders_of_queues_have_names() -> None:
     assert found[0] != found[1] != found[2] != found[0]
     assert found[3:] == found[1:3]
     with pytest.raises(InputError, match="edf"):
-        simulation.compare(small(policy="earliest"))
+        simulation.run(small(policy="earliest"))
 
 
 def test_measured_costs_are_kept_so_that_runs_can_be_repeated(tmp_path: Path) -> None:
@@ -324,8 +322,8 @@ def test_choices_have_names_in_files_commands_and_python(tmp_path: Path) -> None
     file.write_text("\n".join(lines))
     assert simulation.read_config(file) == numbers
     chosen = {"orchestrators": ["accelflow"], "services": ["UniqId"]}
-    by_name = simulation.compare(small(**chosen, config=named))
-    assert by_name == simulation.compare(small(**chosen, config=numbers))
+    by_name = simulation.run(small(**chosen, config=named))
+    assert by_name == simulation.run(small(**chosen, config=numbers))
     assert by_name["config"] == numbers
     settings = [part for key, name in named.items() for part in ("--set", f"{key}={name}")]
     services = ("--orchestrator", "accelflow", "--service", "UniqId", "--json")
@@ -385,15 +383,15 @@ def test_a_configuration_changes_the_server(tmp_path: Path) -> None:
     config = simulation.read_config(file)
     assert config == {"network.notification_cycles": 80000, "speedup.TCP": 1}
     chosen = {"orchestrators": ["accelflow"], "services": ["UniqId"]}
-    base = simulation.compare(small(**chosen))
-    slow = simulation.compare(small(**chosen, config=config))
+    base = simulation.run(small(**chosen))
+    slow = simulation.run(small(**chosen, config=config))
     mean = [r["systems"][0]["services"][0]["mean_us"] for r in (base, slow)]
     assert mean[1] > mean[0] + 33, "one notification of 33 us is on the path"
     assert slow["config"] == config
 
 
 def test_more_load_than_the_server_can_hold_is_called_saturated() -> None:
-    results = simulation.compare(
+    results = simulation.run(
         small(orchestrators=["non_acc"], rate_rps=200_000.0, requests=2_000, arrivals="poisson")
     )
     (system,) = results["systems"]
@@ -403,7 +401,7 @@ def test_more_load_than_the_server_can_hold_is_called_saturated() -> None:
 @pytest.mark.parametrize("recording", ["", "{}", "[]", '{"format": "accelflow-recording"}', "\0"])
 def test_a_broken_recording_is_refused(recording: str) -> None:
     with pytest.raises(AccelflowError):
-        simulation.compare(small(recording=recording))
+        simulation.run(small(recording=recording))
 
 
 def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
@@ -493,7 +491,7 @@ def test_what_tcp_costs_a_core_scales_the_papers_profile(tmp_path: Path) -> None
 
 
 def shaped(**shaping: Any) -> dict[str, dict[str, Any]]:
-    results = simulation.compare(
+    results = simulation.run(
         small(
             orchestrators=["accelflow"],
             services=["UniqId", "Login"],
@@ -540,7 +538,7 @@ def test_a_tenant_can_be_shaped_in_traces_and_bytes() -> None:
     assert p99[0] == p99[1]
     assert p99[2] == p99[3] > 10 * p99[0]
     assert p99[4] == p99[5] > 10 * p99[0]
-    results = simulation.compare(small(tenants={"UniqId": 1}, shaping={1: few}))
+    results = simulation.run(small(tenants={"UniqId": 1}, shaping={1: few}))
     registers = {"refill": 65_536, "bucket": 131_072, "interval": 250}
     assert results["shaping"]["1"]["unit"] == "operations"
     assert results["shaping"]["1"]["also"] == {"unit": "bytes", **registers}
@@ -550,9 +548,9 @@ def test_a_tenant_can_be_shaped_in_traces_and_bytes() -> None:
 def test_a_shaper_has_a_limit_of_each_unit_at_most(count: int) -> None:
     limiter = arcus.RateLimiter(refill=1, bucket=1, interval=250, unit="operations")
     with pytest.raises(InputError, match=r"shaping\[1\] = .*: must be a list of one limit, or"):
-        simulation.compare(small(shaping={1: [limiter] * count}))
+        simulation.run(small(shaping={1: [limiter] * count}))
     with pytest.raises(InputError, match=r"shaping\[1\] = 5: must be a list of one limit"):
-        simulation.compare(small(shaping={1: 5}))  # type: ignore[dict-item]
+        simulation.run(small(shaping={1: 5}))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -569,4 +567,4 @@ def test_shapers_that_cannot_be_are_refused(
 ) -> None:
     limiter = arcus.RateLimiter(**{"refill": 1, "bucket": 1, "interval": 250, **changes})
     with pytest.raises(InputError, match=words):
-        simulation.compare(small(shaping={tenant: limiter}))
+        simulation.run(small(shaping={tenant: limiter}))

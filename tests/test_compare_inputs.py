@@ -1,4 +1,4 @@
-"""What `accelflow compare` and `simulation.compare` refuse, and how they say so."""
+"""What `accelflow compare` and `simulation.run` refuse, and how they say so."""
 
 import subprocess
 import sys
@@ -23,8 +23,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def small(**changes: Any) -> simulation.Experiment:
-    return simulation.Experiment(**{"requests": 400, "profile": "paper", **changes})
+def small(**changes: Any) -> simulation.Scenario:
+    return simulation.Scenario(**{"requests": 400, "profile": "paper", **changes})
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_values_of_the_wrong_kind_are_input_errors_that_name_them(
     changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        simulation.compare(small(**changes))
+        simulation.run(small(**changes))
     assert words in str(caught.value)
 
 
 def test_threads_and_experiments_of_the_wrong_kind_are_input_errors() -> None:
     with pytest.raises(InputError, match="threads = 'all': must be a whole number"):
-        simulation.compare(small(), threads="all")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'socialnetwork': must be an Experiment"):
-        simulation.compare("socialnetwork")  # type: ignore[arg-type]
+        simulation.run(small(), threads="all")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'socialnetwork': must be a Scenario"):
+        simulation.run("socialnetwork")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_bounds_of_elements_hold_of_the_simulator() -> None:
     definition = load("fig12")
     high = definition.points[-1]
     wanted = Scenario().experiment("accelflow", definition.setup, high, 600, 1)
-    used = simulation.compare(wanted, threads=1)["systems"][0]["services"][0]
+    used = simulation.run(wanted, threads=1)["systems"][0]["services"][0]
     busy = used["accelerator_utilization"]
     tcp = busy["TCP"]
     assert tcp > 0.1

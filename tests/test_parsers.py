@@ -33,8 +33,8 @@ class Reader(NamedTuple):
 NINE_LINES = "C=2e9\na=0.15\nn=1000\no0=0\nQ=0\nL=200\no1=0\nA=8\nThreading=Sync\n"
 
 COMPARED = json.dumps(
-    simulation.compare(
-        simulation.Experiment(
+    simulation.run(
+        simulation.Scenario(
             profile="paper", services=("UniqId",), orchestrators=("accelflow",), requests=100
         )
     )

@@ -241,7 +241,7 @@ def test_service_that_completed_nothing(made_up_results: dict[str, Any], tmp_pat
     assert " Non-acc          -      -      -      -" in printed(comparison)
     write_plots(comparison, tmp_path / "plot")
     write_parquet(comparison, tmp_path / "results.parquet")
-    assert pq.read_table(tmp_path / "results.parquet")["latency_p99_us"][0].as_py() is None
+    assert pq.read_table(tmp_path / "results.parquet")["p99_us"][0].as_py() is None
 
 
 def test_systems_stand_in_the_papers_order(made_up_results: dict[str, Any]) -> None:
@@ -269,14 +269,14 @@ def test_parquet_has_a_row_for_each_pair_and_units_in_names(
     table = pq.read_table(tmp_path / "results.parquet")
     assert table.num_rows == 6 * 8
     rows = table.to_pylist()
-    (row,) = [r for r in rows if (r["orchestrator"], r["service"]) == ("relief", "CPost")]
-    assert row["latency_mean_us"] == 87 * 6.0
+    (row,) = [r for r in rows if (r["system"], r["service"]) == ("relief", "CPost")]
+    assert row["mean_us"] == 87 * 6.0
     assert row["tcp_utilization_ratio"] == 0.3
     assert row["fallback_overflow_full_count"] == 3
     assert row["saturated_queue"] == "manager"
     assert row["dispatcher_mean_instructions"] is None
     units = ("_us", "_rps", "_ratio", "_count", "_instructions")
-    labels = {"workload", "profile", "seed", "orchestrator", "service", "saturated_queue"}
+    labels = {"workload", "profile", "seed", "system", "service", "saturated_queue"}
     assert all(name in labels or name.endswith(units) for name in table.column_names)
     run = json.loads(table.schema.metadata[b"accelflow"])
     assert run["arrivals"]["burst_factor"] == 1.7
@@ -290,7 +290,7 @@ def test_parquet_has_what_json_has(made_up_results: dict[str, Any], tmp_path: Pa
     service |= {"timed_out": 4, "deadlines": 50, "deadlines_missed": 6}
     write_parquet(Comparison.from_dict(made_up_results), tmp_path / "results.parquet")
     rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
-    (row,) = [r for r in rows if (r["orchestrator"], r["service"]) == ("relief", "CPost")]
+    (row,) = [r for r in rows if (r["system"], r["service"]) == ("relief", "CPost")]
     assert (row["spent_cpu_us"], row["spent_queueing_us"]) == (100.0, 422.0)
     assert (row["slo_us"], row["slo_requests_count"], row["slo_missed_count"]) == (
         500.0,
@@ -302,7 +302,7 @@ def test_parquet_has_what_json_has(made_up_results: dict[str, Any], tmp_path: Pa
         50,
         6,
     )
-    (other,) = [r for r in rows if (r["orchestrator"], r["service"]) == ("relief", "ReadH")]
+    (other,) = [r for r in rows if (r["system"], r["service"]) == ("relief", "ReadH")]
     assert (other["spent_cpu_us"], other["slo_us"], other["slo_requests_count"]) == (None, None, 0)
 
 

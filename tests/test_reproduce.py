@@ -181,7 +181,7 @@ def test_the_experiments_at_production_load_have_the_rates_of_alibabas_services(
     one = lib.Scenario(arrivals="poisson").experiment(
         "accelflow", setup, lib.load("fig11").points[0], 300, 1
     )
-    rows = simulation.compare(one, threads=1)["systems"][0]["services"]
+    rows = simulation.run(one, threads=1)["systems"][0]["services"]
     rates = {row["service"]: row["offered_rps"] for row in rows}
     assert sum(rates.values()) / len(rates) == pytest.approx(13_400.0, rel=0.1)
     assert rates["Follow"] > 3.0 * rates["CUrls"]
@@ -393,7 +393,7 @@ def test_what_the_engine_says_of_accelerators() -> None:
     point = definition.points[0]
     for system in ("accelflow", "non_acc"):
         one = lib.Scenario().experiment(system, definition.setup, point, 100, 1)
-        row = simulation.compare(one, threads=1)["systems"][0]["services"][0]
+        row = simulation.run(one, threads=1)["systems"][0]["services"][0]
         used, busy = row["accelerator_utilization"], row["accelerator_any_busy"]
         assert all(used[name] <= busy[name] <= min(1.0, 8 * used[name] + 1e-9) for name in used)
         assert (max(busy.values()) > 0) is (system == "accelflow")
@@ -412,22 +412,22 @@ def test_a_simulation_is_run_once_whoever_asks_for_it() -> None:
 
 
 def test_everything_that_matters_is_in_the_identity() -> None:
-    base = simulation.Experiment(orchestrators=("relief",))
+    base = simulation.Scenario(orchestrators=("relief",))
     others = [
-        simulation.Experiment(orchestrators=("relief",), seed=2),
-        simulation.Experiment(orchestrators=("ideal",)),
-        simulation.Experiment(orchestrators=("relief",), config={"accelerator.pes": 4.0}),
-        simulation.Experiment(orchestrators=("relief",), by_rate=True),
+        simulation.Scenario(orchestrators=("relief",), seed=2),
+        simulation.Scenario(orchestrators=("ideal",)),
+        simulation.Scenario(orchestrators=("relief",), config={"accelerator.pes": 4.0}),
+        simulation.Scenario(orchestrators=("relief",), by_rate=True),
     ]
     assert len({identity(one) for one in (base, *others)}) == 5
-    default = simulation.Experiment(orchestrators=("relief",), config={"accelerator.pes": 8.0})
+    default = simulation.Scenario(orchestrators=("relief",), config={"accelerator.pes": 8.0})
     assert identity(base) == identity(default)
-    assert identity(base) == identity(simulation.Experiment(orchestrators=["relief"]))
+    assert identity(base) == identity(simulation.Scenario(orchestrators=["relief"]))
 
 
 def test_a_failure_ends_the_run() -> None:
     def plan() -> Any:
-        yield [simulation.Experiment(orchestrators=("relief",), sizes="none", requests=100)]
+        yield [simulation.Scenario(orchestrators=("relief",), sizes="none", requests=100)]
 
     with pytest.raises(InputError, match="sizes = 'none': must be socialnetwork"):
         run_plans({"broken": plan()}, Runner(2))
@@ -439,7 +439,7 @@ def test_a_search_ends_at_the_last_rate_that_is_met() -> None:
     text = text[: text.index("[[row]]")] + "[slo]\nfactor = 5\nlow_rps = 100\nhigh_rps = 10000\n"
     definition = lib.parse("search", text.replace('"UniqId", ', ""))
 
-    def answer(one: simulation.Experiment) -> dict[str, Any]:
+    def answer(one: simulation.Scenario) -> dict[str, Any]:
         late = one.rate_rps > 2500
         row = {"service": "StoreP", "mean_us": 10.0, "p99_us": 51.0 if late else 50.0}
         return {"StoreP": {**row, "saturated": None}}

@@ -101,25 +101,25 @@ def test_p999_needs_a_hundred_responses_beyond_it() -> None:
 
 
 def test_the_engines_tail_is_that_of_its_percentiles() -> None:
-    experiment = simulation.Experiment(
+    experiment = simulation.Scenario(
         orchestrators=("accelflow",),
         services=("UniqId",),
         profile="paper",
         rates="equal",
         requests=2_000,
     )
-    (row,) = simulation.compare(experiment, threads=1, tail_share=0.1)["systems"][0]["services"]
+    (row,) = simulation.run(experiment, threads=1, tail_share=0.1)["systems"][0]["services"]
     assert len(row["tail_us"]) == 180
     assert pooled("p99_us", [row]) == row["p99_us"] == row["tail_us"][18]
-    (row,) = simulation.compare(experiment, threads=1)["systems"][0]["services"]
+    (row,) = simulation.run(experiment, threads=1)["systems"][0]["services"]
     assert "tail_us" not in row
     with pytest.raises(InputError, match=r"tail_share = 1.5: must be a number from 0 to 1"):
-        simulation.compare(experiment, tail_share=1.5)
+        simulation.run(experiment, tail_share=1.5)
 
 
 def test_services_count_the_requests_of_the_same_time() -> None:
     """At Alibaba's rates the fastest has 4.8 times the requests of the slowest."""
-    experiment = simulation.Experiment(
+    experiment = simulation.Scenario(
         orchestrators=("accelflow",),
         services=("Follow", "CUrls"),
         profile="paper",
@@ -128,7 +128,7 @@ def test_services_count_the_requests_of_the_same_time() -> None:
         requests=1_000,
         by_rate=True,
     )
-    follow, curls = simulation.compare(experiment, threads=1)["systems"][0]["services"]
+    follow, curls = simulation.run(experiment, threads=1)["systems"][0]["services"]
     assert follow["completed"] / curls["completed"] == pytest.approx(4.77, rel=0.02)
     # Both began and ended together: nobody had to go on for long with what does not count.
     assert follow["responded"] == pytest.approx(follow["completed"] / 0.9, rel=0.1)
@@ -160,10 +160,10 @@ def test_lengths_are_a_ladder() -> None:
 
 
 def answered(
-    plan: Any, latencies: Callable[[simulation.Experiment], list[float]]
-) -> tuple[dict[tuple[str, str], Any], list[simulation.Experiment]]:
+    plan: Any, latencies: Callable[[simulation.Scenario], list[float]]
+) -> tuple[dict[tuple[str, str], Any], list[simulation.Scenario]]:
     """The cells of a plan whose simulations are made up, and all that it asked for."""
-    asked: list[simulation.Experiment] = []
+    asked: list[simulation.Scenario] = []
     wanted = next(plan)
     while True:
         asked += wanted
@@ -182,7 +182,7 @@ def answered(
             return ended.value, asked
 
 
-def noisy(one: simulation.Experiment, spread: float) -> list[float]:
+def noisy(one: simulation.Scenario, spread: float) -> list[float]:
     """Responses that are as long as others or not from seed to seed, the less the longer it is."""
     own = (-1.2, 0.3, 1.1, -0.6, 0.4)[one.seed - 1] * spread * math.sqrt(1_000 / one.requests)
     count = one.requests - one.warmup_requests

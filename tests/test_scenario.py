@@ -10,7 +10,7 @@ import pytest
 from accelflow import arcus, simulation
 from accelflow.cli import main
 from accelflow.errors import InputError
-from accelflow.simulation import Experiment
+from accelflow.simulation import Scenario
 from conftest import ROOT
 
 SCHEMA = json.loads(simulation.scenario_schema())
@@ -37,10 +37,10 @@ interval = 250
 """
 
 
-def small() -> Experiment:
+def small() -> Scenario:
     """The experiment that SMALL describes."""
     limiter = arcus.RateLimiter(unit="operations", refill=1, bucket=4, interval=250)
-    return Experiment(
+    return Scenario(
         profile="paper",
         orchestrators=["AccelFlow"],
         services=["UniqId", "Login"],
@@ -67,11 +67,11 @@ def test_the_committed_schema_is_the_engines(capsys: pytest.CaptureFixture[str])
 
 
 def test_experiments_have_the_fields_of_a_scenario() -> None:
-    ours = {one.name for one in fields(Experiment)}
+    ours = {one.name for one in fields(Scenario)}
     assert ours == PROPERTIES.keys() - {"schema", "$schema"}
 
 
-@pytest.mark.parametrize("one", fields(Experiment), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", fields(Scenario), ids=lambda one: one.name)
 def test_defaults_of_experiments_are_those_of_a_scenario(one: Any) -> None:
     default = one.default if one.default is not MISSING else one.default_factory()
     written = list(default) if isinstance(default, tuple) else default
@@ -99,40 +99,40 @@ def test_choices_are_those_of_the_schema() -> None:
 @pytest.mark.parametrize(
     "experiment",
     [
-        Experiment(),
+        Scenario(),
         small(),
-        Experiment(workload="serverless", slo_factor=None, seed=2**64 - 1, by_rate=True),
-        Experiment(recording="a text", rate_rps=1234.5678901234567, policy="edf"),
+        Scenario(workload="serverless", slo_factor=None, seed=2**64 - 1, by_rate=True),
+        Scenario(recording="a text", rate_rps=1234.5678901234567, policy="edf"),
     ],
 )
-def test_a_written_experiment_is_read_as_it_was(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_written_experiment_is_read_as_it_was(experiment: Scenario, tmp_path: Path) -> None:
     path = tmp_path / "scenario.json"
-    simulation.write_experiment(experiment, path)
-    read = simulation.read_experiment(path)
+    simulation.write_scenario(experiment, path)
+    read = simulation.read_scenario(path)
     assert simulation.hashed(read) == simulation.hashed(experiment)
     again = tmp_path / "again.json"
-    simulation.write_experiment(read, again)
+    simulation.write_scenario(read, again)
     assert again.read_text() == path.read_text()
     assert json.loads(path.read_text())["schema"] == "accelflow.scenario/1"
 
 
 def test_hashes_tell_experiments_apart_and_not_their_spellings() -> None:
-    base = simulation.hashed(Experiment(profile="paper"))
-    assert base == simulation.hashed(Experiment(profile="paper", rates="alibaba", by_rate=True))
-    assert base == simulation.hashed(Experiment(profile="paper", config={"accelerator.pes": 8}))
-    assert base == simulation.hashed(Experiment(profile="paper", tenants={"UniqId": 0}))
-    assert base == simulation.hashed(Experiment(profile="paper", priorities={"UniqId": 0}))
-    assert base != simulation.hashed(Experiment(profile="paper", tenants={"UniqId": 1}))
-    assert base != simulation.hashed(Experiment(profile="paper", seed=2))
+    base = simulation.hashed(Scenario(profile="paper"))
+    assert base == simulation.hashed(Scenario(profile="paper", rates="alibaba", by_rate=True))
+    assert base == simulation.hashed(Scenario(profile="paper", config={"accelerator.pes": 8}))
+    assert base == simulation.hashed(Scenario(profile="paper", tenants={"UniqId": 0}))
+    assert base == simulation.hashed(Scenario(profile="paper", priorities={"UniqId": 0}))
+    assert base != simulation.hashed(Scenario(profile="paper", tenants={"UniqId": 1}))
+    assert base != simulation.hashed(Scenario(profile="paper", seed=2))
     assert len(base) == 64
     with pytest.raises(InputError, match="seed = -1: must be a whole number"):
-        simulation.hashed(Experiment(seed=-1))
+        simulation.hashed(Scenario(seed=-1))
 
 
 def test_a_scenario_is_run_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
-    assert simulation.hashed(simulation.read_experiment(file)) == simulation.hashed(small())
+    assert simulation.hashed(simulation.read_scenario(file)) == simulation.hashed(small())
     saved = tmp_path / "saved.json"
     out = ("--json", "--out", str(tmp_path))
     code, first, messages = invoke(
@@ -179,7 +179,7 @@ def test_a_scenario_may_begin_with_a_byte_order_mark_and_nest_its_parameters(
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    flat, *others = [simulation.read_experiment(tmp_path / name) for name in texts]
+    flat, *others = [simulation.read_scenario(tmp_path / name) for name in texts]
     assert flat.config == {"core.count": 4, "accelerator.pes": 2}
     assert others == [flat, flat]
 
@@ -212,16 +212,16 @@ def test_files_that_are_no_scenarios_are_refused_by_name(
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InputError) as refused:
-        simulation.read_experiment(path)
+        simulation.read_scenario(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert words in str(refused.value)
 
 
 def test_a_missing_file_and_a_closed_place_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.json: No such file or directory"):
-        simulation.read_experiment(tmp_path / "none.json")
+        simulation.read_scenario(tmp_path / "none.json")
     with pytest.raises(InputError, match=r"/dev/null/x\.json"):
-        simulation.write_experiment(Experiment(), "/dev/null/x.json")
+        simulation.write_scenario(Scenario(), "/dev/null/x.json")
     with pytest.raises(InputError, match=r"x\.toml: must not end in \.toml"):
-        simulation.write_experiment(Experiment(), tmp_path / "x.toml")
+        simulation.write_scenario(Scenario(), tmp_path / "x.toml")
     assert not (tmp_path / "x.toml").exists()

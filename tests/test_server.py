@@ -257,8 +257,8 @@ def test_a_recording_of_live_requests_is_simulated(certificate: tuple[Path, Path
     assert steps == ["TCP", "Decr", "RPC", "Dser", "LdB"]
     assert [step["trace"] for step in sent["chains"][0]["steps"]] == ["T2"] * 4
     assert handler["cpu"]["app_ns"] > 0
-    results = simulation.compare(
-        simulation.Experiment(services=["UniqId"], recording=recording, requests=200)
+    results = simulation.run(
+        simulation.Scenario(services=["UniqId"], recording=recording, requests=200)
     )
     assert results["schema"] == "accelflow.compare/1"
 

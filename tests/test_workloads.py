@@ -19,13 +19,13 @@ BRANCHING = {
 }
 
 
-def small(workload: str, **changes: Any) -> simulation.Experiment:
+def small(workload: str, **changes: Any) -> simulation.Scenario:
     settings: dict[str, Any] = {
         "orchestrators": ["accelflow", "relief"],
         "requests": 200,
         "profile": "paper",
     }
-    return simulation.Experiment(workload=workload, **{**settings, **changes})
+    return simulation.Scenario(workload=workload, **{**settings, **changes})
 
 
 def invoke(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -63,8 +63,8 @@ def test_the_services_of_a_workload_are_listed(capsys: pytest.CaptureFixture[str
 def test_every_workload_is_simulated_with_drawn_facts_and_waits(workload: str) -> None:
     rate = 400.0 if workload == "serverless" else 2_000.0
     experiment = small(workload, facts="drawn", remote="short_drawn", rate_rps=rate)
-    once = simulation.compare(experiment, threads=1)
-    assert once == simulation.compare(experiment, threads=2)
+    once = simulation.run(experiment, threads=1)
+    assert once == simulation.run(experiment, threads=2)
     accelflow, relief = (once["systems"][index]["services"] for index in (0, 1))
     assert [row["service"] for row in accelflow] == simulation.services(workload)
     assert all(row["completed"] >= 180 for row in [*accelflow, *relief])
@@ -73,7 +73,7 @@ def test_every_workload_is_simulated_with_drawn_facts_and_waits(workload: str) -
 def test_errors_are_counted_and_only_where_facts_are_drawn() -> None:
     certain = {"facts.rpc_exception": 1.0}
     for facts, share in (("common", 0.0), ("drawn", 1.0)):
-        found = simulation.compare(
+        found = simulation.run(
             small("socialnetwork", services=["CPost"], rates="equal", facts=facts, config=certain)
         )
         (row,) = found["systems"][0]["services"]
@@ -82,7 +82,7 @@ def test_errors_are_counted_and_only_where_facts_are_drawn() -> None:
 
 
 def test_alibabas_rates_keep_the_mean_and_give_each_service_its_own() -> None:
-    found = simulation.compare(
+    found = simulation.run(
         small("socialnetwork", rates="alibaba", orchestrators=["ideal"], requests=4_000)
     )
     offered = {row["service"]: row["offered_rps"] for row in found["systems"][0]["services"]}
@@ -93,9 +93,9 @@ def test_alibabas_rates_keep_the_mean_and_give_each_service_its_own() -> None:
 
 
 def test_serverless_functions_have_a_rate_of_their_own() -> None:
-    assert simulation.Experiment(workload="serverless").mean_rate_rps == 800.0
-    assert simulation.Experiment().mean_rate_rps == 13_400.0
-    assert simulation.Experiment(workload="serverless", rate_rps=5.0).mean_rate_rps == 5.0
+    assert simulation.Scenario(workload="serverless").mean_rate_rps == 800.0
+    assert simulation.Scenario().mean_rate_rps == 13_400.0
+    assert simulation.Scenario(workload="serverless", rate_rps=5.0).mean_rate_rps == 5.0
 
 
 @pytest.mark.parametrize(

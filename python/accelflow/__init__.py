@@ -1,8 +1,9 @@
 """accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax.
 
-This module has the names for service developers: traces, `run_trace`, servers and clients.
-`accelflow.simulation` compares orchestrators, `accelflow.calibration` records costs, and
-`accelflow.report` writes results.
+This module has the names that most programs need. `compare` and `simulate` answer what a workload
+gains, from a `Scenario` and on a `Chip`; traces, `run_trace`, servers and clients are for service
+developers. `accelflow.simulation` knows what can be asked, `accelflow.calibration` records costs,
+and `accelflow.report` writes results.
 """
 
 import importlib
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from accelflow import _native
 
 if TYPE_CHECKING:
+    from accelflow.chips import Chip
     from accelflow.client import Cancel, Client, GrpcClient, HttpClient
+    from accelflow.comparing import compare, simulate
     from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
     from accelflow.operations import Fault, Pools, Steering, Telemetry
     from accelflow.requests import Request, within_request
+    from accelflow.scenario import Scenario
     from accelflow.server import Server
     from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
     from accelflow.tenants import Shaping, Tenant
@@ -39,6 +43,7 @@ __all__ = [
     "AccelflowError",
     "CallError",
     "Cancel",
+    "Chip",
     "Client",
     "DeclaredError",
     "Execution",
@@ -50,6 +55,7 @@ __all__ = [
     "Observability",
     "Pools",
     "Request",
+    "Scenario",
     "Server",
     "Shaping",
     "Steering",
@@ -62,6 +68,7 @@ __all__ = [
     "TraceWarning",
     "__version__",
     "branch",
+    "compare",
     "fork",
     "join",
     "load",
@@ -69,6 +76,7 @@ __all__ = [
     "run_trace",
     "save",
     "seq",
+    "simulate",
     "tail",
     "templates",
     "trans",
@@ -81,7 +89,9 @@ __version__: str = _native.version()
 #: The module of each name. Names are imported on first use: servers and clients need asyncio, which
 #: is slow to load, and most commands need neither.
 _PLACES: Final = {
+    "accelflow.chips": ("Chip",),
     "accelflow.client": ("Cancel", "Client", "GrpcClient", "HttpClient"),
+    "accelflow.comparing": ("compare", "simulate"),
     "accelflow.errors": (
         "AccelflowError",
         "CallError",
@@ -91,6 +101,7 @@ _PLACES: Final = {
     ),
     "accelflow.operations": ("Fault", "Pools", "Steering", "Telemetry"),
     "accelflow.requests": ("Request", "within_request"),
+    "accelflow.scenario": ("Scenario",),
     "accelflow.server": ("Server",),
     "accelflow.settings": ("Execution", "Limits", "Observability", "Timeouts", "Tls"),
     "accelflow.tenants": ("Shaping", "Tenant"),

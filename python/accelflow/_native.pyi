@@ -64,6 +64,7 @@ __all__ = [
     "relief_suite",
     "scenario_allowed",
     "scenario_check",
+    "scenario_check_samples",
     "scenario_choices",
     "scenario_demands",
     "scenario_hash",
@@ -782,6 +783,12 @@ def scenario_check(document: str, recording: str | None = None) -> str:
     """
 
 def scenario_demands(document: str, recording: str | None = None) -> str: ...
+def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
+    """Check that so many runs of a scenario may keep up to `samples` requests of each service.
+
+    Raises AccelflowError if they may not.
+    """
+
 def scenario_hash(document: str, recording: str | None = None) -> str:
     """The stable hash of a scenario (JSON): 64 hexadecimal digits.
 
@@ -790,15 +797,15 @@ def scenario_hash(document: str, recording: str | None = None) -> str:
 
 def scenario_run(
     document: str,
-    recording: str | None = None,
-    *,
-    threads: int,
-    tail_share: float = 0.0,
+    recording: str | None,
+    options: tuple[int, float, int],
     progress: Callable[[int, int], object] | None = None,
-) -> str:
-    """Simulate a scenario and return what it finds; both are JSON.
+) -> tuple[str, list[tuple[str, str, list[tuple[str, bytes]]]]]:
+    """Simulate a scenario (JSON) and return what it finds (JSON), and samples.
 
-    Use `accelflow.simulation.compare`. Raises AccelflowError for what cannot be simulated.
+    `options` are threads, the share of the tail, and the most samples of a service. Samples are
+    orchestrator, service, and columns of 8-byte values by name. Use `accelflow.simulation.run`.
+    Raises AccelflowError for what cannot be simulated.
     """
 
 def scenario_schema() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,7 +12,10 @@ from accelflow import _native
 from accelflow.calibration import calibrated, calibration_of
 from accelflow.chips import read_config
 from accelflow.errors import AccelflowError, InputError, positive_number, whole_number
-from accelflow.experiment import (
+from accelflow.parameters import Choice, Parameter, configured, parameters, settings
+from accelflow.report.results import SCHEMA
+from accelflow.report.samples import Sampled
+from accelflow.scenario import (
     ARRIVALS,
     ASSUMED_TCP_COST_NS,
     FACTS,
@@ -26,16 +29,14 @@ from accelflow.experiment import (
     SERVERLESS_RATE_RPS,
     SIZES,
     WORKLOADS,
-    Experiment,
+    Scenario,
     document,
     hashed,
-    read_experiment,
+    read_scenario,
     resolved,
     scenario_schema,
-    write_experiment,
+    write_scenario,
 )
-from accelflow.parameters import Choice, Parameter, configured, parameters, settings
-from accelflow.report.results import SCHEMA
 
 __all__ = [
     "ARRIVALS",
@@ -52,12 +53,13 @@ __all__ = [
     "SIZES",
     "WORKLOADS",
     "Choice",
-    "Experiment",
     "Parameter",
+    "Scenario",
     "Workload",
     "check",
-    "compare",
+    "check_samples",
     "configured",
+    "costed",
     "dwell_s",
     "hashed",
     "orchestrators",
@@ -65,7 +67,9 @@ __all__ = [
     "payloads",
     "profile_parameters",
     "read_config",
-    "read_experiment",
+    "read_scenario",
+    "run",
+    "run_sampled",
     "scenario_schema",
     "service",
     "service_breakdown",
@@ -75,7 +79,7 @@ __all__ = [
     "systems",
     "timeouts",
     "workloads",
-    "write_experiment",
+    "write_scenario",
 ]
 
 MAX_THREADS: Final = 4_096
@@ -94,20 +98,20 @@ class Workload:
     paper_branching_share: float | None
 
 
-def check(experiment: Experiment, threads: int = 1) -> None:
-    """Raise InputError for the first value of `experiment` that is not allowed."""
-    resolved(experiment)
+def check(scenario: Scenario, threads: int = 1) -> None:
+    """Raise InputError for the first value of `scenario` that is not allowed."""
+    resolved(scenario)
     whole_number("threads", threads, 1, MAX_THREADS)
 
 
-def compare(
-    experiment: Experiment,
+def run(
+    scenario: Scenario,
     *,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     tail_share: float = 0.0,
 ) -> dict[str, Any]:
-    """Simulate `experiment` and return the results, an object of schema ``accelflow.compare/1``.
+    """Simulate `scenario` and return the results, an object of schema ``accelflow.compare/1``.
 
     `threads` (default: one a core) does not influence the results. `progress` is called with the
     number of requests that have ended and of all, over all simulations. With `tail_share`, from 0
@@ -117,36 +121,70 @@ def compare(
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
     cannot be simulated.
     """
-    threads = threads if threads is not None else os.cpu_count() or 1
-    check(experiment, threads)
     number = isinstance(tail_share, int | float) and not isinstance(tail_share, bool)
     if not number or not 0.0 <= tail_share <= 1.0:
         raise InputError(f"tail_share = {tail_share!r}: must be a number from 0 to 1")
+    return run_sampled(scenario, threads=threads, progress=progress, tail_share=tail_share)[0]
+
+
+def run_sampled(
+    scenario: Scenario,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    tail_share: float = 0.0,
+    samples: int = 0,
+) -> tuple[dict[str, Any], list[Sampled]]:
+    """Do as :func:`run`, and return the results and up to `samples` requests of each service."""
+    threads = threads if threads is not None else os.cpu_count() or 1
+    check(scenario, threads)
     if progress is not None and not callable(progress):
         raise InputError(f"progress = {progress!r}: must be a function or None")
-    if experiment.recording is None and experiment.costs == "measured":
-        experiment = replace(experiment, recording=calibrated()[0], profile="measured")
-    asked = resolved(experiment)
-    text = _native.scenario_run(
-        document(experiment),
-        experiment.recording,
-        threads=threads,
-        tail_share=tail_share,
-        progress=progress,
+    scenario = costed(scenario)
+    asked = resolved(scenario)
+    text, found = _native.scenario_run(
+        document(scenario), scenario.recording, (threads, tail_share, samples), progress
     )
-    found = json.loads(text)
+    return _results(scenario, asked, json.loads(text)), found
+
+
+def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
+    """Raise InputError if `runs` runs of `scenario` may not keep so many requests of each service.
+
+    Raises AccelflowError for a recording that does not fit.
+    """
+    scenario = costed(scenario)
+    try:
+        _native.scenario_check_samples(document(scenario), scenario.recording, samples, runs)
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+
+
+def costed(scenario: Scenario) -> Scenario:
+    """Return `scenario` with a recording of this machine's costs, if it asks for measured ones.
+
+    Raises InputError for a value that is not allowed.
+    """
+    if scenario.recording is None and scenario.costs == "measured":
+        return replace(scenario, recording=calibrated()[0], profile="measured")
+    return scenario
+
+
+def _results(
+    scenario: Scenario, asked: Mapping[str, Any], found: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "workload": asked["workload"],
         "profile": asked["costs"],
         "profile_parameters": found["profile_parameters"],
-        "calibration": _calibration(experiment.recording),
+        "calibration": _calibration(scenario.recording),
         "placement": asked["placement"],
         "arrivals": {
             "kind": asked["arrivals"],
             "rate_rps": asked["rate_rps"],
-            "rates": "given" if experiment.rates_rps else asked["rates"],
-            **({"rates_rps": asked["rates_rps"]} if experiment.rates_rps else {}),
+            "rates": "given" if scenario.rates_rps else asked["rates"],
+            **({"rates_rps": asked["rates_rps"]} if scenario.rates_rps else {}),
         },
         "payload_sizes": asked["sizes"],
         "facts": asked["facts"],
@@ -157,8 +195,8 @@ def compare(
         "config": asked["config"],
         **({"chips": asked["chips"]} if "chips" in asked else {}),
         "slo_factor": asked["slo_factor"],
-        "tenants": dict(experiment.tenants),
-        "priorities": dict(experiment.priorities),
+        "tenants": dict(scenario.tenants),
+        "priorities": dict(scenario.priorities),
         "shaping": {tenant: _shown(limits) for tenant, limits in asked["shaping"].items()},
         "cohort_links": found["cohort_links"],
         "systems": found["systems"],

@@ -1,22 +1,14 @@
 //! Running a checked scenario.
 
+use accelflow_parameters::Refusal;
 use accelflow_sim::compare::{SystemResult, compare};
 use accelflow_workload::profile::ProfileParameter;
 
 use crate::check::Checked;
 use crate::error::{ScenarioError, engine};
+use crate::limits::MAX_SAMPLES;
+use crate::options::RunOptions;
 use crate::setup::Setup;
-use accelflow_parameters::Refusal;
-
-/// How a scenario is run; nothing of it changes what is simulated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunOptions {
-    /// Worker threads.
-    pub threads: usize,
-    /// The share of the response times of each service that results keep, the longest first; from
-    /// 0 to 1.
-    pub tail_share: f64,
-}
 
 /// What a run found.
 #[derive(Clone, Debug)]
@@ -34,6 +26,39 @@ pub struct Outcome {
 }
 
 impl Checked {
+    /// Checks that `runs` runs with different seeds may keep up to `samples` requests of each
+    /// service under each system at the same time.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for more than [`MAX_SAMPLES`] together, and for a recording that does not
+    /// fit.
+    pub fn check_samples(&self, samples: u64, runs: u64) -> Result<(), ScenarioError> {
+        // Chips do not change how many requests there are.
+        let Some(server) = self.servers.first() else {
+            return Ok(());
+        };
+        let setup = Setup::new(self, server)?;
+        let options = RunOptions::default();
+        let comparison = setup.comparison(self, &options);
+        let (systems, services) = (self.systems.len() as u64, self.services.len());
+        let kept = |service| comparison.counted(service).min(samples);
+        let of_a_system = (0..services).map(kept).fold(0, u64::saturating_add);
+        let copies = systems.saturating_mul(runs);
+        if of_a_system.saturating_mul(copies) <= MAX_SAMPLES {
+            return Ok(());
+        }
+        let each = MAX_SAMPLES / copies.saturating_mul(services as u64).max(1);
+        let allowed = format!(
+            "must be at most {each} of each service, since systems ({systems}) times services \
+             ({services}) times seeds ({runs}) keep at most {MAX_SAMPLES} together"
+        );
+        let value = match samples {
+            u64::MAX => "all".to_owned(),
+            samples => samples.to_string(),
+        };
+        Err(Refusal::new("samples", value, allowed).into())
+    }
+
     /// Simulates the scenario. `progress` is called from time to time with the requests that have
     /// ended and with all, over all simulations; it stops the run by returning `false`, and the
     /// outcome is `None` then.
@@ -46,11 +71,7 @@ impl Checked {
         options: &RunOptions,
         progress: &(dyn Fn(u64, u64) -> bool + Sync),
     ) -> Result<Option<Outcome>, ScenarioError> {
-        let tail_share = options.tail_share;
-        if !(0.0..=1.0).contains(&tail_share) {
-            let allowed = "must be a number from 0 to 1";
-            return Err(Refusal::number("tail_share", tail_share, allowed).into());
-        }
+        options.check()?;
         let mut outcome = Outcome {
             systems: Vec::new(),
             chips: self
@@ -61,12 +82,12 @@ impl Checked {
                 .collect(),
             profile_parameters: Vec::new(),
             cohort_links: Vec::new(),
-            has_tails: tail_share > 0.0,
+            has_tails: options.tail_share > 0.0,
         };
         let chips = self.servers.len() as u64;
         for (server, before) in self.servers.iter().zip(0_u64..) {
             let setup = Setup::new(self, server)?;
-            let comparison = setup.comparison(self, options.threads, tail_share);
+            let comparison = setup.comparison(self, options);
             // All chips serve the same requests.
             let progress = |done, all: u64| progress(before * all + done, chips * all);
             let Some(systems) = compare(&comparison, &progress).map_err(engine)? else {

@@ -19,6 +19,7 @@ use crate::check::Checked;
 use crate::choice::OrOwn;
 use crate::error::{ScenarioError, engine};
 use crate::names::{Arrivals, FactSource};
+use crate::options::RunOptions;
 use crate::own::Own;
 use crate::resolved::Costs;
 
@@ -77,8 +78,7 @@ impl<'s> Setup<'s> {
     pub(crate) fn comparison<'c>(
         &'c self,
         checked: &'c Checked,
-        threads: usize,
-        tail_share: f64,
+        options: &RunOptions,
     ) -> Comparison<'c> {
         let resolved = &checked.resolved;
         Comparison {
@@ -92,8 +92,8 @@ impl<'s> Setup<'s> {
             requests: resolved.requests,
             warmup: resolved.warmup_requests,
             by_rate: resolved.by_rate,
-            tail_share,
-            samples: 0,
+            tail_share: options.tail_share,
+            samples: options.samples,
             slos: &self.slos,
             slo_factor: resolved.slo_factor,
             slo_factors: &self.slo_factors,
@@ -101,7 +101,7 @@ impl<'s> Setup<'s> {
             priorities: &self.priorities,
             shaping: &checked.flows,
             seed: resolved.seed,
-            threads,
+            threads: options.threads,
         }
     }
 }

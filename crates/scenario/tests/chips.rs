@@ -22,10 +22,7 @@ fn scenario(changes: Value) -> Scenario {
 }
 
 fn run(scenario: &Scenario) -> Value {
-    let options = RunOptions {
-        threads: 1,
-        tail_share: 0.0,
-    };
+    let options = RunOptions::default();
     let outcome = scenario.check().unwrap().run(&options, &|_, _| true);
     outcome.unwrap().unwrap().to_json()
 }
@@ -96,10 +93,7 @@ fn several_chips_find_what_each_finds_alone() {
 fn progress_counts_the_requests_of_all_chips() {
     let chips = json!([{"name": "a"}, {"name": "b"}]);
     let seen = std::sync::Mutex::new(Vec::new());
-    let options = RunOptions {
-        threads: 1,
-        tail_share: 0.0,
-    };
+    let options = RunOptions::default();
     let checked = scenario(json!({"chips": chips})).check().unwrap();
     let outcome = checked.run(&options, &|done, all| {
         seen.lock().unwrap().push((done, all));

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use accelflow_scenario::{
-    Arrivals, Choice, CostSource, Costs, FactSource, Limiter, OrOwn, Remote, RunOptions, Scenario,
-    Setting, Source, allowed, choices, json_schema,
+    Arrivals, Choice, CostSource, Costs, FactSource, Limiter, MAX_SAMPLES, OrOwn, Remote,
+    RunOptions, Scenario, Setting, Source, allowed, choices, json_schema,
 };
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
@@ -351,10 +351,7 @@ fn small() -> Scenario {
 
 #[test]
 fn a_checked_scenario_runs() {
-    let options = RunOptions {
-        threads: 1,
-        tail_share: 0.0,
-    };
+    let options = RunOptions::default();
     let checked = small().check().unwrap();
     let outcome = checked.run(&options, &|_, _| true).unwrap().unwrap();
     assert_eq!(outcome.systems.len(), 1);
@@ -402,11 +399,32 @@ fn a_checked_scenario_runs() {
 }
 
 #[test]
-fn a_run_that_is_told_to_stop_has_no_outcome() {
-    let options = RunOptions {
-        threads: 1,
-        tail_share: 0.0,
+fn samples_are_kept_up_to_a_bound() {
+    let checked = small().check().unwrap();
+    let kept = |samples| {
+        let options = RunOptions {
+            samples,
+            ..RunOptions::default()
+        };
+        let outcome = checked.run(&options, &|_, _| true).unwrap().unwrap();
+        outcome.systems[0].services[0].samples.len()
     };
+    assert_eq!([0, 9, u64::MAX].map(kept), [0, 9, 90]);
+    // 90 requests in each of so many runs are one run too many.
+    let runs = MAX_SAMPLES / 90;
+    assert!(checked.check_samples(u64::MAX, runs).is_ok());
+    let refused = |samples| checked.check_samples(samples, runs + 1).err().unwrap();
+    let rule = "must be at most 89 of each service, since systems (1) times services (1) times \
+                seeds (22223) keep at most 2000000 together";
+    let text = refused(u64::MAX).to_string();
+    assert_eq!(text, format!("samples = all: {rule}"));
+    assert_eq!(refused(90).to_string(), format!("samples = 90: {rule}"));
+    assert!(checked.check_samples(89, runs + 1).is_ok());
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_has_no_outcome() {
+    let options = RunOptions::default();
     let long = Scenario {
         requests: 1_000_000,
         ..small()
@@ -480,10 +498,7 @@ fn shop(text: &str) -> Scenario {
 }
 
 fn ran(scenario: &Scenario) -> Value {
-    let options = RunOptions {
-        threads: 1,
-        tail_share: 0.0,
-    };
+    let options = RunOptions::default();
     let checked = scenario.check().unwrap();
     checked
         .run(&options, &|_, _| true)
@@ -687,10 +702,7 @@ fn what_a_file_may_not_be_is_refused_with_its_place() {
         assert!(said.starts_with(expected), "{said}");
     }
     let run = |old: &str, new: &str| {
-        let options = RunOptions {
-            threads: 1,
-            tail_share: 0.0,
-        };
+        let options = RunOptions::default();
         let checked = shop(&SHOP.replacen(old, new, 1)).check().unwrap();
         checked
             .run(&options, &|_, _| true)

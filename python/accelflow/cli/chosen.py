@@ -8,7 +8,7 @@ from accelflow.chips import find_chip, named_chips
 from accelflow.cli.assignments import read_assignments
 from accelflow.errors import InputError
 from accelflow.parameters import configured, parameters
-from accelflow.simulation import Experiment
+from accelflow.simulation import Scenario
 
 __all__ = ["Sized", "chosen_chips", "chosen_config", "sized"]
 
@@ -32,7 +32,7 @@ def chosen_config(
 
 
 def chosen_chips(
-    base: Experiment, places: Sequence[str], changes: Mapping[str, float | str]
+    base: Scenario, places: Sequence[str], changes: Mapping[str, float | str]
 ) -> tuple[Config, dict[str, Config]]:
     """The parameters of all chips, and those of each by name if they are several.
 
@@ -56,7 +56,7 @@ def chosen_chips(
     return {**common, **named}, chips
 
 
-def _of_scenario(base: Experiment) -> list[tuple[str, Config]]:
+def _of_scenario(base: Scenario) -> list[tuple[str, Config]]:
     return [(name, configured(config)) for name, config in named_chips(base.chips)]
 
 

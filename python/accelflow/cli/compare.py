@@ -24,8 +24,8 @@ from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 
-#: The defaults of the options are those of :class:`accelflow.simulation.Experiment`.
-_DEFAULT = simulation.Experiment()
+#: The defaults of the options are those of :class:`accelflow.simulation.Scenario`.
+_DEFAULT = simulation.Scenario()
 
 
 @click.command("compare")
@@ -215,12 +215,12 @@ def compare(context: click.Context, /, **options: Any) -> None:
     simulation.check(experiment, threads)
     check_place(out)
     if options["saved_file"]:
-        simulation.write_experiment(experiment, options["saved_file"])
+        simulation.write_scenario(experiment, options["saved_file"])
     if experiment.costs == "measured" and experiment.recording is None:
         recording = _measured(console, anew=options["recalibrate"])
         experiment = replace(experiment, recording=recording, profile="measured")
     with bar(console, "simulating") as advance:
-        results = simulation.compare(experiment, threads=threads, progress=advance)
+        results = simulation.run(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)
     written = _write(comparison, experiment.recording, out)
     if options["as_json"]:
@@ -232,14 +232,14 @@ def compare(context: click.Context, /, **options: Any) -> None:
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
 
 
-def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Experiment:
+def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:
     """The scenario in the file, or the default one, with what was typed in its place."""
-    base = simulation.read_experiment(scenario_file) if scenario_file else simulation.Experiment()
+    base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
     if not scenario_file and context.params["workload"] is None:
         names = ", ".join(simulation.WORKLOADS)
         missing = f"WORKLOAD is missing: must be one of {names}, or be given by --scenario FILE"
         raise click.UsageError(missing, context)
-    fields = {one.name for one in dataclasses.fields(simulation.Experiment)}
+    fields = {one.name for one in dataclasses.fields(simulation.Scenario)}
     typed = {
         name: value
         for name, value in context.params.items()

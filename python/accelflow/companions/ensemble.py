@@ -49,7 +49,7 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
 def _run(
     tcp_cost_us: float, message_ns: float, seed: int, threads: int, requests: int
 ) -> dict[str, float | None]:
-    experiment = simulation.Experiment(
+    experiment = simulation.Scenario(
         orchestrators=("accelflow",),
         profile="paper",
         slo_factor=None,
@@ -58,7 +58,7 @@ def _run(
         tcp_cost_ns=1e3 * tcp_cost_us,
         config={"accelerator.rpc_message_ns": message_ns},
     )
-    (system,) = simulation.compare(experiment, threads=threads)["systems"]
+    (system,) = simulation.run(experiment, threads=threads)["systems"]
     services = system["services"]
 
     def mean(key: str) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,10 @@ def write_parquet(comparison: Comparison, path: Path) -> None:
 
 
 def to_table(comparison: Comparison) -> pa.Table:
-    """Make an Arrow table, a row for each orchestrator and service; column names include units.
+    """Make an Arrow table, a row for each system and service; column names include units.
+
+    With several seeds each measure has its interval in two more columns, ``NAME_low`` and
+    ``NAME_high``.
 
     The schema's metadata describes the whole run (workload, profile, seed, arrivals ...)
     as JSON under the key ``accelflow``. Workload, profile and seed are columns as well.
@@ -62,30 +66,40 @@ def to_table(comparison: Comparison) -> pa.Table:
     def of_result(name: str, kind: pa.DataType, read: Callable[[ServiceResult], Any]) -> None:
         column(name, kind, (read(result) for _, result in pairs))
 
+    def measure(name: str, path: str, read: Callable[[ServiceResult], float | None]) -> None:
+        """Add a column, and those of its interval if there is one; `path` is the interval's."""
+        of_result(name, pa.float64(), read)
+        intervals = [result.intervals.get(path) for _, result in pairs]
+        if any(intervals):
+            column(f"{name}_low", pa.float64(), (one and one.low for one in intervals))
+            column(f"{name}_high", pa.float64(), (one and one.high for one in intervals))
+
     column("workload", pa.string(), [comparison.workload] * len(pairs))
     column("profile", pa.string(), [comparison.profile] * len(pairs))
     column("seed", pa.uint64(), [comparison.seed] * len(pairs))
-    column("orchestrator", pa.string(), (system.orchestrator for system, _ in pairs))
+    column("system", pa.string(), (system.orchestrator for system, _ in pairs))
     if comparison.chips:
         column("chip", pa.string(), (system.chip for system, _ in pairs))
     of_result("service", pa.string(), lambda r: r.service)
-    of_result("offered_rps", pa.float64(), lambda r: r.offered_rps)
+    measure("offered_rps", "offered_rps", lambda r: r.offered_rps)
     of_result("completed_count", pa.uint64(), lambda r: r.completed)
-    of_result("latency_mean_us", pa.float64(), lambda r: r.mean_us)
-    of_result("latency_p50_us", pa.float64(), lambda r: r.p50_us)
-    of_result("latency_p99_us", pa.float64(), lambda r: r.p99_us)
-    of_result("latency_p999_us", pa.float64(), lambda r: r.p999_us)
-    of_result("throughput_rps", pa.float64(), lambda r: r.throughput_rps)
-    of_result("core_utilization_ratio", pa.float64(), lambda r: r.core_utilization)
+    measure("mean_us", "mean_us", lambda r: r.mean_us)
+    measure("p50_us", "p50_us", lambda r: r.p50_us)
+    measure("p99_us", "p99_us", lambda r: r.p99_us)
+    measure("p999_us", "p999_us", lambda r: r.p999_us)
+    measure("throughput_rps", "throughput_rps", lambda r: r.throughput_rps)
+    measure("core_utilization_ratio", "core_utilization", lambda r: r.core_utilization)
     for name in accelerators:
-        shares = [result.accelerator_utilization.get(name) for _, result in pairs]
-        column(f"{name.lower()}_utilization_ratio", pa.float64(), shares)
+        measure(
+            f"{name.lower()}_utilization_ratio",
+            f"accelerator_utilization.{name}",
+            partial(_inner, "accelerator_utilization", name),
+        )
     for reason in reasons:
         counts = [result.fallbacks.get(reason) for _, result in pairs]
         column(f"fallback_{reason}_count", pa.uint64(), counts)
     for part in _in_order(result.spent_us for _, result in pairs):
-        spent = [result.spent_us.get(part) for _, result in pairs]
-        column(f"spent_{part}_us", pa.float64(), spent)
+        measure(f"spent_{part}_us", f"spent_us.{part}", partial(_inner, "spent_us", part))
     of_result("slo_us", pa.float64(), lambda r: r.slo_us)
     of_result("slo_requests_count", pa.uint64(), lambda r: r.slo_requests)
     of_result("slo_missed_count", pa.uint64(), lambda r: r.slo_missed)
@@ -99,6 +113,11 @@ def to_table(comparison: Comparison) -> pa.Table:
     schema = pa.schema(fields, metadata={"accelflow": _run_metadata(comparison)})
     arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _inner(member: str, name: str, result: ServiceResult) -> float | None:
+    value: float | None = getattr(result, member).get(name)
+    return value
 
 
 def _in_order(mappings: Iterable[Iterable[str]]) -> list[str]:

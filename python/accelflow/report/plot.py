@@ -1,17 +1,22 @@
-"""The picture of a comparison: P99 bars and mean stars, as Fig. 11 of the AccelFlow paper."""
+"""Pictures of a comparison: bars as in Fig. 11 of the AccelFlow paper, parts, and tails."""
 
+from collections.abc import Callable
 from functools import partial
+from io import BytesIO
+from math import fsum
 from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from accelflow.errors import InputError, refused
 from accelflow.files import write_whole
-from accelflow.report.results import Comparison
+from accelflow.report.results import Comparison, SystemResult
 
 #: Okabe and Ito's palette, distinct for every common kind of colour vision; AccelFlow's vermilion
 #: also stands out in grey, between lighter neighbours.
@@ -31,6 +36,18 @@ COLORS: Final = {
     "ideal": "#CC79A7",
 }
 
+#: Okabe and Ito's palette once more, for what is no system.
+PALETTE: Final = (
+    "#0072B2",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#E69F00",
+    "#D55E00",
+    "#CC79A7",
+    "#999999",
+)
+
 #: Settings of all pictures.
 STYLE: Final[dict[Any, Any]] = {
     "axes.axisbelow": True,
@@ -47,6 +64,35 @@ _HATCHES = ("", "////", "....", "xxxx", "----", "||||")
 
 #: The share of a service's slot that its bars fill together.
 _GROUP_WIDTH = 0.84
+
+
+#: The finest tail that is drawn: beyond it stand fewer than 10 requests.
+_FEWEST_BEYOND: Final = 10
+
+
+class Picture(Figure):
+    """A figure that a notebook shows, also where pyplot has not prepared it."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Make an empty one with the width of a page."""
+        super().__init__(figsize=(7.5, 3.4), layout="constrained", **settings)
+        FigureCanvasAgg(self)
+
+    def _repr_png_(self) -> bytes:
+        file = BytesIO()
+        self.savefig(file, format="png", dpi=150)
+        return file.getvalue()
+
+
+def figure(comparison: Comparison, kind: str) -> Figure:
+    """Draw the comparison as `kind`: latency, parts or tail.
+
+    Raises InputError for another kind, and for a tail of results without samples.
+    """
+    if kind not in _KINDS:
+        raise refused("kind", kind, known=_KINDS)
+    with mpl.rc_context(STYLE):
+        return _KINDS[kind](comparison)
 
 
 def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
@@ -67,23 +113,91 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
 
 def draw(comparison: Comparison) -> Figure:
     """Draw the comparison at the width of a page."""
-    figure = Figure(figsize=(7.5, 3.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    picture = Picture()
+    axes = picture.add_subplot()
     axes.set_yscale("log")
     handles = _draw_bars(axes, comparison)
     _label(axes, comparison)
-    figure.legend(
+    _add_legend(picture, handles, len(handles))
+    return picture
+
+
+def _add_legend(picture: Figure, handles: list[tuple[object, str]], columns: int) -> None:
+    picture.legend(
         *zip(*handles, strict=True),
         loc="outside upper center",
-        ncols=len(handles) if not comparison.chips else 4,
+        ncols=columns,
         frameon=False,
         handlelength=1.0,
         handletextpad=0.4,
         columnspacing=1.0,
         fontsize=8.5,
     )
-    return figure
+
+
+def _draw_parts(comparison: Comparison) -> Figure:
+    """Draw a stacked bar for each system: its mean latency by what it was spent on."""
+    picture = Picture()
+    axes = picture.add_subplot()
+    shown = [(system, _mean_parts(system)) for system in comparison.systems]
+    names = list(dict.fromkeys(part for _, parts in shown for part in parts))
+    handles: list[tuple[object, str]] = []
+    lefts = [0.0] * len(shown)
+    for index, name in enumerate(names):
+        widths = [parts.get(name, 0.0) for _, parts in shown]
+        color = PALETTE[index % len(PALETTE)]
+        look: dict[str, Any] = {"color": color, "edgecolor": "black", "linewidth": 0.4}
+        bars = axes.barh(range(len(shown)), widths, left=lefts, height=0.7, **look)
+        lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
+        handles.append((bars, name))
+    axes.set_yticks(range(len(shown)), [system.name for system, _ in shown])
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("mean latency of the services by cause (\N{MICRO SIGN}s)")
+    axes.grid(axis="x", color="#CCCCCC", linewidth=0.6)
+    if handles:
+        _add_legend(picture, handles, 4)
+    return picture
+
+
+def _mean_parts(system: SystemResult) -> dict[str, float]:
+    """The mean over the services of each part of the mean latency."""
+    known = [result.spent_us for result in system.services if result.spent_us]
+    names = dict.fromkeys(part for parts in known for part in parts)
+    return {name: fsum(parts.get(name, 0.0) for parts in known) / len(known) for name in names}
+
+
+def _draw_tail(comparison: Comparison) -> Figure:
+    """Draw the share of requests of all services that take longer than a time, by system."""
+    if comparison.samples is None:
+        raise InputError("kind = 'tail': must have samples; run with samples=True")
+    picture = Picture()
+    axes = picture.add_subplot()
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    handles: list[tuple[object, str]] = []
+    for system in comparison.systems:
+        ours = None if system.samples is None else system.samples["response_us"].to_numpy()
+        times = np.sort(np.empty(0) if ours is None else ours)
+        beyond = 1 - np.arange(1, len(times) + 1) / max(len(times), 1)
+        drawn = slice(0, max(len(times) - _FEWEST_BEYOND, 0))
+        color = COLORS[system.orchestrator]
+        (line,) = axes.step(times[drawn], beyond[drawn], where="post", color=color, lw=1.4)
+        handles.append((line, system.name))
+    axes.set_xlabel("response time (\N{MICRO SIGN}s)")
+    axes.set_ylabel("share of requests that take longer")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.grid(which="major", color="#CCCCCC", linewidth=0.6)
+    _add_legend(picture, handles, min(len(handles), 6))
+    return picture
+
+
+#: The functions that draw, by the kind of picture.
+_KINDS: Final[dict[str, Callable[[Comparison], Figure]]] = {
+    "latency": draw,
+    "parts": _draw_parts,
+    "tail": _draw_tail,
+}
 
 
 def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
@@ -113,6 +227,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
             edgecolor="black",
             linewidth=0.4,
         )
+        _draw_intervals(axes, system, places)
         means_us = [mean_us for _, _, mean_us, _ in shown]
         stars = axes.scatter(places, means_us, marker="*", s=20, color="black", lw=0, zorder=3)
         for place, p99_us, _, saturated in shown:
@@ -120,6 +235,16 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
                 _mark_saturated(axes, place, p99_us)
         handles.append((bars, system.label))
     return [*handles, (stars, "mean")]
+
+
+def _draw_intervals(axes: Axes, system: SystemResult, places: list[float]) -> None:
+    """Draw the interval of each P99, if results are of several seeds."""
+    known = [result for result in system.services if None not in (result.p99_us, result.mean_us)]
+    intervals = [result.intervals.get("p99_us") for result in known]
+    for place, interval in zip(places, intervals, strict=True):
+        if interval is not None:
+            ends = [max(interval.low, 0.0), interval.high]
+            axes.plot([place, place], ends, color="black", lw=1.0, zorder=2.5)
 
 
 def _mark_saturated(axes: Axes, place: float, p99_us: float) -> None:

@@ -1,13 +1,23 @@
-"""The results of a comparison (schema ``accelflow.compare/1``), checked once on the way in."""
+"""The results of a comparison (schema ``accelflow.compare/1``), checked once on the way in.
+
+A :class:`Comparison` gives access to systems by identifier, and a system to services by name. Both
+are tables for other libraries by Arrow's PyCapsule interface, without adapters:
+``polars.DataFrame(comparison)``, ``pyarrow.table(comparison)``.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from accelflow.errors import InputError
+from accelflow.report.named import Named
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
 
 SCHEMA = "accelflow.compare/1"
 
@@ -31,7 +41,19 @@ ORCHESTRATORS: Mapping[str, str] = {
 _Wanted = TypeVar("_Wanted")
 
 
-@dataclass(frozen=True, kw_only=True)
+class Interval(NamedTuple):
+    """A 95 % confidence interval of a mean over seeds, by Student's t."""
+
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance from `low` to `high`."""
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
@@ -44,6 +66,9 @@ class ServiceResult:
     requests that were terminated because a message did not arrive in time, and have no latency;
     `deadlines_missed` counts operations, of `deadlines`, that ended late. Older files lack some of
     these: `spent_us` is empty then, `data` and `slo_us` are None, and counts are 0.
+
+    Of several seeds, times, rates and shares are means, and counts are sums. `intervals` then has
+    the interval of each mean by its name, such as ``p99_us`` or ``spent_us.queueing``.
     """
 
     service: str
@@ -67,6 +92,12 @@ class ServiceResult:
     timed_out: int = 0
     deadlines: int = 0
     deadlines_missed: int = 0
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        from accelflow.report.shown import of_service  # noqa: PLC0415 (it imports this module)
+
+        return of_service(self)
 
     @property
     def slo_missed_share(self) -> float | None:
@@ -95,13 +126,75 @@ class ServiceResult:
         return max(used, key=lambda item: item[1], default=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SystemResult:
-    """All services under one orchestrator, on one chip: its name, if there are several."""
+class _Shown:
+    """What results of any extent show: a table for other libraries, a page, a picture."""
+
+    def whole(self) -> Comparison:
+        """The comparison that is shown."""
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the results as a stream of Arrow: a row for each system and service."""
+        from accelflow.report.export import to_table  # noqa: PLC0415 (it imports this module)
+
+        return to_table(self.whole()).__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the columns of the stream."""
+        from accelflow.report.export import to_table  # noqa: PLC0415 (it imports this module)
+
+        return to_table(self.whole()).schema.__arrow_c_schema__()
+
+    def plot(self, kind: str = "latency") -> Figure:
+        """Draw the results as a figure of matplotlib.
+
+        `kind` is ``latency``: P99 bars and mean stars of each service, with intervals where there
+        are several seeds; ``parts``: what the mean latency of each system was spent on; or
+        ``tail``: the share of requests that take longer than a time, for which results need
+        samples. Raises InputError for another kind, and for a tail without samples.
+        """
+        from accelflow.report.plot import figure  # noqa: PLC0415 (slow to load)
+
+        return figure(self.whole(), kind)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SystemResult(_Shown, Named[ServiceResult]):
+    """All services under one orchestrator, by name; on one chip, named if there are several.
+
+    Latencies of the system (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are means over its services,
+    which weigh the same, as in the paper's averages (section VII.A); they are None if that of a
+    service is. `intervals` has those of several seeds, by name. `source` is the checked object with
+    this system alone. `samples` has a row for each request, if they were asked for
+    (:func:`accelflow.compare`), as a table of pyarrow.
+    """
+
+    part: ClassVar[str] = "service"
 
     orchestrator: str
     services: tuple[ServiceResult, ...]
     chip: str | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    samples: pa.Table | None = None
+
+    def parts(self) -> dict[str, ServiceResult]:
+        """The services by name."""
+        return {result.service: result for result in self.services}
+
+    def __repr__(self) -> str:
+        from accelflow.report.shown import of_system  # noqa: PLC0415 (it imports this module)
+
+        return of_system(self.whole()).to_text()
+
+    def _repr_html_(self) -> str:
+        from accelflow.report.shown import of_system  # noqa: PLC0415 (it imports this module)
+
+        return of_system(self.whole()).to_html()
+
+    def whole(self) -> Comparison:
+        """The comparison with this system alone."""
+        return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
     def name(self) -> str:
@@ -109,13 +202,58 @@ class SystemResult:
         return ORCHESTRATORS[self.orchestrator]
 
     @property
+    def key(self) -> str:
+        """The identifier, with the name of the chip if there are several."""
+        return self.orchestrator if self.chip is None else f"{self.orchestrator} on {self.chip}"
+
+    @property
     def label(self) -> str:
         """The name, with that of the chip if there are several."""
         return self.name if self.chip is None else f"{self.name} on {self.chip}"
 
+    @property
+    def mean_us(self) -> float | None:
+        """The mean latency."""
+        return self._mean("mean_us")
+
+    @property
+    def p50_us(self) -> float | None:
+        """The median latency."""
+        return self._mean("p50_us")
+
+    @property
+    def p99_us(self) -> float | None:
+        """The 99th percentile of the latency."""
+        return self._mean("p99_us")
+
+    @property
+    def p999_us(self) -> float | None:
+        """The 99.9th percentile of the latency."""
+        return self._mean("p999_us")
+
+    @property
+    def throughput_rps(self) -> float:
+        """The completed requests per second of all services together."""
+        return math.fsum(result.throughput_rps for result in self.services)
+
+    @property
+    def slo_missed_share(self) -> float | None:
+        """The share of requests without a response within their SLO; None without an SLO."""
+        requests = sum(result.slo_requests for result in self.services)
+        missed = sum(result.slo_missed for result in self.services)
+        return missed / requests if requests else None
+
+    @property
+    def saturated(self) -> str | None:
+        """A resource that could not keep up, of any service; None if all could."""
+        return next((result.saturated for result in self.services if result.saturated), None)
+
     def service(self, name: str) -> ServiceResult | None:
         """The result of the service called `name`, if it took part."""
         return next((result for result in self.services if result.service == name), None)
+
+    def _mean(self, statistic: str) -> float | None:
+        return mean_of([getattr(result, statistic) for result in self.services])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +270,17 @@ class Calibration:
     doubts: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """One workload under several orchestrators.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison(_Shown, Named[SystemResult]):
+    """One workload under several orchestrators, by identifier.
 
     `calibration` is None where costs were not measured in rounds. `source` is the checked object
-    that the comparison was read from.
+    that the comparison was read from. `seeds` are those of the simulations, of which `seed` is the
+    first. `samples` has a row for each request, if they were asked for
+    (:func:`accelflow.compare`), as a table of pyarrow.
     """
+
+    part: ClassVar[str] = "system"
 
     workload: str
     profile: str
@@ -150,6 +292,8 @@ class Comparison:
     systems: tuple[SystemResult, ...]
     source: Mapping[str, Any]
     calibration: Calibration | None = None
+    seeds: tuple[int, ...] = ()
+    samples: pa.Table | None = None
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
@@ -162,7 +306,7 @@ class Comparison:
         schema = root.get("schema", str)
         if schema != SCHEMA:
             raise InputError(f"results.schema is '{schema}'; this version reads '{SCHEMA}'")
-        systems = tuple(_read_system(item) for item in root.items("systems"))
+        systems = tuple(_read_system(item, source) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
             names = [system.orchestrator for system in systems if system.chip == chip]
             _reject_repeats(names, "results.systems", "orchestrator")
@@ -170,6 +314,7 @@ class Comparison:
             workload=root.get("workload", str),
             profile=root.get("profile", str),
             seed=root.count("seed"),
+            seeds=root.optional("seeds", (root.count("seed"),), _Reader.counts),
             requests=root.count("requests"),
             warmup_requests=root.count("warmup_requests"),
             arrivals=root.mapping("arrivals"),
@@ -178,6 +323,24 @@ class Comparison:
             source=source,
             calibration=_read_calibration(root),
         )
+
+    def parts(self) -> dict[str, SystemResult]:
+        """The systems by identifier, and the chip if there are several: ``relief on small``."""
+        return {system.key: system for system in self.systems}
+
+    def __repr__(self) -> str:
+        from accelflow.report.shown import of_comparison  # noqa: PLC0415 (it imports this module)
+
+        return of_comparison(self).to_text()
+
+    def _repr_html_(self) -> str:
+        from accelflow.report.shown import of_comparison  # noqa: PLC0415 (it imports this module)
+
+        return of_comparison(self).to_html()
+
+    def whole(self) -> Comparison:
+        """The comparison itself."""
+        return self
 
     @property
     def service_names(self) -> list[str]:
@@ -200,6 +363,12 @@ class Comparison:
             ),
             None,
         )
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean of `values`; None if there are none, or if one of them is None."""
+    present = [value for value in values if value is not None]
+    return math.fsum(present) / len(present) if present and len(present) == len(values) else None
 
 
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
@@ -230,7 +399,7 @@ def _read_calibration(root: _Reader) -> Calibration | None:
     )
 
 
-def _read_system(reader: _Reader) -> SystemResult:
+def _read_system(reader: _Reader, source: Mapping[str, Any]) -> SystemResult:
     orchestrator = reader.get("orchestrator", str)
     if orchestrator not in ORCHESTRATORS:
         raise InputError(
@@ -238,8 +407,13 @@ def _read_system(reader: _Reader) -> SystemResult:
         )
     services = tuple(_read_service(item) for item in reader.items("services"))
     _reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
-    chip = reader.optional("chip", None, _read_text)
-    return SystemResult(orchestrator=orchestrator, services=services, chip=chip)
+    return SystemResult(
+        orchestrator=orchestrator,
+        services=services,
+        chip=reader.optional("chip", None, _read_text),
+        source={**source, "systems": [reader.value]},
+        intervals=reader.each_if_any("intervals", _Reader.interval),
+    )
 
 
 def _read_text(reader: _Reader, key: str) -> str | None:
@@ -270,6 +444,7 @@ def _read_service(reader: _Reader) -> ServiceResult:
         timed_out=reader.optional("timed_out", 0, _Reader.count),
         deadlines=reader.optional("deadlines", 0, _Reader.count),
         deadlines_missed=reader.optional("deadlines_missed", 0, _Reader.count),
+        intervals=reader.each_if_any("intervals", _Reader.interval),
     )
 
 
@@ -285,23 +460,23 @@ class _Reader:
     def __init__(self, value: object, place: str) -> None:
         if not isinstance(value, Mapping):
             raise InputError(f"{place} = {value!r}: must be an object")
-        self._value = value
+        self.value = value
         self.place = place
 
     def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
-        if key not in self._value:
+        if key not in self.value:
             raise InputError(f"{self.place}.{key} is missing")
-        value = self._value[key]
+        value = self.value[key]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             raise InputError(f"{self.place}.{key} = {value!r}: must be of type {wanted.__name__}")
         return value
 
     def has(self, key: str) -> bool:
-        return key in self._value
+        return key in self.value
 
     def holds(self, key: str) -> bool:
         """Whether it has `key`, and not as null."""
-        return self._value.get(key) is not None
+        return self.value.get(key) is not None
 
     def texts(self, key: str) -> tuple[str, ...]:
         values = self.get(key, list)
@@ -310,17 +485,17 @@ class _Reader:
         return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
-        return None if self._value.get(key, 0) is None else self.get(key, wanted)
+        return None if self.value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:
-        whole = type(self._value.get(key)) is int  # some writers of JSON turn 1.0 into 1
+        whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
             raise InputError(f"{self.place}.{key} = {value}: must be finite and not negative")
         return float(value)
 
     def number_or_none(self, key: str) -> float | None:
-        return None if self._value.get(key, 0) is None else self.number(key)
+        return None if self.value.get(key, 0) is None else self.number(key)
 
     def count(self, key: str) -> int:
         value = self.get(key, int)
@@ -328,25 +503,35 @@ class _Reader:
             raise InputError(f"{self.place}.{key} = {value}: must not be negative")
         return value
 
+    def counts(self, key: str) -> tuple[int, ...]:
+        return tuple(_Reader({key: value}, self.place).count(key) for value in self.get(key, list))
+
+    def interval(self, key: str) -> Interval:
+        ends = self.get(key, list)
+        numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
+        if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
+            raise InputError(f"{self.place}.{key} = {ends!r}: must be two numbers in order")
+        return Interval(*numbers)
+
     def inner_if_any(self, key: str) -> _Reader:
-        return _Reader(self._value.get(key, {}), f"{self.place}.{key}")
+        return _Reader(self.value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[_Reader, str], _Wanted]
     ) -> _Wanted:
-        return read(self, key) if key in self._value else absent
+        return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[_Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
         inner = _Reader(self.mapping(key), f"{self.place}.{key}")
-        return {name: read(inner, name) for name in inner._value}
+        return {name: read(inner, name) for name in inner.value}
 
     def each_if_any(
         self, key: str, read: Callable[[_Reader, str], _Wanted]
     ) -> Mapping[str, _Wanted]:
-        return {} if self._value.get(key) is None else self.each(key, read)
+        return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[_Reader]:
         values = self.get(key, list)

@@ -40,7 +40,7 @@ PLOTS = ("bars", "lines", "stack", "range")
 PLOTTED_PER = ("service", "server")
 DIRECTIONS = ("rises", "falls")
 #: The fields of a simulation that a file may set; scenario and budget set the others.
-SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Experiment)) - {
+SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Scenario)) - {
     "by_rate",
     "orchestrators",
     "profile",
@@ -298,7 +298,7 @@ def _settings(table: Section) -> Mapping[str, Any]:
                 f"{table.place}: arrivals = '{PRODUCTION}' without rates; the paper gives each "
                 f"service a rate of its own, so rates must be one of {', '.join(simulation.RATES)}"
             )
-    simulation.check(simulation.Experiment(**checked))
+    simulation.check(simulation.Scenario(**checked))
     return found
 
 

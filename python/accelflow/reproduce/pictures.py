@@ -18,24 +18,13 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from accelflow import simulation
 from accelflow.files import write_whole
-from accelflow.report.plot import COLORS, STYLE
+from accelflow.report.plot import COLORS, PALETTE, STYLE
 from accelflow.reproduce.definitions import Plot
 from accelflow.reproduce.outcomes import ExperimentResult, Shown
 from accelflow.reproduce.tables import Table
 
 __all__ = ["PALETTE", "draw", "save", "write_pictures"]
 
-#: Okabe and Ito's palette once more, for what is no system.
-PALETTE: Final = (
-    "#0072B2",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#E69F00",
-    "#D55E00",
-    "#CC79A7",
-    "#999999",
-)
 _MEAN: Final = "mean"
 _GROUP_WIDTH: Final = 0.84
 

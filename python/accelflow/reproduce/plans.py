@@ -65,7 +65,7 @@ def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Pl
     if definition.slo is not None:
         owed = yield from _owed(definition, definition.slo, scenario, budget, cases)
 
-    def wanted(case: _Case, owes: dict[str, float], requests: int) -> simulation.Experiment:
+    def wanted(case: _Case, owes: dict[str, float], requests: int) -> simulation.Scenario:
         point, system, seed = case
         experiment = scenario.experiment(system, definition.setup, point, requests, seed)
         return replace(experiment, slo_us=owes)
@@ -92,7 +92,7 @@ def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Pl
     return cells
 
 
-def _shortest(experiment: simulation.Experiment, budget: Budget) -> int:
+def _shortest(experiment: simulation.Scenario, budget: Budget) -> int:
     """The shortest length that draws the rate of the arrivals often enough, if there is one."""
     drawn = dwells_of(experiment) * budget.replications
     needed = experiment.requests * MIN_DWELLS / drawn
@@ -151,7 +151,7 @@ class _Search:
     that all systems are offered the same requests at the same rate.
     """
 
-    base: simulation.Experiment
+    base: simulation.Scenario
     service: str
     owed_us: float
     grid: Sequence[float]
@@ -167,7 +167,7 @@ class _Search:
         return self.high - self.low <= 1
 
     @property
-    def next(self) -> simulation.Experiment:
+    def next(self) -> simulation.Scenario:
         return replace(self.base, rate_rps=self.grid[(self.low + self.high) // 2])
 
     def look(self, results: Services) -> None:
@@ -215,7 +215,7 @@ def _throughput(definition: Definition, scenario: Scenario, budget: Budget) -> P
     return cells
 
 
-def _alone(base: simulation.Experiment, service: str) -> simulation.Experiment:
+def _alone(base: simulation.Scenario, service: str) -> simulation.Scenario:
     """A service on a server of its own."""
     slo_us = {name: us for name, us in base.slo_us.items() if name == service}
     return replace(base, services=(service,), slo_us=slo_us)
@@ -242,7 +242,7 @@ def _owed(
     """
     named = next(point for point in definition.points if point.label == slo.point)
 
-    def unloaded(case: _Case) -> simulation.Experiment:
+    def unloaded(case: _Case) -> simulation.Scenario:
         _, system, seed = case
         chosen = system if scenario.slo_system == OWN else scenario.slo_system
         experiment = scenario.experiment(chosen, definition.setup, named, budget.requests, seed)

@@ -54,7 +54,7 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
     return math.fsum(a * b for a, b in zip(values, counts, strict=True)) / sum(counts)
 
 
-def tail_share(experiment: simulation.Experiment) -> float:
+def tail_share(experiment: simulation.Scenario) -> float:
     """The share of the longest response times of `experiment` that pooled percentiles need."""
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
@@ -88,7 +88,7 @@ def _percentile(thousandths: int, rows: Sequence[ServiceRow]) -> float:
     return float(np.partition(tail, place)[place])
 
 
-def dwells_of(experiment: simulation.Experiment) -> float:
+def dwells_of(experiment: simulation.Scenario) -> float:
     """How often the rate of the arrivals is drawn after warm-up; infinite if it never changes."""
     return _dwells(
         experiment.arrivals,

@@ -22,7 +22,7 @@ __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 #: The services of one simulation of one system, by name.
 Services = Mapping[str, ServiceRow]
 #: The simulations that a plan asks for next.
-Wanted = Sequence[simulation.Experiment]
+Wanted = Sequence[simulation.Scenario]
 
 _Outcome = TypeVar("_Outcome")
 #: Asks for simulations, is sent their results in the same order, and returns its outcome.
@@ -31,7 +31,7 @@ Plan = Generator[Wanted, Sequence[Services], _Outcome]
 Progress = Callable[[int, int], object]
 
 
-def identity(experiment: simulation.Experiment) -> str:
+def identity(experiment: simulation.Scenario) -> str:
     """A hash of everything that the results of `experiment` depend on.
 
     A parameter set to its default counts as not set.
@@ -95,12 +95,12 @@ class Runner:
         for future in futures:
             future.cancel()
 
-    def result(self, experiment: simulation.Experiment) -> Services:
+    def result(self, experiment: simulation.Scenario) -> Services:
         """The results of a simulation that :meth:`run` has run."""
         return self._known[identity(experiment)]
 
-    def _simulate(self, key: str, experiment: simulation.Experiment) -> None:
-        results = simulation.compare(
+    def _simulate(self, key: str, experiment: simulation.Scenario) -> None:
+        results = simulation.run(
             experiment, threads=1, progress=self._look, tail_share=tail_share(experiment)
         )
         services = results["systems"][0]["services"]

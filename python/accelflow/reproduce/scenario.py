@@ -56,7 +56,7 @@ class Scenario:
 
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
-    ) -> simulation.Experiment:
+    ) -> simulation.Scenario:
         """The simulation of one system at one point."""
         settings = {**setup, **point.settings}
         own = {**setup.get("config", {}), **point.settings.get("config", {})}
@@ -81,7 +81,7 @@ class Scenario:
             **settings,
             "config": dict(sorted(config.items())),
         }
-        return simulation.Experiment(**fields)
+        return simulation.Scenario(**fields)
 
     def sizes_of(self, workload: str) -> str:
         """The payload sizes of `workload`; SocialNetwork's own sizes are for it alone."""

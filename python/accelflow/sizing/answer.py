@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from accelflow import _native, chip
 from accelflow.calibration import calibrated
-from accelflow.experiment import resolved
+from accelflow.scenario import resolved
 from accelflow.sizing.capacity import Binding, Capacity
 from accelflow.sizing.closed import ClosedForm, closed_form, idle_mean_us
 from accelflow.sizing.fleet import (
@@ -106,9 +106,9 @@ def size(
 def _recording(plan: Plan) -> str | None:
     """The recording that the plan's costs come from: measured now, if they are this machine's."""
     share = 1.0 / max(plan.needed_rps.values())
-    experiment = plan.experiment(share, system=plan.systems[0], seed=1)
-    costs = resolved(experiment)["costs"]
-    return calibrated()[0] if costs == "measured" and experiment.recording is None else None
+    asked = plan.scenario_of(share, system=plan.systems[0], seed=1)
+    costs = resolved(asked)["costs"]
+    return calibrated()[0] if costs == "measured" and asked.recording is None else None
 
 
 def _guess(first: _Side | None, plan: Plan) -> float:

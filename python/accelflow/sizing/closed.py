@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from accelflow import _native, accelerometer
-from accelflow.experiment import resolved
 from accelflow.parameters import parameters
+from accelflow.scenario import resolved
 from accelflow.sizing.capacity import Binding, Capacity
 from accelflow.sizing.plan import Plan
 
@@ -175,7 +175,7 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
 def _values(plan: Plan, system: str) -> Callable[[str], float]:
     """The numbers of the simulated server's parameters in `plan`."""
     share = 1.0 / max(plan.needed_rps.values())
-    changed = resolved(plan.experiment(share, system=system, seed=1))["config"]
+    changed = resolved(plan.scenario_of(share, system=system, seed=1))["config"]
     defaults = {parameter.key: parameter.default for parameter in parameters()}
     return lambda key: float(changed.get(key, defaults[key]))
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused
-from accelflow.experiment import Experiment, document, resolved
 from accelflow.files import parse_toml, read_text, why
 from accelflow.parameters import parameters
+from accelflow.scenario import Scenario, document, resolved
 
 SCHEMA: Final = "accelflow.plan/1"
 
@@ -123,9 +123,9 @@ class Plan:
         """The rate of each service that the fleet must hold: that of today with its growth."""
         return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
 
-    def experiment(self, load: float, *, system: str, seed: int) -> Experiment:
+    def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
         """The scenario of one server under `system` that takes the share `load` of all rates."""
-        return Experiment(
+        return Scenario(
             **{
                 **self.scenario,
                 "workload": self.workload,
@@ -268,7 +268,7 @@ def _check_mapping(name: str, values: object, least: float, most: float) -> None
 def _check_scenario(scenario: object) -> None:
     if not isinstance(scenario, Mapping):
         raise refused("scenario", scenario, "must be a table with fields of a scenario")
-    known = [one.name for one in fields(Experiment) if one.name not in _OF_PLAN]
+    known = [one.name for one in fields(Scenario) if one.name not in _OF_PLAN]
     for key in scenario:
         if key in _OF_PLAN:
             raise refused("scenario key", key, "must be left out, since the plan sets it")
@@ -279,7 +279,7 @@ def _check_scenario(scenario: object) -> None:
 def _check_systems(plan: Plan) -> None:
     """Refuse unknown systems and services, and values that the scenario does not allow."""
     for system in plan.systems:
-        resolved(plan.experiment(_small_share(plan), system=system, seed=1))
+        resolved(plan.scenario_of(_small_share(plan), system=system, seed=1))
 
 
 def _small_share(plan: Plan) -> float:
@@ -299,7 +299,7 @@ def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
 
     Raises AccelflowError for a recording that does not fit.
     """
-    experiment = plan.experiment(_small_share(plan), system="accelflow", seed=1)
-    text = _native.scenario_demands(document(experiment), recording)
+    asked = plan.scenario_of(_small_share(plan), system="accelflow", seed=1)
+    text = _native.scenario_demands(document(asked), recording)
     found: dict[str, Any] = json.loads(text)
     return found

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from accelflow import chip
 from accelflow.report.results import Comparison, ServiceResult
-from accelflow.simulation import compare
+from accelflow.simulation import run
 from accelflow.sizing.capacity import Binding, Capacity
 from accelflow.sizing.plan import Plan
 
@@ -77,10 +77,10 @@ class Searched:
 
 def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str | None) -> Measured:
     """Simulate one server of `plan` under `system` at the share `load` of all rates."""
-    experiment = plan.experiment(load, system=system, seed=seed)
+    asked = plan.scenario_of(load, system=system, seed=seed)
     if recording is not None:
-        experiment = replace(experiment, recording=recording)
-    results = compare(experiment, threads=1)
+        asked = replace(asked, recording=recording)
+    results = run(asked, threads=1)
     rows = Comparison.from_dict(results).systems[0].services
     first = rows[0]
     elements = dict(first.accelerator_utilization)

@@ -3,6 +3,7 @@
 pub(crate) mod chip;
 pub(crate) mod progress;
 pub(crate) mod recording;
+pub(crate) mod samples;
 pub(crate) mod scenario;
 pub(crate) mod services;
 pub(crate) mod workload;

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::bind::simulation::progress::Progress;
+use crate::bind::simulation::samples::{Samples, columns};
 use crate::errors::failure;
 
 /// Reads the scenario in `document` (JSON), with the text of a recording if there is one.
@@ -44,6 +45,19 @@ pub(crate) fn scenario_check(document: &str, recording: Option<String>) -> PyRes
     serde_json::to_string(checked.resolved()).map_err(failure)
 }
 
+/// Checks that `runs` runs of the scenario in `document` (JSON) with different seeds may keep up to
+/// `samples` requests of each service under each system. Raises AccelflowError if they may not.
+#[pyfunction]
+pub(crate) fn scenario_check_samples(
+    document: &str,
+    recording: Option<String>,
+    samples: u64,
+    runs: u64,
+) -> PyResult<()> {
+    let checked = checked(document, recording)?;
+    checked.check_samples(samples, runs).map_err(failure)
+}
+
 /// The stable hash of the scenario in `document` (JSON): 64 hexadecimal digits. Raises
 /// AccelflowError as `scenario_check`.
 #[pyfunction]
@@ -54,30 +68,34 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
 
 /// Simulates the scenario in `document` (JSON) and returns what it finds, as JSON.
 ///
-/// `progress` is called with the number of requests that have ended and of all. Raises
+/// `options` are the number of threads, the share of the tail, and the most samples of a service
+/// ([`RunOptions`]). `progress` is called with the
+/// number of requests that have ended and of all. Beside the results stand the samples. Raises
 /// AccelflowError for what cannot be simulated; an exception of `progress` ends the run and is
 /// passed on.
 #[pyfunction]
-#[pyo3(signature = (document, recording=None, *, threads, tail_share=0.0, progress=None))]
-pub(crate) fn scenario_run(
-    py: Python<'_>,
+#[pyo3(signature = (document, recording, options, progress=None))]
+pub(crate) fn scenario_run<'py>(
+    py: Python<'py>,
     document: &str,
     recording: Option<String>,
-    threads: usize,
-    tail_share: f64,
+    options: (usize, f64, u64),
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<Samples<'py>>)> {
     let checked = checked(document, recording)?;
+    let (threads, tail_share, samples) = options;
     let options = RunOptions {
         threads,
         tail_share,
+        samples,
     };
     let progress = Progress::new(progress);
     let outcome = py.detach(|| checked.run(&options, &|done, all| progress.report(done, all)));
     progress.finish()?;
     let outcome = outcome.map_err(failure)?;
     let outcome = outcome.ok_or_else(|| failure("the simulation was interrupted"))?;
-    Ok(outcome.to_json().to_string())
+    let text = outcome.to_json().to_string();
+    Ok((text, columns(py, outcome, samples)?))
 }
 
 /// The core time and accelerator time of one request to each service of the scenario in `document`

@@ -1,7 +1,8 @@
 """What a comparison asks: one description, whose rules are those of the engine.
 
 The engine describes a scenario (`docs/scenario.md`): its fields, their names, ranges and defaults.
-:class:`Experiment` has the same fields under the same names, and adds no rules of its own.
+:class:`Scenario` has the same fields under the same names, and adds no rules of its own.
+:class:`Fields` are their types, for functions that take them as keyword arguments.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypedDict
 
 from accelflow import _native, arcus
 from accelflow.chips import Chip, named_chips
@@ -35,13 +36,15 @@ __all__ = [
     "SERVERLESS_RATE_RPS",
     "SIZES",
     "WORKLOADS",
-    "Experiment",
+    "Fields",
+    "HasDocument",
+    "Scenario",
     "document",
     "hashed",
-    "read_experiment",
+    "read_scenario",
     "resolved",
     "scenario_schema",
-    "write_experiment",
+    "write_scenario",
 ]
 
 _CHOICES: Final = {name: tuple(known) for name, known in _native.scenario_choices()}
@@ -63,9 +66,19 @@ ASSUMED_TCP_COST_NS: Final = 7_000.0
 PAPER_SLO_FACTOR: Final = 5.0
 
 
+class HasDocument(Protocol):
+    """An object that stands for a document, such as a workload built in Python."""
+
+    def to_document(self) -> Mapping[str, Any]:
+        """Return the document: texts, numbers, lists and mappings."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Scenario:
     """What to compare. The defaults are those of `accelflow compare`.
+
+    `workload` is the name of a workload or the path of its file, or an object with the method
+    ``to_document``, such as one built in Python.
 
     `orchestrators` and `services` are identifiers; empty stands for those of
     :func:`accelflow.simulation.orchestrators` and for all services. Each of
@@ -106,7 +119,7 @@ class Experiment:
     With two limits, one in each unit, it starts when both have its tokens.
     """
 
-    workload: str = "socialnetwork"
+    workload: str | PathLike[str] | HasDocument = "socialnetwork"
     orchestrators: Sequence[str] = ()
     services: Sequence[str] = ()
     placement: str = "colocated"
@@ -165,53 +178,81 @@ class Experiment:
         return int(resolved(self)["warmup_requests"])
 
 
-def resolved(experiment: Experiment) -> dict[str, Any]:
-    """Check `experiment`, and return its fields with every default filled in.
+class Fields(TypedDict, total=False):
+    """The fields of :class:`Scenario`, but for its workload and orchestrators."""
+
+    services: Sequence[str]
+    placement: str
+    arrivals: str
+    rate_rps: float | None
+    rates: str | None
+    rates_rps: Mapping[str, float]
+    facts: str
+    requests: int
+    by_rate: bool | None
+    seed: int
+    recording: str | None
+    profile: str | None
+    tcp_cost_ns: float
+    remote: str
+    sizes: str | None
+    config: Mapping[str, float | str]
+    chips: Mapping[str, Mapping[str, float | str]] | Sequence[Chip]
+    slo_us: Mapping[str, float]
+    policy: str | None
+    slo_factor: float | None
+    tenants: Mapping[str, int]
+    priorities: Mapping[str, int]
+    shaping: Mapping[int, arcus.RateLimiter | Sequence[arcus.RateLimiter]]
+
+
+def resolved(scenario: Scenario) -> dict[str, Any]:
+    """Check `scenario`, and return its fields with every default filled in.
 
     Raises InputError for the first value that is not allowed.
     """
-    text = document(experiment)
+    text = document(scenario)
     try:
-        found: dict[str, Any] = json.loads(_native.scenario_check(text, experiment.recording))
+        found: dict[str, Any] = json.loads(_native.scenario_check(text, scenario.recording))
     except AccelflowError as error:
         raise InputError(str(error)) from error
     return found
 
 
-def hashed(experiment: Experiment) -> str:
-    """The stable hash of everything that the results of `experiment` depend on.
+def hashed(scenario: Scenario) -> str:
+    """The stable hash of everything that the results of `scenario` depend on.
 
     Experiments with the same hash have the same results in the same version of accelflow. A value
     that is set to its default is as one that is not set. Raises InputError for a value that is not
     allowed.
     """
-    text = document(experiment)
+    text = document(scenario)
     try:
-        return _native.scenario_hash(text, experiment.recording)
+        return _native.scenario_hash(text, scenario.recording)
     except AccelflowError as error:
         raise InputError(str(error)) from error
 
 
-def document(experiment: Experiment) -> str:
-    """The fields of `experiment` as JSON, without the recording.
+def document(scenario: Scenario) -> str:
+    """The fields of `scenario` as JSON, without the recording.
 
     Raises InputError for a value that JSON does not have.
     """
-    if not isinstance(experiment, Experiment):
-        raise InputError(f"experiment = {experiment!r}: must be an Experiment")
-    values = {one.name: getattr(experiment, one.name) for one in fields(experiment)}
+    if not isinstance(scenario, Scenario):
+        raise InputError(f"scenario = {scenario!r}: must be a Scenario")
+    values = {one.name: getattr(scenario, one.name) for one in fields(scenario)}
     recording = values.pop("recording")
     if not isinstance(recording, str | None):
         raise _refused("recording", recording)
-    if isinstance(experiment.shaping, Mapping):
+    if isinstance(scenario.shaping, Mapping):
         values["shaping"] = {
             tenant: [limits] if isinstance(limits, arcus.RateLimiter) else limits
-            for tenant, limits in experiment.shaping.items()
+            for tenant, limits in scenario.shaping.items()
         }
     try:
-        chips = named_chips(experiment.chips)
+        chips = named_chips(scenario.chips)
     except TypeError as error:
-        raise _refused("chips", experiment.chips) from error
+        raise _refused("chips", scenario.chips) from error
     values["chips"] = [{"name": name, "config": config} for name, config in chips]
     written = [f"{json.dumps(name)}: {_written(name, value)}" for name, value in values.items()]
     return f"{{{', '.join(written)}}}"
@@ -237,10 +278,18 @@ def _plain(value: object) -> object:
                 "of the simulated server's shaper"
             )
         return {one: getattr(value, one) for one in ("unit", "refill", "bucket", "interval")}
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if callable(to_document := getattr(value, "to_document", None)):
+        return to_document()
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence | Set) and not isinstance(value, bytes | bytearray | memoryview):
         return list(value)
+    return _plain_number(value)
+
+
+def _plain_number(value: object) -> int | float:
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):
@@ -248,7 +297,7 @@ def _plain(value: object) -> object:
     raise TypeError(type(value))
 
 
-def read_experiment(path: str | PathLike[str]) -> Experiment:
+def read_scenario(path: str | PathLike[str]) -> Scenario:
     """Read the scenario in the file at `path`: TOML if the name ends in ``.toml``, else JSON.
 
     Raises InputError for a file that cannot be read, and for a value that is not allowed.
@@ -260,12 +309,12 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
         _check_plain("", tree)
         if isinstance(tree, dict) and isinstance(tree.get("config"), dict):
             tree["config"] = flattened(tree["config"])
-        scenario = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
-        experiment = _experiment(scenario)
-        resolved(experiment)
+        filled = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
+        found = _from_tree(filled)
+        resolved(found)
     except (OSError, TypeError, ValueError, AccelflowError) as error:
         raise InputError(f"{path}: {why(error)}") from error
-    return experiment
+    return found
 
 
 def _check_plain(place: str, value: object) -> None:
@@ -282,28 +331,28 @@ def _check_plain(place: str, value: object) -> None:
         raise InputError(f"{place} = {value}: must be a text, a number, true or false, not a date")
 
 
-def _experiment(scenario: Mapping[str, Any]) -> Experiment:
-    values = {one.name: scenario[one.name] for one in fields(Experiment)}
-    values["chips"] = {chip["name"]: chip["config"] for chip in scenario["chips"]}
+def _from_tree(tree: Mapping[str, Any]) -> Scenario:
+    values = {one.name: tree[one.name] for one in fields(Scenario)}
+    values["chips"] = {chip["name"]: chip["config"] for chip in tree["chips"]}
     values["shaping"] = {
         int(tenant): [arcus.RateLimiter(**limit) for limit in limits]
-        for tenant, limits in scenario["shaping"].items()
+        for tenant, limits in tree["shaping"].items()
     }
-    return Experiment(**values)
+    return Scenario(**values)
 
 
-def write_experiment(experiment: Experiment, path: str | PathLike[str]) -> None:
-    """Write `experiment` to the file at `path` as a scenario in JSON, with all fields.
+def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
+    """Write `scenario` to the file at `path` as a scenario in JSON, with all fields.
 
     Raises InputError for a value that is not allowed, and for a file that cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() == ".toml":
         raise InputError(f"{path}: must not end in .toml, since scenarios are written as JSON")
-    resolved(experiment)
-    scenario = _native.scenario_read(document(experiment), experiment.recording)
+    resolved(scenario)
+    text = _native.scenario_read(document(scenario), scenario.recording)
     try:
-        write_whole(path, lambda place: place.write_text(scenario, encoding="utf-8"))
+        write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {why(error)}") from error
 
@@ -314,7 +363,7 @@ def scenario_schema() -> str:
 
 
 #: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
-PAPER_RATE_RPS: Final = Experiment().mean_rate_rps
+PAPER_RATE_RPS: Final = Scenario().mean_rate_rps
 #: Found: the mean of the six functions' rates at which, shared as Azure's, their logic alone keeps
 #: half of the 36 cores busy.
-SERVERLESS_RATE_RPS: Final = Experiment(workload="serverless").mean_rate_rps
+SERVERLESS_RATE_RPS: Final = Scenario(workload="serverless").mean_rate_rps

@@ -1,0 +1,51 @@
+//! Single requests as columns, for `accelflow.report.samples`.
+
+use accelflow_scenario::Outcome;
+use accelflow_sim::stats::{Part, Sample};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A column: its name, and its values in the machine's byte order.
+type Column<'py> = (String, Bound<'py, PyBytes>);
+
+/// The samples of a service under a system: orchestrator, service, and columns of 8-byte values.
+/// `request` has unsigned integers, the others floats of microseconds.
+pub(crate) type Samples<'py> = (&'static str, String, Vec<Column<'py>>);
+
+/// The samples of `outcome`, at most `most` of each service; nothing if it is 0.
+pub(crate) fn columns(py: Python<'_>, outcome: Outcome, most: u64) -> PyResult<Vec<Samples<'_>>> {
+    let mut found = Vec::new();
+    for system in outcome.systems.into_iter().filter(|_| most > 0) {
+        for service in system.services {
+            let columns = of_service(py, &service.samples)?;
+            found.push((system.orchestrator, service.service, columns));
+        }
+    }
+    Ok(found)
+}
+
+fn of_service<'py>(py: Python<'py>, samples: &[Sample]) -> PyResult<Vec<Column<'py>>> {
+    let column = |name: &str, value: &dyn Fn(&Sample) -> [u8; 8]| -> PyResult<Column<'py>> {
+        let bytes = PyBytes::new_with(py, 8 * samples.len(), |bytes| {
+            for (place, sample) in bytes.chunks_exact_mut(8).zip(samples) {
+                place.copy_from_slice(&value(sample));
+            }
+            Ok(())
+        })?;
+        Ok((name.to_owned(), bytes))
+    };
+    let mut columns = vec![
+        column("request", &|sample| sample.request.to_ne_bytes())?,
+        column("arrival_us", &|sample| {
+            sample.arrived.as_us_f64().to_ne_bytes()
+        })?,
+        column("response_us", &|sample| {
+            sample.response.as_us_f64().to_ne_bytes()
+        })?,
+    ];
+    for part in Part::ALL {
+        let spent = |sample: &Sample| sample.spent.of(part).as_us_f64().to_ne_bytes();
+        columns.push(column(&format!("{}_us", part.name()), &spent)?);
+    }
+    Ok(columns)
+}

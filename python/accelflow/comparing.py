@@ -1,0 +1,181 @@
+"""From one call to numbers: a workload under one system, or under several.
+
+Scenarios, results and the engine are elsewhere (:mod:`accelflow.scenario`, :mod:`accelflow.report`,
+:mod:`accelflow.simulation`); here they meet. docs/python.md has examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields as fields_of
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Final, Unpack
+
+from accelflow.chips import named_chips
+from accelflow.errors import InputError, refused, whole_number
+from accelflow.report.replications import pooled
+from accelflow.report.results import Comparison, SystemResult
+from accelflow.report.samples import Sampled, samples_table
+from accelflow.scenario import Fields, HasDocument, Scenario
+from accelflow.simulation import check, check_samples, costed, run_sampled
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["compare", "simulate"]
+
+#: What a run is of: a workload, or a whole scenario.
+Asked = Scenario | str | PathLike[str] | HasDocument
+
+MAX_SEEDS: Final = 1_000
+#: As many samples as there are requests.
+_ALL: Final = 2**64 - 1
+_WORKLOAD: Final = Scenario().workload
+
+
+class ComparedFields(Fields, total=False):
+    """The fields of :class:`accelflow.Scenario`, but for its workload."""
+
+    orchestrators: Sequence[str]
+
+
+class SimulateOptions(Fields, total=False):
+    """The keyword arguments of :func:`compare`, but for `orchestrators`."""
+
+    seeds: int
+    samples: bool | int
+    threads: int | None
+    progress: Callable[[int, int], object] | None
+
+
+def compare(
+    workload: Asked = _WORKLOAD,
+    *,
+    seeds: int = 1,
+    samples: bool | int = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **fields: Unpack[ComparedFields],
+) -> Comparison:
+    """Simulate a workload under several orchestrators and return the results by identifier.
+
+    ::
+
+        results = accelflow.compare("socialnetwork", profile="paper", requests=2000)
+        print(results["accelflow"].p99_us, results["relief"]["UniqId"].p99_us)
+
+    `workload` is the name of a workload, the path of its file, an object with the method
+    ``to_document``, or a :class:`accelflow.Scenario`. Other keyword arguments are the scenario's
+    fields; they replace those of a given one. The orchestrators are the paper's five and Ideal
+    unless `orchestrators` names others. The first comparison with measured costs, the default of
+    socialnetwork, measures them, which takes some seconds; the profile ``paper`` does not.
+
+    With several `seeds`, results are means over the scenario's seed and those that follow it, each
+    with its 95 % confidence interval (``intervals``, by Student's t); counts are sums.
+
+    With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
+    service, seed and number of the request, `arrival_us` since the start, `response_us`, and what
+    the response time was spent on: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
+    `manager_us`, `cores_us` (orchestration on cores), `communication_us`, `remote_us` and
+    `queueing_us`. Requests of the warm-up and those without a response are left out. A number in
+    place of True keeps at most that many of each service under each system, evenly spaced; in
+    total 2,000,000 are kept at most. The rows of all systems with the same seed, service and number
+    are the same request.
+
+    `threads` (default: one a core) does not influence the results. `progress` is called with the
+    number of requests that have ended and of all.
+
+    Raises InputError for a value that is not allowed and for more samples than are kept,
+    AccelflowError for what cannot be simulated.
+    """
+    whole_number("seeds", seeds, 1, MAX_SEEDS)
+    most = _samples(samples)
+    scenario = _scenario(workload, fields)
+    check(scenario)
+    if most and len(named_chips(scenario.chips)) > 1:
+        raise refused("samples", samples, "must be left out where several chips are compared")
+    check(replace(scenario, seed=scenario.seed + seeds - 1))
+    scenario = costed(scenario)
+    if most:
+        check_samples(scenario, most, seeds)
+    results, by_seed = [], {}
+    for number, seed in enumerate(range(scenario.seed, scenario.seed + seeds)):
+        found, by_seed[seed] = run_sampled(
+            replace(scenario, seed=seed),
+            threads=threads,
+            progress=_of_all(progress, number, seeds) if callable(progress) else progress,
+            samples=most,
+        )
+        results.append(found)
+    return _with_samples(Comparison.from_dict(pooled(results)), by_seed)
+
+
+def simulate(
+    workload: Asked = _WORKLOAD,
+    orchestrator: str | None = None,
+    **options: Unpack[SimulateOptions],
+) -> SystemResult:
+    """Simulate a workload under one orchestrator and return its results by service.
+
+    ::
+
+        result = accelflow.simulate("hotelreservation", "relief", requests=2000)
+        print(result.p99_us, result["Recom"].mean_us)
+
+    `orchestrator` is one of :func:`accelflow.simulation.systems`, also in the paper's spelling; by
+    default that of a given scenario, which must name one then, or else AccelFlow. All else is as in
+    :func:`compare`.
+    """
+    if orchestrator is None:
+        orchestrator = _only_one(workload)
+    if not isinstance(orchestrator, str):
+        raise refused("orchestrator", orchestrator, "must be a text")
+    if "orchestrators" in options:
+        raise InputError("orchestrators: simulate takes one, as orchestrator; compare takes more")
+    (system,) = compare(workload, orchestrators=[orchestrator], **options).systems
+    return system
+
+
+def _only_one(workload: Asked) -> str:
+    """The orchestrator that is meant without a name."""
+    named = list(workload.orchestrators) if isinstance(workload, Scenario) else []
+    if len(named) > 1:
+        raise refused("orchestrators", named, "must be one for simulate; compare takes more")
+    return named[0] if named else "accelflow"
+
+
+def _scenario(workload: Asked, fields: ComparedFields) -> Scenario:
+    known = {one.name for one in fields_of(Scenario)}
+    unknown = next((name for name in fields if name not in known), None)
+    if unknown is not None:
+        raise refused("argument", unknown, known=sorted(known))
+    if isinstance(workload, Scenario):
+        return replace(workload, **fields)
+    return Scenario(workload=workload, **fields)
+
+
+def _samples(samples: bool | int) -> int:
+    if isinstance(samples, bool):
+        return _ALL if samples else 0
+    return whole_number("samples", samples, 0, _ALL)
+
+
+def _of_all(
+    progress: Callable[[int, int], object], number: int, seeds: int
+) -> Callable[[int, int], object]:
+    """`progress` of the run with this number, of `seeds` runs."""
+    return lambda done, every: progress(number * every + done, seeds * every)
+
+
+def _with_samples(comparison: Comparison, by_seed: dict[int, list[Sampled]]) -> Comparison:
+    if not any(by_seed.values()):
+        return comparison
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+    systems = tuple(
+        replace(system, samples=samples_table(by_seed, system.orchestrator))
+        for system in comparison.systems
+    )
+    tables = [system.samples for system in systems]
+    return replace(comparison, systems=systems, samples=pa.concat_tables(tables))

@@ -1,0 +1,64 @@
+"""Access by name, for results that are tables as well."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from typing import ClassVar, Generic, TypeVar
+
+from accelflow.errors import InputError, refused
+
+__all__ = ["Named", "UnknownNameError"]
+
+_Part = TypeVar("_Part")
+
+
+class UnknownNameError(InputError, KeyError):
+    """A system or service that results do not have."""
+
+    __str__ = Exception.__str__  # that of KeyError would put the message in quotes
+
+
+class Named(Generic[_Part]):
+    """What has parts with names: the methods of a mapping that is not changed.
+
+    It is no `collections.abc.Mapping`: libraries of tables, such as polars, would take it for a
+    mapping of columns and not ask for its table.
+    """
+
+    #: What a part is, for the error of an unknown name.
+    part: ClassVar[str]
+
+    def parts(self) -> dict[str, _Part]:
+        """The parts by name, in order."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> _Part:
+        known = self.parts()
+        if name not in known:
+            raise UnknownNameError(str(refused(self.part, name, known=known)))
+        return known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.parts()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts())
+
+    def __len__(self) -> int:
+        return len(self.parts())
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self.parts().keys()
+
+    def values(self) -> ValuesView[_Part]:
+        """The parts."""
+        return self.parts().values()
+
+    def items(self) -> ItemsView[str, _Part]:
+        """The names with their parts."""
+        return self.parts().items()
+
+    def get(self, name: str) -> _Part | None:
+        """The part called `name`; None if there is none."""
+        return self.parts().get(name)

@@ -1,0 +1,99 @@
+"""One result of the results of several seeds: means and their intervals.
+
+Simulations with different seeds are independent, so the interval of a mean over seeds is Student's.
+The mean of the P99s of the seeds is not the P99 of all their requests; it is what a run of this
+length shows on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.report.results import Comparison, mean_of
+
+__all__ = ["pooled"]
+
+#: Members that are no counts: they are the same with each seed, or the largest of them is meant.
+_LARGEST: Final = ("number", "peak_running_traces")
+#: Times that are sums over a run, as the counts beside them.
+_SUMS: Final = ("waiting_us", "shaping_us")
+#: The measures of a system, which are made of those of its services.
+_OF_SYSTEM: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps")
+
+
+def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the results of one experiment with several seeds as one, of the same schema.
+
+    Times, rates and shares are means over the seeds, with their 95 % confidence intervals under
+    ``intervals``; counts are sums. A mean does not exist if a seed lacks the value. ``seeds`` has
+    the seeds. One result is returned as it is.
+    """
+    first = dict(results[0])
+    if len(results) == 1:
+        return first
+    comparisons = [Comparison.from_dict(result) for result in results]
+    systems: list[dict[str, Any]] = []
+    for rows in zip(*(result["systems"] for result in results), strict=True):
+        place = len(systems)
+        alone = [comparison.systems[place] for comparison in comparisons]
+        of_system = {key: [getattr(one, key) for one in alone] for key in _OF_SYSTEM}
+        services = zip(*(row["services"] for row in rows), strict=True)
+        systems.append(
+            {
+                **rows[0],
+                "services": [_service(same) for same in services],
+                "intervals": dict(_intervals(of_system)),
+            }
+        )
+    return first | {"seeds": [result["seed"] for result in results], "systems": systems}
+
+
+def _service(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    leaves = [dict(_measures(row, "")) for row in rows]
+    by_name = {name: [found.get(name) for found in leaves] for name in leaves[0]}
+    return {**_merged(rows), "intervals": dict(_intervals(by_name))}
+
+
+def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {key: _member(key, [row[key] for row in rows]) for key in rows[0]}
+
+
+def _member(key: str, values: Sequence[Any]) -> Any:
+    """One value of those of all seeds."""
+    present = [value for value in values if value is not None]
+    if present and isinstance(present[0], Mapping):
+        return _merged(present) if len(present) == len(values) else None
+    if all(value == values[0] and not _is_count(value) for value in values):
+        return values[0]
+    if isinstance(present[0], str):  # the resource that is overloaded with some seed
+        return present[0]
+    if key in _LARGEST:
+        return max(present)
+    if _is_count(present[0]) or key in _SUMS:
+        return sum(present)
+    return mean_of(values)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _measures(row: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float | None]]:
+    """The measures of a service by their names; those inside of others have the names of both."""
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _measures(value, f"{prefix}{key}.")
+        elif value is None or (isinstance(value, float) and key not in _SUMS):
+            yield f"{prefix}{key}", value
+
+
+def _intervals(
+    by_name: Mapping[str, Sequence[float | None]],
+) -> Iterator[tuple[str, list[float]]]:
+    for name, values in by_name.items():
+        mean = mean_of(values)
+        found = _native.confidence_interval([value for value in values if value is not None])
+        if mean is not None and found is not None:
+            yield name, [mean - found[1], mean + found[1]]

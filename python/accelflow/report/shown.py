@@ -1,0 +1,163 @@
+"""Results as a small table: text that fits a screen of 80 by 24, and HTML for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import fill
+from typing import Final
+
+from accelflow.report.results import Comparison, Interval, ServiceResult, SystemResult
+
+__all__ = ["Summary", "of_comparison", "of_service", "of_system"]
+
+#: Rows and characters of names beyond these are left out of texts.
+_MOST_ROWS: Final = 17
+_LONGEST: Final = 20
+_HEADINGS: Final = ("mean_us", "p99_us", "throughput_rps", "slo_missed")
+_SATURATED: Final = "* The system cannot keep up: its latency grows with the length of the run."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A table of results.
+
+    Each row begins with a name. `notes` stand below it, and `details` is a longer table that HTML
+    folds away.
+    """
+
+    title: Sequence[str]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str]
+    details: Summary | None = None
+
+    def to_text(self) -> str:
+        """Return the table in lines of at most 80 characters, at most 24 of them."""
+        cut = [[_cut(row[0], _LONGEST), *row[1:]] for row in self.rows[:_MOST_ROWS]]
+        lines = [list(self.headings), *cut]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [_cut(line, 80) for line in self.title]
+        for name, *cells in lines:
+            aligned = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+            text.append(_cut("  ".join([name.ljust(widths[0]), *aligned]).rstrip(), 80))
+        if len(self.rows) > _MOST_ROWS:
+            text.append(f"... and {len(self.rows) - _MOST_ROWS} more")
+        return "\n".join([*text, *self.notes])
+
+    def to_html(self) -> str:
+        """Return the table as HTML that needs nothing else."""
+        title = "<br>".join(map(escape, self.title))
+        caption = f'<caption style="text-align:left">{title}</caption>'
+        head = "".join(_cell("th", text, place) for place, text in enumerate(self.headings))
+        body = "".join(
+            f"<tr>{''.join(_cell('td', text, place) for place, text in enumerate(row))}</tr>"
+            for row in self.rows
+        )
+        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
+        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        if self.details is None:
+            return f"<div>{table}{notes}</div>"
+        folded = f"<details><summary>By service</summary>{self.details.to_html()}</details>"
+        return f"<div>{table}{notes}{folded}</div>"
+
+
+def _cell(tag: str, text: str, place: int) -> str:
+    side = "right" if place else "left"
+    return f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>'
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def of_comparison(comparison: Comparison) -> Summary:
+    """Return a table with a row for each system; the details have one for each of its services."""
+    services = len(comparison.service_names)
+    of_all = (
+        f"{len(comparison)} {'system' if len(comparison) == 1 else 'systems'}",
+        f"{services} {'service' if services == 1 else 'services'}",
+    )
+    return Summary(
+        title=_title(comparison, *of_all),
+        headings=("system", *_HEADINGS),
+        rows=[(system.orchestrator, *_measures(system)) for system in comparison.systems],
+        notes=[
+            "Latencies are means over the services; throughputs are sums.",
+            *_notes(comparison),
+        ],
+        details=Summary(
+            title=(),
+            headings=("system", "service", *_HEADINGS),
+            rows=[
+                (system.orchestrator, result.service, *_measures(result))
+                for system in comparison.systems
+                for result in system.services
+            ],
+            notes=(),
+        ),
+    )
+
+
+def of_system(comparison: Comparison) -> Summary:
+    """Return a table with a row for each service of the only system of `comparison`."""
+    (system,) = comparison.systems
+    return Summary(
+        title=_title(comparison, system.orchestrator),
+        headings=("service", *_HEADINGS),
+        rows=[(result.service, *_measures(result)) for result in system.services],
+        notes=_notes(comparison),
+    )
+
+
+def of_service(result: ServiceResult) -> str:
+    """Return the measures of one service in a line or two."""
+    cells = _measures(result)
+    measures = ", ".join(f"{name} {cell}" for name, cell in zip(_HEADINGS, cells, strict=True))
+    return fill(f"{_cut(result.service, _LONGEST)}: {measures}", width=80, subsequent_indent="  ")
+
+
+def _title(comparison: Comparison, *of_all: str) -> list[str]:
+    first, last = comparison.seeds[0], comparison.seeds[-1]
+    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    return [
+        f"{_cut(comparison.workload, _LONGEST)}: {', '.join(of_all)},"
+        f" {comparison.requests:,} requests a service",
+        f"profile {comparison.profile}, {comparison.arrivals.get('kind', 'unknown')} arrivals,"
+        f" {comparison.placement}, {seeds}",
+    ]
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    saturated = any(system.saturated for system in comparison.systems)
+    several = len(comparison.seeds) > 1
+    return [
+        *(
+            ["\N{PLUS-MINUS SIGN}: half of the 95 % confidence interval of the mean over seeds."]
+            * several
+        ),
+        *([_SATURATED] * saturated),
+    ]
+
+
+def _measures(result: SystemResult | ServiceResult) -> list[str]:
+    mark = "*" if result.saturated else ""
+    missed = result.slo_missed_share
+    return [
+        _number(result.mean_us, result.intervals, "mean_us") + mark,
+        _number(result.p99_us, result.intervals, "p99_us") + mark,
+        _number(result.throughput_rps, result.intervals, "throughput_rps"),
+        "-" if missed is None else f"{missed:.1%}",
+    ]
+
+
+def _number(value: float | None, intervals: Mapping[str, Interval], name: str) -> str:
+    if value is None:
+        return "-"
+    text = f"{value:,.1f}" if value < 1_000 else f"{value:,.0f}"
+    interval = intervals.get(name)
+    if interval is None or not value:
+        return text
+    share = 100 * interval.half_width / value
+    return f"{text} \N{PLUS-MINUS SIGN}{share:.{1 if share < 10 else 0}f}%"
