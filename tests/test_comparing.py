@@ -529,5 +529,11 @@ def test_several_chips_stand_side_by_side() -> None:
         "relief on slow",
     ]
     assert found["accelflow on slow"].mean_us > found["accelflow on paper"].mean_us
-    with pytest.raises(InputError, match="samples = True: must be left out"):
-        accelflow.compare(**small(), chips={"paper": {}, "slow": {}}, samples=True)
+
+
+def test_samples_of_several_chips_are_kept_apart() -> None:
+    asked = small(orchestrators=["accelflow"])
+    found = accelflow.compare(**asked, chips={"paper": {}, "slow": {"core.count": 8}}, samples=True)
+    alone = accelflow.compare(**asked, config={"core.count": 8}, samples=True)
+    of_slow = found["accelflow on slow"].samples.drop_columns("system")
+    assert of_slow == alone["accelflow"].samples.drop_columns("system")

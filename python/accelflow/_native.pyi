@@ -800,12 +800,12 @@ def scenario_run(
     recording: str | None,
     options: tuple[int, float, int],
     progress: Callable[[int, int], object] | None = None,
-) -> tuple[str, list[tuple[str, str, list[tuple[str, bytes]]]]]:
+) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
     """Simulate a scenario (JSON) and return what it finds (JSON), and samples.
 
     `options` are threads, the share of the tail, and the most samples of a service. Samples are
-    orchestrator, service, and columns of 8-byte values by name. Use `accelflow.simulation.run`.
-    Raises AccelflowError for what cannot be simulated.
+    the system's place in the results, the service, and columns of 8-byte values by name. Use
+    `accelflow.simulation.run`. Raises AccelflowError for what cannot be simulated.
     """
 
 def scenario_schema() -> str:

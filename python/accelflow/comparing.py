@@ -12,10 +12,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Final, Unpack
 
-from accelflow.chips import named_chips
 from accelflow.errors import InputError, refused, whole_number
 from accelflow.report.replications import pooled
-from accelflow.report.results import Comparison, SystemResult
+from accelflow.report.results import Comparison, SystemResult, system_id
 from accelflow.report.samples import Sampled, samples_table
 from accelflow.scenario import Fields, HasDocument, Scenario
 from accelflow.simulation import check, check_samples, costed, run_sampled
@@ -93,8 +92,6 @@ def compare(
     most = _samples(samples)
     scenario = _scenario(workload, fields)
     check(scenario)
-    if most and len(named_chips(scenario.chips)) > 1:
-        raise refused("samples", samples, "must be left out where several chips are compared")
     check(replace(scenario, seed=scenario.seed + seeds - 1))
     scenario = costed(scenario)
     if most:
@@ -173,8 +170,9 @@ def _with_samples(comparison: Comparison, by_seed: dict[int, list[Sampled]]) -> 
         return comparison
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
+    names = [system_id(row) for row in comparison.source["systems"]]
     systems = tuple(
-        replace(system, samples=samples_table(by_seed, system.orchestrator))
+        replace(system, samples=samples_table(by_seed, names, system.id))
         for system in comparison.systems
     )
     tables = [system.samples for system in systems]

@@ -18,7 +18,7 @@ pub const MIN_REQUESTS: u64 = 100;
 /// The most requests of a service.
 pub const MAX_REQUESTS: u64 = 10_000_000;
 /// The most requests that results keep one by one, over all services, systems and seeds: 88 bytes
-/// each in the simulator and as many in what is made of them.
+/// each in the simulator, and 104 in the table that is made of them.
 pub const MAX_SAMPLES: u64 = 2_000_000;
 /// One of so many requests, the first, is not counted.
 pub(crate) const WARMUP_DIVISOR: u64 = 10;

@@ -43,6 +43,7 @@ impl Checked {
         let (systems, services) = (self.systems.len() as u64, self.services.len());
         let kept = |service| comparison.counted(service).min(samples);
         let of_a_system = (0..services).map(kept).fold(0, u64::saturating_add);
+        let runs = runs.saturating_mul(self.servers.len() as u64);
         let copies = systems.saturating_mul(runs);
         if of_a_system.saturating_mul(copies) <= MAX_SAMPLES {
             return Ok(());
@@ -50,7 +51,7 @@ impl Checked {
         let each = MAX_SAMPLES / copies.saturating_mul(services as u64).max(1);
         let allowed = format!(
             "must be at most {each} of each service, since systems ({systems}) times services \
-             ({services}) times seeds ({runs}) keep at most {MAX_SAMPLES} together"
+             ({services}) times seeds and chips ({runs}) keep at most {MAX_SAMPLES} together"
         );
         let value = match samples {
             u64::MAX => "all".to_owned(),

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from accelflow.errors import InputError, refused
 from accelflow.files import write_whole
-from accelflow.report.results import Comparison, SystemResult
+from accelflow.report.results import Comparison, Interval, SystemResult
 
 #: Okabe and Ito's palette, distinct for every common kind of colour vision; AccelFlow's vermilion
 #: also stands out in grey, between lighter neighbours.
@@ -64,7 +64,6 @@ _HATCHES = ("", "////", "....", "xxxx", "----", "||||")
 
 #: The share of a service's slot that its bars fill together.
 _GROUP_WIDTH = 0.84
-
 
 #: The finest tail that is drawn: beyond it stand fewer than 10 requests.
 _FEWEST_BEYOND: Final = 10
@@ -208,7 +207,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
     for index, system in enumerate(comparison.systems):
         offset = (index - (len(comparison.systems) - 1) / 2) * width
         shown = [
-            (place + offset, result.p99_us, result.mean_us, result.saturated)
+            (place + offset, result, result.p99_us, result.mean_us)
             for place, name in enumerate(services)
             if (result := system.service(name)) is not None
             and result.p99_us is not None
@@ -217,7 +216,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
         places = [place for place, *_ in shown]
         bars = axes.bar(
             places,
-            [p99_us for _, p99_us, _, _ in shown],
+            [p99_us for *_, p99_us, _ in shown],
             width=width * 0.92,
             color=COLORS[system.orchestrator],
             # Chips are told apart by their hatching, in the order of the results.
@@ -227,24 +226,21 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
             edgecolor="black",
             linewidth=0.4,
         )
-        _draw_intervals(axes, system, places)
-        means_us = [mean_us for _, _, mean_us, _ in shown]
+        means_us = [mean_us for *_, mean_us in shown]
         stars = axes.scatter(places, means_us, marker="*", s=20, color="black", lw=0, zorder=3)
-        for place, p99_us, _, saturated in shown:
-            if saturated:
+        for place, result, p99_us, _ in shown:
+            _draw_interval(axes, place, result.intervals.get("p99_us"))
+            if result.saturated:
                 _mark_saturated(axes, place, p99_us)
         handles.append((bars, system.label))
     return [*handles, (stars, "mean")]
 
 
-def _draw_intervals(axes: Axes, system: SystemResult, places: list[float]) -> None:
-    """Draw the interval of each P99, if results are of several seeds."""
-    known = [result for result in system.services if None not in (result.p99_us, result.mean_us)]
-    intervals = [result.intervals.get("p99_us") for result in known]
-    for place, interval in zip(places, intervals, strict=True):
-        if interval is not None:
-            ends = [max(interval.low, 0.0), interval.high]
-            axes.plot([place, place], ends, color="black", lw=1.0, zorder=2.5)
+def _draw_interval(axes: Axes, place: float, interval: Interval | None) -> None:
+    """Draw the interval of a P99, if results are of several seeds."""
+    if interval is not None:
+        ends = [max(interval.low, 0.0), interval.high]
+        axes.plot([place, place], ends, color="black", lw=1.0, zorder=2.5)
 
 
 def _mark_saturated(axes: Axes, place: float, p99_us: float) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.report.results import Comparison, mean_of
+from accelflow.report.results import Comparison, mean_of, system_id
 
 __all__ = ["pooled"]
 
@@ -34,10 +34,10 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if len(results) == 1:
         return first
     comparisons = [Comparison.from_dict(result) for result in results]
-    systems: list[dict[str, Any]] = []
+    systems = []
     for rows in zip(*(result["systems"] for result in results), strict=True):
-        place = len(systems)
-        alone = [comparison.systems[place] for comparison in comparisons]
+        name = system_id(rows[0])
+        alone = [comparison[name] for comparison in comparisons]
         of_system = {key: [getattr(one, key) for one in alone] for key in _OF_SYSTEM}
         services = zip(*(row["services"] for row in rows), strict=True)
         systems.append(

@@ -197,14 +197,14 @@ class SystemResult(_Shown, Named[ServiceResult]):
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
+    def id(self) -> str:
+        """The name in a comparison: the identifier, with the chip's name if there are several."""
+        return _id(self.orchestrator, self.chip)
+
+    @property
     def name(self) -> str:
         """The name that the paper prints."""
         return ORCHESTRATORS[self.orchestrator]
-
-    @property
-    def key(self) -> str:
-        """The identifier, with the name of the chip if there are several."""
-        return self.orchestrator if self.chip is None else f"{self.orchestrator} on {self.chip}"
 
     @property
     def label(self) -> str:
@@ -326,7 +326,7 @@ class Comparison(_Shown, Named[SystemResult]):
 
     def parts(self) -> dict[str, SystemResult]:
         """The systems by identifier, and the chip if there are several: ``relief on small``."""
-        return {system.key: system for system in self.systems}
+        return {system.id: system for system in self.systems}
 
     def __repr__(self) -> str:
         from accelflow.report.shown import of_comparison  # noqa: PLC0415 (it imports this module)
@@ -363,6 +363,15 @@ class Comparison(_Shown, Named[SystemResult]):
             ),
             None,
         )
+
+
+def system_id(system: Mapping[str, Any]) -> str:
+    """The name in a comparison of a system, an object of the schema."""
+    return _id(str(system["orchestrator"]), system.get("chip"))
+
+
+def _id(orchestrator: str, chip: str | None) -> str:
+    return orchestrator if chip is None else f"{orchestrator} on {chip}"
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

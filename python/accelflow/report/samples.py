@@ -10,35 +10,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampled", "samples_table"]
 
-#: The samples of one service under one system, as the engine gives them: orchestrator, service,
-#: and columns of 8-byte values by name. `request` has whole numbers, the others microseconds.
-Sampled = tuple[str, str, list[tuple[str, bytes]]]
+#: The samples of one service under one system, as the engine gives them: the system's place in the
+#: results, the service, and columns of 8-byte values by name. `request` has whole numbers, the
+#: others microseconds.
+Sampled = tuple[int, str, list[tuple[str, bytes]]]
 
 
-def samples_table(by_seed: Mapping[int, Sequence[Sampled]], system: str) -> pa.Table:
-    """Make an Arrow table of the samples of one system, a row for each request.
+def samples_table(
+    by_seed: Mapping[int, Sequence[Sampled]], systems: Sequence[str], system: str
+) -> pa.Table:
+    """Make an Arrow table of the samples of `system`, a row for each request.
 
-    The engine's columns are not copied: `request`, `arrival_us`, `response_us` and the parts of the
-    response time. In front of them stand `system`, `service` and `seed`.
+    `systems` are the names of all systems in the order of the results. The engine's columns are not
+    copied: `request`, `arrival_us`, `response_us` and the parts of the response time. In front of
+    them stand `system`, `service` and `seed`.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
-    names = pa.array([system])
     services = list(dict.fromkeys(service for found in by_seed.values() for _, service, _ in found))
     batches = []
     for seed, found in by_seed.items():
-        for orchestrator, service, columns in found:
-            if orchestrator != system:
+        for place, service, columns in found:
+            if systems[place] != system:
                 continue
             rows = len(columns[0][1]) // 8
-
-            def repeated(place: int, names: pa.Array, rows: int = rows) -> pa.Array:
-                codes = pa.repeat(pa.scalar(place, pa.int32()), rows)
-                return pa.DictionaryArray.from_arrays(codes, names)
-
             arrays = {
-                "system": repeated(0, names),
-                "service": repeated(services.index(service), pa.array(services)),
+                "system": _repeated(place, systems, rows),
+                "service": _repeated(services.index(service), services, rows),
                 "seed": pa.repeat(pa.scalar(seed, pa.uint64()), rows),
             }
             for name, values in columns:
@@ -47,3 +45,11 @@ def samples_table(by_seed: Mapping[int, Sequence[Sampled]], system: str) -> pa.T
                 arrays[name] = pa.Array.from_buffers(kind, rows, buffers)
             batches.append(pa.RecordBatch.from_pydict(arrays))
     return pa.Table.from_batches(batches)
+
+
+def _repeated(place: int, names: Sequence[str], rows: int) -> pa.DictionaryArray:
+    """A column with one of `names` in every row, as a number of 4 bytes."""
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+    codes = pa.repeat(pa.scalar(place, pa.int32()), rows)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))

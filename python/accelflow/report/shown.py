@@ -82,7 +82,7 @@ def of_comparison(comparison: Comparison) -> Summary:
     return Summary(
         title=_title(comparison, *of_all),
         headings=("system", *_HEADINGS),
-        rows=[(system.orchestrator, *_measures(system)) for system in comparison.systems],
+        rows=[(system.id, *_measures(system)) for system in comparison.systems],
         notes=[
             "Latencies are means over the services; throughputs are sums.",
             *_notes(comparison),
@@ -91,7 +91,7 @@ def of_comparison(comparison: Comparison) -> Summary:
             title=(),
             headings=("system", "service", *_HEADINGS),
             rows=[
-                (system.orchestrator, result.service, *_measures(result))
+                (system.id, result.service, *_measures(result))
                 for system in comparison.systems
                 for result in system.services
             ],
@@ -104,7 +104,7 @@ def of_system(comparison: Comparison) -> Summary:
     """Return a table with a row for each service of the only system of `comparison`."""
     (system,) = comparison.systems
     return Summary(
-        title=_title(comparison, system.orchestrator),
+        title=_title(comparison, system.id),
         headings=("service", *_HEADINGS),
         rows=[(result.service, *_measures(result)) for result in system.services],
         notes=_notes(comparison),

@@ -8,17 +8,20 @@ use pyo3::types::PyBytes;
 /// A column: its name, and its values in the machine's byte order.
 type Column<'py> = (String, Bound<'py, PyBytes>);
 
-/// The samples of a service under a system: orchestrator, service, and columns of 8-byte values.
-/// `request` has unsigned integers, the others floats of microseconds.
-pub(crate) type Samples<'py> = (&'static str, String, Vec<Column<'py>>);
+/// The samples of a service under a system: the system's place in the results, the service, and
+/// columns of 8-byte values. `request` has unsigned integers, the others floats of microseconds.
+pub(crate) type Samples<'py> = (usize, String, Vec<Column<'py>>);
 
 /// The samples of `outcome`, at most `most` of each service; nothing if it is 0.
 pub(crate) fn columns(py: Python<'_>, outcome: Outcome, most: u64) -> PyResult<Vec<Samples<'_>>> {
     let mut found = Vec::new();
-    for system in outcome.systems.into_iter().filter(|_| most > 0) {
+    if most == 0 {
+        return Ok(found);
+    }
+    for (place, system) in outcome.systems.into_iter().enumerate() {
         for service in system.services {
             let columns = of_service(py, &service.samples)?;
-            found.push((system.orchestrator, service.service, columns));
+            found.push((place, service.service, columns));
         }
     }
     Ok(found)
