@@ -492,9 +492,29 @@ def test_results_are_drawn(sampled: Comparison, replicated: Comparison) -> None:
         sampled.plot("part")
     with pytest.raises(InputError, match=r"^kind = 'tail': must have samples"):
         dataclasses.replace(sampled, samples=None).plot("tail")
+    captions = [results.plot().axes[0].get_xlabel() for results in (sampled, replicated)]
+    assert [text[-12:] for text in captions] == ["aper, seed 1", "seeds 5 to 7"]
     # One line for each interval, and none without intervals.
     lines = [len(results.plot().axes[0].lines) for results in (sampled, replicated)]
     assert lines == [0, 4]
+
+
+def test_an_interval_stands_at_its_bar(made_up_results: dict[str, Any]) -> None:
+    first, second, *_ = made_up_results["systems"]
+    made_up_results["systems"] = [first, {**second, "services": second["services"][::-1]}]
+    for system in made_up_results["systems"]:
+        for service in system["services"]:
+            service["intervals"] = {"p99_us": [0.9 * service["p99_us"], 1.1 * service["p99_us"]]}
+    axes = Comparison.from_dict(made_up_results).plot().axes[0]
+    bars = {
+        round(bar.get_x() + bar.get_width() / 2, 6): bar.get_height()
+        for bar in axes.patches
+        if isinstance(bar, mpl.patches.Rectangle)
+    }
+    assert len(axes.lines) == len(bars) == 2 * 8
+    for line in axes.lines:
+        (place, _), ends = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        assert ends.mean() == pytest.approx(bars[round(float(place), 6)])
 
 
 def test_a_drawn_part_is_its_mean(compared: Comparison) -> None:

@@ -270,7 +270,7 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     saturated = any(r.saturated for system in comparison.systems for r in system.services)
     caption = (
         f"{comparison.workload}, {comparison.arrivals.get('kind', 'unknown')} arrivals,"
-        f" {comparison.placement}, profile {comparison.profile}, seed {comparison.seed}"
+        f" {comparison.placement}, profile {comparison.profile}, {comparison.seeds_text}"
     )
     if saturated:
         caption += "   (\N{UPWARDS ARROW} cannot keep up: grows with the length of the run)"

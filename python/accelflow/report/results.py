@@ -292,7 +292,7 @@ class Comparison(_Shown, Named[SystemResult]):
     systems: tuple[SystemResult, ...]
     source: Mapping[str, Any]
     calibration: Calibration | None = None
-    seeds: tuple[int, ...] = ()
+    seeds: tuple[int, ...]
     samples: pa.Table | None = None
 
     @classmethod
@@ -314,7 +314,7 @@ class Comparison(_Shown, Named[SystemResult]):
             workload=root.get("workload", str),
             profile=root.get("profile", str),
             seed=root.count("seed"),
-            seeds=root.optional("seeds", (root.count("seed"),), _Reader.counts),
+            seeds=root.optional("seeds", (), _Reader.counts) or (root.count("seed"),),
             requests=root.count("requests"),
             warmup_requests=root.count("warmup_requests"),
             arrivals=root.mapping("arrivals"),
@@ -341,6 +341,12 @@ class Comparison(_Shown, Named[SystemResult]):
     def whole(self) -> Comparison:
         """The comparison itself."""
         return self
+
+    @property
+    def seeds_text(self) -> str:
+        """The seeds in words: seed 1, or seeds 1 to 5."""
+        first, last = self.seeds[0], self.seeds[-1]
+        return f"seed {first}" if first == last else f"seeds {first} to {last}"
 
     @property
     def service_names(self) -> list[str]:

@@ -119,13 +119,11 @@ def of_service(result: ServiceResult) -> str:
 
 
 def _title(comparison: Comparison, *of_all: str) -> list[str]:
-    first, last = comparison.seeds[0], comparison.seeds[-1]
-    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
     return [
         f"{_cut(comparison.workload, _LONGEST)}: {', '.join(of_all)},"
         f" {comparison.requests:,} requests a service",
         f"profile {comparison.profile}, {comparison.arrivals.get('kind', 'unknown')} arrivals,"
-        f" {comparison.placement}, {seeds}",
+        f" {comparison.placement}, {comparison.seeds_text}",
     ]
 
 

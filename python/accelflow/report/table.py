@@ -116,7 +116,7 @@ def _share_a_server(comparison: Comparison) -> bool:
 def _title(comparison: Comparison) -> str:
     return (
         f"{comparison.workload}, {comparison.requests:,} requests a service, profile"
-        f" {comparison.profile}, seed {comparison.seed}\n"
+        f" {comparison.profile}, {comparison.seeds_text}\n"
         f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement};"
         " offered load: next to the service's name"
     )
