@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.report.export import write_json, write_parquet
-from accelflow.report.results import Comparison, ServiceResult, SystemResult
+from accelflow.report.results import Comparison, Interval, ServiceResult, SystemResult
 
 if TYPE_CHECKING:
     from accelflow.report.plot import write_plots
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Interval",
     "ServiceResult",
     "SystemResult",
     "print_comparison",

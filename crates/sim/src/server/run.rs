@@ -33,7 +33,7 @@ pub struct Load {
     /// All loads of a tenant must have the same.
     pub shaping: Option<FlowConfig>,
     /// Which requests after the warm-up are kept one by one: those whose numbers are multiples of
-    /// this one. None if it is 0.
+    /// this one; none if it is 0. Of several loads on a service the last says it.
     pub sample_every: u64,
 }
 

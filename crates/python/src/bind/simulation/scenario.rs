@@ -69,10 +69,9 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
 /// Simulates the scenario in `document` (JSON) and returns what it finds, as JSON.
 ///
 /// `options` are the number of threads, the share of the tail, and the most samples of a service
-/// ([`RunOptions`]). `progress` is called with the
-/// number of requests that have ended and of all. Beside the results stand the samples. Raises
-/// AccelflowError for what cannot be simulated; an exception of `progress` ends the run and is
-/// passed on.
+/// ([`RunOptions`]); beside the results stand the samples. `progress` is called with the number of
+/// requests that have ended and of all. Raises AccelflowError for what cannot be simulated; an
+/// exception of `progress` ends the run and is passed on.
 #[pyfunction]
 #[pyo3(signature = (document, recording, options, progress=None))]
 pub(crate) fn scenario_run<'py>(
