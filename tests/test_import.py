@@ -3,6 +3,7 @@
 import csv
 import gzip
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from conftest import ROOT
 from workload_form import check_workload
 
 DATA = ROOT / "tests/data/import"
-SHARED = Path("/work/shared/data")
+#: Published traces, which are not part of the project.
+SHARED = Path(os.environ.get("ACCELFLOW_PUBLISHED", ROOT.parent / "shared" / "data"))
 
 
 def table(tmp_path: Path, text: str, name: str = "table.csv") -> Path:
@@ -315,7 +317,10 @@ def test_other_tables_are_refused_as_call_graphs(text: str, message: str, tmp_pa
         import_alibaba([table(tmp_path, text)], Report("a"), AlibabaOptions())
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the sample of Alibaba's trace is not here")
+@pytest.mark.skipif(
+    not (SHARED / "alibaba_v2021_sample").exists(),
+    reason="the sample of Alibaba's trace is not here",
+)
 def test_real_call_graphs() -> None:
     report = Report("alibaba-v2021")
     path = SHARED / "alibaba_v2021_sample/Callgraph.csv"
@@ -414,7 +419,10 @@ def test_tables_that_do_not_belong_together_are_refused(names: list[str], messag
         azure(*names)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the sample of Azure's trace is not here")
+@pytest.mark.skipif(
+    not (SHARED / "azure_functions_2019_sample").exists(),
+    reason="the sample of Azure's trace is not here",
+)
 def test_real_functions() -> None:
     folder = SHARED / "azure_functions_2019_sample"
     report = Report("azure-functions")

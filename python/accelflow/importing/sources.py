@@ -123,7 +123,7 @@ class Table:
     """A CSV table that is read once, row by row.
 
     `columns` are the names in its first line, without surrounding spaces. Rows with more or fewer
-    cells are dropped and counted in the report, as are empty lines.
+    cells are dropped and counted in the report; empty lines are no rows.
     """
 
     def __init__(self, path: Path, lines: Iterator[tuple[int, str]], report: Report) -> None:
