@@ -68,7 +68,7 @@ def test_costs_are_shares_of_the_time_by_requests_and_operations() -> None:
     assert service["app_us"] == 300.0  # price and discount
     assert counts(report, "dropped") == {"samples of other processes than --process": 4_000}
     guessed = {line.what: (line.count, line.done, line.places) for line in report.lines("guessed")}
-    assert guessed["samples of Encr or Decr, which?"] == (520, "half to each of Encr or Decr", [])
+    assert guessed["samples that may be Encr or Decr"] == (520, "half to each of Encr or Decr", [])
     assert guessed["samples of functions that no rule knows"] == (
         3_000,
         "counted as application time",

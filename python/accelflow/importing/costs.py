@@ -132,7 +132,7 @@ class _Parts:
             self.report.understood(f"samples of {either}", samples)
         else:
             share = f"half to each of {either}" if len(used) > 1 else f"all to {used[0]}"
-            self.report.guessed(f"samples of {either}, which?", share, count=samples)
+            self.report.guessed(f"samples that may be {either}", share, count=samples)
 
     def _take_others(self) -> None:
         """Count what no rule knows as application time, and name the heaviest functions."""
