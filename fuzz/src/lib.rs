@@ -1,6 +1,8 @@
 //! What targets share that speak to a server, a port or a client of this project: parties that live as
 //! long as the process, on this machine alone, and conversations of bounded length with them.
 
+mod spans;
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ use accelflow_serve::{
     ClientConfig, Config, HandlerError, HandlerResult, Request, RetryPolicy, Running, Server,
     TlsIdentity,
 };
+
+pub use spans::check_import;
 
 /// Longer than any party here waits for the other.
 const PATIENCE: Duration = Duration::from_secs(15);

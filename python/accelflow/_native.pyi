@@ -53,6 +53,7 @@ __all__ = [
     "energy_model",
     "erlang_c",
     "executed_operations",
+    "import_spans",
     "machine_name",
     "orchestrator_names",
     "parameter_value",
@@ -816,6 +817,15 @@ def scenario_choices() -> list[tuple[str, list[str]]]:
 
 def scenario_allowed(field: str) -> str | None:
     """What a field of a scenario may be, after "must be"; None if there is no such field."""
+
+def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> str:
+    """The workload that spans show, and a report, as JSON: {"workload": ..., "report": ...}.
+
+    `kind` is jaeger or otlp. `options_json` is an object with any of `name`, `sampling`, `app_share`,
+    `shapes`, `waits`, `calls`, `servers`, `window_spans` and `strict`; docs/import-spans.md says what
+    they are. Raises AccelflowError for options that are not allowed and for files that cannot be
+    read, are not of the kind, end too early or have no request.
+    """
 
 def service_walk(name: str) -> str:
     """The path of a service of any workload as JSON. Raises AccelflowError for an unknown one."""

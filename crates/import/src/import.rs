@@ -1,5 +1,8 @@
 //! From files to a workload and a report.
 
+use std::fs::File;
+use std::io::Read;
+
 use serde_json::{Value, json};
 
 use crate::analyse::Analysis;
@@ -64,23 +67,43 @@ pub fn import_spans(
     paths: &[String],
     options: &Options,
 ) -> Result<Imported, ImportError> {
-    if paths.is_empty() {
-        let allowed = "must name at least one file";
-        return Err(Refusal::new("files", "none", allowed).into());
-    }
+    let open = |path: &String| {
+        let file = File::open(path).map_err(|error| ImportError::Read {
+            file: path.clone(),
+            error,
+        })?;
+        Ok((path.clone(), file))
+    };
+    import_streams(kind, paths.iter().map(open), options)
+}
+
+/// The same for `files` that are open already, each with the name that messages call it.
+///
+/// # Errors
+/// As [`import_spans`].
+pub fn import_streams<R: Read + 'static>(
+    kind: Kind,
+    files: impl IntoIterator<Item = Result<(String, R), ImportError>>,
+    options: &Options,
+) -> Result<Imported, ImportError> {
     let mut analysis = Analysis::default();
     let mut collector = Collector::new(options, &mut analysis);
     let mut origin = Origin {
         kind: kind.name().to_owned(),
         files: Vec::new(),
     };
-    for path in paths {
-        let digest = read(kind, path, &mut collector)?;
-        origin.files.push((path.clone(), digest));
+    for file in files {
+        let (name, bytes) = file?;
+        let digest = read(kind, &name, bytes, &mut collector)?;
+        origin.files.push((name, digest));
+    }
+    if origin.files.is_empty() {
+        let allowed = "must name at least one file";
+        return Err(Refusal::new("files", "none", allowed).into());
     }
     let (names, mut findings, sampling) = collector.finish()?;
     if analysis.operations.is_empty() {
-        return Err(nothing(paths, &findings));
+        return Err(nothing(&origin, &findings));
     }
     let share = sampling_share(sampling, options, &mut findings);
     say_assumptions(options, &mut findings);
@@ -100,19 +123,19 @@ pub fn import_spans(
 }
 
 /// Reads a file. Returns the SHA-256 of its bytes.
-fn read(kind: Kind, path: &str, collector: &mut Collector) -> Result<String, ImportError> {
-    let (mut source, digest) = Source::open(path)?;
+fn read(
+    kind: Kind,
+    path: &str,
+    bytes: impl Read + 'static,
+    collector: &mut Collector,
+) -> Result<String, ImportError> {
+    let (mut source, digest) = Source::of(bytes, path)?;
     collector.begin_file(path);
     let first = source.peek().map_err(|error| ImportError::Read {
         file: path.to_owned(),
         error,
     })?;
-    // A text in JSON may begin with spaces; a message never does but for its length.
-    let text = first.iter().find(|byte| !byte.is_ascii_whitespace());
-    let json = matches!(text, Some(b'{' | b'['))
-        && first.first() != Some(&otlp_protobuf::FIRST_BYTE)
-        || first.starts_with(b"\n{")
-        || first.starts_with(b"\n[");
+    let json = looks_like_json(first);
     match kind {
         Kind::Jaeger => jaeger::read(source, path, collector)?,
         Kind::Otlp if json => otlp_json::read(source, path, collector)?,
@@ -121,13 +144,22 @@ fn read(kind: Kind, path: &str, collector: &mut Collector) -> Result<String, Imp
     Ok(digest.hex())
 }
 
-fn nothing(paths: &[String], findings: &Findings) -> ImportError {
+/// Whether `bytes`, the first of a file of OTLP, begin JSON. The length of a message may be that of a
+/// bracket or a line break, but what follows it in JSON does not follow it there.
+fn looks_like_json(bytes: &[u8]) -> bool {
+    let mut text = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let bracket = text.next().is_some_and(|first| b"{[".contains(first));
+    bracket && text.next().is_none_or(|next| b"\"{}[]".contains(next))
+}
+
+fn nothing(origin: &Origin, findings: &Findings) -> ImportError {
     let why = match findings.first_loss() {
         Some((what, count)) => format!("{count} {what}"),
         None => "the files have no spans of this kind".to_owned(),
     };
+    let files: Vec<&str> = origin.files.iter().map(|(name, _)| name.as_str()).collect();
     ImportError::Nothing {
-        files: paths.join(", "),
+        files: files.join(", "),
         why,
     }
 }

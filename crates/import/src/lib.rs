@@ -27,5 +27,5 @@ mod words;
 mod write;
 
 pub use error::ImportError;
-pub use import::{Imported, Kind, import_spans};
+pub use import::{Imported, Kind, import_spans, import_streams};
 pub use options::{Options, Waits};

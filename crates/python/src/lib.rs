@@ -60,6 +60,9 @@ mod _native {
     use crate::bind::serving::promise::PyPromise;
 
     #[pymodule_export]
+    use crate::bind::simulation::importing::import_spans;
+
+    #[pymodule_export]
     use crate::bind::simulation::recording::{
         check_recording, executed_operations, machine_name, record_services,
     };

@@ -1,9 +1,7 @@
 //! Files as streams of bytes, of which the position is known and the longest piece is bounded.
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 use std::rc::Rc;
 
 use flate2::bufread::MultiGzDecoder;
@@ -23,9 +21,16 @@ pub(crate) struct Progress {
 
 /// The bytes of a file, decompressed if it is compressed by gzip.
 pub(crate) struct Source {
-    bytes: Box<dyn BufRead>,
+    inner: Box<dyn Read>,
+    /// Bytes that have been taken from `inner`, of which those from `at` to `end` come next.
+    buffer: Box<[u8]>,
+    at: usize,
+    end: usize,
     progress: Progress,
 }
+
+/// The size of the buffers of a file.
+const BUFFER: usize = 1 << 16;
 
 /// SHA-256 of what has been read of a file, in hexadecimal once all of it has.
 #[derive(Clone, Default)]
@@ -39,15 +44,15 @@ impl Digests {
     }
 }
 
-/// A file whose bytes are digested as they are read.
-struct Digested {
-    file: File,
+/// Bytes that are digested as they are read.
+struct Digested<R> {
+    bytes: R,
     digest: Digests,
 }
 
-impl Read for Digested {
+impl<R: Read> Read for Digested<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(into)?;
+        let count = self.bytes.read(into)?;
         self.digest.0.borrow_mut().update(&into[..count]);
         Ok(count)
     }
@@ -77,47 +82,43 @@ impl Progress {
 }
 
 impl Source {
-    /// Opens the file at `path`.
+    /// The bytes of `bytes`, which are those of the file called `path`.
     ///
     /// # Errors
-    /// [`ImportError::Read`] for a file that cannot be read, [`ImportError::Kind`] for an empty one.
-    pub(crate) fn open(path: &str) -> Result<(Source, Digests), ImportError> {
+    /// [`ImportError::Read`] for what cannot be read, [`ImportError::Kind`] for an empty file.
+    pub(crate) fn of(
+        bytes: impl Read + 'static,
+        path: &str,
+    ) -> Result<(Source, Digests), ImportError> {
         let failed = |error| ImportError::Read {
             file: path.to_owned(),
             error,
         };
-        let file = File::open(Path::new(path)).map_err(failed)?;
         let digest = Digests::default();
-        let file = Digested {
-            file,
+        let bytes = Digested {
+            bytes,
             digest: digest.clone(),
         };
-        let mut raw = BufReader::with_capacity(1 << 16, file);
+        let mut raw = BufReader::with_capacity(BUFFER, bytes);
         let zipped = raw.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-        let bytes: Box<dyn BufRead> = match zipped {
-            true => Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))),
+        let inner: Box<dyn Read> = match zipped {
+            true => Box::new(MultiGzDecoder::new(raw)),
             false => Box::new(raw),
         };
-        Ok((Source::of(bytes, path)?, digest))
-    }
-
-    /// The bytes of `bytes`, which belong to the file called `path`.
-    ///
-    /// # Errors
-    /// As [`Source::open`].
-    fn of(mut bytes: Box<dyn BufRead>, path: &str) -> Result<Source, ImportError> {
-        let failed = |error| ImportError::Read {
-            file: path.to_owned(),
-            error,
+        let mut source = Source {
+            inner,
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            at: 0,
+            end: 0,
+            progress: Progress::default(),
         };
-        if bytes.fill_buf().map_err(failed)?.is_empty() {
+        if source.peek().map_err(failed)?.is_empty() {
             return Err(ImportError::Kind {
                 file: path.to_owned(),
                 why: "the file is empty".to_owned(),
             });
         }
-        let progress = Progress::default();
-        Ok(Source { bytes, progress })
+        Ok((source, digest))
     }
 
     pub(crate) fn progress(&self) -> Progress {
@@ -129,23 +130,29 @@ impl Source {
     /// # Errors
     /// As reading.
     pub(crate) fn peek(&mut self) -> io::Result<&[u8]> {
-        self.bytes.fill_buf()
+        if self.at == self.end {
+            (self.at, self.end) = (0, 0);
+            self.end = loop {
+                match self.inner.read(&mut self.buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    done => break done?,
+                }
+            };
+        }
+        Ok(&self.buffer[self.at..self.end])
     }
 }
 
 impl Read for Source {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         // JSON is read byte by byte: this is the way of every byte.
-        if let [only] = into {
-            let Some(&first) = self.bytes.fill_buf()?.first() else {
-                return Ok(0);
-            };
-            *only = first;
-            self.bytes.consume(1);
-            self.progress.advance(1)?;
-            return Ok(1);
+        let next = self.peek()?;
+        let count = next.len().min(into.len());
+        match count {
+            1 => into[0] = next[0],
+            _ => into[..count].copy_from_slice(&next[..count]),
         }
-        let count = self.bytes.read(into)?;
+        self.at += count;
         self.progress.advance(count)?;
         Ok(count)
     }

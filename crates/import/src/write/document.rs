@@ -58,8 +58,11 @@ pub(crate) fn document(
     let mut operations: Vec<(Method, Operation)> = analysis.operations.into_iter().collect();
     operations.sort_by(|(a, first), (b, second)| {
         let texts = |method: &Method| (names.text(method.0), names.text(method.1));
+        // What users call stands before what services call.
+        let inner = |operation: &Operation| operation.totals.outside == 0;
+        let order = inner(first).cmp(&inner(second));
         let more = second.totals.requests.cmp(&first.totals.requests);
-        more.then_with(|| texts(a).cmp(&texts(b)))
+        order.then(more).then_with(|| texts(a).cmp(&texts(b)))
     });
     let methods: Vec<Method> = operations.iter().map(|(method, _)| *method).collect();
     let arrived: u64 = operations

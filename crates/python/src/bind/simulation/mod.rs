@@ -1,6 +1,7 @@
 //! Scenarios and their results, for `accelflow.simulation`.
 
 pub(crate) mod chip;
+pub(crate) mod importing;
 pub(crate) mod progress;
 pub(crate) mod recording;
 pub(crate) mod samples;

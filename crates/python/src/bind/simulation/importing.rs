@@ -1,0 +1,26 @@
+//! Spans as workloads, for `accelflow import`.
+
+use accelflow_import::{Kind, Options, import_spans as import};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::errors::failure;
+
+/// The workload that the spans in the files at `paths` show, with a report, as JSON:
+/// `{"workload": ..., "report": ...}`. Raises AccelflowError for options that are not allowed and for
+/// files that cannot be read, are not of `kind` (`jaeger` or `otlp`), end too early or have no request.
+#[pyfunction]
+#[pyo3(signature = (kind, paths, options_json = "{}"))]
+pub(crate) fn import_spans(
+    py: Python<'_>,
+    kind: &str,
+    paths: Vec<String>,
+    options_json: &str,
+) -> PyResult<String> {
+    let kind = Kind::of_name(kind).map_err(failure)?;
+    let options = Options::from_json(options_json).map_err(failure)?;
+    let imported = py
+        .detach(|| import(kind, &paths, &options))
+        .map_err(failure)?;
+    Ok(json!({"workload": imported.workload, "report": imported.report}).to_string())
+}
