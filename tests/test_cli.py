@@ -68,7 +68,16 @@ def test_every_command_has_help() -> None:
 
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     files = {path.stem for path in (ROOT / "python/accelflow/cli").glob("*.py")}
-    helpers = {"__init__", "assignments", "campaigns", "failure", "naming", "offered", "output"}
+    helpers = {
+        "__init__",
+        "assignments",
+        "campaigns",
+        "chosen",
+        "failure",
+        "naming",
+        "offered",
+        "output",
+    }
     assert {listed.file for listed in COMMANDS} == files - helpers - {"parameter_page"}
     for listed in COMMANDS:
         command = listed.load()

@@ -137,7 +137,7 @@ class Scenario:
     remote: str = "short"
     sizes: str | None = None
     config: Mapping[str, float | str] = field(default_factory=dict)
-    chips: Mapping[str, Mapping[str, float | str]] | Sequence[Chip] = field(default_factory=dict)
+    chips: Mapping[str, Mapping[str, float | str]] | Sequence[Chip] = ()
     slo_us: Mapping[str, float] = field(default_factory=dict)
     policy: str | None = None
     slo_factor: float | None = PAPER_SLO_FACTOR
@@ -333,7 +333,7 @@ def _check_plain(place: str, value: object) -> None:
 
 def _from_tree(tree: Mapping[str, Any]) -> Scenario:
     values = {one.name: tree[one.name] for one in fields(Scenario)}
-    values["chips"] = {chip["name"]: chip["config"] for chip in tree["chips"]}
+    values["chips"] = {chip["name"]: chip["config"] for chip in tree["chips"]} or ()
     values["shaping"] = {
         int(tenant): [arcus.RateLimiter(**limit) for limit in limits]
         for tenant, limits in tree["shaping"].items()

@@ -9,18 +9,23 @@ use crate::config::server::Config;
 /// Stands for a count that may be 0 where a type has the number for all.
 const NOT_OWN: f64 = -1.0;
 
+/// Where the numbers for all types come from, which each type has by default.
+type Origin = (Provenance, &'static str);
+const PRINTED: Origin = (Provenance::Paper, "AccelFlow, section VI and Table III");
+const ASSUMED: Origin = (Provenance::Assumed, "no source");
+
 /// A row for one accelerator: Table III and section VI have one number for all types.
 macro_rules! row {
     ($prefix:literal, $name:literal, $accel:ident, $unit:literal, $kind:expr, $default:expr,
-     $why:expr, $field:ident, $get:path, $set:path) => {
+     $origin:expr, $why:expr, $field:ident, $get:path, $set:path) => {
         Row {
             parameter: Parameter {
                 key: concat!($prefix, ".", $name),
                 unit: $unit,
                 kind: $kind,
                 default: $default,
-                provenance: Provenance::Paper,
-                source: "AccelFlow, section VI and Table III",
+                provenance: $origin.0,
+                source: $origin.1,
                 why: $why,
             },
             get: |config| $get(config.accelerator.own[Accel::$accel.index()].$field),
@@ -31,23 +36,23 @@ macro_rules! row {
 
 /// The rows of all accelerators.
 macro_rules! rows {
-    ($prefix:literal, $unit:literal, $kind:expr, $default:expr, $why:expr, $field:ident,
-     $get:path, $set:path) => {
+    ($prefix:literal, $unit:literal, $kind:expr, $default:expr, $origin:expr, $why:expr,
+     $field:ident, $get:path, $set:path) => {
         [
-            rows!(@ "TCP", Tcp, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "Encr", Encr, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "Decr", Decr, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "RPC", Rpc, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "Ser", Ser, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "Dser", Dser, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "Cmp", Cmp, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "Dcmp", Dcmp, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
-            rows!(@ "LdB", Ldb, $prefix, $unit, $kind, $default, $why, $field, $get, $set),
+            rows!(@ "TCP", Tcp, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "Encr", Encr, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "Decr", Decr, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "RPC", Rpc, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "Ser", Ser, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "Dser", Dser, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "Cmp", Cmp, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "Dcmp", Dcmp, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            rows!(@ "LdB", Ldb, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
         ]
     };
     (@ $name:literal, $accel:ident, $prefix:literal, $unit:literal, $kind:expr, $default:expr,
-     $why:expr, $field:ident, $get:path, $set:path) => {
-        row!($prefix, $name, $accel, $unit, $kind, $default, $why, $field, $get, $set)
+     $origin:expr, $why:expr, $field:ident, $get:path, $set:path) => {
+        row!($prefix, $name, $accel, $unit, $kind, $default, $origin, $why, $field, $get, $set)
     };
 }
 
@@ -56,6 +61,7 @@ pub(super) const INSTANCES: &[Row<Config>] = &rows!(
     "",
     Kind::whole(NOT_OWN, 16.0),
     NOT_OWN,
+    PRINTED,
     "-1 takes accelerator.instances: the processor evaluated has the same number of each type. 0 is a chip without this accelerator: a trace that comes to it goes on in software, on its core.",
     instances,
     own,
@@ -66,6 +72,7 @@ pub(super) const PES: &[Row<Config>] = &rows!(
     "PEs",
     Kind::whole(0.0, 1024.0),
     0.0,
+    PRINTED,
     "0 takes accelerator.pes: the processor evaluated has the same number of each type.",
     pes,
     number,
@@ -76,6 +83,7 @@ pub(super) const INPUT_ENTRIES: &[Row<Config>] = &rows!(
     "entries",
     Kind::whole(0.0, 65536.0),
     0.0,
+    PRINTED,
     "0 takes accelerator.input_entries: the processor evaluated has the same number of each type.",
     input_entries,
     number,
@@ -86,6 +94,7 @@ pub(super) const OUTPUT_ENTRIES: &[Row<Config>] = &rows!(
     "entries",
     Kind::whole(0.0, 65536.0),
     0.0,
+    PRINTED,
     "0 takes accelerator.output_entries: the processor evaluated has the same number of each type.",
     output_entries,
     number,
@@ -96,6 +105,7 @@ pub(super) const OVERFLOW_ENTRIES: &[Row<Config>] = &rows!(
     "entries",
     Kind::whole(NOT_OWN, 1_048_576.0),
     NOT_OWN,
+    ASSUMED,
     "-1 takes accelerator.overflow_entries; 0 is a queue without an overflow area.",
     overflow_entries,
     own,
@@ -106,6 +116,7 @@ pub(super) const MEAN_OPERATION: &[Row<Config>] = &rows!(
     "ns",
     Kind::number(0.0, 1_000_000_000.0),
     0.0,
+    PRINTED,
     "0 divides what the operation takes a core by the speedup, as the paper does. Another value is the time of every operation of this type, whatever its payload and whatever it takes a core; to load and to write back come on top.",
     mean_operation,
     Time::as_ns_f64,
