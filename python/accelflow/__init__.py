@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from accelflow.comparing import compare, simulate
     from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
     from accelflow.operations import Fault, Pools, Steering, Telemetry
+    from accelflow.policies import Orchestrator, QueuePolicy
     from accelflow.requests import Request, within_request
     from accelflow.scenario import Scenario
     from accelflow.server import Server
@@ -53,7 +54,9 @@ __all__ = [
     "InputError",
     "Limits",
     "Observability",
+    "Orchestrator",
     "Pools",
+    "QueuePolicy",
     "Request",
     "Scenario",
     "Server",
@@ -100,6 +103,7 @@ _PLACES: Final = {
         "TraceError",
     ),
     "accelflow.operations": ("Fault", "Pools", "Steering", "Telemetry"),
+    "accelflow.policies": ("Orchestrator", "QueuePolicy"),
     "accelflow.requests": ("Request", "within_request"),
     "accelflow.scenario": ("Scenario",),
     "accelflow.server": ("Server",),

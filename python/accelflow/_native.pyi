@@ -1,5 +1,5 @@
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, final
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ __all__ = [
     "CallError",
     "Cancel",
     "Client",
+    "Completion",
     "DeclaredError",
     "GrpcClient",
     "HttpClient",
@@ -19,6 +20,7 @@ __all__ = [
     "Request",
     "Scope",
     "Server",
+    "SimulatedServer",
     "TraceArrival",
     "TraceError",
     "TraceExecutor",
@@ -27,6 +29,8 @@ __all__ = [
     "TraceLibrary",
     "TraceNode",
     "TraceRun",
+    "Waiting",
+    "WaitingEntry",
     "accelerometer_break_even",
     "accelerometer_evaluate",
     "accelerometer_sweep",
@@ -801,13 +805,140 @@ def scenario_run(
     recording: str | None,
     options: tuple[int, float, int],
     progress: Callable[[int, int], object] | None = None,
+    others: list[Any] = ...,
 ) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
     """Simulate a scenario (JSON) and return what it finds (JSON), and samples.
 
     `options` are threads, the share of the tail, and the most samples of a service. Samples are
-    the system's place in the results, the service, and columns of 8-byte values by name. Use
-    `accelflow.simulation.run`. Raises AccelflowError for what cannot be simulated.
+    the system's place in the results, the service, and columns of 8-byte values by name. `others`
+    are systems in Python (`accelflow.policies.System`). Use `accelflow.simulation.run`. Raises
+    AccelflowError for what cannot be simulated.
     """
+
+@final
+class Completion:
+    """The end of an operation, of which an orchestrator says who handles it."""
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator that has completed: TCP, Encr, ..."""
+
+    @property
+    def kind(self) -> Literal["forward", "park", "end"]:
+        """What comes next: another accelerator, a wait at a TCP for a message, or nothing."""
+
+    @property
+    def next(self) -> str | None:
+        """The next accelerator; None unless `kind` is ``forward``."""
+
+    @property
+    def branches(self) -> int:
+        """Number of branches resolved."""
+
+    @property
+    def loads(self) -> int:
+        """Number of words read from the trace memory."""
+
+    @property
+    def transforms(self) -> int:
+        """Number of transformations of the payload before the next operation."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the payload."""
+
+    @property
+    def arm(self) -> Literal["none", "waits", "last"]:
+        """The effect on the join that comes next.
+
+        ``none`` without one; ``waits`` for other arms; ``last`` starts the next operation.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class SimulatedServer:
+    """The simulated server of one simulation: its parameters by key, and its links."""
+
+    def __getitem__(self, key: str, /) -> float:
+        """The value of the parameter `key`, in its unit; `accelflow explain` lists all.
+
+        Costs of software are those of the server's generation of cores. Raises AccelflowError for
+        an unknown key.
+        """
+
+    def linked(self, start: str, end: str) -> bool:
+        """Whether the accelerator `start` has a static link to `end`, as Cohort has them.
+
+        Raises AccelflowError for an unknown accelerator.
+        """
+
+    def properties(self, like: str) -> tuple[Any, ...]:
+        """The properties of the native system `like`, in the order of `policies.Properties`.
+
+        Raises AccelflowError for an unknown system.
+        """
+
+    def decision(
+        self, like: str, completion: Completion
+    ) -> tuple[float, int, tuple[float, float] | None, float, float]:
+        """The decision of the native system `like`, in the order of `policies.Decision`.
+
+        Raises AccelflowError for an unknown system.
+        """
+
+@final
+class Waiting:
+    """The entries that wait in a queue of an accelerator, the first that became ready first."""
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator: TCP, Encr, ..."""
+
+    @property
+    def instance(self) -> int:
+        """The index of the accelerator's instance."""
+
+    @property
+    def is_overflow(self) -> bool:
+        """Whether it is the overflow area, from which entries move up to the input queue."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> WaitingEntry: ...
+    def __iter__(self) -> Iterator[WaitingEntry]: ...
+
+@final
+class WaitingEntry:
+    """An entry that waits: an operation of a request."""
+
+    @property
+    def service(self) -> str:
+        """The name of the request's service."""
+
+    @property
+    def arrival_ns(self) -> float:
+        """When the request arrived at the server, since the simulation began."""
+
+    @property
+    def deadline_ns(self) -> float:
+        """When the operation is to have ended; infinity without a deadline."""
+
+    @property
+    def estimated_ns(self) -> float:
+        """How long the operation holds an element of an idle server."""
+
+    @property
+    def priority(self) -> int:
+        """The level of the request's service; the highest is the most urgent."""
+
+    @property
+    def tenant(self) -> int:
+        """The number of the request's tenant."""
+
+    @property
+    def position(self) -> int:
+        """The place in the queue: 0 became ready first."""
 
 def scenario_schema() -> str:
     """The JSON Schema of a scenario."""
@@ -821,10 +952,10 @@ def scenario_allowed(field: str) -> str | None:
 def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> str:
     """The workload that spans show, and a report, as JSON: {"workload": ..., "report": ...}.
 
-    `kind` is jaeger or otlp. `options_json` is an object with any of `name`, `sampling`, `app_share`,
-    `shapes`, `waits`, `calls`, `servers`, `window_spans` and `strict`; docs/import-spans.md says what
-    they are. Raises AccelflowError for options that are not allowed and for files that cannot be
-    read, are not of the kind, end too early or have no request.
+    `kind` is jaeger or otlp. `options_json` is an object with any of `name`, `sampling`,
+    `app_share`, `shapes`, `waits`, `calls`, `servers`, `window_spans` and `strict`;
+    docs/import-spans.md says what they are. Raises AccelflowError for options that are not allowed
+    and for files that cannot be read, are not of the kind, end too early or have no request.
     """
 
 def service_walk(name: str) -> str:

@@ -6,13 +6,15 @@ Scenarios, results and the engine are elsewhere (:mod:`accelflow.scenario`, :mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Final, Unpack
 
+from accelflow.chips import named_chips
 from accelflow.errors import InputError, refused, whole_number
+from accelflow.policies import OrchestratorSource, QueuePolicySource, systems_in_python
 from accelflow.report.replications import pooled
 from accelflow.report.results import Comparison, SystemResult, system_id
 from accelflow.report.samples import Sampled, samples_table
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "simulate"]
 
+#: Queue policies in Python by the native system whose queues they order.
+Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
 #: What a run is of: a workload, or a whole scenario.
 Asked = Scenario | str | PathLike[str] | HasDocument
 
@@ -36,7 +40,7 @@ _WORKLOAD: Final = Scenario().workload
 class ComparedFields(Fields, total=False):
     """The fields of :class:`accelflow.Scenario`, but for its workload."""
 
-    orchestrators: Sequence[str]
+    orchestrators: Sequence[str | OrchestratorSource]
 
 
 class SimulateOptions(Fields, total=False):
@@ -44,15 +48,17 @@ class SimulateOptions(Fields, total=False):
 
     seeds: int
     samples: bool | int
+    policies: Policies | None
     threads: int | None
     progress: Callable[[int, int], object] | None
 
 
-def compare(
+def compare(  # noqa: PLR0913 (options, by name)
     workload: Asked = _WORKLOAD,
     *,
     seeds: int = 1,
     samples: bool | int = False,
+    policies: Policies | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     **fields: Unpack[ComparedFields],
@@ -82,6 +88,10 @@ def compare(
     total 2,000,000 are kept at most. The rows of all systems with the same seed, service and number
     are the same request.
 
+    `policies` has queue policies in Python by the system whose queues they order, and
+    `orchestrators` may name classes beside identifiers (docs/python-policies.md). They are
+    simulated beside the native systems, and are called ``SYSTEM+NAME`` and ``NAME`` in the results.
+
     `threads` (default: one a core) does not influence the results. `progress` is called with the
     number of requests that have ended and of all.
 
@@ -90,6 +100,8 @@ def compare(
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
     most = _samples(samples)
+    classes = _take_classes(fields)
+    others = systems_in_python(policies, classes)
     scenario = _scenario(workload, fields)
     check(scenario)
     check(replace(scenario, seed=scenario.seed + seeds - 1))
@@ -103,6 +115,7 @@ def compare(
             threads=threads,
             progress=_of_all(progress, number, seeds) if callable(progress) else progress,
             samples=most,
+            others=others,
         )
         results.append(found)
     return _with_samples(Comparison.from_dict(pooled(results)), by_seed)
@@ -128,10 +141,23 @@ def simulate(
         orchestrator = _only_one(workload)
     if not isinstance(orchestrator, str):
         raise refused("orchestrator", orchestrator, "must be a text")
+    if options.get("policies") or len(named_chips(options.get("chips") or ())) > 1:
+        raise InputError("policies, chips: simulate finds one system; compare finds more")
     if "orchestrators" in options:
         raise InputError("orchestrators: simulate takes one, as orchestrator; compare takes more")
     (system,) = compare(workload, orchestrators=[orchestrator], **options).systems
     return system
+
+
+def _take_classes(fields: ComparedFields) -> list[OrchestratorSource]:
+    """Take what is not a name out of the orchestrators in `fields`."""
+    given = fields.get("orchestrators", ())
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return []
+    classes = [one for one in given if not isinstance(one, str)]
+    if classes:
+        fields["orchestrators"] = [one for one in given if isinstance(one, str)]
+    return classes
 
 
 def _only_one(workload: Asked) -> str:
@@ -148,8 +174,9 @@ def _scenario(workload: Asked, fields: ComparedFields) -> Scenario:
     if unknown is not None:
         raise refused("argument", unknown, known=sorted(known))
     if isinstance(workload, Scenario):
-        return replace(workload, **fields)
-    return Scenario(workload=workload, **fields)
+        return replace(workload, **fields)  # type: ignore[arg-type]
+    # What is not a name has been taken out of the orchestrators.
+    return Scenario(workload=workload, **fields)  # type: ignore[arg-type]
 
 
 def _samples(samples: bool | int) -> int:

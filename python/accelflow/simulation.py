@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,6 +13,12 @@ from accelflow.calibration import calibrated, calibration_of
 from accelflow.chips import read_config
 from accelflow.errors import AccelflowError, InputError, positive_number, whole_number
 from accelflow.parameters import Choice, Parameter, configured, parameters, settings
+from accelflow.policies import (
+    OrchestratorSource,
+    QueuePolicySource,
+    System,
+    systems_in_python,
+)
 from accelflow.report.results import SCHEMA
 from accelflow.report.samples import Sampled
 from accelflow.scenario import (
@@ -104,12 +110,14 @@ def check(scenario: Scenario, threads: int = 1) -> None:
     whole_number("threads", threads, 1, MAX_THREADS)
 
 
-def run(
+def run(  # noqa: PLR0913 (settings, by name)
     scenario: Scenario,
     *,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     tail_share: float = 0.0,
+    policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None = None,
+    orchestrators: Iterable[OrchestratorSource] = (),
 ) -> dict[str, Any]:
     """Simulate `scenario` and return the results, an object of schema ``accelflow.compare/1``.
 
@@ -118,34 +126,47 @@ def run(
     to 1, each service also has `tail_us`: that share of its response times, the longest first. The
     first comparison with measured costs measures them, which takes some seconds.
 
+    `policies` and `orchestrators` are classes in Python, simulated beside the native systems
+    (docs/python-policies.md). `policies` has queue policies by the system whose queues they order;
+    the system with the policy is ``SYSTEM+NAME`` in the results. Results then name these systems in
+    ``python_systems``; no hash of the scenario stands for them.
+
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
-    cannot be simulated.
+    cannot be simulated and for a policy that fails, whose exception is then the cause.
     """
     number = isinstance(tail_share, int | float) and not isinstance(tail_share, bool)
     if not number or not 0.0 <= tail_share <= 1.0:
         raise InputError(f"tail_share = {tail_share!r}: must be a number from 0 to 1")
-    return run_sampled(scenario, threads=threads, progress=progress, tail_share=tail_share)[0]
+    others = systems_in_python(policies, orchestrators)
+    return run_sampled(
+        scenario, threads=threads, progress=progress, tail_share=tail_share, others=others
+    )[0]
 
 
-def run_sampled(
+def run_sampled(  # noqa: PLR0913 (options, by name)
     scenario: Scenario,
     *,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     tail_share: float = 0.0,
     samples: int = 0,
+    others: Iterable[System] = (),
 ) -> tuple[dict[str, Any], list[Sampled]]:
-    """Do as :func:`run`, and return the results and up to `samples` requests of each service."""
+    """Do as :func:`run`, and return the results and up to `samples` requests of each service.
+
+    `others` are systems in Python (:func:`accelflow.policies.systems_in_python`).
+    """
     threads = threads if threads is not None else os.cpu_count() or 1
     check(scenario, threads)
     if progress is not None and not callable(progress):
         raise InputError(f"progress = {progress!r}: must be a function or None")
     scenario = costed(scenario)
     asked = resolved(scenario)
+    others = list(others)
     text, found = _native.scenario_run(
-        document(scenario), scenario.recording, (threads, tail_share, samples), progress
+        document(scenario), scenario.recording, (threads, tail_share, samples), progress, others
     )
-    return _results(scenario, asked, json.loads(text)), found
+    return _results(scenario, asked, json.loads(text)) | _in_python(others), found
 
 
 def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
@@ -201,6 +222,15 @@ def _results(
         "cohort_links": found["cohort_links"],
         "systems": found["systems"],
     }
+
+
+def _in_python(systems: list[System]) -> dict[str, Any]:
+    """What results say of systems in Python; nothing if there are none."""
+    rows = [
+        {"orchestrator": one.name, "like": one.like, "classes": dict(one.classes)}
+        for one in systems
+    ]
+    return {"python_systems": rows} if rows else {}
 
 
 def _calibration(recording: str | None) -> dict[str, Any] | None:

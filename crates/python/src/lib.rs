@@ -63,6 +63,12 @@ mod _native {
     use crate::bind::simulation::importing::import_spans;
 
     #[pymodule_export]
+    use crate::bind::simulation::policies::waiting::{PyWaiting, PyWaitingEntry};
+
+    #[pymodule_export]
+    use crate::bind::simulation::policies::{PyCompletion, PySimulatedServer};
+
+    #[pymodule_export]
     use crate::bind::simulation::recording::{
         check_recording, executed_operations, machine_name, record_services,
     };

@@ -1,7 +1,8 @@
 //! Running a checked scenario.
 
 use accelflow_parameters::Refusal;
-use accelflow_sim::compare::{SystemResult, compare};
+use accelflow_sim::compare::{Comparison, SystemResult, compare};
+use accelflow_sim::orchestrators::Orchestrator;
 use accelflow_workload::profile::ProfileParameter;
 
 use crate::check::Checked;
@@ -60,15 +61,31 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// Simulates the scenario. `progress` is called from time to time with the requests that have
+    /// Simulates the scenario as [`Checked::run_beside`] does, with its own systems alone.
+    ///
+    /// # Errors
+    /// As [`Checked::run_beside`].
+    pub fn run(
+        &self,
+        options: &RunOptions,
+        progress: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) -> Result<Option<Outcome>, ScenarioError> {
+        self.run_beside(&[], options, progress)
+    }
+
+    /// Simulates the scenario, and `others` beside its systems; their results come after those of
+    /// the scenario. The hash of the scenario does not cover them.
+    ///
+    /// `progress` is called from time to time with the requests that have
     /// ended and with all, over all simulations; it stops the run by returning `false`, and the
     /// outcome is `None` then.
     ///
     /// # Errors
     /// [`ScenarioError`] for options out of range, for a recording that does not fit, and for what
     /// the simulator cannot run.
-    pub fn run(
+    pub fn run_beside(
         &self,
+        others: &[&dyn Orchestrator],
         options: &RunOptions,
         progress: &(dyn Fn(u64, u64) -> bool + Sync),
     ) -> Result<Option<Outcome>, ScenarioError> {
@@ -85,16 +102,21 @@ impl Checked {
             cohort_links: Vec::new(),
             has_tails: options.tail_share > 0.0,
         };
+        let systems = self.systems.iter().copied().chain(others.iter().copied());
+        let systems: Vec<&dyn Orchestrator> = systems.collect();
         let chips = self.servers.len() as u64;
         for (server, before) in self.servers.iter().zip(0_u64..) {
             let setup = Setup::new(self, server)?;
-            let comparison = setup.comparison(self, options);
+            let comparison = Comparison {
+                orchestrators: &systems,
+                ..setup.comparison(self, options)
+            };
             // All chips serve the same requests.
             let progress = |done, all: u64| progress(before * all + done, chips * all);
-            let Some(systems) = compare(&comparison, &progress).map_err(engine)? else {
+            let Some(found) = compare(&comparison, &progress).map_err(engine)? else {
                 return Ok(None);
             };
-            outcome.systems.extend(systems);
+            outcome.systems.extend(found);
             if before == 0 {
                 let link = |(from, to)| format!("{from}>{to}");
                 outcome.profile_parameters = setup.profile.parameters().to_vec();

@@ -147,6 +147,19 @@ impl<T> InputQueue<T> {
         self.entries.pop_front()
     }
 
+    /// Takes the entry at `place`, for a policy that chooses when it loads; 0 is [`InputQueue::pop`].
+    pub fn take(&mut self, place: usize) -> Option<Entry<T>> {
+        match place {
+            0 => self.entries.pop_front(),
+            _ => self.entries.remove(place),
+        }
+    }
+
+    /// The entries, from the one that is to be loaded next on.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Entry<T>> {
+        self.entries.iter()
+    }
+
     /// Puts an entry in where the policy wants it. `elements` and `now` matter to deadlines alone.
     pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
@@ -283,6 +296,27 @@ mod tests {
             assert_eq!(queue.push(entry, elements, at(50)), Placed::InOrder);
         }
         assert_eq!(order(&mut queue), "abc");
+    }
+
+    #[test]
+    fn an_entry_taken_from_anywhere_leaves_the_order_of_the_others() {
+        let mut queue = InputQueue::new(Policy::Fifo, 8);
+        let elements = Elements {
+            count: 1,
+            idle: false,
+            remaining: at(9),
+        };
+        for item in "abcd".chars() {
+            queue.push(entry(item, 0, 5), elements, at(50));
+        }
+        assert_eq!(
+            queue.iter().map(|entry| entry.item).collect::<String>(),
+            "abcd"
+        );
+        assert_eq!(queue.take(2).map(|entry| entry.item), Some('c'));
+        assert_eq!(queue.take(3), None);
+        assert_eq!(queue.take(0).map(|entry| entry.item), Some('a'));
+        assert_eq!(order(&mut queue), "bd");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct Comparison<'c> {
     /// The services.
     pub plan: &'c Plan,
     /// The systems, in the order of the results.
-    pub orchestrators: &'c [&'static dyn Orchestrator],
+    pub orchestrators: &'c [&'c dyn Orchestrator],
     /// The placement of the services.
     pub placement: Placement,
     /// The arrival process of each service, drawn independently.
@@ -182,7 +182,7 @@ pub struct ServiceResult {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemResult {
     /// Its identifier.
-    pub orchestrator: &'static str,
+    pub orchestrator: String,
     /// In the order of the plan.
     pub services: Vec<ServiceResult>,
 }
@@ -206,19 +206,18 @@ pub fn compare(
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
         .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
         .collect();
-    let Some(outcomes) = run_cells(comparison, &slos, &cells, progress) else {
+    let Some(outcomes) = run_cells(comparison, &slos, &cells, progress)? else {
         return Ok(None);
     };
     let mut systems: Vec<SystemResult> = comparison
         .orchestrators
         .iter()
         .map(|system| SystemResult {
-            orchestrator: system.id(),
+            orchestrator: system.id().to_owned(),
             services: Vec::new(),
         })
         .collect();
-    for (&(system, group), outcome) in cells.iter().zip(outcomes) {
-        let mut outcome = outcome?;
+    for (&(system, group), mut outcome) in cells.iter().zip(outcomes) {
         for &service in group {
             let result = ServiceResult::new(comparison, &slos, service, &mut outcome);
             systems[system].services.push(result);
@@ -227,35 +226,60 @@ pub fn compare(
     Ok(Some(systems))
 }
 
-/// Simulates the cells on worker threads: the outcomes, in the order of the cells.
+/// Simulates the cells on worker threads: the outcomes, in the order of the cells; `None` if
+/// `progress` stops them.
+///
+/// The first worker simulates those that take turns, before it helps the others: they are the
+/// slowest, and the first of them that fails stops all cells.
 fn run_cells(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],
     cells: &[(usize, &[usize])],
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
-) -> Option<Vec<Result<Outcome, SimError>>> {
+) -> Result<Option<Vec<Outcome>>, SimError> {
+    let in_turn = |&index: &usize| {
+        let system = cells.get(index).map(|&(system, _)| system);
+        system.is_some_and(|system| comparison.orchestrators[system].takes_turns())
+    };
+    let (in_turn, at_once): (Vec<usize>, Vec<usize>) = (0..cells.len()).partition(in_turn);
     let next = AtomicUsize::new(0);
     let watches: Vec<Watch> = cells.iter().map(|_| Watch::default()).collect();
     let size = |cell: &(usize, &[usize])| cell.1.len() as u64 * comparison.requests;
     let all: u64 = cells.iter().map(size).sum();
     let outcomes: Vec<Mutex<Option<Result<Outcome, SimError>>>> =
         cells.iter().map(|_| Mutex::new(None)).collect();
-    let worker = || {
-        while let index = next.fetch_add(1, Ordering::Relaxed)
-            && let Some((cell, slot)) = cells.get(index).zip(outcomes.get(index))
-            && let Some(watch) = watches.get(index)
-            && !watch.stop.load(Ordering::Relaxed)
-        {
-            let outcome = run_cell(comparison, slos, cell, watch).transpose();
-            if let Ok(mut slot) = slot.lock() {
-                *slot = outcome;
-            }
-            watch.ended.store(size(cell), Ordering::Relaxed);
+    let stop_all = || {
+        for watch in &watches {
+            watch.stop.store(true, Ordering::Relaxed);
+        }
+    };
+    // Whether more cells may run on this thread.
+    let run = |index: usize| {
+        let Some((cell, watch)) = cells.get(index).zip(watches.get(index)) else {
+            return false;
+        };
+        if watch.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let outcome = run_cell(comparison, slos, cell, watch).transpose();
+        let failed = matches!(outcome, Some(Err(_)));
+        if let Ok(mut slot) = outcomes[index].lock() {
+            *slot = outcome;
+        }
+        watch.ended.store(size(cell), Ordering::Relaxed);
+        !failed
+    };
+    let worker = |first: bool| {
+        if first && !in_turn.iter().all(|&index| run(index)) {
+            stop_all();
+        }
+        while let Some(&index) = at_once.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run(index);
         }
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..comparison.threads.clamp(1, cells.len().max(1)))
-            .map(|_| scope.spawn(worker))
+            .map(|number| scope.spawn(move || worker(number == 0)))
             .collect();
         while !workers.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(BETWEEN_REPORTS);
@@ -263,16 +287,30 @@ fn run_cells(
                 .iter()
                 .map(|watch| watch.ended.load(Ordering::Relaxed));
             if !progress(ended.sum(), all) {
-                for watch in &watches {
-                    watch.stop.store(true, Ordering::Relaxed);
-                }
+                stop_all();
             }
         }
     });
+    let outcomes = outcomes.into_iter();
+    let outcomes = outcomes.map(|slot| slot.into_inner().ok().flatten());
+    collected(outcomes.collect(), &in_turn)
+}
+
+/// The outcomes of all cells, `None` if one has none; the error of the first of `in_turn` that has
+/// failed, which has stopped the others, or else that of the first cell.
+fn collected(
+    mut outcomes: Vec<Option<Result<Outcome, SimError>>>,
+    in_turn: &[usize],
+) -> Result<Option<Vec<Outcome>>, SimError> {
+    for &index in in_turn {
+        if let Some(Err(error)) = outcomes[index].take_if(|outcome| outcome.is_err()) {
+            return Err(error);
+        }
+    }
+    let outcomes: Option<Vec<Result<Outcome, SimError>>> = outcomes.into_iter().collect();
     outcomes
-        .into_iter()
-        .map(|slot| slot.into_inner().ok().flatten())
-        .collect()
+        .map(|outcomes| outcomes.into_iter().collect())
+        .transpose()
 }
 
 /// Number of requests whose mean is a service's time on an idle server.
@@ -357,7 +395,10 @@ fn run_cell(
         loads: &group.iter().map(load).collect::<Vec<_>>(),
         seed: comparison.seed,
     };
-    simulate_watched(&run, watch)
+    let mut outcome = Ok(None);
+    run.orchestrator
+        .host(&mut || outcome = simulate_watched(&run, watch));
+    outcome
 }
 
 fn tenant(comparison: &Comparison<'_>, service: usize) -> u16 {

@@ -48,6 +48,9 @@ PALETTE: Final = (
     "#999999",
 )
 
+#: The colours of systems in Python, which have none of their own.
+IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
+
 #: Settings of all pictures.
 STYLE: Final[dict[Any, Any]] = {
     "axes.axisbelow": True,
@@ -149,7 +152,7 @@ def _draw_parts(comparison: Comparison) -> Figure:
         bars = axes.barh(range(len(shown)), widths, left=lefts, height=0.7, **look)
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
         handles.append((bars, name))
-    axes.set_yticks(range(len(shown)), [system.name for system, _ in shown])
+    axes.set_yticks(range(len(shown)), [system.label for system, _ in shown])
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("mean latency of the services by cause (\N{MICRO SIGN}s)")
@@ -182,7 +185,7 @@ def _draw_tail(comparison: Comparison) -> Figure:
         drawn = slice(0, max(len(times) - _FEWEST_BEYOND, 0))
         color = COLORS[system.orchestrator]
         (line,) = axes.step(times[drawn], beyond[drawn], where="post", color=color, lw=1.4)
-        handles.append((line, system.name))
+        handles.append((line, system.label))
     axes.set_xlabel("response time (\N{MICRO SIGN}s)")
     axes.set_ylabel("share of requests that take longer")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -218,7 +221,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
             places,
             [p99_us for *_, p99_us, _ in shown],
             width=width * 0.92,
-            color=COLORS[system.orchestrator],
+            color=COLORS.get(system.orchestrator, IN_PYTHON[index % len(IN_PYTHON)]),
             # Chips are told apart by their hatching, in the order of the results.
             hatch=_HATCHES[comparison.chips.index(system.chip) % len(_HATCHES)]
             if system.chip is not None

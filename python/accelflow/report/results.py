@@ -203,8 +203,8 @@ class SystemResult(_Shown, Named[ServiceResult]):
 
     @property
     def name(self) -> str:
-        """The name that the paper prints."""
-        return ORCHESTRATORS[self.orchestrator]
+        """The name that the paper prints, or the identifier of a system in Python."""
+        return ORCHESTRATORS.get(self.orchestrator, self.orchestrator)
 
     @property
     def label(self) -> str:
@@ -306,7 +306,8 @@ class Comparison(_Shown, Named[SystemResult]):
         schema = root.get("schema", str)
         if schema != SCHEMA:
             raise InputError(f"results.schema is '{schema}'; this version reads '{SCHEMA}'")
-        systems = tuple(_read_system(item, source) for item in root.items("systems"))
+        known = [*ORCHESTRATORS, *_in_python(root)]
+        systems = tuple(_read_system(item, known, source) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
             names = [system.orchestrator for system in systems if system.chip == chip]
             _reject_repeats(names, "results.systems", "orchestrator")
@@ -319,7 +320,7 @@ class Comparison(_Shown, Named[SystemResult]):
             warmup_requests=root.count("warmup_requests"),
             arrivals=root.mapping("arrivals"),
             placement=root.get("placement", str),
-            systems=tuple(sorted(systems, key=lambda s: list(ORCHESTRATORS).index(s.orchestrator))),
+            systems=tuple(sorted(systems, key=lambda s: known.index(s.orchestrator))),
             source=source,
             calibration=_read_calibration(root),
         )
@@ -414,11 +415,18 @@ def _read_calibration(root: _Reader) -> Calibration | None:
     )
 
 
-def _read_system(reader: _Reader, source: Mapping[str, Any]) -> SystemResult:
+def _in_python(root: _Reader) -> list[str]:
+    """The identifiers of systems in Python, in the order of the results."""
+    if not root.has("python_systems"):
+        return []
+    return [row.get("orchestrator", str) for row in root.items("python_systems")]
+
+
+def _read_system(reader: _Reader, known: Sequence[str], source: Mapping[str, Any]) -> SystemResult:
     orchestrator = reader.get("orchestrator", str)
-    if orchestrator not in ORCHESTRATORS:
+    if orchestrator not in known:
         raise InputError(
-            f"{reader.place}.orchestrator is '{orchestrator}'; known are {', '.join(ORCHESTRATORS)}"
+            f"{reader.place}.orchestrator is '{orchestrator}'; known are {', '.join(known)}"
         )
     services = tuple(_read_service(item) for item in reader.items("services"))
     _reject_repeats([result.service for result in services], f"{reader.place}.services", "service")

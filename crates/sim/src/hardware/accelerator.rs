@@ -38,6 +38,12 @@ pub(crate) struct Started<T> {
     pub reloads: bool,
 }
 
+/// Names the place of the entry of a queue that leaves it next: 0, unless a policy of the
+/// user's chooses.
+pub(crate) trait Pick<T>: FnOnce(&InputQueue<T>) -> usize {}
+
+impl<T, F: FnOnce(&InputQueue<T>) -> usize> Pick<T> for F {}
+
 /// One instance of an accelerator: input queue with its overflow area, processing elements, output
 /// queue.
 ///
@@ -143,9 +149,9 @@ impl<T: Copy + PartialEq> Station<T> {
     }
 
     /// A trace that may not go on changes places with the next overflow entry, which is returned.
-    pub(crate) fn change_places(&mut self) -> Option<T> {
+    pub(crate) fn change_places(&mut self, pick: impl Pick<T>) -> Option<T> {
         self.unbar();
-        let moves_up = self.release_input();
+        let moves_up = self.release_input(pick);
         self.overflow_used += 1;
         moves_up
     }
@@ -169,9 +175,9 @@ impl<T: Copy + PartialEq> Station<T> {
 
     /// Gives up a reserved input entry that was never ready, and returns the overflow entry that
     /// moves up.
-    pub(crate) fn release_input(&mut self) -> Option<T> {
+    pub(crate) fn release_input(&mut self, pick: impl Pick<T>) -> Option<T> {
         self.input_used -= 1;
-        self.refill()
+        self.refill(pick)
     }
 
     /// Gives up a reserved overflow entry that was never filled.
@@ -183,22 +189,23 @@ impl<T: Copy + PartialEq> Station<T> {
     /// entry is free.
     ///
     /// Entries move up in the order of the policy, which counts the whole input queue before them.
-    pub(crate) fn spilled(&mut self, entry: Entry<T>, now: Time) -> Option<T> {
+    pub(crate) fn spilled(&mut self, entry: Entry<T>, now: Time, pick: impl Pick<T>) -> Option<T> {
         let elements = Elements {
             count: self.elements,
             idle: false,
             remaining: self.ends.saturating_sub(now * self.running) + self.ready.work(),
         };
         self.overflow.push(entry, elements, now);
-        self.refill()
+        self.refill(pick)
     }
 
-    /// Starts the next ready entry on an idle element; its input entry becomes free.
-    pub(crate) fn start(&mut self, now: Time) -> Option<Started<T>> {
+    /// Starts the ready entry that `pick` names on an idle element; its input entry becomes free.
+    pub(crate) fn start(&mut self, now: Time, pick: impl Pick<T>) -> Option<Started<T>> {
         if self.idle.is_empty() || self.ready.is_empty() {
             return None;
         }
-        let (held, entry) = (self.idle.pop()?, self.ready.pop()?);
+        let place = pick(&self.ready);
+        let (held, entry) = (self.idle.pop()?, self.ready.take(place)?);
         self.input_used -= 1;
         if self.busy.busy() == 0 {
             self.any.begin(now);
@@ -228,13 +235,14 @@ impl<T: Copy + PartialEq> Station<T> {
         self.free_element(owner, now);
     }
 
-    /// Gives a free input entry to the next overflow entry, and returns that.
-    pub(crate) fn refill(&mut self) -> Option<T> {
+    /// Gives a free input entry to the overflow entry that `pick` names, and returns that.
+    pub(crate) fn refill(&mut self, pick: impl Pick<T>) -> Option<T> {
         if self.overflow.is_empty() || !self.reserve_input() {
             return None;
         }
         self.overflow_used -= 1;
-        self.overflow.pop().map(|entry| entry.item)
+        let place = pick(&self.overflow);
+        self.overflow.take(place).map(|entry| entry.item)
     }
 
     /// Ends an operation: whether its result has an output entry. If not, the result waits in the
@@ -342,17 +350,21 @@ mod tests {
         }
     }
 
+    fn first<T>(_: &InputQueue<T>) -> usize {
+        0
+    }
+
     impl Station<char> {
         fn is_ready(&mut self, item: char) {
             self.ready(of(item, ME), at(0));
         }
 
         fn spills(&mut self, item: char) -> Option<char> {
-            self.spilled(of(item, ME), at(0))
+            self.spilled(of(item, ME), at(0), first)
         }
 
         fn next(&mut self, now: Time) -> Option<char> {
-            self.start(now).map(|started| started.item)
+            self.start(now, first).map(|started| started.item)
         }
     }
 
@@ -392,12 +404,12 @@ mod tests {
         assert_eq!(station.spills('b'), None);
         assert_eq!(station.spills('c'), None);
         station.is_ready('a');
-        assert_eq!(station.refill(), None, "the input queue is full");
+        assert_eq!(station.refill(first), None, "the input queue is full");
         assert_eq!(station.next(at(0)), Some('a'));
-        assert_eq!(station.refill(), Some('b'));
+        assert_eq!(station.refill(first), Some('b'));
         assert!(!station.reserve_input(), "the entry is b's");
         assert!(station.reserve_overflow(), "b's place is free");
-        assert_eq!(station.refill(), None);
+        assert_eq!(station.refill(first), None);
     }
 
     #[test]
@@ -440,12 +452,38 @@ mod tests {
         assert!(station.reserve_input() && station.reserve_overflow());
         assert_eq!(station.spills('b'), None);
         assert!(station.reserve_overflow());
-        assert_eq!(station.release_input(), Some('b'));
+        assert_eq!(station.release_input(first), Some('b'));
         assert!(!station.reserve_input());
         station.release_overflow();
         station.is_ready('b');
         assert_eq!(station.next(at(0)), Some('b'));
         assert_eq!(station.load(), 1);
+    }
+
+    #[test]
+    fn whoever_picks_finds_the_queues_as_they_are() {
+        let mut station = station(1, 2, 2, 1);
+        let items = |queue: &InputQueue<char>| queue.iter().map(|e| e.item).collect::<String>();
+        for entry in ['a', 'b'] {
+            assert!(station.reserve_input());
+            station.is_ready(entry);
+        }
+        for entry in ['c', 'd'] {
+            assert!(station.reserve_overflow());
+            assert_eq!(station.spills(entry), None);
+        }
+        let last = |expected: &'static str| {
+            move |queue: &InputQueue<char>| {
+                assert_eq!(items(queue), expected);
+                queue.len() - 1
+            }
+        };
+        let started = station.start(at(0), last("ab")).map(|started| started.item);
+        assert_eq!(started, Some('b'));
+        assert_eq!(station.refill(last("cd")), Some('d'));
+        let never = |_: &InputQueue<char>| unreachable!("no entry can leave");
+        assert_eq!(station.start(at(0), never), None, "the element is busy");
+        assert_eq!(station.refill(never), None, "the input queue is full");
     }
 
     #[test]
@@ -460,7 +498,7 @@ mod tests {
         station.is_ready('b');
         for (running, refilled) in [('a', 'c'), ('b', 'd'), ('c', 'e')] {
             assert_eq!(station.next(at(0)), Some(running));
-            assert_eq!(station.refill(), Some(refilled));
+            assert_eq!(station.refill(first), Some(refilled));
             assert!(!station.reserve_input(), "{refilled} has the entry");
             station.is_ready(refilled);
             assert!(station.deposit(running, ME, at(1)));
@@ -497,12 +535,15 @@ mod tests {
             }
             for (item, priority, due_ns) in entries {
                 assert!(station.reserve_overflow());
-                assert_eq!(station.spilled(entry(item, priority, due_ns), at(30)), None);
+                assert_eq!(
+                    station.spilled(entry(item, priority, due_ns), at(30), first),
+                    None
+                );
             }
             let mut order = String::new();
             while station.input_used > 0 {
                 station.input_used -= 1;
-                order.extend(station.refill());
+                order.extend(station.refill(first));
             }
             order
         };
@@ -524,7 +565,7 @@ mod tests {
         let mut begin = |owner| {
             assert!(station.reserve_input());
             station.ready(of('a', owner), at(0));
-            let started = station.start(at(0)).map(|s| (s.wipes, s.reloads));
+            let started = station.start(at(0), first).map(|s| (s.wipes, s.reloads));
             assert!(station.deposit('a', owner, at(0)));
             assert_eq!(station.withdraw(at(0)), None);
             started

@@ -22,7 +22,7 @@ mod translation;
 mod uncore;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
-pub(crate) use accelflow_shaping::dispatch::{Entry, Owner, Placed};
+pub(crate) use accelflow_shaping::dispatch::{Entry, InputQueue, Owner, Placed};
 pub(crate) use atm::TraceMemory;
 pub(crate) use central::CentralQueue;
 pub(crate) use core::{Core, SliceEnd, Slices, TaskStart};

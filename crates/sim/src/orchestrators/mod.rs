@@ -19,6 +19,7 @@ mod orchestrator;
 mod properties;
 mod registry;
 mod relief;
+mod session;
 
 pub(crate) use accelflow::AccelFlow;
 pub use completion::{Arm, Completion, Next};
@@ -27,3 +28,4 @@ pub use links::Links;
 pub use orchestrator::Orchestrator;
 pub use properties::{CoreRequests, Notification, Properties, Queueing};
 pub use registry::{LADDER, ORCHESTRATORS, SYSTEMS, UnknownOrchestrator, orchestrator};
+pub use session::{PolicyError, QueueName, Session, Simulated, Waiting};

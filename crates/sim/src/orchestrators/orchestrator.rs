@@ -4,21 +4,44 @@ use super::completion::Completion;
 use super::decision::Decision;
 use super::links::Links;
 use super::properties::Properties;
+use super::session::{PolicyError, Session, Simulated};
 use crate::config::Config;
 
 /// A way of orchestrating the ensemble.
 ///
-/// Implementations are stateless: everything that changes lives in the simulated hardware.
+/// Implementations are stateless: everything that changes lives in the simulated hardware, or in a
+/// [`Session`] of each simulation.
 pub trait Orchestrator: Send + Sync {
     /// The identifier in commands, files and results.
-    fn id(&self) -> &'static str;
+    fn id(&self) -> &str;
 
     /// The name in the paper.
-    fn paper_name(&self) -> &'static str;
+    fn paper_name(&self) -> &str;
 
     /// Its fixed properties on a server with `config`. A run asks for them once.
     fn properties(&self, config: &Config) -> Properties;
 
     /// Decides who handles `completion`, and for how long.
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
+
+    /// Begins a simulation: what decides in it instead of [`Orchestrator::properties`] and
+    /// [`Orchestrator::decide`], if the orchestrator keeps state, can fail or orders queues.
+    ///
+    /// # Errors
+    /// [`PolicyError`], which ends the simulation.
+    fn session(&self, _: &Simulated<'_>) -> Result<Option<Box<dyn Session>>, PolicyError> {
+        Ok(None)
+    }
+
+    /// Whether its simulations run one after the other, as they would wait for one another anyway:
+    /// those of classes in Python for its interpreter.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// Calls `simulate`, which runs one of its simulations on this thread. A class in Python keeps
+    /// what the interpreter needs of a thread meanwhile, instead of making it for each decision.
+    fn host(&self, simulate: &mut (dyn FnMut() + Send)) {
+        simulate();
+    }
 }

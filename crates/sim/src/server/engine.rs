@@ -7,8 +7,8 @@ use accelflow_units::Time;
 
 use super::error::SimError;
 use super::parts::{
-    Arrivals, Buffers, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures, Requests,
-    Tenancy, Timing, unloaded_phases,
+    Arrivals, Buffers, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures, Policies,
+    Requests, Tenancy, Timing, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
@@ -44,6 +44,7 @@ pub(crate) struct Engine<'r> {
     pub timing: Timing<'r>,
     pub deadlines: Deadlines,
     pub measures: Measures,
+    pub policies: Policies,
     watch: Option<&'r Watch>,
 }
 
@@ -53,12 +54,12 @@ impl<'r> Engine<'r> {
         let (config, plan) = (run.config, run.plan);
         config.check()?;
         check_paths(run)?;
-        let properties = run.orchestrator.properties(config);
         let arrivals = Arrivals::new(run)?;
         let tenancy = Tenancy::new(run)?;
+        let (policies, properties) = Policies::new(run, &tenancy)?;
         let (uncore, timing) = (Uncore::new(config), Timing::new(run));
         let unloaded = || unloaded_phases(plan, config, &timing, &uncore);
-        let has_deadlines = properties.policy.has_deadlines();
+        let has_deadlines = policies.has_deadlines();
         let deadlines = has_deadlines.then(unloaded).unwrap_or_default();
         Ok(Engine {
             calendar: Calendar::with_capacity(1024),
@@ -75,6 +76,7 @@ impl<'r> Engine<'r> {
             buffers: Buffers::new(plan.services.len(), heaps(config)),
             deadlines: Deadlines::new(deadlines),
             measures: Measures::new(run),
+            policies,
             watch: None,
             properties,
             uncore,
@@ -104,6 +106,7 @@ impl<'r> Engine<'r> {
         while !stopped && let Some((now, event)) = self.calendar.pop() {
             self.handle(event, now)?;
             self.settle(now)?;
+            self.policies.check()?;
             let events = self.measures.count_event();
             stopped = events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped();
         }

@@ -6,6 +6,8 @@ use accelflow_workload::arrivals::ArrivalsError;
 
 use accelflow_parameters::Refusal;
 
+use crate::orchestrators::PolicyError;
+
 /// Why a simulation cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
@@ -80,6 +82,9 @@ pub enum SimError {
         /// What is not idle.
         left: String,
     },
+    /// A policy of the user's has failed.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// An operation has no cost.
     #[error("service {service}: no cost is given for {accel} in trace {trace}")]
     NoCost {

@@ -2,6 +2,7 @@
 
 pub(crate) mod chip;
 pub(crate) mod importing;
+pub(crate) mod policies;
 pub(crate) mod progress;
 pub(crate) mod recording;
 pub(crate) mod samples;

@@ -9,6 +9,7 @@ use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::bind::simulation::policies::{PythonSystem, raised};
 use crate::bind::simulation::progress::Progress;
 use crate::bind::simulation::samples::{Samples, columns};
 use crate::errors::failure;
@@ -71,16 +72,23 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
 /// `options` are the number of threads, the share of the tail, and the most samples of a service
 /// ([`RunOptions`]); beside the results stand the samples. `progress` is called with the number of
 /// requests that have ended and of all. Raises AccelflowError for what cannot be simulated; an
-/// exception of `progress` ends the run and is passed on.
+/// exception of `progress` ends the run and is passed on. `others` are systems in Python, simulated
+/// beside those of the scenario: objects with `name`, `like`, `begin(server)`, `failed(place, error)`
+/// and `interrupt()`; an exception of a policy becomes the cause of an AccelflowError.
 #[pyfunction]
-#[pyo3(signature = (document, recording, options, progress=None))]
+#[pyo3(signature = (document, recording, options, progress=None, others=Vec::new()))]
 pub(crate) fn scenario_run<'py>(
     py: Python<'py>,
     document: &str,
     recording: Option<String>,
     options: (usize, f64, u64),
     progress: Option<Py<PyAny>>,
+    others: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<(String, Vec<Samples<'py>>)> {
+    let others: Vec<PythonSystem> = others
+        .iter()
+        .map(PythonSystem::new)
+        .collect::<PyResult<_>>()?;
     let checked = checked(document, recording)?;
     let (threads, tail_share, samples) = options;
     let options = RunOptions {
@@ -89,9 +97,19 @@ pub(crate) fn scenario_run<'py>(
         samples,
     };
     let progress = Progress::new(progress);
-    let outcome = py.detach(|| checked.run(&options, &|done, all| progress.report(done, all)));
+    let report = |done, all| {
+        let goes_on = progress.report(done, all);
+        if !goes_on {
+            others.iter().for_each(PythonSystem::interrupt);
+        }
+        goes_on
+    };
+    let outcome = py.detach(|| {
+        let others: Vec<&dyn Orchestrator> = others.iter().map(|other| other as _).collect();
+        checked.run_beside(&others, &options, &report)
+    });
     progress.finish()?;
-    let outcome = outcome.map_err(failure)?;
+    let outcome = outcome.map_err(|error| raised(py, error))?;
     let outcome = outcome.ok_or_else(|| failure("the simulation was interrupted"))?;
     let text = outcome.to_json().to_string();
     Ok((text, columns(py, outcome, samples)?))
@@ -147,7 +165,7 @@ pub(crate) fn system_names() -> Vec<(&'static str, &'static str)> {
     names(&SYSTEMS)
 }
 
-fn names(systems: &[&dyn Orchestrator]) -> Vec<(&'static str, &'static str)> {
+fn names(systems: &[&'static dyn Orchestrator]) -> Vec<(&'static str, &'static str)> {
     systems.iter().map(|o| (o.id(), o.paper_name())).collect()
 }
 

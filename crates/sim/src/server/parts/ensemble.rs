@@ -20,7 +20,6 @@ pub(crate) struct Ensemble {
     of_types: [Range<usize>; Accel::COUNT],
     /// Number of shares of an instance: one for each tenant if tenants reserve them, else 1.
     shares: usize,
-    policy: Policy,
     /// Jobs that have been given an output entry and await a decision.
     unblocked: Vec<JobId>,
 }
@@ -37,7 +36,6 @@ impl Ensemble {
             stations: stations(run.config, properties.policy, shares)?,
             of_types: of_types(run.config, shares),
             shares,
-            policy: properties.policy,
             unblocked: Vec::new(),
         })
     }
@@ -64,11 +62,6 @@ impl Ensemble {
     /// Index of the share that the tenant with the index `tenant` uses.
     pub(crate) fn share_of(&self, tenant: u16) -> u16 {
         if self.shares == 1 { 0 } else { tenant }
-    }
-
-    /// Whether input queues are ordered by deadlines.
-    pub(crate) fn has_deadlines(&self) -> bool {
-        self.policy.has_deadlines()
     }
 
     /// The data of an output entry of `unit` has left.

@@ -103,7 +103,7 @@ impl Engine<'_> {
             if let Some(next) = queue.change_places() {
                 self.recall(next, now);
             }
-        } else if let Some(next) = self.ensemble.station_mut(unit).change_places() {
+        } else if let Some(next) = self.change_places(unit, now) {
             self.refill(next, now);
         }
     }

@@ -37,10 +37,7 @@ impl Engine<'_> {
             size,
             arm,
         };
-        let run = &self.run;
-        job.decision = run
-            .orchestrator
-            .decide(&completion, run.config, &run.plan.links);
+        job.decision = self.policies.decide(&self.run, &completion)?;
         job.reads = reading.loads;
         self.dispatchers.count(&job.decision);
         // Until it is forwarded, the job is an entry of the output queue of `unit`.

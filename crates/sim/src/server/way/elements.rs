@@ -13,7 +13,7 @@ use crate::stats::Part;
 impl Engine<'_> {
     /// Starts operations on the idle elements of `unit`.
     pub(crate) fn start_elements(&mut self, unit: Unit, now: Time) {
-        while let Some(started) = self.ensemble.station_mut(unit).start(now) {
+        while let Some(started) = self.start_next(unit, now) {
             let job = started.item;
             self.spend(job, Part::Queueing, now);
             let preparation = self.preparation(unit, started, now);
@@ -22,7 +22,7 @@ impl Engine<'_> {
                 Some(exception) => self.raise(job, exception, now),
                 None => self.operate(job, preparation, now),
             }
-            if let Some(refill) = self.ensemble.station_mut(unit).refill() {
+            if let Some(refill) = self.refill_next(unit, now) {
                 self.refill(refill, now);
             }
         }

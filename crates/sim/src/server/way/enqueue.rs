@@ -210,7 +210,7 @@ impl Engine<'_> {
             due: job.deadline.due,
             work: Time::ZERO,
         };
-        if self.ensemble.has_deadlines() {
+        if self.policies.needs_estimates() {
             entry.work = self.operation_time(job);
             if job.deadline.is_set() {
                 entry.due = job.deadline.after(entry.work);
@@ -222,7 +222,7 @@ impl Engine<'_> {
     /// A reserved entry of an accelerator's overflow area has its data.
     fn spilled(&mut self, job: JobId, now: Time) {
         let (entry, unit) = (self.queue_entry(job), self.jobs.get(job).unit);
-        match self.ensemble.station_mut(unit).spilled(entry, now) {
+        match self.spill_entry(unit, entry, now) {
             Some(refill) => self.refill(refill, now),
             None => self.make_room(unit, now),
         }

@@ -2,12 +2,13 @@
 //!
 //! In the order of a request: [`arrival`], [`phases`], [`admission`], [`enqueue`], [`elements`],
 //! [`decide`], [`dispatch`], [`forward`], [`wait`], [`notify`], [`cores`], [`respond`]. Several
-//! steps use [`movements`] and [`placement`]. Only some requests or systems reach [`central`],
+//! steps use [`choose`], [`movements`] and [`placement`]. Only some requests or systems reach [`central`],
 //! [`exceptions`], [`forks`], [`joins`], [`software`] and [`polling`].
 
 mod admission;
 mod arrival;
 mod central;
+mod choose;
 mod cores;
 mod decide;
 mod dispatch;

@@ -68,7 +68,7 @@ impl Engine<'_> {
             }
             (Held::Overflow, Some(queue)) => queue.release_overflow(),
             (Held::Input, None) => {
-                if let Some(refill) = self.ensemble.station_mut(unit).release_input() {
+                if let Some(refill) = self.release_input(unit, now) {
                     self.refill(refill, now);
                 }
             }

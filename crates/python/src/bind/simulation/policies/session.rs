@@ -1,0 +1,148 @@
+//! One simulation with policies in Python.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use accelflow_sim::Config;
+use accelflow_sim::orchestrators::{
+    Completion, Decision, Links, Orchestrator, PolicyError, Properties, QueueName, Session,
+    Simulated, Waiting,
+};
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+
+use super::answers;
+use super::failure::policy_error;
+use super::values::{PyCompletion, PySimulatedServer};
+use super::waiting::PyWaiting;
+use crate::errors::AccelflowError;
+
+/// What `begin` of a system in Python returns: `Properties`; `decide` and `choose`, each None if
+/// the native system answers; whether deadlines are set.
+type Begun = (Py<PyAny>, Option<Py<PyAny>>, Option<Py<PyAny>>, bool);
+
+/// The policies of one simulation.
+pub(super) struct PythonSession {
+    /// The system in Python, which describes failures.
+    system: Py<PyAny>,
+    like: &'static dyn Orchestrator,
+    config: Config,
+    links: Links,
+    server: Py<PySimulatedServer>,
+    begun: Begun,
+    /// Names as Python objects: of services by index, and of accelerators by [`Accel::index`].
+    services: Arc<[Py<PyString>]>,
+    accels: [Py<PyString>; Accel::COUNT],
+    stopped: Arc<AtomicBool>,
+}
+
+impl PythonSession {
+    /// Begins a simulation of the system `system` in Python; where it does not answer, `like` does.
+    pub(super) fn begin(
+        py: Python<'_>,
+        system: &Py<PyAny>,
+        like: &'static dyn Orchestrator,
+        simulated: &Simulated<'_>,
+        stopped: &Arc<AtomicBool>,
+    ) -> PyResult<PythonSession> {
+        let server = Py::new(py, PySimulatedServer::new(py, simulated)?)?;
+        let begun = system.call_method1(py, "begin", (&server,))?.extract(py)?;
+        let text = |name: &str| PyString::new(py, name).unbind();
+        Ok(PythonSession {
+            system: system.clone_ref(py),
+            like,
+            config: simulated.config.clone(),
+            links: simulated.links.clone(),
+            server,
+            begun,
+            services: simulated.services.iter().map(|name| text(name)).collect(),
+            accels: Accel::ALL.map(|accel| text(accel.name())),
+            stopped: Arc::clone(stopped),
+        })
+    }
+
+    /// Asks `answer` in Python, unless the run is being stopped.
+    fn ask<T>(
+        &self,
+        place: &str,
+        answer: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
+    ) -> Result<T, PolicyError> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(PolicyError::new("the simulation was interrupted"));
+        }
+        Python::attach(|py| {
+            answer(py).map_err(|error| policy_error(py, &self.system, place, error))
+        })
+    }
+}
+
+impl Session for PythonSession {
+    fn properties(&mut self) -> Result<Properties, PolicyError> {
+        let answer = &self.begun.0;
+        self.ask("properties", |py| answers::properties(answer.bind(py)))
+    }
+
+    fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError> {
+        let Some(decide) = &self.begun.1 else {
+            return Ok(self.like.decide(completion, &self.config, &self.links));
+        };
+        let inner = *completion;
+        self.ask("decide", |py| {
+            let answer = decide
+                .bind(py)
+                .call1((PyCompletion { inner }, &self.server))?;
+            answers::decision(&answer)
+        })
+    }
+
+    fn orders_queues(&self) -> bool {
+        self.begun.2.is_some()
+    }
+
+    fn needs_deadlines(&self) -> bool {
+        self.begun.3
+    }
+
+    fn choose(
+        &mut self,
+        queue: &QueueName,
+        waiting: &[Waiting],
+        now: Time,
+    ) -> Result<usize, PolicyError> {
+        let Some(choose) = &self.begun.2 else {
+            return Ok(0);
+        };
+        self.ask("choose", |py| {
+            let seen = PyWaiting {
+                queue: *queue,
+                entries: waiting.to_vec(),
+                services: Arc::clone(&self.services),
+            };
+            let accel = &self.accels[queue.accel.index()];
+            let answer = choose.bind(py).call1((accel, seen, now.as_ns_f64()))?;
+            place(&answer, queue, waiting.len())
+        })
+    }
+}
+
+/// The place that `choose` has answered. Raises AccelflowError for any other answer.
+fn place(answer: &Bound<'_, PyAny>, queue: &QueueName, length: usize) -> PyResult<usize> {
+    let number = match answer.is_instance_of::<PyBool>() {
+        true => None,
+        false => answer.extract::<usize>().ok(),
+    };
+    number.filter(|place| *place < length).ok_or_else(|| {
+        let shown = answer
+            .repr()
+            .map(|text| text.to_string())
+            .unwrap_or_default();
+        let last = length - 1;
+        let allowed = match last {
+            0 => "must be 0, the place of the only entry".to_owned(),
+            _ => format!("must be a whole number from 0 to {last}, the place of an entry"),
+        };
+        AccelflowError::new_err(format!("choose() = {shown}: {allowed} ({queue})"))
+    })
+}

@@ -1,0 +1,132 @@
+//! Decisions of one simulation that keep state or can fail, such as those of classes in Python.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::completion::Completion;
+use super::decision::Decision;
+use super::links::Links;
+use super::properties::Properties;
+use crate::config::Config;
+
+/// What decides in one simulation. An [`Orchestrator`](super::Orchestrator) that keeps state begins
+/// one for each, so that simulations do not depend on one another.
+pub trait Session: Send {
+    /// The fixed properties, asked for once. With [`Session::orders_queues`] their policy has no
+    /// effect.
+    ///
+    /// # Errors
+    /// [`PolicyError`], which ends the simulation.
+    fn properties(&mut self) -> Result<Properties, PolicyError>;
+
+    /// Decides who handles `completion`, and for how long.
+    ///
+    /// # Errors
+    /// [`PolicyError`], which ends the simulation.
+    fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError>;
+
+    /// Whether [`Session::choose`] says which entry leaves a queue next.
+    fn orders_queues(&self) -> bool;
+
+    /// Whether software sets the deadlines of operations, as for
+    /// [`Policy::Edf`](crate::config::Policy::Edf).
+    fn needs_deadlines(&self) -> bool;
+
+    /// The place in `waiting` of the entry that leaves `queue` next. `waiting` is in the order in
+    /// which the entries became ready and has at least one.
+    ///
+    /// # Errors
+    /// [`PolicyError`], which ends the simulation.
+    fn choose(
+        &mut self,
+        queue: &QueueName,
+        waiting: &[Waiting],
+        now: Time,
+    ) -> Result<usize, PolicyError>;
+}
+
+/// What a [`Session`] may know of the simulation that it begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulated<'s> {
+    /// The server's parameters.
+    pub config: &'s Config,
+    /// The pairs of accelerators with a static link.
+    pub links: &'s Links,
+    /// The names of the services, by index.
+    pub services: &'s [&'s str],
+}
+
+/// A queue of an accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueName {
+    /// The type of the accelerator.
+    pub accel: Accel,
+    /// The index of the instance.
+    pub instance: u8,
+    /// Whether it is the overflow area, from which entries move up to the input queue, and not the
+    /// input queue, from which elements load them.
+    pub overflow: bool,
+}
+
+impl fmt::Display for QueueName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let area = if self.overflow {
+            "overflow area"
+        } else {
+            "input queue"
+        };
+        write!(f, "{area} of {} {}", self.accel, self.instance)
+    }
+}
+
+/// An entry that waits in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Index of its service in [`Simulated::services`].
+    pub service: u16,
+    /// Number of its tenant.
+    pub tenant: u16,
+    /// Its level.
+    pub priority: u8,
+    /// When its request arrived at the server.
+    pub arrived: Time,
+    /// When the operation is to have ended; [`Time::MAX`] without a deadline.
+    pub due: Time,
+    /// How long the operation is expected to hold an element.
+    pub expected: Time,
+}
+
+/// Why a decision of a [`Session`] cannot be followed. Its text is that of the error inside.
+#[derive(Clone, Debug)]
+pub struct PolicyError(Arc<dyn Error + Send + Sync>);
+
+impl PolicyError {
+    /// Wraps the error of a policy.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> PolicyError {
+        PolicyError(Arc::from(error.into()))
+    }
+
+    /// The error inside, if it is an `E`.
+    pub fn inner<E: Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for PolicyError {}
+
+impl PartialEq for PolicyError {
+    /// Whether the texts are equal.
+    fn eq(&self, other: &PolicyError) -> bool {
+        self.to_string() == other.to_string()
+    }
+}

@@ -1,0 +1,161 @@
+//! Who decides: the orchestrator, or its session of this simulation.
+
+use accelflow_units::Time;
+
+use super::requests::Requests;
+use super::tenancy::Tenancy;
+use crate::config::Policy;
+use crate::hardware::{Entry, InputQueue};
+use crate::orchestrators::{
+    Completion, Decision, PolicyError, Properties, QueueName, Queueing, Session, Simulated, Waiting,
+};
+use crate::server::error::SimError;
+use crate::server::run::Run;
+use crate::server::state::{Job, JobId, Slab};
+
+/// The session of the orchestrator, if it has one. Its first failure is kept, and the engine ends
+/// the run for it after the event.
+pub(crate) struct Policies {
+    session: Option<Box<dyn Session>>,
+    /// Whether the session says which entry leaves a queue next.
+    orders: bool,
+    deadlines: bool,
+    /// Whether each decision must visit the manager.
+    central: bool,
+    failed: Option<PolicyError>,
+    /// The numbers of the tenants, by index.
+    tenants: Vec<u16>,
+    /// Room for the entries that a session chooses from.
+    waiting: Vec<Waiting>,
+}
+
+/// What a choice may look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'e, 'r> {
+    pub jobs: &'e Slab<Job>,
+    pub requests: &'e Requests<'r>,
+    pub now: Time,
+}
+
+impl Policies {
+    /// Who decides in `run`, and the fixed properties.
+    pub(crate) fn new(
+        run: &Run<'_>,
+        tenancy: &Tenancy,
+    ) -> Result<(Policies, Properties), SimError> {
+        let plan = run.plan;
+        let services = plan.services.iter();
+        let services: Vec<&str> = services.map(|service| service.name.as_str()).collect();
+        let mut session = run.orchestrator.session(&Simulated {
+            config: run.config,
+            links: &plan.links,
+            services: &services,
+        })?;
+        let mut properties = match &mut session {
+            Some(session) => session.properties()?,
+            None => run.orchestrator.properties(run.config),
+        };
+        let orders = session
+            .as_ref()
+            .is_some_and(|session| session.orders_queues());
+        let deadlines = match &session {
+            // Entries are kept in the order in which they became ready.
+            Some(session) if orders => {
+                properties.policy = Policy::Fifo;
+                session.needs_deadlines()
+            }
+            _ => properties.policy.has_deadlines(),
+        };
+        let policies = Policies {
+            session,
+            orders,
+            deadlines,
+            central: properties.queueing == Queueing::Central,
+            failed: None,
+            tenants: tenancy.stats().iter().map(|stats| stats.tenant).collect(),
+            waiting: Vec::new(),
+        };
+        Ok((policies, properties))
+    }
+
+    /// Whether software sets deadlines of operations.
+    pub(crate) fn has_deadlines(&self) -> bool {
+        self.deadlines
+    }
+
+    /// Whether entries of queues need to know how long they are expected to take.
+    pub(crate) fn needs_estimates(&self) -> bool {
+        self.deadlines || self.orders
+    }
+
+    /// Ends the run if the session has failed.
+    pub(crate) fn check(&self) -> Result<(), SimError> {
+        match &self.failed {
+            None => Ok(()),
+            Some(error) => Err(error.clone().into()),
+        }
+    }
+
+    /// Decides who handles `completion`.
+    pub(crate) fn decide(
+        &mut self,
+        run: &Run<'_>,
+        completion: &Completion,
+    ) -> Result<Decision, SimError> {
+        let Some(session) = &mut self.session else {
+            let (config, links) = (run.config, &run.plan.links);
+            return Ok(run.orchestrator.decide(completion, config, links));
+        };
+        let decision = session.decide(completion)?;
+        if self.central && decision.manager.is_none() {
+            // The manager would never learn that an element is free.
+            let why = "a decision without a visit to the manager: must have one, as all \
+                       accelerators share one queue there";
+            return Err(PolicyError::new(format!("{}: {why}", run.orchestrator.id())).into());
+        }
+        Ok(decision)
+    }
+
+    /// The place of the entry of `queue` that leaves it next.
+    pub(crate) fn pick(
+        &mut self,
+        name: QueueName,
+        queue: &InputQueue<JobId>,
+        seen: Seen<'_, '_>,
+    ) -> usize {
+        match &mut self.session {
+            Some(session) if self.orders && self.failed.is_none() => {
+                let waiting = |entry: &Entry<JobId>| Waiting {
+                    service: entry.owner.service,
+                    tenant: number(&self.tenants, entry.owner.tenant),
+                    priority: entry.priority,
+                    arrived: seen.requests.get(seen.jobs.get(entry.item).request).arrived,
+                    due: entry.due,
+                    expected: entry.work,
+                };
+                self.waiting.clear();
+                self.waiting.extend(queue.iter().map(waiting));
+                let chosen = session.choose(&name, &self.waiting, seen.now);
+                let chosen = chosen.and_then(|place| in_range(place, queue.len()));
+                chosen.unwrap_or_else(|error| {
+                    self.failed = Some(error);
+                    0
+                })
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn in_range(place: usize, length: usize) -> Result<usize, PolicyError> {
+    if place < length {
+        return Ok(place);
+    }
+    let why = format!("choose = {place}: must be the place of an entry, below {length}");
+    Err(PolicyError::new(why))
+}
+
+/// The number of the tenant with an index.
+fn number(tenants: &[u16], index: u16) -> u16 {
+    tenants.get(usize::from(index)).copied().unwrap_or(index)
+}

@@ -1,0 +1,375 @@
+"""Policies written in Python: the order of queues, and who handles what comes next.
+
+A :class:`QueuePolicy` chooses which entry leaves a queue of an accelerator next. An
+:class:`Orchestrator` starts from a native system and changes its properties and its decisions.
+:func:`accelflow.simulation.compare` runs both beside the native systems. Each simulation has a
+policy of its own, so that a policy may keep state (docs/python-policies.md).
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+from accelflow import _native
+from accelflow._native import Completion, SimulatedServer, Waiting, WaitingEntry
+from accelflow.errors import AccelflowError, InputError, refused
+
+__all__ = [
+    "Completion",
+    "Decision",
+    "ManagerVisit",
+    "Orchestrator",
+    "OrchestratorSource",
+    "Properties",
+    "QueuePolicy",
+    "QueuePolicySource",
+    "SimulatedServer",
+    "System",
+    "Waiting",
+    "WaitingEntry",
+    "systems_in_python",
+]
+
+#: The longest name of a system, which tables and plots must have room for.
+MAX_NAME: Final = 60
+
+
+class QueuePolicy:
+    """Which entry leaves a queue of an accelerator next. Derive from it, and define `choose`.
+
+    `name` is the second part of the system's name, after the system whose queues the policy orders:
+    ``accelflow+NAME``. Without one it is the name of the class. With `deadlines` software sets the
+    deadlines of operations from the SLOs of services, as for the native policy ``edf``; the results
+    then count missed ones.
+    """
+
+    name: ClassVar[str] = ""
+    deadlines: ClassVar[bool] = True
+
+    def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
+        """Return the position in `waiting` of the entry that leaves the queue next.
+
+        It is called when an element of the accelerator is free and at least one entry is ready, and
+        when an entry of the overflow area can move up to the input queue
+        (``waiting.is_overflow``). `waiting` is in the order in which the entries became ready, so 0
+        is first in, first out. `now_ns` is the time since the simulation began.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerVisit:
+    """A visit to the central manager.
+
+    It serves no other visit for `occupancy_ns`. The decision takes effect `latency_ns` after the
+    visit begins, and at the end of the visit at the earliest.
+    """
+
+    occupancy_ns: float
+    latency_ns: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Who is busy with the end of an operation, one after the other, and for how long.
+
+    The output dispatcher of the accelerator takes `dispatcher_ns` and executes `instructions`,
+    which are only counted. Then comes the visit to the `manager`, if there is one, and then the
+    core of the request for `core_ns`, while the trace waits. `background_ns` is time of that core
+    for which the trace does not wait.
+    """
+
+    dispatcher_ns: float = 0.0
+    instructions: int = 0
+    manager: ManagerVisit | None = None
+    core_ns: float = 0.0
+    background_ns: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Properties:
+    """What does not change about an orchestrator during a simulation.
+
+    `accelerated`: without accelerators, cores execute every operation and the rest has no effect.
+    `parks`: the accelerators keep a trace that waits for a message; otherwise it takes no queue
+    entry until the message arrives. `queueing`: each accelerator has queues, or all share a
+    ``central`` one at the manager, which every decision must visit then. `policy`: the native order
+    of queues. `start_ns`: core time to start a chain of traces. `submission`: the visit to the
+    manager before a chain starts. `requests`: how a core learns that an accelerator needs a
+    decision. `notification`: how it learns that a trace has ended, and `notified_ns`: core time to
+    see that.
+    """
+
+    accelerated: bool = True
+    parks: bool = False
+    queueing: Literal["per_accelerator", "central"] = "per_accelerator"
+    policy: Literal["fifo", "priority", "deadline", "edf"] = "fifo"
+    start_ns: float = 0.0
+    submission: ManagerVisit | None = None
+    requests: Literal["interrupt", "run_queue", "software_queue"] = "interrupt"
+    notification: Literal["flag", "interrupt", "found"] = "flag"
+    notified_ns: float = 0.0
+
+
+class Orchestrator:
+    """A system of a comparison. Derive from it, and override `properties`, `decide` or both.
+
+    What a class does not override is as in the native system `like`, an identifier of
+    :func:`accelflow.simulation.systems`. `name` is the identifier in results; without one it is the
+    name of the class. `queue` is a policy for the queues of accelerators, or its class.
+    """
+
+    name: ClassVar[str] = ""
+    like: ClassVar[str] = "accelflow"
+    queue: ClassVar[QueuePolicySource | None] = None
+
+    def properties(self, server: SimulatedServer) -> Properties:
+        """Return the fixed properties on `server`; called once, when a simulation begins."""
+        return _properties(server, self.like)
+
+    def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
+        """Return who handles `completion`, and for how long; called at the end of operations."""
+        dispatcher_ns, instructions, manager, core_ns, background_ns = server.decision(
+            self.like, completion
+        )
+        return Decision(
+            dispatcher_ns=dispatcher_ns,
+            instructions=instructions,
+            manager=None if manager is None else ManagerVisit(*manager),
+            core_ns=core_ns,
+            background_ns=background_ns,
+        )
+
+
+#: A policy, of which each simulation has a copy, or what makes one for each: a class or a function.
+QueuePolicySource: TypeAlias = QueuePolicy | Callable[[], QueuePolicy]
+#: The same of an orchestrator.
+OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
+
+
+@dataclass(kw_only=True)
+class System:
+    """A system of a comparison with policies in Python, as the simulator calls it.
+
+    `name` is its identifier in results, `like` the native system from which it starts, and `place`
+    where it was given. `orchestrator` and `queue` make its policies for a simulation.
+    """
+
+    name: str
+    like: str
+    place: str
+    orchestrator: Callable[[], Orchestrator] | None
+    queue: Callable[[], QueuePolicy] | None
+    #: The class of each kind of policy, for messages.
+    classes: dict[str, str]
+    #: What is being called before the first decision.
+    _step: str = ""
+    #: The thread that simulates it.
+    _thread: int | None = field(default=None, repr=False)
+
+    def begin(
+        self, server: SimulatedServer
+    ) -> tuple[Properties, Callable[..., Decision] | None, Callable[..., int] | None, bool]:
+        """Make the policies of a simulation.
+
+        Returns the fixed properties; the methods that decide and that choose, None where the native
+        system does; and whether operations have deadlines.
+        """
+        self._thread = threading.get_ident()
+        properties, decide, queue = _properties(server, self.like), None, None
+        if self.orchestrator is not None:
+            self._step = "a copy"
+            orchestrator = self.orchestrator()
+            self._step = "properties"
+            properties = orchestrator.properties(server)
+            _check_properties(properties, self.classes["orchestrator"])
+            if type(orchestrator).decide is not Orchestrator.decide:
+                decide = orchestrator.decide
+        if self.queue is None:
+            return properties, decide, None, False
+        self._step = "a copy"
+        queue = self.queue()
+        _check_queues(self, properties)
+        return properties, decide, queue.choose, bool(queue.deadlines)
+
+    def failed(self, place: str, error: BaseException) -> str:
+        """Return the text of the failure of a simulation because of `error` at `place`."""
+        if isinstance(error, InputError) and place == "begin":
+            return str(error)
+        kind = "queue" if place == "choose" else "orchestrator"
+        name = self.classes.get(kind) or next(iter(self.classes.values()))
+        called = f"{self.name}: {name}.{self._step if place == 'begin' else place}"
+        frames = traceback.extract_tb(error.__traceback__)
+        if not frames and isinstance(error, AccelflowError):  # an answer that is not allowed
+            text = str(error)
+            return f"{self.name}: {name}.{text}" if place == "choose" else f"{called}(): {text}"
+        where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+        return f"{called} raised {_last_line(error)}{where}"
+
+    def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in the policy that runs now, which may never return."""
+        if self._thread is not None:
+            ctypes = importlib.import_module("ctypes")  # slow to load, and seldom needed
+            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            raise_in(ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt))
+
+
+def systems_in_python(
+    policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None,
+    orchestrators: Iterable[OrchestratorSource],
+) -> list[System]:
+    """Return the systems with `policies` by native system, and those of `orchestrators`.
+
+    Raises InputError for what is no policy, an unknown system, and a name that is taken.
+    """
+    if not isinstance(policies, Mapping | None):
+        raise refused("policies", policies, "must be queue policies by system")
+    if isinstance(orchestrators, type) or not isinstance(orchestrators, Iterable):
+        raise refused("orchestrators", orchestrators, "must be a list of orchestrators")
+    known = {name: like for like, paper in _native.system_names() for name in (like, paper)}
+    found = []
+    for like, given in (policies or {}).items():
+        place = f"policies[{like!r}]"
+        if like not in known:
+            raise refused("policies", like, known=[like for like, _ in _native.system_names()])
+        found += [_ordered(known[like], source, place) for source in _several(given)]
+    found += [
+        _orchestrated(source, f"orchestrators[{i}]") for i, source in enumerate(orchestrators)
+    ]
+    taken = dict.fromkeys(known, "a native system")
+    for system in found:
+        _check_name(system, taken)
+        taken[system.name] = system.place
+    return found
+
+
+def _several(given: Any) -> Iterable[Any]:
+    """Return the policies in `given`, which is one or a list of them."""
+    one = isinstance(given, QueuePolicy) or callable(given) or not isinstance(given, Iterable)
+    return [given] if one else given
+
+
+def _ordered(like: str, source: QueuePolicySource, place: str) -> System:
+    policy, make = _source(source, QueuePolicy, place)
+    name = policy.name or type(policy).__name__
+    return System(
+        name=f"{like}+{name}",
+        like=like,
+        place=place,
+        orchestrator=None,
+        queue=make,
+        classes={"queue": type(policy).__name__},
+    )
+
+
+def _orchestrated(source: OrchestratorSource, place: str) -> System:
+    orchestrator, make = _source(source, Orchestrator, place)
+    ids = [like for like, _ in _native.system_names()]
+    if orchestrator.like not in ids:
+        raise refused(f"{place}.like", orchestrator.like, known=ids)
+    classes, queue = {"orchestrator": type(orchestrator).__name__}, None
+    if orchestrator.queue is not None:
+        policy, queue = _source(orchestrator.queue, QueuePolicy, f"{place}.queue")
+        classes["queue"] = type(policy).__name__
+    return System(
+        name=orchestrator.name or type(orchestrator).__name__,
+        like=orchestrator.like,
+        place=place,
+        orchestrator=make,
+        queue=queue,
+        classes=classes,
+    )
+
+
+def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], Any]]:
+    """Return a policy from `source`, for its class attributes, and what makes one."""
+    article = "an" if wanted is Orchestrator else "a"
+    allowed = f"must be {article} {wanted.__name__}, its class, or a function that makes one"
+    if isinstance(source, wanted):
+        make = _copies(source, place)
+        policy = source
+    elif callable(source):
+        make = source
+        try:
+            policy = source()
+        except Exception as error:
+            raise refused(place, source, f"{allowed}: {_last_line(error)}") from error
+    else:
+        raise refused(place, source, allowed)
+    if not isinstance(policy, wanted):
+        raise refused(place, source, f"{allowed}; it makes {policy!r}")
+    if isinstance(policy, QueuePolicy) and type(policy).choose is QueuePolicy.choose:
+        raise refused(place, source, "must define choose(accelerator, waiting, now_ns)")
+    return policy, make
+
+
+def _copies(policy: Any, place: str) -> Callable[[], Any]:
+    """Return what copies `policy` as it is now."""
+
+    def copied() -> Any:
+        try:
+            return copy.deepcopy(policy)
+        except Exception as error:
+            allowed = (
+                "must be one that can be copied for each simulation, or its class: "
+                f"{_last_line(error)}"
+            )
+            raise refused(place, policy, allowed) from error
+
+    return copied
+
+
+def _last_line(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).strip().rpartition("\n")[2]
+
+
+def _check_name(system: System, taken: Mapping[str, str]) -> None:
+    name = system.name
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+        allowed = f"must be a printable text of at most {MAX_NAME} characters"
+        raise refused(f"the name of {system.place}", name, allowed)
+    if name in taken:
+        allowed = f"must differ from the name of {taken[name]}; set `name` in the class"
+        raise refused(f"the name of {system.place}", name, allowed)
+
+
+def _check_properties(properties: object, name: str) -> None:
+    if not isinstance(properties, Properties):
+        raise refused(f"{name}.properties()", properties, "must be a Properties")
+
+
+def _check_queues(system: System, properties: Properties) -> None:
+    """Refuse a policy for queues that there are not."""
+    if not properties.accelerated:
+        why = f"{system.name} has no accelerators"
+    elif properties.queueing == "central":
+        why = f"all accelerators of {system.name} share one at the manager, which orders it"
+    else:
+        return
+    policy = system.classes["queue"]
+    allowed = f"must be for a system whose accelerators have queues of their own; {why}"
+    raise refused(system.place, policy, allowed)
+
+
+def _properties(server: SimulatedServer, like: str) -> Properties:
+    """Return the properties of the native system `like` on `server`."""
+    (accelerated, parks, queueing, policy, start, submission, requests, notification, notified) = (
+        server.properties(like)
+    )
+    return Properties(
+        accelerated=accelerated,
+        parks=parks,
+        queueing=queueing,
+        policy=policy,
+        start_ns=start,
+        submission=None if submission is None else ManagerVisit(*submission),
+        requests=requests,
+        notification=notification,
+        notified_ns=notified,
+    )
