@@ -117,14 +117,24 @@ impl Policies {
     }
 
     /// The place of the entry of `queue` that leaves it next.
+    #[inline]
     pub(crate) fn pick(
         &mut self,
         name: QueueName,
         queue: &InputQueue<JobId>,
         seen: Seen<'_, '_>,
     ) -> usize {
+        if self.orders {
+            self.choose(name, queue, seen)
+        } else {
+            0
+        }
+    }
+
+    #[cold]
+    fn choose(&mut self, name: QueueName, queue: &InputQueue<JobId>, seen: Seen<'_, '_>) -> usize {
         match &mut self.session {
-            Some(session) if self.orders && self.failed.is_none() => {
+            Some(session) if self.failed.is_none() => {
                 let waiting = |entry: &Entry<JobId>| Waiting {
                     service: entry.owner.service,
                     tenant: number(&self.tenants, entry.owner.tenant),
