@@ -117,7 +117,7 @@ def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, w
         ({"rate_rps": "fast"}, "rate_rps = 'fast': must be a number from 0.001 to 1e9"),
         ({"rate_rps": float("nan")}, "rate_rps = nan: must be a number from 0.001 to 1e9"),
         ({"rate_rps": object()}, ": must be a number from 0.001 to 1e9"),
-        ({"tcp_cost_ns": None}, "tcp_cost_ns = null: must be a number above 0"),
+        ({"seed": None}, "seed = null: must be a whole number from 0"),
         ({"slo_factor": "5"}, "slo_factor = '5'"),
         ({"slo_us": 3}, "slo_us = 3: must be a mapping"),
         ({"slo_us": {"CPost": "late"}}, "slo_us['CPost'] = 'late'"),

@@ -172,7 +172,7 @@ def answered(
             run = {
                 "requests": one.requests,
                 "warmup_requests": one.warmup_requests,
-                "arrivals": {"kind": one.arrivals, "rate_rps": one.mean_rate_rps},
+                "arrivals": {"kind": one.arrival_kind, "rate_rps": one.mean_rate_rps},
             }
             found = rows_of(latencies(one), 10**9, saturated=None, run=run)
             results.append({service: {"service": service, **found} for service in one.services})

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, final
 
 import numpy as np
@@ -95,9 +96,11 @@ __all__ = [
     "trace_templates",
     "trace_trans",
     "version",
+    "workload_load",
     "workload_names",
     "workload_read",
     "workload_schema",
+    "workload_suite",
     "workload_write",
 ]
 
@@ -958,11 +961,18 @@ def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> s
     and for files that cannot be read, are not of the kind, end too early or have no request.
     """
 
-def service_walk(name: str) -> str:
-    """The path of a service of any workload as JSON. Raises AccelflowError for an unknown one."""
+def service_walk(name: str, workload: str | None = None) -> str:
+    """The path of a service as JSON.
+
+    It is of the workload, a suite's name or the tree of a file (JSON), or of any suite. Raises
+    AccelflowError for an unknown service or workload.
+    """
 
 def service_names(workload: str) -> list[str]:
-    """The services of a workload. Raises AccelflowError for an unknown workload."""
+    """The services of a workload, a suite's name or a tree (JSON).
+
+    Raises AccelflowError for an unknown workload.
+    """
 
 def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
     """By service, the mean number of messages of a request that are awaited for longer.
@@ -978,6 +988,17 @@ def workload_read(text: str, name: str) -> str:
 
     Raises AccelflowError with file, line, column, field, value and what is allowed.
     """
+
+def workload_load(
+    text: str, name: str, folder: str | PathLike[str], modules: Mapping[str, str]
+) -> tuple[str, list[str]]:
+    """Return a workload (JSON) with the contents of the files that it names, and warnings.
+
+    `modules` has the traces of Python modules as text. Raises AccelflowError as `workload_read`.
+    """
+
+def workload_suite(name: str) -> str:
+    """The file of a suite, as text. Raises AccelflowError for an unknown name."""
 
 def workload_write(document: str) -> str:
     """Return a workload (JSON) as canonical TOML. Raises AccelflowError as `workload_read`."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import Any, Final, Unpack
 
 from accelflow.chips import named_chips
 from accelflow.errors import InputError, refused, whole_number
@@ -21,15 +21,12 @@ from accelflow.report.samples import Sampled, samples_table
 from accelflow.scenario import Fields, HasDocument, Scenario
 from accelflow.simulation import check, check_samples, costed, run_sampled
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["compare", "simulate"]
 
 #: Queue policies in Python by the native system whose queues they order.
 Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
 #: What a run is of: a workload, or a whole scenario.
-Asked = Scenario | str | PathLike[str] | HasDocument
+Asked = Scenario | str | PathLike[str] | Mapping[str, Any] | HasDocument
 
 MAX_SEEDS: Final = 1_000
 #: As many samples as there are requests.

@@ -11,7 +11,7 @@ import json
 import math
 import numbers
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final, Protocol, TypedDict
@@ -21,6 +21,7 @@ from accelflow.chips import Chip, named_chips
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
 from accelflow.parameters import flattened
+from accelflow.workload import is_file, load_workload, native_workload
 
 __all__ = [
     "ARRIVALS",
@@ -41,6 +42,7 @@ __all__ = [
     "Scenario",
     "document",
     "hashed",
+    "loaded",
     "read_scenario",
     "resolved",
     "scenario_schema",
@@ -77,8 +79,9 @@ class HasDocument(Protocol):
 class Scenario:
     """What to compare. The defaults are those of `accelflow compare`.
 
-    `workload` is the name of a workload or the path of its file, or an object with the method
-    ``to_document``, such as one built in Python.
+    `workload` is a suite's name, the path of a workload's file (docs/workloads.md), which ends in
+    ``.toml`` or ``.json``, the tree of one (:func:`accelflow.workload.load_workload`), or an object
+    with the method ``to_document`` that returns a tree. What is None here is as the workload says.
 
     `orchestrators` and `services` are identifiers; empty stands for those of
     :func:`accelflow.simulation.orchestrators` and for all services. Each of
@@ -86,24 +89,24 @@ class Scenario:
 
     `profile` says where costs come from: ``measured``, from the services' operations on real bytes
     on this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``,
-    the paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is measured for
-    socialnetwork and paper for the others. `recording` is the text of a recording
-    (docs/recording-format.md) that costs and sizes are taken from instead; together with the
-    profile ``measured`` it is this machine's.
+    the paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is what the
+    workload says: measured for socialnetwork, paper for the other suites. `recording` is the text
+    of a recording (docs/recording-format.md) that costs and sizes are taken from instead; together
+    with the profile ``measured`` it is this machine's.
 
-    `rate_rps` is the mean over the workload's services, by default the paper's, or 800 for
-    serverless functions. `rates` says how the services share it: by default as Alibaba's services
-    in the paper's production experiment (socialnetwork with the profile ``paper`` and no
-    `rate_rps`; section VI), and equally otherwise. `rates_rps`, the rate of each service by name,
-    takes the place of both. `requests` are those of each service. With `by_rate`, the default where
-    rates differ, they are those of a service with the mean rate, and each service has as many as
-    come in the same time.
+    `rate_rps` is the mean over the workload's services, by default the paper's for the suites, or
+    800 for serverless functions. `rates` says how the services share it: by default as Alibaba's
+    services in the paper's production experiment (socialnetwork with the profile ``paper`` and no
+    `rate_rps`; section VI), as their ``own`` rates if they have any, and equally otherwise.
+    `rates_rps`, the rate of each service by name, takes the place of both. `requests` are those of
+    each service. With `by_rate`, the default where rates differ, they are those of a service with
+    the mean rate, and each service has as many as come in the same time.
 
-    `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run
-    8 SocialNetwork services", section VI) and fleet for the others. `facts` is what payloads say at
-    branches: that of the most common path, `drawn` for each request with the odds ``facts.*`` of
-    the server's parameters, or `recorded`, that of one of the requests in `recording`, drawn for
-    each. `remote` is how long remote sides take.
+    `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run 8
+    SocialNetwork services", section VI) and fleet for the others. `facts` is what payloads say at
+    branches: that of the most common path, `drawn` for each request with the workload's odds, or if
+    it has none with ``facts.*`` of the server's parameters, or `recorded`, that of one of the
+    requests in `recording`, drawn for each. `remote` is how long remote sides take.
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared side
     by side: parameters of each by its name, in place of those in `config`, or chips
@@ -112,29 +115,29 @@ class Scenario:
     (who would be late changes places with who has slack) or edf (the earliest deadline first).
     `slo_us` is when responses of services are due after their requests; those of other services are
     due within `slo_factor` times the mean response time of the service on an idle server with
-    AccelFlow, unless it is None. `tenants` and `priorities` (higher goes first) are numbers by
-    service, 0 for those that are not named. `shaping` puts tenants behind ARCUS's traffic shaper,
-    by number: a trace that starts costs a token, or with the unit bytes as many as its first
-    operation reads.
-    With two limits, one in each unit, it starts when both have its tokens.
+    AccelFlow, unless it is None or the workload says when. `tenants` and `priorities` (higher goes
+    first) are numbers by service, 0 for those that are not named. `shaping` puts tenants behind
+    ARCUS's traffic shaper, by number: a trace that starts costs a token, or with the unit bytes as
+    many as its first operation reads. With two limits, one in each unit, it starts when both have
+    its tokens.
     """
 
-    workload: str | PathLike[str] | HasDocument = "socialnetwork"
+    workload: str | PathLike[str] | Mapping[str, Any] | HasDocument = "socialnetwork"
     orchestrators: Sequence[str] = ()
     services: Sequence[str] = ()
     placement: str = "colocated"
-    arrivals: str = "poisson"
+    arrivals: str | None = None
     rate_rps: float | None = None
     rates: str | None = None
     rates_rps: Mapping[str, float] = field(default_factory=dict)
-    facts: str = "common"
+    facts: str | None = None
     requests: int = 20_000
     by_rate: bool | None = None
     seed: int = 1
     recording: str | None = None
     profile: str | None = None
-    tcp_cost_ns: float = ASSUMED_TCP_COST_NS
-    remote: str = "short"
+    tcp_cost_ns: float | None = None
+    remote: str | None = None
     sizes: str | None = None
     config: Mapping[str, float | str] = field(default_factory=dict)
     chips: Mapping[str, Mapping[str, float | str]] | Sequence[Chip] = ()
@@ -156,6 +159,11 @@ class Scenario:
     def mean_rate_rps(self) -> float:
         """`rate_rps`, or its default for the workload."""
         return float(resolved(self)["rate_rps"])
+
+    @property
+    def arrival_kind(self) -> str:
+        """`arrivals`, or their default: own if the workload says when requests arrive."""
+        return str(resolved(self)["arrivals"])
 
     @property
     def shares(self) -> str:
@@ -183,18 +191,18 @@ class Fields(TypedDict, total=False):
 
     services: Sequence[str]
     placement: str
-    arrivals: str
+    arrivals: str | None
     rate_rps: float | None
     rates: str | None
     rates_rps: Mapping[str, float]
-    facts: str
+    facts: str | None
     requests: int
     by_rate: bool | None
     seed: int
     recording: str | None
     profile: str | None
-    tcp_cost_ns: float
-    remote: str
+    tcp_cost_ns: float | None
+    remote: str | None
     sizes: str | None
     config: Mapping[str, float | str]
     chips: Mapping[str, Mapping[str, float | str]] | Sequence[Chip]
@@ -233,6 +241,17 @@ def hashed(scenario: Scenario) -> str:
         raise InputError(str(error)) from error
 
 
+def loaded(scenario: Scenario) -> Scenario:
+    """Return `scenario` with the contents of its workload's file, which may change later.
+
+    Raises InputError for a file that cannot be read or is none of a workload.
+    """
+    file = scenario.workload if isinstance(scenario, Scenario) else None
+    if isinstance(file, str | PathLike) and is_file(file):
+        return replace(scenario, workload=json.loads(native_workload(file)))
+    return scenario
+
+
 def document(scenario: Scenario) -> str:
     """The fields of `scenario` as JSON, without the recording.
 
@@ -244,6 +263,9 @@ def document(scenario: Scenario) -> str:
     recording = values.pop("recording")
     if not isinstance(recording, str | None):
         raise _refused("recording", recording)
+    workload = values["workload"]
+    if is_file(workload):
+        values["workload"] = load_workload(workload)
     if isinstance(scenario.shaping, Mapping):
         values["shaping"] = {
             tenant: [limits] if isinstance(limits, arcus.RateLimiter) else limits
@@ -309,6 +331,8 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
         _check_plain("", tree)
         if isinstance(tree, dict) and isinstance(tree.get("config"), dict):
             tree["config"] = flattened(tree["config"])
+        if isinstance(tree, dict) and is_file(tree.get("workload")):
+            tree["workload"] = load_workload(path.parent / tree["workload"])
         filled = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
         found = _from_tree(filled)
         resolved(found)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Final
 
 from accelflow import _native
@@ -38,11 +39,13 @@ from accelflow.scenario import (
     Scenario,
     document,
     hashed,
+    loaded,
     read_scenario,
     resolved,
     scenario_schema,
     write_scenario,
 )
+from accelflow.workload import native_workload
 
 __all__ = [
     "ARRIVALS",
@@ -68,6 +71,7 @@ __all__ = [
     "costed",
     "dwell_s",
     "hashed",
+    "loaded",
     "orchestrators",
     "parameters",
     "payloads",
@@ -157,6 +161,7 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     `others` are systems in Python (:func:`accelflow.policies.systems_in_python`).
     """
     threads = threads if threads is not None else os.cpu_count() or 1
+    scenario = loaded(scenario)
     check(scenario, threads)
     if progress is not None and not callable(progress):
         raise InputError(f"progress = {progress!r}: must be a function or None")
@@ -216,8 +221,8 @@ def _results(
         "config": asked["config"],
         **({"chips": asked["chips"]} if "chips" in asked else {}),
         "slo_factor": asked["slo_factor"],
-        "tenants": dict(scenario.tenants),
-        "priorities": dict(scenario.priorities),
+        "tenants": dict(scenario.tenants) | asked["tenants"],
+        "priorities": dict(scenario.priorities) | asked["priorities"],
         "shaping": {tenant: _shown(limits) for tenant, limits in asked["shaping"].items()},
         "cohort_links": found["cohort_links"],
         "systems": found["systems"],
@@ -271,19 +276,23 @@ def workloads() -> list[Workload]:
     ]
 
 
-def services(workload: str = "socialnetwork") -> list[str]:
+def services(workload: str | PathLike[str] | Mapping[str, Any] = "socialnetwork") -> list[str]:
     """The services of `workload`; those of SocialNetwork are in the order of the paper's Table IV.
 
-    Raises InputError for an unknown workload.
+    It is a suite's name, a workload's file, or the tree of one. Raises InputError for an unknown
+    workload.
     """
     try:
-        return _native.service_names(workload)
+        return _native.service_names(native_workload(workload))
     except AccelflowError as error:
         raise InputError(str(error)) from error
 
 
 def timeouts(
-    workload: str = "socialnetwork", *, remote: str, timeout_us: float
+    workload: str | PathLike[str] | Mapping[str, Any] = "socialnetwork",
+    *,
+    remote: str,
+    timeout_us: float,
 ) -> dict[str, float]:
     """By service, the mean number of messages of a request that are awaited for longer.
 
@@ -292,17 +301,21 @@ def timeouts(
     AccelflowError for an unknown name.
     """
     positive_number("timeout_us", timeout_us, 1e9)
-    return dict(_native.timeouts_by_service(workload, remote, timeout_us))
+    text = native_workload(workload)
+    return dict(_native.timeouts_by_service(text, remote, timeout_us))
 
 
-def service(name: str) -> dict[str, Any]:
+def service(
+    name: str, workload: str | PathLike[str] | Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The path of a service: method, path, traces and how often it invokes each accelerator.
 
-    The service may be of any workload. The counts are found by walking its traces;
+    The service is of `workload`, or else of any suite. The counts are found by walking its traces;
     `conditionals_by_sequence` has the most branches that each of its sequences can resolve. Raises
     AccelflowError for an unknown service.
     """
-    walked: dict[str, Any] = json.loads(_native.service_walk(name))
+    text = None if workload is None else native_workload(workload)
+    walked: dict[str, Any] = json.loads(_native.service_walk(name, text))
     return walked
 
 

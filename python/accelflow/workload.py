@@ -1,22 +1,71 @@
 """Workloads as files: services with their paths, arrivals, sizes, costs and waits.
 
 A workload's file is TOML (`docs/workloads.md`). :func:`read_workload` makes a tree of plain dicts
-and lists of it, with the names of the file's fields; :func:`write_workload` writes such a tree.
+and lists of it, with the names of the file's fields; :func:`write_workload` writes such a tree;
+:func:`load_workload` makes a tree that needs no other files, which is what is simulated.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import read_text, why, write_whole
 
-__all__ = ["read_workload", "workload_schema", "workload_text", "write_workload"]
+__all__ = [
+    "SUFFIXES",
+    "WorkloadWarning",
+    "is_file",
+    "load_workload",
+    "native_workload",
+    "new_workload",
+    "read_workload",
+    "suite_text",
+    "workload_schema",
+    "workload_text",
+    "write_workload",
+]
+
+#: The ends of the names of workloads' files.
+SUFFIXES: Final = (".toml", ".json")
+
+#: How long a Python module may take to build its traces, in seconds.
+_MODULE_TIMEOUT_S: Final = 60.0
+
+#: Runs a module in a process of its own, and prints the text of the traces that it registers.
+_RUN_MODULE: Final = """
+import runpy, sys
+from accelflow import _native
+from accelflow.trace import LIBRARY
+before = set(LIBRARY.names())
+out, sys.stdout = sys.stdout, sys.stderr
+runpy.run_path(sys.argv[1])
+for name in LIBRARY.names():
+    if name not in before:
+        listing = _native.trace_listing(LIBRARY.get(name).nodes)
+        lines = "".join("    " + line + "\\n" for line in listing.splitlines())
+        out.write("trace " + name + ":\\n" + lines)
+"""
+
+
+class WorkloadWarning(UserWarning):
+    """Warns of something in a workload's file that has no effect, such as an unused trace."""
+
+
+def is_file(workload: object) -> bool:
+    """Return whether `workload` names a workload's file: a path, or a text that ends as one."""
+    return isinstance(workload, PathLike) or (
+        isinstance(workload, str) and workload.lower().endswith(SUFFIXES)
+    )
 
 
 def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
@@ -25,16 +74,86 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
     Files that it names (traces, recordings, CSV) are not read. Raises InputError for a file that
     cannot be read, and for the first value that is not allowed, with its line and column.
     """
-    place = str(path)
+    text = _text(Path(path))
     try:
-        text = read_text(Path(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: {why(error)}") from error
-    try:
-        tree: dict[str, Any] = json.loads(_native.workload_read(text, place))
+        tree: dict[str, Any] = json.loads(_native.workload_read(text, str(path)))
     except AccelflowError as error:
         raise InputError(str(error)) from error
     return tree
+
+
+def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the tree of the workload in the file at `path` with the contents of files it names.
+
+    The tree needs no other files and can be simulated. Python modules that it names are run, each
+    in a process of its own. Emits a WorkloadWarning for each trace that no service uses. Raises
+    InputError as :func:`read_workload`, for a file that it names and that cannot be read, and for
+    traces that cannot run.
+    """
+    path = Path(path)
+    text, folder = _text(path), path.parent
+    modules = {
+        traces["module"]: _traces_of(folder / traces["module"])
+        for traces in read_workload(path).get("traces", ())
+        if "module" in traces
+    }
+    try:
+        tree, doubts = _native.workload_load(text, str(path), folder, modules)
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    for doubt in doubts:
+        warnings.warn(f"{path}: {doubt}", WorkloadWarning, stacklevel=2)
+    loaded: dict[str, Any] = json.loads(tree)
+    return loaded
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+
+
+def _traces_of(module: Path) -> str:
+    """The text of the traces that the Python module at `module` registers."""
+    if not module.is_file():
+        raise InputError(f"{module}: is not a Python module: there is no such file")
+    inherited = [entry for entry in sys.path if entry]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(inherited)}
+    try:
+        ran = subprocess.run(  # noqa: S603 (the user's own module, by the same Python)
+            [sys.executable, "-W", "ignore", "-c", _RUN_MODULE, str(module)],
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            env=environment,
+            timeout=_MODULE_TIMEOUT_S,
+        )
+    except (OSError, UnicodeDecodeError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"{module}: cannot be run: {why(error)}") from error
+    if ran.returncode != 0:
+        lines = ran.stderr.strip().splitlines()
+        reason = lines[-1] if lines else f"it ended with code {ran.returncode}"
+        raise InputError(f"{module}: cannot build its traces: {reason}")
+    return ran.stdout
+
+
+def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
+    """Return what the engines take for `workload`: a suite's name, or its tree as JSON.
+
+    Raises InputError as :func:`load_workload`, and for what is neither a name, nor a file, nor a
+    tree.
+    """
+    if is_file(workload) and not isinstance(workload, Mapping):
+        return json.dumps(load_workload(workload))
+    if isinstance(workload, str):
+        return workload
+    if not isinstance(workload, Mapping):
+        raise refused("workload", workload, "must be a suite's name, a file or the tree of one")
+    try:
+        return json.dumps(workload, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"workload: must be a tree of plain values: {error}") from error
 
 
 def workload_text(workload: Mapping[str, Any]) -> str:
@@ -43,8 +162,8 @@ def workload_text(workload: Mapping[str, Any]) -> str:
     Raises InputError for a value that is not allowed.
     """
     try:
-        return _native.workload_write(json.dumps(workload, allow_nan=False))
-    except (TypeError, ValueError, RecursionError, AccelflowError) as error:
+        return _native.workload_write(native_workload(dict(workload)))
+    except AccelflowError as error:
         raise InputError(str(error)) from error
 
 
@@ -58,6 +177,37 @@ def write_workload(workload: Mapping[str, Any], path: str | PathLike[str]) -> No
         write_whole(Path(path), lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {why(error)}") from error
+
+
+def suite_text(name: str) -> str:
+    """Return the file of the suite called `name`, with its comments.
+
+    Raises InputError for an unknown name.
+    """
+    try:
+        return _native.workload_suite(name)
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+
+
+def new_workload(name: str, like: str | None = None) -> str:
+    """Return the text of a new workload's file called `name`: commented, and ready to run.
+
+    It describes a small service of its own, or with `like` what the suite of that name does. Raises
+    InputError for a name that no workload may have, and for an unknown suite.
+    """
+    template = suite_text(like) if like is not None else _template()
+    old = f'name = "{like if like is not None else "shop"}"\n'
+    text = template.replace(old, f'name = "{name}"\n', 1)
+    try:
+        _native.workload_read(text, f"{name}.toml")
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    return text
+
+
+def _template() -> str:
+    return Path(__file__).with_name("workload_template.toml").read_text(encoding="utf-8")
 
 
 def workload_schema() -> str:

@@ -99,7 +99,9 @@ mod _native {
     };
 
     #[pymodule_export]
-    use crate::bind::simulation::workload::{workload_read, workload_schema, workload_write};
+    use crate::bind::simulation::workload::{
+        workload_load, workload_read, workload_schema, workload_suite, workload_write,
+    };
 
     #[pymodule_export]
     use crate::bind::trace::image::{PyImage, PyInstruction};

@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::choice::{Choice, OrOwn};
 use crate::error::{ScenarioError, engine};
-use crate::names::{CostSource, FactSource};
+use crate::names::{CostSource, Costs, FactSource};
 use crate::own::Own;
-use crate::resolved::{Costs, Resolved, ResolvedChip};
+use crate::resolved::{Resolved, ResolvedChip};
 use crate::rules;
 use crate::scenario::{Limiter, Scenario};
 use crate::settings::{self, Numbers};

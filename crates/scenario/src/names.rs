@@ -8,7 +8,7 @@ use accelflow_workload::profile::RemoteWaits;
 use accelflow_workload::sizes::SizePreset;
 use accelflow_workload::suites::Suite;
 
-use crate::choice::Choice;
+use crate::choice::{Choice, OWN};
 
 /// Declares an enum whose values have names.
 macro_rules! choices {
@@ -74,6 +74,32 @@ choices! {
         ShortDrawn = "short_drawn",
         /// Drawn for each message, with the means of `socialnetwork`.
         SocialNetworkDrawn = "socialnetwork_drawn",
+    }
+}
+
+/// Where the costs of a checked scenario come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Costs {
+    /// The paper's shares.
+    Paper,
+    /// Measured on this machine.
+    Measured,
+    /// A recording that was given.
+    Recording,
+    /// The workload's file: recordings of its own, or operations one by one.
+    Own,
+}
+
+impl Choice for Costs {
+    const ALL: &'static [Costs] = &[Costs::Paper, Costs::Measured, Costs::Recording, Costs::Own];
+
+    fn name(self) -> &'static str {
+        match self {
+            Costs::Paper => CostSource::Paper.name(),
+            Costs::Measured => CostSource::Measured.name(),
+            Costs::Recording => "recording",
+            Costs::Own => OWN,
+        }
     }
 }
 

@@ -9,8 +9,7 @@ use accelflow_workload::sizes::SizePreset;
 use crate::choice::OrOwn;
 use crate::error::ScenarioError;
 use crate::limits::ASSUMED_TCP_COST_NS;
-use crate::names::{Arrivals, CostSource, FactSource, Remote};
-use crate::resolved::Costs;
+use crate::names::{Arrivals, CostSource, Costs, FactSource, Remote};
 use crate::scenario::Scenario;
 
 /// A scenario beside its workload.

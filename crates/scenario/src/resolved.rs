@@ -8,39 +8,13 @@ use accelflow_workload::sizes::SizePreset;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::choice::{self, Choice, OWN, OrOwn};
+use crate::choice::{self, OrOwn};
 use crate::error::ScenarioError;
 use crate::limits::WARMUP_DIVISOR;
-use crate::names::{Arrivals, CostSource, FactSource, Remote};
+use crate::names::{Arrivals, Costs, FactSource, Remote};
 use crate::own::Own;
 use crate::scenario::{Limiter, Scenario, SchemaName};
 use crate::source::Source;
-
-/// Where the costs of a checked scenario come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Costs {
-    /// The paper's shares.
-    Paper,
-    /// Measured on this machine.
-    Measured,
-    /// A recording that was given.
-    Recording,
-    /// The workload's file: recordings of its own, or operations one by one.
-    Own,
-}
-
-impl Choice for Costs {
-    const ALL: &'static [Costs] = &[Costs::Paper, Costs::Measured, Costs::Recording, Costs::Own];
-
-    fn name(self) -> &'static str {
-        match self {
-            Costs::Paper => CostSource::Paper.name(),
-            Costs::Measured => CostSource::Measured.name(),
-            Costs::Recording => "recording",
-            Costs::Own => OWN,
-        }
-    }
-}
 
 /// A scenario with every default filled in: what its results depend on.
 #[derive(Clone, Debug, PartialEq, Serialize)]

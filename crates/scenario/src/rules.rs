@@ -22,7 +22,7 @@ use crate::scenario::SCHEMA;
 use crate::settings::{place_of_chip, setting};
 use crate::shown::shown;
 use accelflow_parameters::number_text;
-use accelflow_parameters::{Refusal, any_of};
+use accelflow_parameters::{Refusal, any_of, quoted};
 
 /// What a value may be.
 enum Kind {
@@ -154,6 +154,20 @@ pub(crate) fn chosen<T: Choice>(field: &str, name: &str) -> Result<T, Refusal> {
     T::named(name).ok_or_else(|| Refusal::unknown(field, name, T::names()))
 }
 
+/// Refuses a suite's name for another workload: results would not tell them apart.
+fn own_name(place: &str, name: &str) -> Result<(), ScenarioError> {
+    if Suite::named(name).is_none() {
+        return Ok(());
+    }
+    let allowed = "must be another name than those of the suites";
+    Err(Refusal::new(format!("{place}.name"), quoted(name), allowed).into())
+}
+
+/// The refusal of `name` where the name of a suite or a file is expected.
+pub(crate) fn unknown_workload(name: &str) -> Refusal {
+    Kind::Workload.refusal("workload", &name.into())
+}
+
 /// Refuses the first field of `document` that has a value that it may not have.
 pub(crate) fn check(document: &Value) -> Result<(), ScenarioError> {
     let Some(fields) = document.as_object() else {
@@ -190,7 +204,10 @@ impl Kind {
         match self {
             Kind::Schema => SCHEMA.to_owned(),
             Kind::Choice(names) => any_of(names()),
-            Kind::Workload => any_of(Suite::names()),
+            Kind::Workload => {
+                let suites = Suite::names().into_iter();
+                any_of(suites.chain(["a file whose name ends in .toml or .json"]))
+            }
             Kind::Rates => "the name of a way to share a rate".to_owned(),
             Kind::Text(what) => (*what).to_owned(),
             Kind::List => "a list of texts".to_owned(),
@@ -211,7 +228,8 @@ impl Kind {
         match (self, value) {
             (Kind::Workload, Value::Object(_)) => {
                 let document = file::read(&value.to_string(), place)?;
-                Ok(document.check()?)
+                document.check()?;
+                own_name(place, &document.workload.name)
             }
             (Kind::Settings, Value::Object(settings)) => settings
                 .iter()

@@ -18,10 +18,9 @@ use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use crate::check::Checked;
 use crate::choice::OrOwn;
 use crate::error::{ScenarioError, engine};
-use crate::names::{Arrivals, FactSource};
+use crate::names::{Arrivals, Costs, FactSource};
 use crate::options::RunOptions;
 use crate::own::Own;
-use crate::resolved::Costs;
 
 /// What a comparison on one chip borrows.
 pub(crate) struct Setup<'c> {

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 
-use accelflow_workload::file::{Workload, read};
+use accelflow_workload::file::Workload;
 use accelflow_workload::services::ServiceError;
 use accelflow_workload::suites::Suite;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::choice;
-use crate::error::ScenarioError;
-use crate::rules;
 
 /// The workload of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,19 +30,6 @@ impl Source {
             Source::Suite(suite) => Ok(Cow::Borrowed(suite.workload()?)),
             Source::File(workload) => Ok(Cow::Borrowed(workload)),
         }
-    }
-
-    /// The workload in `text`: the name of a suite, or the tree of a workload's file as JSON.
-    ///
-    /// # Errors
-    /// [`ScenarioError`] for an unknown name, and for a tree that is none of a workload.
-    pub fn parse(text: &str) -> Result<Source, ScenarioError> {
-        if !text.trim_start().starts_with('{') {
-            return Ok(Source::Suite(rules::chosen("workload", text)?));
-        }
-        let document = read(text, "workload")?;
-        document.check()?;
-        Ok(Source::File(Box::new(document.workload)))
     }
 
     /// The name in results.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::file::read;
 use accelflow_workload::profile::{PaperOptions, Profile, ShareKind, timeouts_per_request};
 use accelflow_workload::services::{
     Service, branching_share, invocations, sequences, social_network,
@@ -13,6 +14,7 @@ use accelflow_workload::suites::Suite;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::choice::Choice as _;
 use crate::error::{ScenarioError, engine};
 use crate::names::{Arrivals, Remote};
 use crate::results::parameters_json;
@@ -55,6 +57,19 @@ pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Servi
     found.ok_or_else(|| Refusal::unknown("service", name, services.iter().map(Service::name)))
 }
 
+/// The workload in `text`: the name of a suite, or the tree of a workload's file as JSON.
+fn source(text: &str) -> Result<Source, ScenarioError> {
+    if !text.trim_start().starts_with('{') {
+        let suite = Suite::named(text);
+        return Ok(Source::Suite(
+            suite.ok_or_else(|| rules::unknown_workload(text))?,
+        ));
+    }
+    let document = read(text, "workload")?;
+    document.check()?;
+    Ok(Source::File(Box::new(document.workload)))
+}
+
 /// Walks the traces of the service called `name` of `workload`, the name of a suite or the tree of a
 /// workload's file; of any suite if it is `None`.
 ///
@@ -63,7 +78,7 @@ pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Servi
 pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService, ScenarioError> {
     let mut services = Vec::new();
     let mut image = memory()?;
-    match workload.map(Source::parse).transpose()? {
+    match workload.map(source).transpose()? {
         Some(source) => {
             let workload = source.workload().map_err(engine)?;
             image = workload.memory()?;
@@ -114,7 +129,7 @@ pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
 /// # Errors
 /// [`ScenarioError`] for an unknown workload.
 pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
-    let source = Source::parse(workload)?;
+    let source = source(workload)?;
     let workload = source.workload().map_err(engine)?;
     let names = workload.services.iter().map(|service| service.name.clone());
     Ok(names.collect())
@@ -130,7 +145,7 @@ pub fn timeouts_by_service(
     remote: &str,
     timeout: Time,
 ) -> Result<Vec<(String, f64)>, ScenarioError> {
-    let source = Source::parse(workload)?;
+    let source = source(workload)?;
     let workload = source.workload().map_err(engine)?;
     let remote: Remote = rules::chosen("remote", remote)?;
     let (image, waits) = (workload.memory()?, remote.waits());

@@ -22,6 +22,8 @@ pub enum Suite {
     TrainTicket,
     /// Serverless functions like FunctionBench's.
     Serverless,
+    /// uSuite.
+    USuite,
 }
 
 /// An unknown name.
@@ -73,12 +75,13 @@ static WORKLOADS: LazyLock<Vec<Result<Workload, FileError>>> = LazyLock::new(|| 
 
 impl Suite {
     /// All suites, in the order in which commands list them.
-    pub const ALL: [Suite; 5] = [
+    pub const ALL: [Suite; 6] = [
         Suite::SocialNetwork,
         Suite::HotelReservation,
         Suite::MediaServices,
         Suite::TrainTicket,
         Suite::Serverless,
+        Suite::USuite,
     ];
 
     /// The name in commands and results.
@@ -89,6 +92,7 @@ impl Suite {
             Suite::MediaServices => "mediaservices",
             Suite::TrainTicket => "trainticket",
             Suite::Serverless => "serverless",
+            Suite::USuite => "usuite",
         }
     }
 
@@ -100,6 +104,7 @@ impl Suite {
             Suite::MediaServices => include_str!("../suites/mediaservices.toml"),
             Suite::TrainTicket => include_str!("../suites/trainticket.toml"),
             Suite::Serverless => include_str!("../suites/serverless.toml"),
+            Suite::USuite => include_str!("../suites/usuite.toml"),
         }
     }
 

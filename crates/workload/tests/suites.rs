@@ -184,7 +184,7 @@ fn no_two_services_have_the_same_name() {
     assert_eq!(
         error,
         "unknown workload 'netflix'; known are socialnetwork, hotelreservation, mediaservices, \
-         trainticket, serverless"
+         trainticket, serverless, usuite"
     );
 }
 

@@ -29,7 +29,7 @@ _DEFAULT = simulation.Scenario()
 
 
 @click.command("compare")
-@click.argument("workload", required=False, shell_complete=offered.names(simulation.WORKLOADS))
+@click.argument("workload", required=False, shell_complete=offered.workloads)
 @click.option(
     "--scenario",
     "scenario_file",
@@ -108,10 +108,9 @@ _DEFAULT = simulation.Scenario()
 )
 @click.option(
     "--arrivals",
-    default=_DEFAULT.arrivals,
-    show_default=True,
     metavar="NAME",
-    help="poisson; alibaba, azure: bursty, fitted to their rates; short_bursts.",
+    help="poisson; alibaba, azure: bursty, fitted to their rates; short_bursts. Default: as "
+    "WORKLOAD says, else poisson.",
     shell_complete=offered.names(simulation.ARRIVALS),
 )
 @click.option(
@@ -124,25 +123,24 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--rates",
     metavar="NAME",
-    help="How services share the rate: equal; alibaba (socialnetwork); azure (serverless). "
-    "Default: alibaba for socialnetwork with --profile paper and without --rate, else equal.",
+    help="How services share the rate: equal; own, as their rates in a file; alibaba "
+    "(socialnetwork); azure (serverless). Default: alibaba for socialnetwork with --profile paper "
+    "and without --rate, own for a file with rates, else equal.",
     shell_complete=offered.names(simulation.RATES),
 )
 @click.option(
     "--facts",
-    default=_DEFAULT.facts,
-    show_default=True,
     metavar="NAME",
     help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
-    "recorded: those of requests in --recording, one drawn for each.",
+    "recorded: those of requests in --recording, one drawn for each. Default: drawn for a file "
+    "with odds, else common.",
     shell_complete=offered.names(simulation.FACTS),
 )
 @click.option(
     "--tcp-cost",
     "tcp_cost_ns",
     type=float,
-    default=_DEFAULT.tcp_cost_ns,
-    show_default=True,
+    show_default=f"{simulation.ASSUMED_TCP_COST_NS:g}",
     help="With --profile paper: core time of one TCP operation, in ns; scales all other costs.",
 )
 @click.option(
@@ -154,11 +152,9 @@ _DEFAULT = simulation.Scenario()
 )
 @click.option(
     "--remote",
-    default=_DEFAULT.remote,
-    show_default=True,
     metavar="NAME",
     help="Waits for other servers: short (5 us), socialnetwork (traced), or one of them drawn for "
-    "each message: short_drawn, socialnetwork_drawn.",
+    "each message: short_drawn, socialnetwork_drawn. Default: as WORKLOAD says, else short.",
     shell_complete=offered.names(simulation.REMOTES),
 )
 @click.option(
@@ -206,12 +202,13 @@ _DEFAULT = simulation.Scenario()
 def compare(context: click.Context, /, **options: Any) -> None:
     """Compare orchestrators on WORKLOAD and write table, files and plot.
 
-    Workloads are socialnetwork, hotelreservation, mediaservices, trainticket and serverless.
+    Workloads are socialnetwork, hotelreservation, mediaservices, trainticket, serverless, usuite,
+    and files of your own, such as shop.toml: `accelflow service new shop` writes one.
     """
     started = time.monotonic()
     console = Console(stderr=True)
     out, threads = options["out"], options["threads"]
-    experiment = _asked_for(context, options["scenario_file"])
+    experiment = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(experiment, threads)
     check_place(out)
     if options["saved_file"]:

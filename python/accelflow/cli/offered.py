@@ -1,14 +1,18 @@
 """Completions of argument values for shells."""
 
+import glob
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
 from accelflow import parameters, simulation
 from accelflow.chips import packaged
+from accelflow.errors import InputError
+from accelflow.workload import is_file
 
-__all__ = ["chips", "names", "orchestrators", "parameter_keys", "services"]
+__all__ = ["chips", "names", "orchestrators", "parameter_keys", "services", "workloads"]
 
 #: A completion function of click: returns the values that begin with the typed text.
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -38,9 +42,20 @@ def chips(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """Offer the services of the given workload, or of all workloads."""
     chosen = context.params.get("workload")
-    workloads = [chosen] if chosen in simulation.WORKLOADS else simulation.WORKLOADS
-    known = [service for workload in workloads for service in simulation.services(workload)]
+    workloads = [chosen] if chosen else simulation.WORKLOADS
+    try:
+        known = [service for workload in workloads for service in simulation.services(workload)]
+    except InputError:
+        known = []
     return [name for name in known if name.startswith(typed)]
+
+
+def workloads(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Offer the suites, and the files and folders here whose names begin with the typed text."""
+    suites = names(simulation.WORKLOADS)(context, parameter, typed)
+    here = sorted(Path().glob(glob.escape(typed) + "*"))
+    files = [path for path in here if path.is_dir() or is_file(path.name)]
+    return suites + [f"{path}/" if path.is_dir() else str(path) for path in files]
 
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -1,19 +1,26 @@
 """`accelflow service`: services and the accelerators that they invoke."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import click
 
 from accelflow import simulation
 from accelflow.cli import offered
+from accelflow.cli.output import check_file
 from accelflow.errors import InputError
+from accelflow.files import why, write_whole
+from accelflow.workload import is_file, load_workload, new_workload, read_workload
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+
+_KNOWN = ", ".join(simulation.WORKLOADS)
 
 
 @click.group("service", no_args_is_help=True)
 def service() -> None:
-    """Show services: their paths through traces and CPU phases."""
+    """Show services: their paths through traces and CPU phases. Describe services of your own."""
 
 
 @service.command("list")
@@ -22,13 +29,14 @@ def service() -> None:
     default="socialnetwork",
     show_default=True,
     metavar="NAME",
-    help=f"Workload to list: {', '.join(simulation.WORKLOADS)}.",
-    shell_complete=offered.names(simulation.WORKLOADS),
+    help=f"Workload to list: {_KNOWN}, or a file.",
+    shell_complete=offered.workloads,
 )
 @AS_JSON
 def list_services(workload: str, as_json: bool) -> None:
     """List the services with the number of accelerator calls of one invocation (Table IV)."""
-    rows = [simulation.service(name) for name in simulation.services(workload)]
+    source = _loaded(workload)
+    rows = [simulation.service(name, source) for name in simulation.services(source)]
     if as_json:
         click.echo(json.dumps({"schema": "accelflow.services/1", "services": rows}, indent=2))
         return
@@ -39,16 +47,35 @@ def list_services(workload: str, as_json: bool) -> None:
 
 @service.command("show")
 @click.argument("name", shell_complete=offered.services)
+@click.option(
+    "--workload",
+    metavar="NAME",
+    help=f"Workload of the service: {_KNOWN}, or a file. Default: any suite.",
+    shell_complete=offered.workloads,
+)
 @AS_JSON
-def show(name: str, as_json: bool) -> None:
+def show(name: str, workload: str | None, as_json: bool) -> None:
     """Show the most common path of the service NAME."""
-    known = [each for workload in simulation.WORKLOADS for each in simulation.services(workload)]
+    source = _loaded(workload) if workload is not None else None
+    sources = simulation.WORKLOADS if source is None else [source]
+    known = [each for one in sources for each in simulation.services(one)]
     if name not in known:
         raise InputError(f"unknown service '{name}'; known are {', '.join(known)}")
-    walked = simulation.service(name)
+    walked = simulation.service(name, source)
     if as_json:
         click.echo(json.dumps(walked, indent=2))
         return
+    _print_walk(walked)
+    if workload is not None and is_file(workload):
+        _print_origin(read_workload(workload).get("origin"))
+
+
+def _loaded(workload: str) -> str | dict[str, Any]:
+    """The tree of a workload's file, read once; the name of a suite as it is."""
+    return load_workload(workload) if is_file(workload) else workload
+
+
+def _print_walk(walked: dict[str, Any]) -> None:
     click.echo(f"{walked['service']} ({walked['method']})")
     click.echo(f"path          {walked['path']}")
     click.echo(f"traces        {' '.join(walked['traces'])}")
@@ -61,3 +88,45 @@ def show(name: str, as_json: bool) -> None:
     for accelerator, count in walked["by_accelerator"].items():
         if count:
             click.echo(f"  {accelerator:5} {count:3}")
+
+
+def _print_origin(origin: dict[str, Any] | None) -> None:
+    """How an importer made the workload's file."""
+    if origin is None:
+        return
+    files = ", ".join(file["name"] for file in origin.get("files", ()))
+    click.echo(f"imported      {origin['kind']}: {files}")
+    for what in ("understood", "guessed", "dropped"):
+        for text, count in origin.get(what, {}).items():
+            click.echo(f"  {what:10}  {count:6}  {text}")
+
+
+@service.command("new")
+@click.argument("name")
+@click.option(
+    "--like",
+    metavar="SUITE",
+    help=f"Copy the services of this suite: {_KNOWN}.",
+    shell_complete=offered.names(simulation.WORKLOADS),
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.toml",
+    show_default="NAME.toml",
+    help="File to write. One that exists is kept.",
+)
+def new(name: str, like: str | None, out: Path | None) -> None:
+    """Write a commented file of services called NAME, to edit and to compare."""
+    text = new_workload(name, like)
+    place = out if out is not None else Path(f"{name}.toml")
+    if place.suffix.lower() != ".toml":
+        raise InputError(f"--out {place}: must end in .toml")
+    if place.exists():
+        raise InputError(f"{place}: exists already, and is kept; --out names another file")
+    check_file(place)
+    try:
+        write_whole(place, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{place}: {why(error)}") from error
+    click.echo(f"wrote {place}; simulate it with: accelflow compare {place}")

@@ -91,7 +91,7 @@ def _percentile(thousandths: int, rows: Sequence[ServiceRow]) -> float:
 def dwells_of(experiment: simulation.Scenario) -> float:
     """How often the rate of the arrivals is drawn after warm-up; infinite if it never changes."""
     return _dwells(
-        experiment.arrivals,
+        experiment.arrival_kind,
         experiment.requests - experiment.warmup_requests,
         experiment.mean_rate_rps,
     )

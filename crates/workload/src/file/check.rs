@@ -7,10 +7,10 @@ use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_units::{Bytes, Time};
 
 use super::tree::{Chain, Phase, Service, Workload};
-use super::values::{Arrivals, Costs, Duration, MessageSizes, Sizes, Wait};
+use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, SizesPreset, Wait};
 use crate::arrivals::{ArrivalsError, Modulation};
 use crate::services::MAX_PARALLEL_CHAINS;
-use crate::sizes::{QuantileTable, SizeError};
+use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
 
 /// The longest name of a workload or a service.
 const MAX_NAME: usize = 64;
@@ -48,6 +48,7 @@ pub(super) fn workload(workload: &Workload) -> Result<(), Refusal> {
     of_defaults.check("defaults")?;
     for (index, service) in workload.services.iter().enumerate() {
         let place = format!("services[{index}]");
+        check_own_messages(workload, service, &place)?;
         let own = Values {
             slo: (service.slo_us, service.slo_factor),
             arrivals: service.arrivals.as_ref(),
@@ -265,6 +266,12 @@ fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
         }
         Sizes::Histogram(rows) => {
             let place = format!("{place}.histogram");
+            let fits = |row: &(Size, u64)| (1..=MAX_SIZE.get()).contains(&row.0.0);
+            if let Some(index) = rows.iter().position(|row| !fits(row)) {
+                let allowed = format!("must be from 1 to {} bytes", MAX_SIZE.get());
+                let place = format!("{place}[{index}]");
+                return Err(Refusal::new(place, rows[index].0.0, allowed));
+            }
             if let Some(index) = rows.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
                 let size = rows[index + 1].0.0;
                 let place = format!("{place}[{}]", index + 1);
@@ -283,6 +290,35 @@ fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
             Ok(())
         }
     }
+}
+
+/// Refuses the sizes of SocialNetwork's messages for a service that has other messages.
+fn check_own_messages(workload: &Workload, service: &Service, place: &str) -> Result<(), Refusal> {
+    let own = Some(&Sizes::Preset(SizesPreset::SocialNetwork));
+    let refuse = |place: String| {
+        let allowed = "must be other sizes than those of SocialNetwork's messages, which only its \
+                       own services have";
+        Err(Refusal::new(place, "'socialnetwork'", allowed))
+    };
+    let has_messages = !message_names(&service.name, 0, 0).is_empty();
+    let by_default = service.sizes.is_none() && workload.defaults.sizes.as_ref() == own;
+    if by_default && !has_messages {
+        return refuse("defaults.sizes.preset".to_owned());
+    }
+    if service.sizes.as_ref() == own && !has_messages {
+        return refuse(format!("{place}.sizes.preset"));
+    }
+    for (phase, _, chain) in service.chains() {
+        let each = match &chain.sizes {
+            Some(MessageSizes::All(sizes)) => std::slice::from_ref(sizes),
+            Some(MessageSizes::Each(each)) => each,
+            None => &[],
+        };
+        if each.iter().any(|sizes| Some(sizes) == own) {
+            return refuse(format!("{place}.path[{phase}].sizes"));
+        }
+    }
+    Ok(())
 }
 
 fn ends(place: &str, first: f64, last: f64) -> Refusal {

@@ -8,6 +8,7 @@ use accelflow_trace::{
 };
 
 use super::tree::{Phase, Traces, Workload};
+use super::values::Wait;
 use crate::services::{Place, ServiceError};
 
 impl Workload {
@@ -83,6 +84,7 @@ impl Workload {
     /// # Errors
     /// [`Refusal`] of the first chain that cannot run.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
+        self.check_waits(image)?;
         let paths = self.paths().map_err(|error| self.refusal(error, image))?;
         for (path, service) in paths.iter().zip(&self.services) {
             path.walk(image)
@@ -111,6 +113,38 @@ impl Workload {
             .filter(|(_, name, _)| is_name(name))
             .map(warning)
             .collect())
+    }
+
+    /// Refuses waits of traces that `image` does not have.
+    fn check_waits(&self, image: &Image) -> Result<(), Refusal> {
+        let check = |waits: &BTreeMap<String, Wait>, place: &str| {
+            let unknown = |trace: &&String| *trace != "other" && image.entry(trace).is_none();
+            let Some(trace) = waits.keys().find(unknown) else {
+                return Ok(());
+            };
+            let entries = image.names().iter().filter(|name| is_name(name));
+            let known = entries.map(String::as_str).chain(["other"]);
+            Err(Refusal::unknown(
+                format!("{place}.waits.{trace}"),
+                trace,
+                known,
+            ))
+        };
+        check(&self.defaults.waits, "defaults")?;
+        for (index, service) in self.services.iter().enumerate() {
+            check(&service.waits, &format!("services[{index}]"))?;
+            for (phase, part) in service.path.iter().enumerate() {
+                for (number, chain) in part.chains().iter().enumerate() {
+                    let inside = match part {
+                        Phase::Parallel(_) => format!(".parallel[{number}]"),
+                        _ => String::new(),
+                    };
+                    let place = format!("services[{index}].path[{phase}]{inside}");
+                    check(&chain.waits, &place)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The refusal of `error` at its place in the file.

@@ -31,10 +31,10 @@ pub use read::{MAX_TEXT_BYTES, read};
 pub use schema::json_schema;
 pub use tree::{
     Chain, Cpu, Defaults, MAX_PHASES, MAX_SERVICES, Origin, OriginFile, Parallel, Phase, Printed,
-    Probability, Rate, SCHEMA, SchemaName, Service, Timed, Traces, Workload,
+    Rate, SCHEMA, SchemaName, Service, Timed, Traces, Workload,
 };
 pub use values::{
     Arrivals, ArrivalsPreset, Costs, Duration, LogNormalBytes, LogNormalTime, MessageSizes,
-    OperationCost, Retry, Size, Sizes, SizesPreset, Wait,
+    OperationCost, Probability, Retry, Size, Sizes, SizesPreset, Wait,
 };
 pub use write::write;

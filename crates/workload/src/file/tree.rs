@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{Arrivals, Costs, MessageSizes, Retry, Sizes, Wait};
+use super::values::{Arrivals, Costs, MessageSizes, Probability, Retry, Sizes, Wait};
 
 /// The name of this version of the format.
 pub const SCHEMA: &str = "accelflow.workload/1";
@@ -308,8 +308,3 @@ impl Chain {
         usize::from(self.times.unwrap_or(1))
     }
 }
-
-/// A probability.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Probability(#[schemars(range(min = 0.0, max = 1.0))] pub f64);

@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tree::Probability;
-
 /// When requests arrive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
@@ -233,3 +231,8 @@ pub struct Retry {
     /// The time between attempts, in us.
     pub backoff_us: Duration,
 }
+
+/// A probability.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Probability(#[schemars(range(min = 0.0, max = 1.0))] pub f64);

@@ -6,11 +6,13 @@ use pyo3::prelude::*;
 
 use crate::errors::failure;
 
-/// The service of any workload called `name` as JSON: its method, path, traces, accelerators and
-/// sequences, found by walking its traces. Raises AccelflowError for an unknown service.
+/// The service called `name` as JSON: its method, path, traces, accelerators and sequences, found by
+/// walking its traces. It is of `workload`, the name of a suite or the tree of a workload's file
+/// (JSON), or of any suite. Raises AccelflowError for an unknown service or workload.
 #[pyfunction]
-pub(crate) fn service_walk(name: &str) -> PyResult<String> {
-    let walked = accelflow_scenario::walk_service(name, None).map_err(failure)?;
+#[pyo3(signature = (name, workload=None))]
+pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<String> {
+    let walked = accelflow_scenario::walk_service(name, workload).map_err(failure)?;
     serde_json::to_string(&walked).map_err(failure)
 }
 
@@ -20,7 +22,7 @@ pub(crate) fn workload_names() -> PyResult<Vec<WorkloadRow>> {
     accelflow_scenario::workloads().map_err(failure)
 }
 
-/// The names of the services of `workload`; for socialnetwork, in the paper's order. Raises
+/// The names of the services of `workload`, a suite's name or a tree; for socialnetwork, in the paper's order. Raises
 /// AccelflowError for an unknown workload.
 #[pyfunction]
 pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {

@@ -1,6 +1,10 @@
 //! Workloads as files, for `accelflow.workload`.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use accelflow_workload::file;
+use accelflow_workload::suites::Suite;
 use pyo3::prelude::*;
 
 use crate::errors::failure;
@@ -15,6 +19,37 @@ pub(crate) fn workload_read(py: Python<'_>, text: &str, name: &str) -> PyResult<
         document.check().map_err(failure)?;
         serde_json::to_string(&document.workload).map_err(failure)
     })
+}
+
+/// Reads the workload in `text` with the contents of all files that it names, relative to `folder`,
+/// and returns it as JSON, with warnings. `modules` has the text of the traces of each Python module
+/// that it names. Raises AccelflowError as `workload_read`, and for traces that cannot run.
+#[pyfunction]
+pub(crate) fn workload_load(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    folder: PathBuf,
+    modules: BTreeMap<String, String>,
+) -> PyResult<(String, Vec<String>)> {
+    py.detach(|| {
+        let document = file::read(text, name).map_err(failure)?;
+        document.check().map_err(failure)?;
+        let document = document.inlined(&folder, &modules).map_err(failure)?;
+        let workload = &document.workload;
+        let located = |refusal| failure(document.locate(refusal));
+        let image = workload.memory().map_err(located)?;
+        let warnings = workload.check_traces(&image).map_err(located)?;
+        let tree = serde_json::to_string(workload).map_err(failure)?;
+        Ok((tree, warnings))
+    })
+}
+
+/// The file of the suite called `name`, as text. Raises AccelflowError for an unknown name.
+#[pyfunction]
+pub(crate) fn workload_suite(name: &str) -> PyResult<&'static str> {
+    let suite: Suite = name.parse().map_err(failure)?;
+    Ok(suite.text())
 }
 
 /// Returns the workload in `document` (JSON) as canonical TOML. Raises AccelflowError as
