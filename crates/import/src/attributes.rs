@@ -85,6 +85,7 @@ impl Said {
                 let share = value.float().filter(|share| *share > 0.0 && *share <= 1.0);
                 self.sampling = share.or(self.sampling);
             }
+            "accelflow.application" => facts.application = value.truth() == Some(true),
             "error" => facts.error |= value.truth() == Some(true),
             "otel.status_code" => facts.error |= value.text() == Some("ERROR"),
             "error.type" | "exception.type" => facts.error |= value.text().is_some(),
@@ -178,6 +179,8 @@ impl Facts {
             | "rpc.grpc.response.metadata.grpc-encoding" => {
                 self.response_compressed = value.compression();
             }
+            "accelflow.request.compressed" => self.request_compressed = value.truth(),
+            "accelflow.response.compressed" => self.response_compressed = value.truth(),
             _ => {}
         }
     }

@@ -8,6 +8,8 @@
 //! make the same calls in the same order have the same *shape*: the most common shape is the
 //! operation's path.
 //!
+//! [`SpanWriter`] is the way back: it writes the requests of a simulation as OTLP.
+//!
 //! Files are read as streams, span by span (`read`). `collect` keeps the spans of a trace together
 //! until it is finished, `analyse` makes requests of them and counts their shapes, and `write` makes
 //! the workload. All of it is bounded, so memory is, whatever the size of a file.
@@ -16,6 +18,7 @@ mod analyse;
 mod attributes;
 mod collect;
 mod error;
+mod export;
 mod import;
 mod names;
 mod options;
@@ -27,5 +30,6 @@ mod words;
 mod write;
 
 pub use error::ImportError;
+pub use export::{SpanWriter, Wait};
 pub use import::{Imported, Kind, import_spans, import_streams};
 pub use options::{Options, Waits};

@@ -57,6 +57,8 @@ pub(crate) struct Facts {
     /// Whether the cache had it.
     pub(crate) hit: Option<bool>,
     pub(crate) error: bool,
+    /// Whether it is application logic, and all of that in its parent is marked so.
+    pub(crate) application: bool,
     pub(crate) request_compressed: Option<bool>,
     pub(crate) response_compressed: Option<bool>,
     pub(crate) request_bytes: Option<u32>,
@@ -100,6 +102,7 @@ impl Default for Facts {
             access: None,
             hit: None,
             error: false,
+            application: false,
             request_compressed: None,
             response_compressed: None,
             request_bytes: None,

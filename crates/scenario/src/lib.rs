@@ -33,6 +33,7 @@ mod settings;
 mod setup;
 mod shown;
 mod source;
+mod spans;
 mod walks;
 
 pub use check::Checked;

@@ -14,7 +14,9 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use crate::config::Config;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
-use crate::server::{Load, Run, SimError, Watch, simulate, simulate_watched};
+use crate::server::{
+    Load, Observer, Run, SimError, Watch, simulate, simulate_observed, simulate_watched,
+};
 use crate::stats::{Breakdown, DataStats, Fallback, Outcome, Sample, TenantStats};
 
 /// The placement of services on servers, which the paper's "average load per service" leaves open.
@@ -197,11 +199,7 @@ pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Result<Option<Vec<SystemResult>>, SimError> {
-    let services = comparison.plan.services.len();
-    let groups: Vec<Vec<usize>> = match comparison.placement {
-        Placement::Isolated => (0..services).map(|service| vec![service]).collect(),
-        Placement::Colocated => vec![(0..services).collect()],
-    };
+    let groups = groups(comparison);
     let slos = slos(comparison)?;
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
         .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
@@ -224,6 +222,33 @@ pub fn compare(
         }
     }
     Ok(Some(systems))
+}
+
+/// Simulates the services of `comparison` under its system number `system` once more, and shows
+/// `observer` what happens to each request: the same as in [`compare`].
+///
+/// # Errors
+/// [`SimError`] of a simulation that cannot run.
+pub fn observe(
+    comparison: &Comparison<'_>,
+    system: usize,
+    observer: &mut dyn Observer,
+) -> Result<(), SimError> {
+    let slos = slos(comparison)?;
+    for group in groups(comparison) {
+        let watch = Watch::default();
+        run_cell(comparison, &slos, &(system, &group), &watch, Some(observer))?;
+    }
+    Ok(())
+}
+
+/// The services of each server.
+fn groups(comparison: &Comparison<'_>) -> Vec<Vec<usize>> {
+    let services = comparison.plan.services.len();
+    match comparison.placement {
+        Placement::Isolated => (0..services).map(|service| vec![service]).collect(),
+        Placement::Colocated => vec![(0..services).collect()],
+    }
 }
 
 /// Simulates the cells on worker threads: the outcomes, in the order of the cells; `None` if
@@ -261,7 +286,7 @@ fn run_cells(
         if watch.stop.load(Ordering::Relaxed) {
             return false;
         }
-        let outcome = run_cell(comparison, slos, cell, watch).transpose();
+        let outcome = run_cell(comparison, slos, cell, watch, None).transpose();
         let failed = matches!(outcome, Some(Err(_)));
         if let Ok(mut slot) = outcomes[index].lock() {
             *slot = outcome;
@@ -367,6 +392,7 @@ fn run_cell(
     slos: &[Option<Time>],
     &(system, group): &(usize, &[usize]),
     watch: &Watch,
+    observer: Option<&mut dyn Observer>,
 ) -> Result<Option<Outcome>, SimError> {
     let load = |&service: &usize| {
         let share = comparison.rate_share(service);
@@ -395,6 +421,9 @@ fn run_cell(
         loads: &group.iter().map(load).collect::<Vec<_>>(),
         seed: comparison.seed,
     };
+    if let Some(observer) = observer {
+        return simulate_observed(&run, observer).map(Some);
+    }
     let mut outcome = Ok(None);
     run.orchestrator
         .host(&mut || outcome = simulate_watched(&run, watch));

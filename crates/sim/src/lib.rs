@@ -14,4 +14,7 @@ mod server;
 pub mod stats;
 
 pub use config::Config;
-pub use server::{Load, Run, SimError, Watch, simulate, simulate_logged, simulate_watched};
+pub use server::{
+    Awaited, Happening, Load, Observer, Run, Seen, SimError, Watch, simulate, simulate_logged,
+    simulate_observed, simulate_watched,
+};

@@ -52,6 +52,8 @@ pub(super) struct Request {
     pub(super) outside: bool,
     /// In the order of their begin.
     pub(super) calls: Vec<Call>,
+    /// Begin and duration of spans that are marked as application logic.
+    pub(super) application_ns: Vec<(u64, u64)>,
 }
 
 /// What the calls of a name have called so far: none if several things.
@@ -112,6 +114,7 @@ impl Finder<'_> {
     fn request(&mut self, i: usize) -> Result<Request, ImportError> {
         let span = self.tree.spans[i];
         let mut calls = Vec::new();
+        let mut application_ns = Vec::new();
         let mut open: Vec<usize> = self.tree.children[i].clone();
         while let Some(child) = open.pop() {
             let inner = &self.tree.spans[child];
@@ -121,17 +124,12 @@ impl Finder<'_> {
             }
             let call = match inner.kind {
                 Kind::Client => self.client_call(&span, child)?,
-                Kind::Producer => self.timed(&span, inner)?.map(|(start_ns, end_ns)| Call {
-                    class: Class::Send,
-                    target: (client_side(inner), inner.operation),
-                    answered: false,
-                    start_ns,
-                    end_ns,
-                    callee_ns: None,
-                    facts: inner.facts,
-                }),
+                Kind::Producer => self.message(&span, inner)?,
                 Kind::Server => Some(self.bare_call(&span, child)?),
                 Kind::Internal | Kind::Unknown => {
+                    if inner.facts.application {
+                        application_ns.push((inner.start_ns, inner.duration_ns()));
+                    }
                     open.extend(&self.tree.children[child]);
                     None
                 }
@@ -146,7 +144,28 @@ impl Finder<'_> {
             facts: span.facts,
             outside: true,
             calls,
+            application_ns,
         })
+    }
+
+    /// The call of a span that sends a message and awaits nothing but its acceptance.
+    fn message(&mut self, request: &Span, span: &Span) -> Result<Option<Call>, ImportError> {
+        let Some((start_ns, end_ns)) = self.timed(request, span)? else {
+            return Ok(None);
+        };
+        let class = match span.facts.store {
+            Some(_) => self.class(span, None)?,
+            None => Class::Send,
+        };
+        Ok(Some(Call {
+            class,
+            target: (client_side(span), span.operation),
+            answered: false,
+            start_ns,
+            end_ns,
+            callee_ns: None,
+            facts: span.facts,
+        }))
     }
 
     /// The call of a client span.

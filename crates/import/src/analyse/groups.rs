@@ -31,6 +31,8 @@ pub(super) struct Path {
     pub(super) steps: Vec<Vec<Item>>,
     /// Time before, between and after the steps: one more than there are steps.
     pub(super) gaps_ns: Vec<u64>,
+    /// Whether spans that are marked as application logic give these times.
+    pub(super) marked: bool,
     /// Whether the error of a call in the last step has ended the request.
     pub(super) failed: bool,
     /// Time between parts of one item, which no step has.
@@ -53,6 +55,39 @@ pub(super) fn path(
     place: &str,
     findings: &mut Findings,
 ) -> Result<Path, ImportError> {
+    let marked = !request.application_ns.is_empty();
+    let mut steps = match marked {
+        true => marked_steps(request),
+        false => steps(request, place, findings)?,
+    };
+    let inner_ns = fold_retries(&mut steps) + fold_misses(&mut steps);
+    let last = steps.last();
+    let error = last.is_some_and(|step| step.items.iter().any(|item| item.call.facts.error));
+    let failed = error && request.facts.error;
+    for (number, step) in steps.iter().enumerate() {
+        let ends = failed && number + 1 == steps.len();
+        let errors = step.items.iter().filter(|item| item.call.facts.error);
+        let handled = if ends { 0 } else { errors.count() as u64 };
+        findings.count_many(&topics::HANDLED, handled, || place.to_owned())?;
+    }
+    Ok(Path {
+        gaps_ns: match marked {
+            true => marked_gaps(request, &steps),
+            false => gaps(request, &steps),
+        },
+        marked,
+        steps: steps.into_iter().map(Step::ordered).collect(),
+        failed,
+        inner_ns,
+    })
+}
+
+/// Steps by the times of calls.
+fn steps(
+    request: &Request,
+    place: &str,
+    findings: &mut Findings,
+) -> Result<Vec<Step>, ImportError> {
     let mut steps: Vec<Step> = Vec::new();
     for call in &request.calls {
         let joined = steps.last_mut().is_some_and(|step| step.takes(call));
@@ -69,22 +104,38 @@ pub(super) fn path(
             _ => steps.push(Step::of(call)),
         }
     }
-    let inner_ns = fold_retries(&mut steps) + fold_misses(&mut steps);
-    let last = steps.last();
-    let error = last.is_some_and(|step| step.items.iter().any(|item| item.call.facts.error));
-    let failed = error && request.facts.error;
-    for (number, step) in steps.iter().enumerate() {
-        let ends = failed && number + 1 == steps.len();
-        let errors = step.items.iter().filter(|item| item.call.facts.error);
-        let handled = if ends { 0 } else { errors.count() as u64 };
-        findings.count_many(&topics::HANDLED, handled, || place.to_owned())?;
+    Ok(steps)
+}
+
+/// Steps of a request whose application logic is marked: calls without any between them are at once,
+/// but for what follows a miss of a cache.
+fn marked_steps(request: &Request) -> Vec<Step> {
+    let before = |call: &Call| {
+        let marks = request.application_ns.iter();
+        marks
+            .filter(|(start_ns, _)| *start_ns < call.start_ns)
+            .count()
+    };
+    let mut steps: Vec<Step> = Vec::new();
+    let mut last_before = None;
+    for call in &request.calls {
+        let now_before = Some(before(call));
+        let joined = steps.last().is_some_and(|step| {
+            let classes = (step.only().map(|item| item.call.class), call.class);
+            now_before == last_before
+                && !matches!(
+                    classes,
+                    (Some(Class::CacheRead), Class::DatabaseRead)
+                        | (Some(Class::DatabaseRead), Class::CacheWrite)
+                )
+        });
+        last_before = now_before;
+        match steps.last_mut() {
+            Some(step) if joined => step.add(call),
+            _ => steps.push(Step::of(call)),
+        }
     }
-    Ok(Path {
-        gaps_ns: gaps(request, &steps),
-        steps: steps.into_iter().map(Step::ordered).collect(),
-        failed,
-        inner_ns,
-    })
+    steps
 }
 
 impl Step {
@@ -199,6 +250,18 @@ fn fold_misses(steps: &mut Vec<Step>) -> u64 {
     between
 }
 
+/// The same of application logic alone, which belongs to the gap before the first step that begins
+/// after it.
+fn marked_gaps(request: &Request, steps: &[Step]) -> Vec<u64> {
+    let mut gaps = vec![0; steps.len() + 1];
+    for (start_ns, duration_ns) in &request.application_ns {
+        let gap = steps.partition_point(|step| step.start_ns <= *start_ns);
+        gaps[gap] += duration_ns;
+    }
+    gaps
+}
+
+/// The times before, between and after `steps`.
 fn gaps(request: &Request, steps: &[Step]) -> Vec<u64> {
     let mut from = request.start_ns;
     let mut gaps = Vec::with_capacity(steps.len() + 1);

@@ -52,6 +52,8 @@ pub(crate) struct Shape {
     /// Time of all its requests.
     pub(crate) time_ns: f64,
     pub(crate) inner_ns: f64,
+    /// Requests whose application logic spans mark.
+    pub(crate) marked: u64,
     /// The first trace with this shape.
     pub(crate) place: String,
 }
@@ -181,6 +183,7 @@ impl Shape {
             outside: 0,
             time_ns: 0.0,
             inner_ns: 0.0,
+            marked: 0,
             place: place.to_owned(),
         }
     }
@@ -190,6 +193,7 @@ impl Shape {
         self.outside += u64::from(request.outside);
         self.time_ns += (request.end_ns - request.start_ns) as f64;
         self.inner_ns += path.inner_ns as f64;
+        self.marked += u64::from(path.marked);
         for (mean, gap) in self.gaps_ns.iter_mut().zip(&path.gaps_ns) {
             mean.add(*gap as f64);
         }
@@ -221,6 +225,7 @@ impl Shape {
         self.outside += ended.outside;
         self.time_ns += ended.time_ns;
         self.inner_ns += ended.inner_ns;
+        self.marked += ended.marked;
         // The gap after the last step is that of reporting the error, not one of the path.
         let before = ended.steps.len();
         for (mean, gap) in self

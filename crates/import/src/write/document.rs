@@ -254,7 +254,11 @@ impl Writer<'_> {
         );
         let http = operation.http * 2 > operation.requests;
         let ends = ends(http, compressed, messages, &mut self.own);
-        let share = self.options.app_share;
+        // Marked application logic has no data-center tax in it.
+        let share = match shape.marked == shape.requests {
+            true => 1.0,
+            false => self.options.app_share,
+        };
         let mut gaps = shape.gaps_ns.iter().map(|gap| gap.value() * share);
         let mut cpu = || json!({"cpu_us": us(gaps.next().unwrap_or(0.0))});
         let mut path = vec![ends.first, cpu()];

@@ -6,6 +6,7 @@ use accelflow_kernel::{Calendar, Priority};
 use accelflow_units::Time;
 
 use super::error::SimError;
+use super::observer::{Happening, Observer, Seen};
 use super::parts::{
     Arrivals, Buffers, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures, Policies,
     Requests, Tenancy, Timing, unloaded_phases,
@@ -46,6 +47,7 @@ pub(crate) struct Engine<'r> {
     pub measures: Measures,
     pub policies: Policies,
     watch: Option<&'r Watch>,
+    observer: Option<&'r mut dyn Observer>,
 }
 
 impl<'r> Engine<'r> {
@@ -78,6 +80,7 @@ impl<'r> Engine<'r> {
             measures: Measures::new(run),
             policies,
             watch: None,
+            observer: None,
             properties,
             uncore,
             timing,
@@ -88,6 +91,12 @@ impl<'r> Engine<'r> {
     /// Lets `watch` stop the run, and reports the progress there.
     pub(crate) fn watched_by(mut self, watch: &'r Watch) -> Engine<'r> {
         self.watch = Some(watch);
+        self
+    }
+
+    /// Shows `observer` what happens to each request.
+    pub(crate) fn observed_by(mut self, observer: &'r mut dyn Observer) -> Engine<'r> {
+        self.observer = Some(observer);
         self
     }
 
@@ -186,6 +195,30 @@ impl<'r> Engine<'r> {
     /// Schedules `event` at `at`.
     pub(crate) fn schedule(&mut self, at: Time, event: Event) {
         self.calendar.schedule(at, Priority::NORMAL, event);
+    }
+
+    /// Shows the observer, if there is one, what has happened to a request.
+    #[inline]
+    pub(crate) fn show(
+        &mut self,
+        id: RequestId,
+        now: Time,
+        what: impl FnOnce(&Engine<'_>) -> Happening,
+    ) {
+        if self.observer.is_none() {
+            return;
+        }
+        let what = what(self);
+        let request = self.requests.get(id);
+        let seen = Seen {
+            service: usize::from(request.service),
+            request: request.number,
+            at: now,
+            what,
+        };
+        if let Some(observer) = &mut self.observer {
+            observer.see(&seen);
+        }
     }
 
     /// Charges the time since the last charge of a job to `part`.

@@ -5,6 +5,7 @@
 
 mod engine;
 mod error;
+mod observer;
 mod parts;
 mod report;
 mod run;
@@ -13,5 +14,6 @@ mod state;
 mod way;
 
 pub use error::SimError;
+pub use observer::{Awaited, Happening, Observer, Seen};
 pub use run::{Load, Run, Watch};
-pub use simulate::{simulate, simulate_logged, simulate_watched};
+pub use simulate::{simulate, simulate_logged, simulate_observed, simulate_watched};

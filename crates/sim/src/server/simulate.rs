@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::engine::Engine;
 use super::error::SimError;
+use super::observer::Observer;
 use super::run::{Run, Watch};
 use crate::stats::{Operated, Outcome};
 
@@ -25,6 +26,16 @@ pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>,
     let engine = Engine::new(&run.on(&config))?.watched_by(watch);
     let (outcome, _) = engine.run()?;
     Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcome))
+}
+
+/// Simulates like [`simulate`] and shows `observer` what happens to each request.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<Outcome, SimError> {
+    let config = run.config.with_generation_costs();
+    let engine = Engine::new(&run.on(&config))?.observed_by(observer);
+    Ok(engine.run()?.0)
 }
 
 /// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.

@@ -5,6 +5,7 @@ use accelflow_units::Time;
 
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
+use crate::server::observer::Happening;
 use crate::server::parts::Arrival;
 use crate::server::state::{CoreId, Event, Path, Request};
 
@@ -32,6 +33,7 @@ impl Engine<'_> {
         }
         self.measures.enter(now);
         let id = self.requests.insert(request);
+        self.show(id, now, |_| Happening::Arrived);
         self.start_phase(id, now)?;
         if self.arrivals.have_ended() {
             self.close_window(now);

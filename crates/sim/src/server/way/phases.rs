@@ -6,6 +6,7 @@ use accelflow_units::Time;
 use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
+use crate::server::observer::Happening;
 use crate::server::state::{Cursor, Job, JobId, Path, Payload, RequestId, Task, Unit};
 
 impl Engine<'_> {
@@ -14,7 +15,7 @@ impl Engine<'_> {
         let request = *self.requests.get(id);
         match self.requests.phase(&request) {
             None => {
-                self.respond(id, &request.path.spent, now);
+                self.respond(id, None, &request.path.spent, now);
                 self.end_request(id);
                 Ok(())
             }
@@ -111,6 +112,13 @@ impl Engine<'_> {
 
     /// The application task of a request has ended.
     pub(crate) fn application_done(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+        self.show(id, now, |engine| {
+            let phase = engine.requests.phase(engine.requests.get(id));
+            Happening::Application(match phase {
+                Some(PhasePlan::Cpu(time)) => engine.run.config.application_time(*time),
+                _ => Time::ZERO,
+            })
+        });
         let request = self.requests.get_mut(id);
         request.spend_application(now);
         request.phase += 1;

@@ -3,6 +3,7 @@
 use accelflow_units::Time;
 
 use crate::server::engine::Engine;
+use crate::server::observer::Happening;
 use crate::server::state::{Job, RequestId};
 use crate::stats::Breakdown;
 
@@ -11,6 +12,7 @@ impl Engine<'_> {
     /// A response with an error ends the path of the request with the current phase.
     pub(crate) fn respond_if_last(&mut self, job: &Job, now: Time) {
         let id = job.request;
+        let chain = Some(usize::from(job.cursor.chain));
         if job.outlook.error {
             let request = self.requests.get_mut(id);
             request.terminated = true;
@@ -18,21 +20,31 @@ impl Engine<'_> {
             if first {
                 self.measures.count_error(request);
             }
-            self.respond(id, &job.path.spent, now);
+            self.respond(id, chain, &job.path.spent, now);
         } else if self.requests.is_last_phase(self.requests.get(id)) {
-            self.respond(id, &job.path.spent, now);
+            self.respond(id, chain, &job.path.spent, now);
         }
     }
 
     /// The request has its response, unless it had it before: with the first message that its
     /// last phase sends, or with the end of that phase if it sends none.
-    pub(crate) fn respond(&mut self, id: RequestId, spent: &Breakdown, now: Time) {
+    pub(crate) fn respond(
+        &mut self,
+        id: RequestId,
+        chain: Option<usize>,
+        spent: &Breakdown,
+        now: Time,
+    ) {
         let request = self.requests.get_mut(id);
         if std::mem::replace(&mut request.responded, true) {
             return;
         }
         let arrives = self.arrivals.continue_at(request.service);
         self.measures.count_response(request, spent, arrives, now);
+        self.show(id, now, |engine| Happening::Responded {
+            error: engine.requests.get(id).terminated,
+            chain,
+        });
     }
 
     /// Terminates a request. Without a response it has no response time.
@@ -41,6 +53,10 @@ impl Engine<'_> {
         request.terminated = true;
         if !std::mem::replace(&mut request.responded, true) {
             self.measures.count_timeout(request, now);
+            self.show(id, now, |_| Happening::Responded {
+                error: true,
+                chain: None,
+            });
         }
     }
 }

@@ -6,7 +6,8 @@ use accelflow_units::Time;
 use crate::config::Parking;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
-use crate::server::state::{Event, Held, JobId, Start, Unit};
+use crate::server::observer::{Awaited, Happening};
+use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
 use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
@@ -77,8 +78,24 @@ impl Engine<'_> {
         }
     }
 
+    /// The answer that `job` awaits, or has received last.
+    pub(crate) fn awaited(&self, job: &Job) -> Awaited {
+        let trace = job.cursor.trace;
+        let compressed = |chain| self.requests.arrives_compressed(job.request, chain, trace);
+        Awaited {
+            phase: usize::from(self.requests.get(job.request).phase),
+            chain: usize::from(job.cursor.chain),
+            trace,
+            compressed: self.requests.chain(job).is_some_and(compressed),
+        }
+    }
+
     /// Schedules the message that a job waits for, or the time-out.
     pub(crate) fn await_message(&mut self, id: JobId, now: Time) {
+        let request = self.jobs.get(id).request;
+        self.show(request, now, |engine| {
+            Happening::Sent(engine.awaited(engine.jobs.get(id)))
+        });
         let wait = self.requests.remote_wait(self.jobs.get(id));
         let timeout = self.run.config.tcp.timeout;
         let deadline = &mut self.jobs.get_mut(id).deadline;
@@ -96,6 +113,10 @@ impl Engine<'_> {
     /// The message that a parked job waits for has arrived.
     pub(crate) fn answered(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.spend(id, Part::Remote, now);
+        let request = self.jobs.get(id).request;
+        self.show(request, now, |engine| {
+            Happening::Answered(engine.awaited(engine.jobs.get(id)))
+        });
         let at_core = self.jobs.get(id).entry.held == Held::Core;
         if !at_core && !self.may_start(Start::Answer(id), now)? {
             return Ok(());

@@ -1,0 +1,313 @@
+//! Workloads as spans: OTLP as lines of JSON, one for each request.
+//!
+//! A request is a server span of its service. Each wait for an answer is a client span from the
+//! sending of the message to the answer, with the attributes by which an import knows the trace;
+//! each phase of application logic is an internal span with `accelflow.application = true`, so that an
+//! import tells it from the data-center tax around it.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use accelflow_workload::services::Service;
+use serde_json::{Value, json};
+
+/// Writes the spans of requests.
+#[derive(Debug)]
+pub struct SpanWriter<W> {
+    out: W,
+    services: Vec<Shown>,
+    open: HashMap<(usize, u64), Request>,
+    written: u64,
+}
+
+/// A wait of a request for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait<'t> {
+    /// The phase.
+    pub phase: usize,
+    /// The chain within the phase.
+    pub chain: usize,
+    /// The trace that receives the answer.
+    pub trace: &'t str,
+    /// Whether the answer is compressed.
+    pub compressed: bool,
+}
+
+/// What spans show of a service.
+#[derive(Debug)]
+struct Shown {
+    name: String,
+    request_compressed: bool,
+    response_compressed: bool,
+    /// The traces that begin the chains of each phase.
+    entries: Vec<Vec<String>>,
+}
+
+/// A request that has no response yet.
+#[derive(Debug)]
+struct Request {
+    arrived_ns: u64,
+    spans: Vec<Part>,
+}
+
+/// A part of a request.
+#[derive(Debug)]
+struct Part {
+    /// The phase, the chain and the trace of a wait; none for application logic.
+    wait: Option<(usize, usize, String)>,
+    from_ns: u64,
+    /// None while the answer is awaited.
+    to_ns: Option<u64>,
+    compressed: bool,
+    error: bool,
+}
+
+/// The time of all spans is counted from here: 2023-11-14 22:13:20 UTC, as any date will do.
+const EPOCH_NS: u64 = 1_700_000_000_000_000_000;
+
+impl<W: Write> SpanWriter<W> {
+    /// Writes spans of requests to `services` to `out`.
+    pub fn new(services: &[Service], out: W) -> SpanWriter<W> {
+        SpanWriter {
+            out,
+            services: services.iter().map(Shown::of).collect(),
+            open: HashMap::new(),
+            written: 0,
+        }
+    }
+
+    /// Request number `request` of the service of this index arrives.
+    pub fn arrived(&mut self, service: usize, request: u64, at_ns: u64) {
+        let new = Request {
+            arrived_ns: at_ns,
+            spans: Vec::new(),
+        };
+        self.open.insert((service, request), new);
+    }
+
+    /// Application logic that took `time_ns` has ended.
+    pub fn application(&mut self, service: usize, request: u64, at_ns: u64, time_ns: u64) {
+        if let Some(open) = self.open.get_mut(&(service, request)) {
+            open.spans.push(Part {
+                wait: None,
+                from_ns: at_ns.saturating_sub(time_ns),
+                to_ns: Some(at_ns),
+                compressed: false,
+                error: false,
+            });
+        }
+    }
+
+    /// A message is sent, and its answer is awaited.
+    pub fn sent(&mut self, service: usize, request: u64, at_ns: u64, wait: Wait<'_>) {
+        if let Some(open) = self.open.get_mut(&(service, request)) {
+            open.spans.push(Part {
+                wait: Some((wait.phase, wait.chain, wait.trace.to_owned())),
+                from_ns: at_ns,
+                to_ns: None,
+                compressed: wait.compressed,
+                error: false,
+            });
+        }
+    }
+
+    /// The answer is there.
+    pub fn answered(&mut self, service: usize, request: u64, at_ns: u64, wait: Wait<'_>) {
+        let Some(open) = self.open.get_mut(&(service, request)) else {
+            return;
+        };
+        let same = |part: &&mut Part| {
+            let of = part.wait.as_ref();
+            part.to_ns.is_none()
+                && of.is_some_and(|(phase, chain, trace)| {
+                    (*phase, *chain, trace.as_str()) == (wait.phase, wait.chain, wait.trace)
+                })
+        };
+        if let Some(part) = open.spans.iter_mut().find(same) {
+            part.to_ns = Some(at_ns);
+        }
+    }
+
+    /// The request has its response: an error of `chain`, or none.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn responded(
+        &mut self,
+        service: usize,
+        request: u64,
+        at_ns: u64,
+        error: Option<Option<usize>>,
+    ) -> io::Result<()> {
+        let Some(mut open) = self.open.remove(&(service, request)) else {
+            return Ok(());
+        };
+        if let Some(chain) = error {
+            let of = |part: &&mut Part| {
+                let own = part.wait.as_ref().map(|(_, own, _)| *own);
+                own.is_some() && part.to_ns.is_some() && (chain.is_none() || own == chain)
+            };
+            if let Some(part) = open.spans.iter_mut().rev().find(of) {
+                part.error = true;
+            }
+        }
+        let trace = (service as u128 + 1) << 64 | (u128::from(request) + 1);
+        let shown = &self.services[service];
+        let line = shown.line(trace, &open, at_ns, error.is_some());
+        serde_json::to_writer(&mut self.out, &line)?;
+        self.written += 1;
+        self.out.write_all(b"\n")
+    }
+
+    /// Ends the spans. Returns the output and the number of requests that are in it.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn finish(mut self) -> io::Result<(W, u64)> {
+        self.out.flush()?;
+        Ok((self.out, self.written))
+    }
+}
+
+impl Shown {
+    fn of(service: &Service) -> Shown {
+        let phases = service.path().iter();
+        let entries = phases.map(|phase| {
+            let chains = phase.chains().iter();
+            chains.map(|chain| chain.entry().to_owned()).collect()
+        });
+        let entries: Vec<Vec<String>> = entries.collect();
+        let first = service.path().first().map(|phase| phase.chains());
+        let first = first.and_then(|chains| chains.first());
+        let last = entries.last().and_then(|chains| chains.first());
+        let is_compressed = |entry: &String| entry == "T3" || entry.ends_with("+Cmp");
+        Shown {
+            name: service.name().to_owned(),
+            request_compressed: first.and_then(|chain| chain.fact(chain.entry(), "compressed"))
+                == Some(1),
+            response_compressed: last.is_some_and(is_compressed),
+            entries,
+        }
+    }
+
+    /// A line of a request: an `ExportTraceServiceRequest`.
+    fn line(&self, trace: u128, request: &Request, ended_ns: u64, error: bool) -> Value {
+        let attributes = vec![
+            ("rpc.system", json!("accelflow")),
+            (
+                "accelflow.request.compressed",
+                json!(self.request_compressed),
+            ),
+            (
+                "accelflow.response.compressed",
+                json!(self.response_compressed),
+            ),
+        ];
+        let kind = 2;
+        let times = (request.arrived_ns, ended_ns);
+        let mut spans = vec![span(
+            (trace, 1, 0),
+            &self.name,
+            kind,
+            times,
+            attributes,
+            error,
+        )];
+        for (index, part) in request.spans.iter().enumerate() {
+            let ids = (trace, index as u64 + 2, 1);
+            spans.push(self.part(ids, part, ended_ns));
+        }
+        let resource = attributes_of(vec![("service.name", json!(self.name))]);
+        let spans = json!({"resource": {"attributes": resource}, "scopeSpans": [{"spans": spans}]});
+        json!({"resourceSpans": [spans]})
+    }
+
+    fn part(&self, ids: (u128, u64, u64), part: &Part, ended_ns: u64) -> Value {
+        let Some((phase, chain, trace)) = &part.wait else {
+            let attributes = vec![("accelflow.application", json!(true))];
+            let times = (part.from_ns, part.to_ns.unwrap_or(ended_ns));
+            return span(ids, "application", 1, times, attributes, false);
+        };
+        let entry = self
+            .entries
+            .get(*phase)
+            .and_then(|chains| chains.get(*chain));
+        let entry = entry.map_or("", String::as_str);
+        // Nobody waits for the refill of a cache after a miss: it is a message, and not a call.
+        let refill = trace == "T7" && entry.starts_with("T4");
+        let (kind, to_ns) = match refill {
+            true => (4, part.from_ns),
+            false => (3, part.to_ns.unwrap_or(ended_ns)),
+        };
+        let mut attributes = protocol(trace, refill);
+        let first = !matches!(trace.as_str(), "T6") && !refill;
+        if first && entry.ends_with("+Cmp") {
+            attributes.push(("accelflow.request.compressed", json!(true)));
+        }
+        attributes.push(("accelflow.response.compressed", json!(part.compressed)));
+        span(
+            ids,
+            entry,
+            kind,
+            (part.from_ns, to_ns),
+            attributes,
+            part.error,
+        )
+    }
+}
+
+/// The attributes by which an import knows which trace receives the answer.
+fn protocol(trace: &str, refill: bool) -> Vec<(&'static str, Value)> {
+    let store = |system: &str, operation: &str| {
+        vec![
+            ("db.system", json!(system)),
+            ("db.operation", json!(operation)),
+        ]
+    };
+    match trace {
+        "T5" => store("redis", "GET"),
+        "T6" => store("mongodb", "find"),
+        "T7" if refill => store("redis", "SET"),
+        "T7" => store("mongodb", "insert"),
+        "T12" => vec![("http.request.method", json!("GET"))],
+        _ => vec![("rpc.system", json!("accelflow"))],
+    }
+}
+
+fn attributes_of(attributes: Vec<(&str, Value)>) -> Value {
+    let one = |(key, value): (&str, Value)| {
+        let value = match value {
+            Value::Bool(_) => json!({"boolValue": value}),
+            _ => json!({"stringValue": value}),
+        };
+        json!({"key": key, "value": value})
+    };
+    attributes.into_iter().map(one).collect()
+}
+
+/// A span: the numbers of its trace, of itself and of its parent (0 for none); its name, kind and
+/// times; its attributes; and whether it is an error.
+fn span(
+    (trace, id, parent): (u128, u64, u64),
+    name: &str,
+    kind: u8,
+    (from_ns, to_ns): (u64, u64),
+    attributes: Vec<(&str, Value)>,
+    error: bool,
+) -> Value {
+    let parent = match parent {
+        0 => String::new(),
+        parent => format!("{parent:016x}"),
+    };
+    json!({
+        "traceId": format!("{trace:032x}"),
+        "spanId": format!("{id:016x}"),
+        "parentSpanId": parent,
+        "name": name,
+        "kind": kind,
+        "startTimeUnixNano": (EPOCH_NS + from_ns).to_string(),
+        "endTimeUnixNano": (EPOCH_NS + to_ns).to_string(),
+        "attributes": attributes_of(attributes),
+        "status": {"code": if error { 2 } else { 0 }},
+    })
+}

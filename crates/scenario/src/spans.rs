@@ -1,0 +1,91 @@
+//! The requests of a scenario as spans.
+
+use std::io::{self, Write};
+
+use accelflow_import::{SpanWriter, Wait};
+use accelflow_parameters::Refusal;
+use accelflow_sim::compare::observe;
+use accelflow_sim::{Awaited, Happening, Observer, Seen};
+use accelflow_trace::Image;
+use accelflow_units::Time;
+
+use crate::check::Checked;
+use crate::error::{ScenarioError, engine};
+use crate::options::RunOptions;
+use crate::setup::Setup;
+
+impl Checked {
+    /// Simulates the scenario under its only system and writes the spans of its requests to `out`:
+    /// OTLP, a line of JSON for each request, those of the warm-up too. Returns their number.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for several systems, for what the simulator cannot run and for what cannot
+    /// be written.
+    pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
+        if self.systems.len() != 1 {
+            let allowed = "must be one system where spans are written";
+            let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
+            return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
+        }
+        let Some(server) = self.servers.first() else {
+            return Err(Refusal::new("chips", "[]", "must have a chip").into());
+        };
+        let setup = Setup::new(self, server)?;
+        let mut spans = Spans {
+            image: &setup.plan.image,
+            writer: SpanWriter::new(&self.services, out),
+            failed: None,
+        };
+        observe(
+            &setup.comparison(self, &RunOptions::default()),
+            0,
+            &mut spans,
+        )
+        .map_err(engine)?;
+        let written = match spans.failed {
+            None => spans.writer.finish(),
+            Some(error) => Err(error),
+        };
+        Ok(written.map_err(engine)?.1)
+    }
+}
+
+struct Spans<'i, W> {
+    image: &'i Image,
+    writer: SpanWriter<W>,
+    /// The first error of writing.
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Observer for Spans<'_, W> {
+    fn see(&mut self, seen: &Seen) {
+        let (service, request, at) = (seen.service, seen.request, ns(seen.at));
+        let wait = |awaited: Awaited| Wait {
+            phase: awaited.phase,
+            chain: awaited.chain,
+            trace: self.image.name(awaited.trace),
+            compressed: awaited.compressed,
+        };
+        match seen.what {
+            Happening::Arrived => self.writer.arrived(service, request, at),
+            Happening::Application(time) => {
+                self.writer.application(service, request, at, ns(time));
+            }
+            Happening::Sent(awaited) => self.writer.sent(service, request, at, wait(awaited)),
+            Happening::Answered(awaited) => {
+                self.writer.answered(service, request, at, wait(awaited));
+            }
+            Happening::Responded { error, chain } => {
+                let error = error.then_some(chain);
+                if let Err(error) = self.writer.responded(service, request, at, error) {
+                    self.failed.get_or_insert(error);
+                }
+            }
+        }
+    }
+}
+
+/// `time` in whole ns.
+fn ns(time: Time) -> u64 {
+    time.as_ns_f64().round() as u64
+}

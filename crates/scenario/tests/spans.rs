@@ -1,0 +1,187 @@
+//! Round trip: a scenario is simulated, its requests are written as spans, the spans are imported, and the
+//! workload is the one that was simulated.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Cursor;
+
+use accelflow_import::{Imported, Kind, Options, import_streams};
+use accelflow_scenario::{ASSUMED_TCP_COST_NS, Scenario};
+use accelflow_trace::templates;
+use accelflow_units::Time;
+use accelflow_workload::profile::{PaperOptions, Profile};
+use accelflow_workload::services::{Chain, Phase, Service, social_network, train_ticket};
+use serde_json::{Value, json};
+
+fn round_trip(scenario: Value, options: &str) -> Imported {
+    let checked = Scenario::from_json(&scenario.to_string())
+        .unwrap()
+        .check()
+        .unwrap();
+    let mut spans = Vec::new();
+    let written = checked.write_spans(&mut spans).unwrap();
+    assert!(written > 0);
+    let file = Ok(("spans".to_owned(), Cursor::new(spans)));
+    import_streams(Kind::Otlp, [file], &Options::from_json(options).unwrap()).unwrap()
+}
+
+/// A chain of a file, without times that are not of the path: the first trace and its facts.
+fn chain(chain: &Value) -> Chain {
+    let mut made = Chain::new(chain["trace"].as_str().unwrap());
+    let facts = chain.get("facts").and_then(Value::as_object);
+    for (trace, fields) in facts.into_iter().flatten() {
+        for (field, value) in fields.as_object().unwrap() {
+            made = made.with(trace, field, value.as_i64().unwrap());
+        }
+    }
+    made
+}
+
+/// The phases of a service of a file.
+fn phases(service: &Value) -> Vec<Phase> {
+    let phase = |phase: &Value| {
+        if phase.get("cpu_us").is_some() {
+            return Phase::Cpu;
+        }
+        let times = |chain: &Value| chain.get("times").map_or(1, |n| n.as_u64().unwrap());
+        let chains = chains(phase)
+            .iter()
+            .flat_map(|c| vec![chain(c); times(c) as usize]);
+        Phase::Traces(chains.collect())
+    };
+    service["path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(phase)
+        .collect()
+}
+
+fn sorted_facts(phase: &Phase) -> Vec<(String, Vec<(String, String, i64)>)> {
+    let chains = phase.chains().iter().map(|chain| {
+        let facts = chain.facts();
+        let mut facts: Vec<_> = facts
+            .map(|(t, f, v)| (t.to_owned(), f.to_owned(), v))
+            .collect();
+        facts.sort();
+        (chain.entry().to_owned(), facts)
+    });
+    chains.collect()
+}
+
+fn service<'w>(imported: &'w Imported, name: &str) -> &'w Value {
+    let services = imported.workload["services"].as_array().unwrap();
+    services.iter().find(|s| s["name"] == name).unwrap()
+}
+
+fn same_paths(imported: &Imported, services: &[Service]) {
+    for expected in services {
+        let found = phases(service(imported, expected.name()));
+        assert_eq!(found.len(), expected.path().len(), "{}", expected.name());
+        for (found, expected_phase) in found.iter().zip(expected.path()) {
+            let name = expected.name();
+            assert_eq!(sorted_facts(found), sorted_facts(expected_phase), "{name}");
+        }
+    }
+}
+
+/// The times that the simulator has for `services`.
+fn profile(services: &[Service]) -> Profile {
+    let image = templates().unwrap().link().unwrap();
+    let options = PaperOptions {
+        tcp_cost: Time::from_ns_f64(ASSUMED_TCP_COST_NS),
+        ..PaperOptions::default()
+    };
+    Profile::paper_like(services, services, &image, &options).unwrap()
+}
+
+/// The chains of a phase of a file.
+fn chains(phase: &Value) -> &[Value] {
+    let one = std::slice::from_ref(phase);
+    phase.get("parallel").map_or(one, |p| p.as_array().unwrap())
+}
+
+/// The relative error of `found` against `expected`.
+fn error(found: &Value, expected: f64) -> f64 {
+    (found.as_f64().unwrap() / expected - 1.0).abs()
+}
+
+/// Times come back to the nanosecond, whatever the system makes of the rest of a request.
+fn same_times(imported: &Imported, services: &[Service]) {
+    let profile = profile(services);
+    for of in profile.services() {
+        let service_profile = of.service();
+        let found = service(imported, service_profile.name());
+        let cpu_us = of.app_time().as_ns_f64() / 1e3 / service_profile.cpu_phases() as f64;
+        for phase in found["path"].as_array().unwrap() {
+            if let Some(time) = phase.get("cpu_us") {
+                assert!(error(time, cpu_us) < 1e-3, "{time} for {cpu_us}");
+            }
+            for chain in chains(phase) {
+                let waits = chain.get("waits").and_then(Value::as_object);
+                for (trace, wait) in waits.into_iter().flatten() {
+                    let expected = profile.waits().of(trace).as_ns_f64() / 1e3;
+                    let wait = &wait["constant_us"];
+                    assert!(
+                        error(wait, expected) < 1e-3,
+                        "{trace}: {wait} for {expected}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn social_network_comes_back_with_its_paths_times_and_rates() {
+    let services = social_network().unwrap();
+    for system in ["accelflow", "non_acc", "relief"] {
+        let imported = round_trip(
+            json!({
+                "workload": "socialnetwork", "profile": "paper", "orchestrators": [system], "requests": 400, "rate_rps": 2000.0,
+            }),
+            r#"{"strict": true}"#,
+        );
+        same_paths(&imported, &services);
+        same_times(&imported, &services);
+        for expected in &services {
+            // 440 requests with those of the warm-up: the standard error is 5 %.
+            let rate = &service(&imported, expected.name())["rate_rps"];
+            assert!(error(rate, 2000.0) < 0.15, "{rate}");
+        }
+        let coverage = imported.report["coverage"].as_array().unwrap();
+        assert!(coverage.iter().all(|row| row["share_of_requests"] == 1.0));
+    }
+}
+
+#[test]
+fn calls_by_http_and_statements_come_back() {
+    let imported = round_trip(
+        json!({
+            "workload": "trainticket", "orchestrators": ["accelflow"], "requests": 200,
+            "rate_rps": 500.0,
+        }),
+        "{}",
+    );
+    same_paths(&imported, &train_ticket().unwrap());
+}
+
+#[test]
+fn drawn_facts_come_back_as_odds() {
+    let config = json!({
+        "facts.cache_miss": 0.2, "facts.rpc_exception": 0.05,
+    });
+    let imported = round_trip(
+        json!({
+            "workload": "socialnetwork", "profile": "paper", "orchestrators": ["accelflow"], "requests": 2000,
+            "facts": "drawn", "config": config,
+        }),
+        "{}",
+    );
+    same_paths(&imported, &social_network().unwrap());
+    let read = &service(&imported, "ReadH")["path"][2];
+    let hit = read["odds"]["T5"]["hit"].as_f64().unwrap();
+    assert!((hit - 0.8).abs() < 0.03, "{read:#}");
+    let call = &service(&imported, "ReadH")["path"][4];
+    let exception = call["odds"]["T10"]["exception"].as_f64().unwrap();
+    assert!((exception - 0.05).abs() < 0.015, "{call:#}");
+}

@@ -1,0 +1,56 @@
+//! What an observer of a simulation sees of each request.
+
+use accelflow_trace::AtmAddress;
+use accelflow_units::Time;
+
+/// Sees what happens to requests, in the order of simulated time.
+pub trait Observer {
+    /// Something has happened.
+    fn see(&mut self, seen: &Seen);
+}
+
+/// What has happened to a request, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Index of the service.
+    pub service: usize,
+    /// Number of the request within the service.
+    pub request: u64,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub what: Happening,
+}
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// It arrives.
+    Arrived,
+    /// A phase of application logic has ended that took this core time.
+    Application(Time),
+    /// A message is sent, and its answer is awaited.
+    Sent(Awaited),
+    /// The answer is there.
+    Answered(Awaited),
+    /// It has its response, or ends without one.
+    Responded {
+        /// Whether the response is an error, or there is none.
+        error: bool,
+        /// The chain of the current phase that has sent it; none if the phase sends nothing.
+        chain: Option<usize>,
+    },
+}
+
+/// An answer that a request awaits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    /// The phase.
+    pub phase: usize,
+    /// The chain within the phase.
+    pub chain: usize,
+    /// The trace that receives the answer.
+    pub trace: AtmAddress,
+    /// Whether the answer is compressed.
+    pub compressed: bool,
+}
